@@ -6,6 +6,7 @@
  */
 #include "service/launchd.h"
 #include "beat/global_clock.h"
+#include "lib/bytes.h"
 #include "service/events.h"
 #include "service/wire.h"
 #include <errno.h>
@@ -41,20 +42,22 @@ int beats_open(const char *interface, const char **what)
     return 0;
 }
 
-/* 0, or an errno. */
+/* 0, or an errno. A command for another job than the one that runs here is done by doing nothing. */
 static uint32_t command_do(const struct beat_command *command)
 {
-    switch (command->code & BEAT_CODE_MASK) {
-    case BEAT_STOP:
-    case BEAT_CONTINUE:
-        job_stop((command->code & BEAT_CODE_MASK) == BEAT_STOP);
-        return 0;
-    case BEAT_KILL:
-        job_kill();
-        return 0;
-    default:
+    const unsigned code = command->code & BEAT_CODE_MASK;
+
+    if (code != BEAT_STOP && code != BEAT_CONTINUE && code != BEAT_KILL)
         return ENOSYS;
-    }
+    if (command->bytes != 0 && command->bytes != 4)
+        return EINVAL;
+    if (command->bytes == 4 && (!job_number() || load_be32(command->body) != job_number()))
+        return 0;
+    if (code == BEAT_KILL)
+        job_kill();
+    else
+        job_stop(code == BEAT_STOP);
+    return 0;
 }
 
 static void commands_do(const struct beat *beat)
@@ -92,7 +95,8 @@ static void answer_send(const uint8_t to[6])
                              .lost = beats.lost,
                              .done = beats.done,
                              .result = beats.result,
-                             .ranks = (uint16_t)job_ranks() };
+                             .ranks = (uint16_t)job_ranks(),
+                             .job = job_number() };
     uint8_t payload[ANSWER_BYTES];
 
     memcpy(answer.address, &launchd.address, sizeof(answer.address));

@@ -76,7 +76,11 @@ static struct job {
     bool children_have_ended; /* since the streams were looked at */
 } job = { .program = -1, .problems = -1 };
 
-static bool is_stopped; /* by the conductor */
+/* By the conductor: the job of this number, or, by 0, the node without one. */
+static struct {
+    bool is_set;
+    uint32_t job;
+} stopped;
 
 const char *job_state(void)
 {
@@ -93,9 +97,14 @@ unsigned job_ranks(void)
     return job.ranks_running;
 }
 
+uint32_t job_number(void)
+{
+    return job.stage == IDLE ? 0 : job.request.job;
+}
+
 bool job_is_stopped(void)
 {
-    return is_stopped;
+    return stopped.is_set && stopped.job == job_number();
 }
 
 /* ---- Its end ---- */
@@ -150,6 +159,7 @@ void job_lost(void)
 
 void job_kill(void)
 {
+    stopped.is_set = false;
     if (job.stage == DRAINING)
         job.limit_ns = events_now_ns() + DRAIN_LIMIT_NS;
     else if (job.stage == RUNNING)
@@ -160,7 +170,8 @@ void job_kill(void)
 
 void job_stop(bool stop)
 {
-    is_stopped = stop;
+    stopped.is_set = stop;
+    stopped.job = job_number();
     if (job.stage >= STARTING)
         descendants_signal(stop ? SIGSTOP : SIGCONT);
 }
@@ -425,7 +436,7 @@ static void job_fork(void)
 
     job.stage = STARTING;
     job.limit_ns = events_now_ns() + START_LIMIT_NS;
-    is_stopped = false; /* who starts a job wants it to run */
+    stopped.is_set = false; /* who starts a job wants it to run */
     if (pipe2(ends, O_CLOEXEC)) {
         job_fail("no pipe: %s", strerror(errno));
         return;
@@ -588,7 +599,7 @@ static void limit_check(void)
 {
     if (job.stage != RECEIVING && job.stage != DIALLING && job.stage != STARTING)
         return;
-    if (job.stage == STARTING && is_stopped)
+    if (job.stage == STARTING && job_is_stopped())
         job.limit_ns = events_now_ns() + START_LIMIT_NS;
     if (events_now_ns() < job.limit_ns) {
         events_at(job.limit_ns);

@@ -84,9 +84,11 @@ void job_children_ended(void);
 void job_watch(void);
 
 bool job_is_over(void);
-unsigned job_ranks(void); /* that have not ended */
+unsigned job_ranks(void);  /* that have not ended */
+uint32_t job_number(void); /* 0: there is none */
 
-/* Whether all of the job's processes are stopped, by the conductor. */
+/* Stops all processes of the job, or lets them go on, and whether it is so. Without a job the node counts as
+ * stopped until the next one starts. */
 void job_stop(bool stop);
 bool job_is_stopped(void);
 

@@ -51,14 +51,18 @@ if multiboot2 $files/tacet.elf bootif=$node {words}; then
     if module2 $files/{program}; then boot; fi
 fi
 """
+_NODE_THAT_WAITS = """# {comment}
+set file=tacet.elf
+if multiboot2 $files/tacet.elf bootif=$node {words}; then boot; fi
+"""
 
 
 @dataclass(frozen=True)
 class Node:
     """What one node boots: its program's file on this machine, kernel options and arguments; and, where the
-    DHCP server is to give them, its address and name."""
+    DHCP server is to give them, its address and name. Without a program it waits for jobs (`launch`)."""
 
-    program: Path
+    program: Path | None
     options: Sequence[str] = ()
     args: Sequence[str] = ()
     address: str = ""
@@ -100,7 +104,8 @@ class Tree:
         """Each program's name in the folder."""
         found: dict[Path, str] = {}
         for node in (self.default, *self.nodes.values()):
-            found.setdefault(node.program, f"program{len(found) + 1 if found else ''}")
+            if node.program is not None:
+                found.setdefault(node.program, f"program{len(found) + 1 if found else ''}")
         return found
 
 
@@ -144,10 +149,14 @@ reboot
 """
 
 
-def node_cfg(node: Node, program: str, comment: str, console: Sequence[str]) -> str:
-    words = [f"argv0={node.program.name}", *console, *node.options]
-    line = " ".join([*map(quoted, words), "--", *map(quoted, node.args)])
-    return _NODE.format(comment=comment, words=line, program=program)
+def node_cfg(node: Node, programs: Mapping[Path, str], comment: str, console: Sequence[str]) -> str:
+    words = [*console, *node.options]
+    if node.program is None:
+        return _NODE_THAT_WAITS.format(comment=comment, words=" ".join(map(quoted, ["launch", *words])))
+    line = " ".join(
+        [quoted(f"argv0={node.program.name}"), *map(quoted, words), "--", *map(quoted, node.args)]
+    )
+    return _NODE.format(comment=comment, words=line, program=programs[node.program])
 
 
 def dnsmasq_conf(tree: Tree, folder: Path) -> str:
@@ -232,7 +241,7 @@ def contents(tree: Tree, folder: Path) -> dict[str, bytes | Path]:
         ("default.cfg", "all nodes without a file of their own", tree.default),
         *((node_file(mac), mac, node) for mac, node in tree.nodes.items()),
     ]:
-        text = node_cfg(node, programs[node.program], comment, console)
+        text = node_cfg(node, programs, comment, console)
         found[f"{FOLDER}/nodes/{name}"] = os.fsencode(text)
     found[f"{FOLDER}/grub.cfg"] = grub_cfg(tree.service).encode()
     found["dnsmasq.conf"] = os.fsencode(dnsmasq_conf(tree, folder))

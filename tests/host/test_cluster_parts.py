@@ -80,10 +80,14 @@ def test_nodes_share_a_stream_by_lines() -> None:
     assert len(lines) == 2000
 
 
-def test_without_a_program_nodes_rest() -> None:
+def test_without_a_program_nodes_wait_for_jobs() -> None:
     plan = arguments.parse([])
     assert (plan.nodes, plan.rate, plan.command) == (4, "10", [])
-    assert [plan.app, *plan.args] == [qemu.BUSYBOX.resolve(), "sleep", "2147483647"]
+    assert plan.app is None and plan.args == []
+    tree = services.tree(plan, "00" * 16, "mount=/mnt:10.99.0.1:20000:/run/share")
+    files = pxe.node_cfg(tree.nodes[layout.data_mac(1)], tree.programs(), "node1", [])
+    assert " bootif=$node 'launch' " in files and "argv0" not in files and "module2" not in files
+    assert " --" not in files
 
 
 def test_what_follows_the_dashes_is_the_command() -> None:
@@ -206,7 +210,13 @@ def test_a_node_s_steps_are_read_from_the_server_and_the_console(tmp_path: Path)
     node.served("dnsmasq-dhcp: 2 DHCPACK(tacet) 10.99.0.12 52:54:00:01:00:02 node2")
     node._console(b"\x1b[0;30;47mGRUB\x1b[25;02H\r\ntacet: Tac")
     node._console(b"et 0.1\r\ntacet: network: eth0 has 10.99.0.12/24, name node2\r\n")
+    assert steps == [nodes.ASKED, nodes.LOADS, nodes.BOOTS]
+    node._console(b"tacet: launch: the node waits for jobs at port 35019\r\n")
     assert steps == [nodes.ASKED, nodes.LOADS, nodes.BOOTS, nodes.RUNS]
+    programmed = arguments.parse(["--logs", str(tmp_path), "--app", "/bin/busybox"])
+    other = nodes.Node(1, programmed, Stream(io.BytesIO()), Stream(err), lambda: None)
+    other._console(b"tacet: network: eth0 has 10.99.0.11/24, name node1\r\n")
+    assert other.state == nodes.RUNS
     assert node.tail()[0] == "GRUB" and not err.getvalue()
     assert (tmp_path / "node2.console").read_bytes().startswith(b"\x1b[0;30;47mGRUB")
 

@@ -28,8 +28,6 @@ RATE_MAX = 1000
 TOOLS = ("unshare", "setpriv", "ip", "mount", "grub-mkimage")
 SERVERS = ("dnsmasq", "diod")
 SBIN = "/usr/sbin:/sbin"
-#: What nodes run that are given nothing to do: they sleep, and take beats.
-REST = (qemu.BUSYBOX, ("sleep", "2147483647"))
 BOOT_LIMIT_S = 900.0
 
 
@@ -40,8 +38,7 @@ class Plan:
     nodes: int  #: with Tacet
     linux: int
     rate: str
-    is_at_rest: bool  #: nodes are given no program
-    app: Path
+    app: Path | None  #: None: they wait for jobs
     args: Sequence[str]
     env: Sequence[str]
     options: Sequence[str]
@@ -77,13 +74,16 @@ def parser_new() -> Parser:
         "--nodes", default="4", metavar="N", help=f"0 to {layout.NODES_MAX} (default: %(default)s)"
     )
     parser.add_argument(
-        "--linux", default="0", metavar="N", help="as many besides with Linux, which run jobs of tacetrun"
+        "--linux", default="0", metavar="N", help="as many besides with Linux (default: %(default)s)"
     )
     parser.add_argument(
         "--rate", default="10", metavar="HZ", help="beats a second, 0 to 1000 (default: %(default)s)"
     )
     parser.add_argument(
-        "--app", type=Path, metavar="APP", help="a static ELF program that each node runs, then ends"
+        "--app",
+        type=Path,
+        metavar="APP",
+        help="a static ELF program that each node runs, then ends (default: nodes wait for jobs of tacetrun)",
     )
     parser.add_argument(
         "--args", default="", metavar='"…"', help="its arguments; words as a shell splits them"
@@ -127,14 +127,12 @@ def parse(words: Sequence[str]) -> Plan:
         parser.error("--args, --env and --wait need a program: --app APP")
     if given.app is not None and given.linux != "0":
         parser.error("--app is for Tacet nodes; Linux nodes wait for jobs: without --linux, or tacetrun")
-    app, args = (given.app, words_of("--args", given.args)) if given.app else REST
     plan = Plan(
         nodes=whole("--nodes", given.nodes, 0, layout.NODES_MAX),
         linux=whole("--linux", given.linux, 0, layout.NODES_MAX),
         rate=rate(given.rate),
-        is_at_rest=given.app is None,
-        app=outside("--app", app),
-        args=args,
+        app=given.app and outside("--app", given.app),
+        args=words_of("--args", given.args),
         env=given.env,
         options=words_of("--options", given.options),
         cpus=checks.check_cpus(given.cpus, None),
@@ -191,7 +189,8 @@ def check(plan: Plan) -> None:
     """That all it needs is here."""
     if not plan.numbers:
         raise qemu.RunnerError("a cluster has a node at least: --nodes, --linux")
-    qemu.check_program(plan.app)
+    if plan.app is not None:
+        qemu.check_program(plan.app)
     for pair in plan.env:
         if "=" not in pair:
             raise qemu.RunnerError(f"the environment takes K=V, not {pair}")

@@ -26,7 +26,9 @@ STATES = ("has asked for nothing yet", "has an address", "loads its kernel", "bo
 #: What firmware and GRUB move the cursor with.
 _ESCAPES = re.compile(r"\x1b(?:c|\[[0-9;?]*[A-Za-z])|\r")
 _BOOTS = "tacet: Tacet ", linux.BOOTS
-_RUNS = re.compile(rf"tacet: network: eth0 has (\S+?)/|{linux.RUNS}")
+_RUNS = re.compile(rf"tacet: network: eth0 has |{linux.RUNS}")
+#: Where nodes are given no program.
+_WAITS = re.compile(rf"tacet: launch: the node waits for jobs|{linux.RUNS}")
 _ACK = re.compile(r"DHCPACK\S* (\S+)")
 _SENT = re.compile(r"sent \S+/tacet\.elf to (\S+)")
 
@@ -70,7 +72,7 @@ class Node:
             self._err.say(f"{self.name}: {text}")
         if text.startswith(_BOOTS):
             self.reach(BOOTS)
-        elif _RUNS.match(text):
+        elif (_RUNS if self._plan.app else _WAITS).match(text):
             self.reach(RUNS)
 
     def _console(self, chunk: bytes) -> None:

@@ -18,9 +18,6 @@ import qemu
 from . import layout, linux
 from .arguments import Plan
 
-#: Further options of Tacet nodes that are given no program.
-REST_OPTIONS: Sequence[str] = ()
-
 
 def key_new(path: Path) -> str:
     """A fresh key, in a file that nobody else reads; as the kernel's option takes it."""
@@ -92,7 +89,6 @@ def rate_set(space: network.Space, control: Path, rate: str) -> None:
 def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
     """What all nodes boot, each with its own card for heartbeats."""
     common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
-    common += REST_OPTIONS if plan.is_at_rest else []
     nodes = {
         layout.data_mac(number): pxe.Node(
             plan.app,
