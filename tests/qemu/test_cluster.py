@@ -118,7 +118,7 @@ def test_a_command_runs_beside_the_nodes_and_gives_its_status(tmp_path: Path) ->
 
 
 def test_linux_nodes_run_jobs_under_the_conductor_and_keep_nothing_of_them(tmp_path: Path) -> None:
-    """The shared folder, a program that is sent, stop, continue and kill at a beat, and tacetrun, which starts
+    """The shared folder, a program that is sent, stop, continue and kill at a beat, and tacetrun, which runs
     the same program on them and on a Tacet node; then all processes and descriptors are those of before."""
     made("service", "build/linux/version")
     share = tmp_path / "share"
