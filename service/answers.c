@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * answers.c: the frames that come (conductor.h): answers of nodes, into the registry, and beats of another
- * conductor, which are said once. However many come, beats are not late for them: ANSWERS_PER_LOOP at a time
- * are taken, and what the system has no room for is lost and counted.
+ * answers.c: the frames that come (conductor.h): answers of nodes, into the registry, for welcomes, and beats
+ * of another conductor, which are said once. However many come, beats are not late for them: ANSWERS_PER_LOOP
+ * at a time are taken, and what the system has no room for is lost and counted.
  */
 #include "service/conductor.h"
 #include <string.h>
@@ -31,10 +31,12 @@ static void answer_heard(const struct wire_frame *frame, const struct answer *an
                                          .asked = conductor.asked,
                                          .last_command = conductor.commands.last_number };
     char address[NODE_ADDRESS_TEXT];
-    struct node *node;
+    struct node *node = NULL;
     enum registry_place place = registry_take(&conductor.registry, frame->from, answer, &now, &node);
 
     conductor.places[place]++;
+    if (node)
+        welcomes_answer(&conductor.welcomes, &conductor.registry, node);
     if (place == REGISTRY_NEW || place == REGISTRY_RESTARTED)
         conductor.acknowledged_to = 0; /* it has not done what others have */
     if (place == REGISTRY_RESTARTED) {

@@ -24,11 +24,14 @@ static const struct {
     { "services", BEAT_SERVICES, BODY_MICROSECONDS },
 };
 
-static bool is_number(const char *text, uint64_t max)
+static bool is_number(const char *text, uint64_t min, uint64_t max)
 {
     char *end;
 
-    return isdigit((unsigned char)*text) && strtoull(text, &end, 10) <= max && !*end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    const uint64_t number = strtoull(text, &end, 10);
+    return number >= min && number <= max && !*end;
 }
 
 static bool is_word(const char *text, size_t bytes)
@@ -60,8 +63,7 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
     case BODY_JOB:
         if (!bytes)
             break;
-        if (strncmp(text, "job ", 4) != 0 || !is_number(text + 4, UINT32_MAX) ||
-            !strtoull(text + 4, NULL, 10))
+        if (strncmp(text, "job ", 4) != 0 || !is_number(text + 4, 1, UINT32_MAX))
             return "for one job alone: job N, its number from 1 to 4294967295";
         number_write(text + 4, wire);
         return NULL;
@@ -70,12 +72,12 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
             return "trace takes +CLASS or -CLASS, a class of the flight log";
         break;
     case BODY_RATING:
-        if (!is_word(text, name) || !text[name] || !is_number(text + name + 1, UINT32_MAX))
+        if (!is_word(text, name) || !text[name] || !is_number(text + name + 1, 0, UINT32_MAX))
             return "rating takes the NAME of a clock event device and its RATING, a number";
         break;
     case BODY_MICROSECONDS:
-        if (!is_number(text, UINT32_MAX))
-            return "services takes the microseconds that they have";
+        if (!is_number(text, 1, BEAT_WINDOW_US_MAX))
+            return "services takes the microseconds that they have, 1 to 100000";
         number_write(text, wire);
         return NULL;
     }
@@ -162,9 +164,8 @@ int commands_add(struct commands *commands, const struct command *command)
 
 void commands_put(const struct commands *commands, struct beat *beat)
 {
-    beat->command_count = (uint16_t)commands->carried_count;
     for (unsigned i = 0; i < commands->carried_count; i++)
-        beat->commands[i] = commands->carried[i].wire;
+        beat->commands[beat->command_count++] = commands->carried[i].wire;
 }
 
 void commands_sent(struct commands *commands, uint64_t due_ns)

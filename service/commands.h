@@ -42,7 +42,7 @@ int command_read(const char *text, bool is_acknowledged, struct command *command
 /* Takes a command: 1 where it is carried by the next beat, 0 where it waits, -1 where there is no room. */
 int commands_add(struct commands *commands, const struct command *command);
 
-/* The commands that a beat carries. */
+/* Adds the commands that a beat carries, after those that it has. */
 void commands_put(const struct commands *commands, struct beat *beat);
 
 /* A beat that was due then has carried them. */

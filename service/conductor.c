@@ -131,6 +131,8 @@ static void beat_send(void)
     };
     uint8_t payload[BEAT_BYTES_MAX];
 
+    welcomes_put(&conductor.welcomes, &conductor.registry, conductor.key,
+                 BEAT_COMMANDS_MAX - conductor.commands.carried_count, &beat);
     commands_put(&conductor.commands, &beat);
     size_t bytes = beat_encode(&beat, conductor.key, payload, sizeof(payload));
 

@@ -16,6 +16,7 @@
 #include "service/json.h"
 #include "service/registry.h"
 #include "service/timeline.h"
+#include "service/welcomes.h"
 #include "service/wire.h"
 #include <poll.h>
 
@@ -40,6 +41,7 @@ struct conductor {
     int last_error;
     struct commands commands;
     struct registry registry;
+    struct welcomes welcomes;
     uint32_t last_job;        /* the number that a job was given last */
     unsigned nodes_expected;  /* by --nodes; 0: those that have answered */
     unsigned acknowledged_to; /* nodes before this place have done the outstanding command, or are silent */

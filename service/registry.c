@@ -69,11 +69,13 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
         return REGISTRY_NOT_SENT;
     struct node *found = node_of(registry, address);
     if (found) {
-        if (answer->sequence < found->answer.sequence)
+        const bool is_other_start = answer->start != found->answer.start;
+        if (answer->sequence < found->answer.sequence ||
+            (is_other_start && answer->sequence <= found->known_since))
             return REGISTRY_LATE;
         if (answer->sequence == found->answer.sequence)
             return REGISTRY_DUPLICATE;
-        if (answer->booted_ns != found->answer.booted_ns) {
+        if (is_other_start) {
             found->restarts++;
             place = REGISTRY_RESTARTED;
         }
@@ -83,6 +85,8 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
             return REGISTRY_FULL;
         place = REGISTRY_NEW;
     }
+    if (place != REGISTRY_NEXT)
+        found->known_since = now->sequence;
     found->answer = *answer;
     found->heard_ns = now->conductor_ns;
     found->asked = now->asked;

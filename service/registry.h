@@ -15,7 +15,7 @@
 #define REGISTRY_NODES_MAX    16384
 #define REGISTRY_BUCKETS      16384 /* a power of two */
 #define REGISTRY_SILENT_AFTER 3     /* beats that asked in vain */
-#define NODE_ADDRESS_BYTES    6
+#define NODE_ADDRESS_BYTES    BEAT_ADDRESS_BYTES
 
 struct node {
     bool is_known; /* else this place is free */
@@ -24,6 +24,7 @@ struct node {
     struct answer answer; /* the last one that counted */
     uint64_t heard_ns;    /* conductor time at which that came */
     uint64_t asked;       /* beats that had asked for an answer by then */
+    uint64_t known_since; /* the last beat that was sent when the node's start was first heard of */
     uint32_t restarts;
 };
 
@@ -50,7 +51,7 @@ enum registry_place {
     REGISTRY_RESTARTED,     /* it counts, and its node was started anew */
     REGISTRY_OTHER_EPOCH,   /* to another conductor, or an earlier start of this one */
     REGISTRY_NOT_SENT,      /* to a beat, or of a command, that this conductor has not sent */
-    REGISTRY_LATE,          /* to an earlier beat than the node's last one */
+    REGISTRY_LATE,          /* to an earlier beat than the node's last one, or of an earlier start */
     REGISTRY_DUPLICATE,     /* to the same beat */
     REGISTRY_OTHER_ADDRESS, /* from an address that no network card has */
     REGISTRY_FULL,

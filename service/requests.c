@@ -105,8 +105,10 @@ static void node_write(struct json *answer, const struct node *node)
     node_address_print(node->address, address);
     json_print(answer, "{\"name\": ");
     json_string(answer, said->name);
-    json_print(answer, ", \"address\": \"%s\", \"ipv4\": \"%u.%u.%u.%u\", \"state\": \"%s\"", address,
-               said->address[0], said->address[1], said->address[2], said->address[3], state_of(node));
+    json_print(answer,
+               ", \"address\": \"%s\", \"ipv4\": \"%u.%u.%u.%u\", \"state\": \"%s\", \"welcomed\": %s",
+               address, said->address[0], said->address[1], said->address[2], said->address[3],
+               state_of(node), said->is_welcomed ? "true" : "false");
     json_print(answer,
                ", \"cpus\": %u, \"ranks\": %u, \"job\": %u, \"booted_ns\": %" PRIu64 ", \"restarts\": %u"
                ", \"sequence\": %" PRIu64 ", \"heard_ns\": %" PRIu64 ", \"beats\": %" PRIu64

@@ -29,9 +29,11 @@ BEAT, ANSWER = 1, 2
 COMMAND = struct.Struct(">HHI")
 #: Added to the code of a command that is to be acknowledged.
 ACKNOWLEDGE = 0x8000
-#: Version, kind, length, state, 0, CPUs, epoch, sequence, booted, error, beats, lost, done, result, four
-#: counters, IPv4 address, ranks, 0, name, job.
-ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sI")
+#: A command that is none: it says which nodes may obey, by so many bytes each.
+WELCOME, WELCOME_BYTES = 8, 8
+#: Version, kind, length, state, welcomed, CPUs, epoch, sequence, booted, error, beats, lost, done, result,
+#: four counters, IPv4 address, ranks, 0, name, job, start.
+ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQ")
 RUNNING, STOPPED = 1, 2
 _WORD = (1 << 64) - 1
 
@@ -132,15 +134,18 @@ class Answer:
     counts: tuple[int, int, int, int] = (0, 0, 0, 0)
     ipv4: bytes = bytes(4)
     job: int = 0
+    start: int = 1
+    welcomed: int = 0
     length: int = ANSWER_BODY.size + TAG_BYTES
     version: int = 1
     kind: int = ANSWER
 
     def payload(self, key: bytes = KEY) -> bytes:
-        begin = (self.version, self.kind, self.length, self.state, 0, self.cpus, self.epoch, self.sequence)
+        begin = (self.version, self.kind, self.length, self.state, self.welcomed, self.cpus)
+        beat = (self.epoch, self.sequence)
         middle = (self.booted_ns, self.error_ns, self.beats, self.lost, self.done, self.result)
-        end = (self.ipv4, self.ranks, 0, self.name, self.job)
-        tagged = ANSWER_BODY.pack(*begin, *middle, *self.counts, *end)
+        end = (self.ipv4, self.ranks, 0, self.name, self.job, self.start)
+        tagged = ANSWER_BODY.pack(*begin, *beat, *middle, *self.counts, *end)
         return tagged + struct.pack(">Q", siphash(key, tagged))
 
     def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
@@ -179,12 +184,20 @@ def beat_of(frame: bytes, key: bytes = KEY) -> Beat:
 def answer_of(frame: bytes, key: bytes = KEY) -> Answer:
     """The answer of a frame, its name without the zeros that pad it."""
     fields = ANSWER_BODY.unpack(tagged_payload(frame, ANSWER, key))
-    version, kind, length, state, _, cpus, epoch, sequence, booted, error, beats, lost, done, result = fields[
-        :14
-    ]
-    name = fields[21].rstrip(b"\0")
-    begin = (sequence, epoch, name, state, cpus, fields[19], booted, error, beats, lost, done, result)
-    return Answer(*begin, fields[14:18], fields[18], fields[22], length, version, kind)
+    version, kind, length, state, welcomed, cpus, epoch, sequence, *said = fields[:14]
+    ipv4, ranks, _, name, job, start = fields[18:]
+    begin = (sequence, epoch, name.rstrip(b"\0"), state, cpus, ranks, *said)
+    return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, length, version, kind)
+
+
+def welcome_of(address: bytes, start: int, key: bytes = KEY) -> bytes:
+    """What lets the node of this address obey, in the start that has drawn this number."""
+    return struct.pack(">Q", siphash(key, address + struct.pack(">Q", start)))
+
+
+def welcomes_in(beat: Beat) -> list[bytes]:
+    bodies = [command.body for command in beat.commands if command.code == WELCOME]
+    return [body[at : at + WELCOME_BYTES] for body in bodies for at in range(0, len(body), WELCOME_BYTES)]
 
 
 def flipped(frame: bytes, bit: int) -> bytes:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.beat_frames import ACKNOWLEDGE, STOPPED, Answer, Beat, Command, beat_of
+from tests.beat_frames import ACKNOWLEDGE, STOPPED, Answer, Beat, Command, beat_of, welcome_of, welcomes_in
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "build" / "service"
@@ -37,12 +37,13 @@ def address_of(interface: str) -> bytes:
 
 @dataclass
 class FakeNode:
-    """A node. Its commands are done at the first beat that carries them."""
+    """A node. Its commands are done at the first beat that carries them, once it has been welcomed."""
 
     name: bytes
     address: bytes = b""
     ipv4: bytes = bytes(4)
     booted_ns: int = 1
+    start: int = 1
     cpus: int = 4
     ranks: int = 3
     #: The number of the job that it runs.
@@ -58,6 +59,9 @@ class FakeNode:
     #: How many answers are lost on their way once a command has been done.
     lose_answers: int = 0
     epoch: int = 0
+    welcomed: bool = False
+    #: Beats whose welcome it does not hear.
+    lose_welcomes: int = 0
     done: int = 0
     beats: int = 0
     state: int = 1
@@ -67,10 +71,14 @@ class FakeNode:
     def hear(self, beat: Beat) -> Answer | None:
         """What it answers, or None."""
         if beat.epoch != self.epoch:
-            self.epoch, self.done = beat.epoch, 0
+            self.epoch, self.done, self.welcomed = beat.epoch, 0, False
         self.beats += 1
+        welcomes = [] if self.welcomed else welcomes_in(beat)
+        if welcomes and welcome_of(self.address, self.start) in welcomes:
+            self.welcomed = self.lose_welcomes == 0
+            self.lose_welcomes -= not self.welcomed
         for command in beat.commands:
-            if command.number > self.done:
+            if self.welcomed and command.number > self.done:
                 self.do(command)
         asks = any(command.code & ACKNOWLEDGE for command in beat.commands)
         asks |= bool(beat.answer_every) and beat.sequence % beat.answer_every == 0
@@ -111,10 +119,13 @@ class FakeNode:
             counts=self.counts,
             ipv4=self.ipv4,
             job=self.job,
+            start=self.start,
+            welcomed=self.welcomed,
         )
 
     def restart(self) -> None:
         self.booted_ns += 1
+        self.start += 1
         self.epoch = self.done = self.beats = 0
         self.state, self.obeyed = 1, []
 
@@ -156,7 +167,7 @@ class Wire:
     def start(
         self, *words: str, interface: str = "beats", control: str = "control"
     ) -> subprocess.Popen[bytes]:
-        """Returns when the conductor knows all nodes that answer."""
+        """Returns when the conductor knows all nodes that answer, and these obey it."""
         command = [SERVICE / "conductor", "--interface", interface, "--key", self.folder / "key"]
         with self.messages.open("ab") as messages:
             process = subprocess.Popen(
@@ -165,8 +176,9 @@ class Wire:
         assert process.stdout and b"beats on" in process.stdout.readline()
         if control == "control":
             self.conductor = process
-            known = sum(node.answers for node in self.nodes)
-            self.until(lambda: self.status()["nodes"] >= known)
+            known = [node for node in self.nodes if node.answers]
+            self.until(lambda: self.status()["nodes"] >= len(known))
+            self.until(lambda: all(node.welcomed or not node.answers for node in known))
         return process
 
     def add(self, *nodes: FakeNode) -> None:

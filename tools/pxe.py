@@ -51,7 +51,10 @@ if multiboot2 $files/tacet.elf bootif=$node {words}; then
     if module2 $files/{program}; then boot; fi
 fi
 """
-_NODE_THAT_WAITS = """# {comment}
+
+
+#: The same of one without a program.
+_NODE_ALONE = """# {comment}
 set file=tacet.elf
 if multiboot2 $files/tacet.elf bootif=$node {words}; then boot; fi
 """
@@ -59,8 +62,8 @@ if multiboot2 $files/tacet.elf bootif=$node {words}; then boot; fi
 
 @dataclass(frozen=True)
 class Node:
-    """What one node boots: its program's file on this machine, kernel options and arguments; and, where the
-    DHCP server is to give them, its address and name. Without a program it waits for jobs (`launch`)."""
+    """What one node boots: its program's file on this machine (None: it waits for jobs), kernel options and
+    arguments; and, where the DHCP server is to give them, its address and name."""
 
     program: Path | None
     options: Sequence[str] = ()
@@ -149,14 +152,12 @@ reboot
 """
 
 
-def node_cfg(node: Node, programs: Mapping[Path, str], comment: str, console: Sequence[str]) -> str:
-    words = [*console, *node.options]
+def node_cfg(node: Node, program: str, comment: str, console: Sequence[str]) -> str:
     if node.program is None:
-        return _NODE_THAT_WAITS.format(comment=comment, words=" ".join(map(quoted, ["launch", *words])))
-    line = " ".join(
-        [quoted(f"argv0={node.program.name}"), *map(quoted, words), "--", *map(quoted, node.args)]
-    )
-    return _NODE.format(comment=comment, words=line, program=programs[node.program])
+        return _NODE_ALONE.format(comment=comment, words=" ".join(map(quoted, [*console, *node.options])))
+    words = [f"argv0={node.program.name}", *console, *node.options]
+    line = " ".join([*map(quoted, words), "--", *map(quoted, node.args)])
+    return _NODE.format(comment=comment, words=line, program=program)
 
 
 def dnsmasq_conf(tree: Tree, folder: Path) -> str:
@@ -241,7 +242,7 @@ def contents(tree: Tree, folder: Path) -> dict[str, bytes | Path]:
         ("default.cfg", "all nodes without a file of their own", tree.default),
         *((node_file(mac), mac, node) for mac, node in tree.nodes.items()),
     ]:
-        text = node_cfg(node, programs, comment, console)
+        text = node_cfg(node, programs[node.program] if node.program else "", comment, console)
         found[f"{FOLDER}/nodes/{name}"] = os.fsencode(text)
     found[f"{FOLDER}/grub.cfg"] = grub_cfg(tree.service).encode()
     found["dnsmasq.conf"] = os.fsencode(dnsmasq_conf(tree, folder))

@@ -195,8 +195,9 @@ static void tables_reload(void *unused)
     kernel_map_activate();
 }
 
-/* Translations of single pages, which a CPU may have still, are those of the page that comes back. What it has
- * of tables has to go before their memory is used: loading the root drops that. [Intel SDM 3A §4.10.4.1] */
+/* Translations of single pages, which a CPU may have still, are those of the page that comes back. What
+ * it has of tables has to go before their memory is used: loading the root drops it. [Intel SDM 3A
+ * §4.10.4] */
 void arch_guard_pages_drop(const struct memory_range *range)
 {
     const uint64_t bits = PTE_WRITE | no_execute();

@@ -10,6 +10,7 @@ enum {
     AT_KIND = 1,
     AT_LENGTH = 2,
     AT_STATE = 4,
+    AT_WELCOMED = 5,
     AT_CPUS = 6,
     AT_EPOCH = 8,
     AT_SEQUENCE = 16,
@@ -24,7 +25,8 @@ enum {
     AT_RANKS = 100,
     AT_NAME = 104,
     AT_JOB = 136,
-    AT_TAG = 140
+    AT_START = 140,
+    AT_TAG = 148
 };
 
 _Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_JOB && AT_TAG + BEAT_TAG_BYTES == ANSWER_BYTES,
@@ -41,6 +43,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     store_be(payload + AT_KIND, 1, BEAT_KIND_ANSWER);
     store_be(payload + AT_LENGTH, 2, ANSWER_BYTES);
     store_be(payload + AT_STATE, 1, answer->state);
+    store_be(payload + AT_WELCOMED, 1, answer->is_welcomed);
     store_be(payload + AT_CPUS, 2, answer->cpus);
     store_be(payload + AT_EPOCH, 8, answer->epoch);
     store_be(payload + AT_SEQUENCE, 8, answer->sequence);
@@ -56,6 +59,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     store_be(payload + AT_RANKS, 2, answer->ranks);
     __builtin_memcpy(payload + AT_NAME, answer->name, ANSWER_NAME_BYTES);
     store_be(payload + AT_JOB, 4, answer->job);
+    store_be(payload + AT_START, 8, answer->start);
     store_be(payload + AT_TAG, BEAT_TAG_BYTES, siphash(key, payload, AT_TAG));
 }
 
@@ -87,6 +91,7 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
         return BEAT_FORGED;
 
     answer->state = payload[AT_STATE];
+    answer->is_welcomed = payload[AT_WELCOMED] == 1;
     answer->cpus = load_be16(payload + AT_CPUS);
     answer->epoch = load_be64(payload + AT_EPOCH);
     answer->sequence = load_be64(payload + AT_SEQUENCE);
@@ -104,8 +109,10 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     answer->ranks = load_be16(payload + AT_RANKS);
     __builtin_memcpy(answer->name, payload + AT_NAME, ANSWER_NAME_BYTES);
     answer->job = load_be32(payload + AT_JOB);
+    answer->start = load_be64(payload + AT_START);
     const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
-    return is_known && answer->epoch && answer->sequence && answer->cpus && name_is_fine(answer->name)
+    return is_known && payload[AT_WELCOMED] <= 1 && answer->epoch && answer->sequence && answer->cpus &&
+                   name_is_fine(answer->name)
                ? BEAT_FINE
                : BEAT_ABSURD;
 }

@@ -9,7 +9,7 @@
 
 #include "beat/beat_frame.h"
 
-#define ANSWER_BYTES      148 /* of the payload, its tag included */
+#define ANSWER_BYTES      156 /* of the payload, its tag included */
 #define ANSWER_NAME_BYTES 32
 
 enum answer_state { ANSWER_RUNNING = 1, ANSWER_STOPPED = 2 };
@@ -17,9 +17,10 @@ enum answer_state { ANSWER_RUNNING = 1, ANSWER_STOPPED = 2 };
 struct answer {
     uint8_t state; /* enum answer_state */
     uint16_t cpus;
+    bool is_welcomed;         /* it obeys commands of this epoch (welcome.h) */
     uint64_t epoch, sequence; /* of the beat that is answered */
-    uint64_t booted_ns;       /* when the node was started, since 1970 by its own clock: another one after
-                                 another start */
+    uint64_t booted_ns;       /* when the node was started, since 1970 by its own clock */
+    uint64_t start;           /* drawn by the node at its start: another one after another start */
     int64_t error_ns;         /* by which its idea of global time was wrong last; positive: behind */
     uint64_t beats, lost;     /* that it took since its start, and that have not come */
     uint32_t done;            /* the highest command of this epoch that all of its CPUs have done; 0: none */

@@ -18,12 +18,14 @@
 #define BEAT_VERSION       1
 #define BEAT_HEADER_BYTES  48
 #define BEAT_TAG_BYTES     8
+#define BEAT_ADDRESS_BYTES 6              /* Ethernet's */
 #define BEAT_BYTES_MAX     1500           /* of the Ethernet frame's payload */
 #define BEAT_COMMANDS_MAX  16             /* in one beat */
 #define BEAT_COMMAND_BYTES 64             /* of one command's body, at most */
 #define BEAT_PERIOD_NS_MIN 1000000ULL     /* 1000 Hz */
 #define BEAT_PERIOD_NS_MAX 60000000000ULL /* one beat a minute */
 #define BEAT_TAI_UTC_S_MAX 100000         /* Linux's own limit */
+#define BEAT_WINDOW_US_MAX 100000         /* of BEAT_SERVICES */
 
 enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2 };
 
@@ -36,7 +38,8 @@ enum beat_code {
     BEAT_COUNT = 4,    /* each CPU counts its kernel entries up to now, for answers */
     BEAT_TRACE = 5,    /* text: "+CLASS" or "-CLASS" of the flight log */
     BEAT_RATE = 6,     /* text: "NAME RATING" of a clock event device */
-    BEAT_SERVICES = 7, /* [4] us: threads of SCHED_IDLE run now, for so long at most */
+    BEAT_SERVICES = 7, /* [4] us: the service's ready threads run first, for so long at most */
+    BEAT_WELCOME = 8,  /* [8 each] nodes that may obey from now on (welcome.h); its number is 0 */
     BEAT_CODE_MASK = 0x7fff,
     BEAT_ACKNOWLEDGE = 0x8000, /* added to a code: nodes answer each beat that carries the command */
 };
@@ -55,7 +58,7 @@ enum beat_fault {
 struct beat_command {
     uint16_t code;   /* of enum beat_code */
     uint16_t bytes;  /* of the body */
-    uint32_t number; /* from 1 on, higher for each command of an epoch: nodes do each once */
+    uint32_t number; /* from 1 on, higher for each command of an epoch: nodes do each once; 0: a welcome */
     uint8_t body[BEAT_COMMAND_BYTES];
 };
 

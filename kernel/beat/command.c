@@ -5,6 +5,7 @@
  */
 #include "beat/command.h"
 #include "arch.h"
+#include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -23,6 +24,9 @@ static uint64_t accepted; /* ever */
 /* Of the conductor that beats now. */
 static uint64_t epoch, epoch_began; /* `accepted` then */
 static uint32_t last_number;
+static bool is_welcomed; /* by a beat of this epoch */
+
+static uint64_t own_welcome;
 
 static const struct command_job *job;
 
@@ -32,6 +36,7 @@ static uint64_t stopped; /* STOPPED and the number of the job whose ranks are st
 struct command_cpu {
     uint64_t done; /* of those accepted */
     uint64_t system_calls, exceptions, interrupts, switches;
+    uint64_t windows; /* of the service's */
 };
 
 PER_CPU static struct command_cpu cpus;
@@ -39,6 +44,11 @@ PER_CPU static struct command_cpu cpus;
 void commands_job_set(const struct command_job *given)
 {
     __atomic_store_n(&job, given, __ATOMIC_RELEASE);
+}
+
+void commands_welcome_set(uint64_t welcome)
+{
+    own_welcome = welcome;
 }
 
 /* How many commands all CPUs have done. */
@@ -63,7 +73,11 @@ bool commands_accept(const struct beat *beat)
         epoch = beat->epoch;
         epoch_began = accepted;
         last_number = 0;
+        is_welcomed = false;
     }
+    is_welcomed = is_welcomed || welcome_is_in(beat, own_welcome);
+    if (!is_welcomed)
+        return false;
     const uint64_t room_until = all_done() + RING - 1; /* answers look at the last one that all have done */
     for (unsigned i = 0; i < beat->command_count && accepted < room_until; i++) {
         const struct beat_command *command = &beat->commands[i];
@@ -92,6 +106,19 @@ static void count(struct command_cpu *here)
     here->switches = counters->switches;
 }
 
+/* How long the service's threads run first; 0: the command says nothing that could be. */
+static uint64_t window_ns(const struct beat_command *command)
+{
+    const uint64_t us = command->bytes == 4 ? load_be32(command->body) : 0;
+
+    return us <= BEAT_WINDOW_US_MAX ? us * 1000 : 0;
+}
+
+uint64_t commands_windows(unsigned cpu)
+{
+    return PER_CPU_OF(cpus, cpu)->windows;
+}
+
 static uint32_t job_number(const struct command_job *of_job)
 {
     return of_job ? of_job->number() : 0;
@@ -105,9 +132,9 @@ static bool is_for_ranks(enum beat_code code)
 /* Whether a command for ranks is for those that run here: for all jobs, or for theirs. */
 static bool is_for_job(const struct beat_command *command, const struct command_job *of_job)
 {
-    const uint32_t wanted = command->bytes == 4 ? load_be32(command->body) : 0;
+    const uint32_t number = command->bytes == 4 ? load_be32(command->body) : 0;
 
-    return command->bytes == 0 || (wanted && wanted == job_number(of_job));
+    return command->bytes == 0 || (number && number == job_number(of_job));
 }
 
 static int job_do(enum beat_code code, const struct beat_command *command, const struct command_job *of_job)
@@ -138,6 +165,8 @@ static int node_do(enum beat_code code, const struct beat_command *command, cons
         return klog_switch(text);
     case BEAT_RATE:
         return timer_device_rate(text);
+    case BEAT_SERVICES:
+        return window_ns(command) ? 0 : -EINVAL;
     default:
         return -ENOSYS;
     }
@@ -156,6 +185,8 @@ static void command_do(struct command_cpu *here, struct slot *slot)
     }
     if (code == BEAT_COUNT)
         count(here);
+    else if (of_job && code == BEAT_SERVICES)
+        here->windows += window_ns(command) && of_job->services(window_ns(command));
     else if (of_job && is_for_ranks(code) && is_for_job(command, of_job))
         of_job->command(code);
 }
@@ -185,6 +216,7 @@ void commands_answer(struct answer *answer)
     const struct slot *last = answer->epoch == epoch && done > epoch_began ? &ring[(done - 1) % RING] : NULL;
     const struct command_job *of_job = __atomic_load_n(&job, __ATOMIC_ACQUIRE);
 
+    answer->is_welcomed = answer->epoch == epoch && is_welcomed;
     answer->job = job_number(of_job);
     answer->state = __atomic_load_n(&stopped, __ATOMIC_RELAXED) == (STOPPED | answer->job) ? ANSWER_STOPPED
                                                                                            : ANSWER_RUNNING;

@@ -8,6 +8,7 @@
 #include "beat/beat_frame.h"
 #include "beat/command.h"
 #include "beat/global_clock.h"
+#include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -35,6 +36,7 @@ static struct heard {
     uint64_t answered; /* so many */
 } heard;
 static uint64_t booted_ns; /* since 1970, by the node's own clock */
+static uint64_t start;     /* drawn for this start of the node */
 
 /* Of the last beat that counted; each CPU reads them without the lock. */
 static uint64_t period_ns, offset_ns;
@@ -42,6 +44,7 @@ static uint64_t period_ns, offset_ns;
 struct beat_cpu {
     bool is_armed;
     uint64_t armed_ns;  /* the timer queue's request */
+    uint64_t exact_ns;  /* and what the local device is to interrupt for beside; 0: nothing */
     uint64_t period_ns; /* that it goes by; 0: by its local device */
     uint64_t beats, fallbacks;
 };
@@ -56,9 +59,17 @@ static uint64_t fallback_ns(const struct beat_cpu *here)
     return time_add(here->armed_ns, NETTICK_FALLBACK_PERIODS * here->period_ns);
 }
 
+/* What the local device is armed for. */
+static uint64_t local_ns(const struct beat_cpu *here)
+{
+    const uint64_t fallback = fallback_ns(here);
+
+    return here->exact_ns && here->exact_ns < fallback ? here->exact_ns : fallback;
+}
+
 static void local_arm(const struct beat_cpu *here)
 {
-    local->arm(fallback_ns(here));
+    local->arm(local_ns(here));
 }
 
 static void arm(uint64_t when_ns)
@@ -70,27 +81,49 @@ static void arm(uint64_t when_ns)
     local_arm(here);
 }
 
-static void disarm(void)
-{
-    PER_CPU_HERE(cpus)->is_armed = false;
-    local->disarm();
-}
-
-/* The local device has fired, for the lack of beats, or because it cannot wait as long. Its request is used
- * up: what still pends, the queue arms anew. */
-static bool local_fired(void)
+static void arm_exact(uint64_t when_ns)
 {
     struct beat_cpu *here = PER_CPU_HERE(cpus);
 
+    here->exact_ns = when_ns;
+    if (here->is_armed)
+        local_arm(here);
+}
+
+/* Requests up to that time are used up: what still pends, the queue arms anew. */
+static void requests_end(struct beat_cpu *here, uint64_t now_ns)
+{
+    here->is_armed = false;
+    if (here->exact_ns <= now_ns)
+        here->exact_ns = 0;
+}
+
+static void disarm(void)
+{
+    requests_end(PER_CPU_HERE(cpus), TIMER_NEVER);
+    local->disarm();
+}
+
+/* The local device has fired: for what is to be exact, for the lack of beats, or because it cannot wait as
+ * long. */
+static bool local_fired(void)
+{
+    struct beat_cpu *here = PER_CPU_HERE(cpus);
+    uint64_t now_ns = clock_now_ns();
+
+    while (now_ns < here->exact_ns && here->exact_ns - now_ns < TIMER_EARLY_NS)
+        now_ns = clock_now_ns();
     if (here->is_armed && here->period_ns) {
-        if (clock_now_ns() + TIMER_EARLY_NS < fallback_ns(here)) {
+        if (now_ns + TIMER_EARLY_NS < local_ns(here)) {
             local_arm(here);
             return false;
         }
-        here->period_ns = 0;
-        here->fallbacks++;
+        if (now_ns + TIMER_EARLY_NS >= fallback_ns(here)) {
+            here->period_ns = 0;
+            here->fallbacks++;
+        }
     }
-    here->is_armed = false;
+    requests_end(here, now_ns);
     return true;
 }
 
@@ -99,12 +132,14 @@ static struct clock_event_device device = { .name = "nettick",
                                             .rating = NETTICK_RATING,
                                             .arm = arm,
                                             .disarm = disarm,
-                                            .local_fired = local_fired };
+                                            .local_fired = local_fired,
+                                            .arm_exact = arm_exact };
 
 void nettick_interrupt(void)
 {
     struct beat_cpu *here = PER_CPU_HERE(cpus);
     const uint64_t period = __atomic_load_n(&period_ns, __ATOMIC_RELAXED);
+    uint64_t now_ns;
 
     timer_wall_check();
     if (mode != NETTICK_INTERRUPT) /* it has been passed on for that alone */
@@ -116,8 +151,9 @@ void nettick_interrupt(void)
         if (here->is_armed)
             local_arm(here);
     }
-    if (here->is_armed && here->armed_ns <= clock_now_ns()) {
-        disarm();
+    if (here->is_armed && here->armed_ns <= (now_ns = clock_now_ns())) {
+        requests_end(here, now_ns);
+        local->disarm();
         timer_serve();
     }
     commands_do();
@@ -208,7 +244,7 @@ bool nettick_answer_due(void)
 void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
-    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns };
+    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns, .start = start };
 
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         answer.name[i] = name[i];
@@ -255,10 +291,11 @@ int nettick_configure(const struct command_line *line, struct message *why)
                *digits = command_line_option(line, "nettick_key");
 
     has_key = digits && key_read(digits);
-    if (digits && !has_key)
-        return message_set(why, -EINVAL, "nettick_key= takes 32 hexadecimal digits, the conductor's key");
     if (!text || strcmp(text, "off") == 0)
-        return 0;
+        return !digits || has_key
+                   ? 0
+                   : message_set(why, -EINVAL,
+                                 "nettick_key=, the conductor's key, has 32 hexadecimal digits");
     mode = strcmp(text, "irq") == 0    ? NETTICK_INTERRUPT
            : strcmp(text, "poll") == 0 ? NETTICK_POLL
                                        : NETTICK_OFF;
@@ -269,6 +306,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
         return message_set(why, -EINVAL,
                            "nettick=%s takes nettick_key=, the conductor's key: 32 hexadecimal digits", text);
     booted_ns = clock_wall_ns(NULL);
+    start = arch_random() ^ booted_ns; /* where nothing better is random, time is */
     local = clock_event_top();
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,
@@ -282,6 +320,11 @@ int nettick_configure(const struct command_line *line, struct message *why)
 enum nettick_mode nettick_mode(void)
 {
     return mode;
+}
+
+void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
+{
+    commands_welcome_set(welcome_of(key, address, start));
 }
 
 /* ---- For people ---- */
@@ -333,7 +376,7 @@ void nettick_describe(struct text_sink *sink)
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const struct beat_cpu *of = PER_CPU_OF(cpus, cpu);
 
-        sink_print(sink, "cpu%u beats %lu fallbacks %lu goes_by %s\n", cpu, of->beats, of->fallbacks,
-                   of->period_ns ? "beats" : "local");
+        sink_print(sink, "cpu%u beats %lu fallbacks %lu goes_by %s windows %lu\n", cpu, of->beats,
+                   of->fallbacks, of->period_ns ? "beats" : "local", commands_windows(cpu));
     }
 }

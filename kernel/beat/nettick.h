@@ -23,7 +23,6 @@
 
 #define NETTICK_FALLBACK_PERIODS 3
 #define NETTICK_RATING           200
-#define BEAT_ADDRESS_BYTES       6 /* Ethernet's */
 
 /* How beats are received: not at all; by whoever looks at the network, so that they set the clock and nothing
  * more; by an interrupt, so that they are a clock event device as well. */
@@ -37,6 +36,9 @@ enum nettick_mode nettick_mode(void);
 
 /* The conductor's key, where there is nettick_key=; NULL. */
 const uint8_t *nettick_key(void);
+
+/* The address of the card that beats come to, and answers go from; before it interrupts. */
+void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES]);
 
 /* A frame of EtherType BEAT_ETHERTYPE has come: its payload, and the address that it is from. On any CPU,
  * interrupts off; it takes no lock that anybody holds for long and expires no timer. True: a beat that is to

@@ -25,6 +25,7 @@
 #include "net/connection.h"
 #include "process/limits.h"
 #include "process/process.h"
+#include "process/service_window.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
 
@@ -105,6 +106,11 @@ void job_kill(void)
     }
 }
 
+static bool services_first(uint64_t window_ns)
+{
+    return job.service.path && service_window_begin(window_ns);
+}
+
 static unsigned ranks_running(void)
 {
     return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
@@ -116,9 +122,9 @@ static uint32_t job_number(void)
     return job.number;
 }
 
-static const struct command_job commanded = { .command = rank_command,
-                                              .ranks = ranks_running,
-                                              .number = job_number };
+static const struct command_job commanded = {
+    .command = rank_command, .services = services_first, .ranks = ranks_running, .number = job_number
+};
 
 /* ---- End ---- */
 
@@ -148,7 +154,7 @@ static void rank_count_down(unsigned status)
     if (__atomic_sub_fetch(&job.running, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (launcher_is_on()) {
-        schedule_finish(cpu_home);
+        schedule_finish();
         return;
     }
     connection_drain(clock_now_ns() + DRAIN_NS);
@@ -365,6 +371,7 @@ _Noreturn void job_begin(void)
     job.running = process_rank_count;
     job.worst_status = job.at_home = 0;
     process_end_hook = rank_end;
+    schedule_home_hook = cpu_home;
     commands_job_set(&commanded);
     for (unsigned rank = 0; rank < process_rank_count; rank++) {
         const struct cpu_mask cpus = job_cpus_of(rank);

@@ -37,9 +37,9 @@
 static int ranks_set(const struct launch_request *request, struct message *why)
 {
     unsigned cpus = arch_cpu_count(), cores = arch_core_count(), threads = cpus / cores;
-    uint64_t wanted = (uint64_t)request->ranks * (request->cpus ? request->cpus : 1);
+    uint64_t cpus_of_all = (uint64_t)request->ranks * (request->cpus ? request->cpus : 1);
 
-    if (request->ranks > MEMPLAN_RANKS_MAX || wanted > cpus)
+    if (request->ranks > MEMPLAN_RANKS_MAX || cpus_of_all > cpus)
         return message_set(why, -EINVAL,
                            "%u ranks of %u CPUs do not fit: this node has %u CPUs, and runs %u ranks",
                            request->ranks, request->cpus ? request->cpus : 1, cpus, MEMPLAN_RANKS_MAX);
@@ -126,7 +126,8 @@ _Noreturn void job_next(void)
         job.tree = files_build(); /* what was made for it is in the tree */
     }
     kernel_print("job %u: %u ranks of %s\n", job.number, process_rank_count, job.program.arguments[0]);
-    launcher_begin(job_kill);
+    launcher_kill_hook = job_kill;
+    launcher_begin();
     launcher_rests(false);
     job_begin();
 }

@@ -47,7 +47,8 @@ _Static_assert(sizeof(struct launcher_memory) <= LAUNCHER_BYTES, "it has that mu
 static struct stream *listener, *connection; /* NULL: nobody asks for anything */
 static uint32_t tacetrun_address;
 
-static void (*job_kill)(void);
+void (*launcher_kill_hook)(void);
+
 static uint32_t events; /* that nobody has looked at */
 static bool is_alone;
 static char heard[LAUNCH_LINE_BYTES]; /* of a line that is not whole yet */
@@ -255,7 +256,7 @@ static void connection_serve(void)
             is_alone = true;
         }
         heard_bytes = 0;
-        job_kill();
+        launcher_kill_hook();
     }
 }
 
@@ -281,14 +282,14 @@ static void changed(void)
     } while ((seen = __atomic_sub_fetch(&events, seen, __ATOMIC_ACQ_REL)));
 }
 
-void launcher_begin(void (*kill)(void))
+void launcher_begin(void)
 {
-    job_kill = kill;
+    stream_watch_hook = changed;
     is_alone = false;
     heard_bytes = 0;
     say(connection, "started");
-    stream_watch(connection, changed);
-    stream_watch(listener, changed);
+    stream_watch(connection, true);
+    stream_watch(listener, true);
     changed(); /* what has come before */
 }
 
@@ -366,8 +367,8 @@ bool launcher_is_alone(void)
 
 void launcher_watch_end(void)
 {
-    stream_watch(connection, NULL);
-    stream_watch(listener, NULL);
+    stream_watch(connection, false);
+    stream_watch(listener, false);
     while (__atomic_load_n(&events, __ATOMIC_ACQUIRE)) /* a CPU that a timer has interrupted */
         crosscall_serve();
 }

@@ -49,9 +49,10 @@ int launcher_receive(void *to, uint64_t bytes);
 /* The job does not run: "refused …", and the connection ends. */
 void launcher_refuse(const char *why);
 
-/* Says that the job begins. From now on `kill` is called when tacetrun wants its end, or is gone: on any CPU,
- * interrupts off, no locks held; more than once, perhaps. */
-void launcher_begin(void (*kill)(void));
+/* Says that the job begins. From now on the hook is called when tacetrun wants the job's end, or is gone: on
+ * any CPU, interrupts off, no locks held; more than once, perhaps. */
+void launcher_begin(void);
+extern void (*launcher_kill_hook)(void);
 
 /* Opens descriptors 0, 1 and 2 of a rank, which has no thread yet: connections to tacetrun. `local`: its
  * number on this node. -EIO, -ENOMEM with `why`. */
@@ -64,7 +65,7 @@ void launcher_rank_failed(unsigned local, const char *why);
 /* Whether tacetrun has gone, so that nobody is left to acknowledge what ranks have written. */
 bool launcher_is_alone(void);
 
-/* `kill` is called no more once this returns. */
+/* The hook is called no more once this returns. */
 void launcher_watch_end(void);
 
 /* Says that the job has ended: the connection's last line. */

@@ -40,6 +40,7 @@ int beat_card_start(struct message *why)
     if (!beat_card)
         return 0;
     address = beat_card->address;
+    nettick_card_set(address);
     spin_lock(&lock);
     bool interrupts = beat_card->operations->interrupt_enable(beat_card, CPU);
     spin_unlock(&lock);

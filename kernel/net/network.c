@@ -21,6 +21,7 @@
 #include "net/memory.h"
 #include "net/netconsole.h"
 #include "net/protocol_timers.h"
+#include "net/stream.h"
 #include "net/time_server.h"
 #include "mm/memplan.h"
 #include "mm/page.h"
@@ -45,7 +46,8 @@ struct notice {
 
 static struct notice notices[NOTICES_MAX];
 static unsigned notice_count;
-static void (*watched)(void);
+static bool is_watched;
+void (*stream_watch_hook)(void);
 
 void network_lock(void)
 {
@@ -57,19 +59,19 @@ static void release(void)
 {
     struct notice taken[NOTICES_MAX];
     unsigned count = notice_count;
-    void (*changed)(void) = watched;
+    const bool changed = is_watched;
 
     for (unsigned i = 0; i < count; i++)
         taken[i] = notices[i];
     notice_count = 0;
-    watched = NULL;
+    is_watched = false;
     network_account_use(NULL);
     netconsole_send();
     spin_unlock(&lock);
     for (unsigned i = 0; i < count; i++)
         event_notify(taken[i].process, taken[i].kinds);
     if (changed)
-        changed();
+        stream_watch_hook();
 }
 
 /* Receives what the node has sent to itself, each packet with the lock held for itself: as many as the caller
@@ -111,9 +113,9 @@ void network_notify(struct process *process, uint64_t kinds)
         notices[notice_count++] = (struct notice){ process, kinds };
 }
 
-void network_watched(void (*changed)(void))
+void network_watched(void)
 {
-    watched = changed;
+    is_watched = true;
 }
 
 void network_send_console(unsigned lines)

@@ -57,11 +57,11 @@ void network_send_console(unsigned lines);
 /* With the lock: wakes, once it is released, threads of a process that wait for events of these kinds. */
 void network_notify(struct process *process, uint64_t kinds);
 
-/* With the lock: calls this once it is released. */
-void network_watched(void (*changed)(void));
+/* With the lock: calls stream_watch_hook (stream.h) once it is released. */
+void network_watched(void);
 
-/* All processes have ended, and their memory is to be used anew: drops what the network has of it. Without the
- * lock, on one CPU, while the others idle. */
+/* All processes have ended, and their memory is to be used anew: drops what the network has of it. Without
+ * the lock, on one CPU, while the others idle. */
 void network_processes_drop(void);
 
 /* A device has interrupted this CPU, which idles. */

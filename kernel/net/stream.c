@@ -25,8 +25,8 @@ void stream_changed(struct stream *stream)
     stream->changes++;
     if (stream->process)
         network_notify(stream->process, event_of(stream));
-    if (stream->watch)
-        network_watched(stream->watch);
+    if (stream->is_watched)
+        network_watched();
 }
 
 int stream_error_take(struct stream *stream)

@@ -37,9 +37,10 @@ struct stream *stream_accept_kernel(struct stream *listener);
 /* The address of the other end, host byte order. */
 uint32_t stream_peer_address(const struct stream *stream);
 
-/* From now on calls this after changes of a stream of the kernel's, without the network's lock, on any CPU,
- * perhaps more than once for one change; the same function for all streams. NULL: not any more. */
-void stream_watch(struct stream *stream, void (*changed)(void));
+/* Whether the hook is called after changes of a stream of the kernel's: without the network's lock, on any
+ * CPU, perhaps more than once for one change. */
+void stream_watch(struct stream *stream, bool on);
+extern void (*stream_watch_hook)(void);
 
 /* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline (0: does not
  * wait). Bytes moved; 0

@@ -138,9 +138,9 @@ uint32_t stream_peer_address(const struct stream *stream)
     return lwip_ntohl(stream->connection.remote_address);
 }
 
-void stream_watch(struct stream *stream, void (*changed)(void))
+void stream_watch(struct stream *stream, bool on)
 {
     network_lock();
-    stream->watch = changed;
+    stream->is_watched = on;
     network_unlock();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stream_move.c: bytes of streams to and from programs and the kernel (stream_state.h). Copies are made without the network's lock: `reading` and `writing` keep others
- * away from the bytes meanwhile. Runs in system calls; without any process only at boot, where waiting is
- * polling.
+ * stream_move.c: bytes of streams to and from programs and the kernel (stream_state.h). Copies are made
+ * without the network's lock: `reading` and `writing` keep others away from the bytes meanwhile. Runs in
+ * system calls; without any process only at boot, where waiting is polling.
  */
 #include "net/stream.h"
 #include "arch.h"

@@ -43,7 +43,7 @@ struct stream {
     bool no_delay, keep_alive;
     uint8_t time_to_live, type_of_service;
     uint32_t keep_idle_s, keep_interval_s, keep_count;
-    void (*watch)(void); /* stream_watch */
+    bool is_watched;  /* stream_watch */
     int error;        /* negative, pending */
     uint64_t changes; /* of what it is ready for */
     uint32_t receive_room, send_room;

@@ -72,7 +72,7 @@ static void arm(struct posix_timer *timer)
     timer->armed = true;
     timer->alarm.expire = fire;
     timer->alarm.context = timer->process;
-    timer->alarm.is_background = arch_thread()->schedule.rank == RANK_BACKGROUND;
+    timer->alarm.is_background = schedule_is_background(&arch_thread()->schedule);
     timer->alarm.is_wall = timer->goes_by_wall;
     timer_start(&timer->alarm, deadline_wait_ns(deadline_of_timer(timer)), arch_thread()->latency_bound_ns);
 }

@@ -42,7 +42,9 @@ struct run_queue {
     struct smart_timer turn;   /* pending while others of the rank of `current` are ready */
     uint64_t turn_end_ns; /* of the turn of `current`; 0: nobody waits for it. This CPU's own, as the next */
     bool turn_is_over;
-    struct cpu_time past; /* of those who had the CPU before `current` */
+    struct cpu_time past;      /* of those who had the CPU before `current` */
+    struct smart_timer window; /* pending while the CPU has lifted threads: (service_window.c) */
+    struct thread *to_lower;   /* the first of them */
 } __attribute__((aligned(64)));
 
 extern struct run_queue run_queue;

@@ -23,9 +23,10 @@
 
 PER_CPU static struct cpu_group cpu_group; /* of the first CPU of each group: it */
 static struct cpu_group *groups;           /* all of them */
-static void (*home)(void) __attribute__((noreturn)); /* where CPUs go whose job has ended; NULL: none has */
+static bool is_finished;                   /* schedule_finish */
 static bool has_service; /* CPUs of any group may take its ready threads, when they become idle */
 void (*schedule_idle_hook)(bool begins);
+void (*schedule_home_hook)(void) __attribute__((noreturn));
 
 /* ---- Placing ---- */
 
@@ -172,7 +173,7 @@ static bool wanderer_fetch(struct run_queue *queue)
 static inline __attribute__((always_inline)) void foreground_set(const struct thread *thread)
 {
     if (timer_has_background())
-        timer_foreground_set(thread && thread->schedule.rank > RANK_BACKGROUND);
+        timer_foreground_set(thread && !schedule_is_background(&thread->schedule));
 }
 
 /* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
@@ -262,9 +263,9 @@ _Noreturn void thread_idle(void)
     switch_end();
     for (;;) {
         spin_lock(&queue->group->lock);
-        if (home) {
+        if (is_finished) {
             spin_unlock(&queue->group->lock);
-            home();
+            schedule_home_hook();
         }
         if ((next = run_queue_take(queue)))
             switch_to(queue, next); /* nothing is left here */
@@ -272,11 +273,11 @@ _Noreturn void thread_idle(void)
     }
 }
 
-/* A CPU that idles, or is about to, has taken its group's lock before `home` was set, and has its bit set by
- * now, or takes it afterwards, and sees `home`. */
-void schedule_finish(void (*where)(void) __attribute__((noreturn)))
+/* A CPU that idles, or is about to, has taken its group's lock before, and has its bit set by now, or takes
+ * it afterwards, and sees `is_finished`. */
+void schedule_finish(void)
 {
-    home = where;
+    is_finished = true;
     for (struct cpu_group *group = groups; group; group = group->next) {
         spin_lock(&group->lock);
         CPU_MASK_EACH(cpu, &group->cpus)
@@ -300,7 +301,7 @@ void schedule_groups_drop(void)
         *group = (struct cpu_group){ 0 };
     }
     groups = NULL;
-    home = NULL;
+    is_finished = false;
 }
 
 _Noreturn void schedule_idle_begin(void)
@@ -443,6 +444,7 @@ _Noreturn void thread_leave(void)
     spin_lock(&queue->group->lock);
     queue->left = queue->current;
     queue->left->schedule.state = THREAD_NEW;
+    queue->left->schedule.is_lifted = false;
     switch_to(queue, run_queue_take(queue));
     __builtin_unreachable();
 }
@@ -473,6 +475,20 @@ static void spread(struct run_queue *queue)
     }
 }
 
+/* This CPU's thread queues where it belongs now; it may be the next one here all the same. */
+static __attribute__((noinline)) void move(struct run_queue *queue, struct thread *thread)
+{
+    place(queue->group, thread);
+    struct thread *next = run_queue_take(queue);
+    if (next != thread) {
+        switch_to(queue, next);
+        return;
+    }
+    thread->schedule.state = THREAD_RUNNING;
+    turn_update(queue);
+    spin_unlock(&queue->group->lock);
+}
+
 void schedule_return(void)
 {
     struct run_queue *queue = run_queue_here();
@@ -486,8 +502,7 @@ void schedule_return(void)
     int rank = thread->schedule.rank, others = first ? first->schedule.rank : rank - 1;
     bool turn_is_over = queue->turn_is_over && takes_turns(queue, others);
     if (schedule_must_move(thread)) {
-        place(queue->group, thread);
-        switch_to(queue, run_queue_take(queue));
+        move(queue, thread);
     } else if (others > rank || turn_is_over) {
         arch_counters_here()->rotations += turn_is_over;
         requeue(queue, thread, !turn_is_over && turn_keep(queue));
@@ -521,14 +536,15 @@ static void lowered(struct cpu_group *group, const struct thread *thread)
     place(group, other);
 }
 
-/* Its own rank, or what it inherits, is another. With the rank of a waiter of SCHED_FIFO or RR it goes on
- * until it releases what that waits for. */
-static void rank_update(struct cpu_group *group, struct thread *thread)
+/* Its own rank, what it inherits, or is_lifted is another. With the rank of a waiter of SCHED_FIFO or RR it
+ * goes on until it releases what that waits for. */
+void schedule_rank_update(struct cpu_group *group, struct thread *thread)
 {
     struct schedule_entry *entry = &thread->schedule;
     bool inherits = entry->inherited_rank > entry->own_rank;
-    int rank = inherits ? entry->inherited_rank : entry->own_rank;
-    bool rotates = entry->own_rotates && !(inherits && rank > RANK_ORDINARY);
+    int base = inherits ? entry->inherited_rank : entry->own_rank;
+    int rank = entry->is_lifted ? RANK_LIFTED : base;
+    bool rotates = entry->own_rotates && !(inherits && base > RANK_ORDINARY);
     bool stays_in_front = rank >= entry->rank && !rotates, is_lower = rank < entry->rank;
 
     if (entry->rank == rank && entry->rotates == rotates)
@@ -551,7 +567,7 @@ void schedule_rank_set(struct thread *thread, int rank, bool rotates)
 
     thread->schedule.own_rank = rank;
     thread->schedule.own_rotates = rotates;
-    rank_update(group, thread);
+    schedule_rank_update(group, thread);
     spin_unlock(&group->lock);
     futex_rank_changed(thread);
 }
@@ -561,7 +577,7 @@ void schedule_inherit(struct thread *thread, int rank)
     struct cpu_group *group = cpu_group_lock(thread);
 
     thread->schedule.inherited_rank = rank;
-    rank_update(group, thread);
+    schedule_rank_update(group, thread);
     spin_unlock(&group->lock);
 }
 

@@ -9,6 +9,7 @@
  *      SCHED_FIFO, SCHED_RR    1 … 99, their priority
  *      SCHED_OTHER             0
  *      SCHED_IDLE              -1
+ *      any, of the service, while a window lifts it (service_window.h): above them all
  *
  * A thread that becomes ready goes to an idle CPU of its affinity; else it is queued where the running thread
  * has the lowest rank. It interrupts another CPU, by one IPI, only if it has to: to take the CPU over from a
@@ -47,6 +48,7 @@ enum {
 
 #define RANK_ORDINARY   0
 #define RANK_BACKGROUND (-1)
+#define RANK_LIFTED     100
 
 struct run_queue;
 struct thread;
@@ -64,14 +66,16 @@ struct schedule_entry {
     enum schedule_state state;
     bool notified; /* thread_wake has come while it did not block */
     bool rotates;  /* with those of its rank */
-    int rank;      /* the higher of the next two */
+    int rank;      /* the higher of the next two, or RANK_LIFTED */
     int own_rank, inherited_rank;
     bool own_rotates;
+    bool is_lifted, is_to_lower; /* by a CPU, in whose list of those it is, before the next one */
+    struct thread *lowered_next;
     uint64_t turn_left_ns; /* of the turn in which a higher rank took its CPU; 0: the next one is whole */
     unsigned cpu;          /* that has its registers, or had them last; in whose queue it is: */
     struct run_queue *queue;
     bool is_pinned;           /* `affinity` is one CPU */
-    bool must_move;           /* it runs where `affinity` does not let it any more */
+    bool must_move;           /* it runs where `affinity` does not let it any more, or others go first */
     struct cpu_mask affinity; /* CPUs on which it may run */
 };
 
@@ -83,9 +87,10 @@ int schedule_configure(const struct command_line *line, struct message *why);
 /* These CPUs serve the same threads: a rank's. Before one of them runs a thread or idles. */
 void schedule_group_add(const struct cpu_mask *cpus);
 
-/* All threads of all groups have ended, but for the caller, which leaves next: each of their CPUs calls this on
- * its own stack, with nobody's registers, no locks held. */
-void schedule_finish(void (*home)(void) __attribute__((noreturn)));
+/* All threads of all groups have ended, but for the caller, which leaves next: each of their CPUs calls the
+ * hook, on its own stack, with nobody's registers, no locks held. */
+void schedule_finish(void);
+extern void (*schedule_home_hook)(void) __attribute__((noreturn));
 
 /* Once all of them have: there are no groups any more. */
 void schedule_groups_drop(void);
@@ -156,6 +161,16 @@ static inline void schedule_affinity_begin(struct schedule_entry *entry, const s
 
 /* The highest rank of those who wait for what the thread has; RANK_BACKGROUND: nobody. futex_pi.c */
 void schedule_inherit(struct thread *thread, int rank);
+
+/* Whether a thread is there for what nobody else wants, lifted or not: its timers disturb nobody. */
+static inline __attribute__((always_inline)) bool schedule_is_background(const struct schedule_entry *entry)
+{
+    return entry->own_rank == RANK_BACKGROUND && entry->inherited_rank == RANK_BACKGROUND;
+}
+
+/* is_lifted is another. Under the lock of its group. */
+struct cpu_group;
+void schedule_rank_update(struct cpu_group *group, struct thread *thread);
 
 /* Of any thread of the caller's process; under its lock. */
 void schedule_rank_set(struct thread *thread, int rank, bool rotates);

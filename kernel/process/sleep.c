@@ -58,7 +58,7 @@ static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
     klog(sleep, wait_ns, thread->latency_bound_ns);
     if (is_limited) {
         timer->expire = sleep_expire;
-        timer->is_background = thread->schedule.rank == RANK_BACKGROUND;
+        timer->is_background = schedule_is_background(&thread->schedule);
         timer->is_wall = deadline_is_wall(deadline);
         timer_start(timer, wait_ns, thread->latency_bound_ns);
     }

@@ -28,6 +28,10 @@ struct clock_event_device {
     /* NULL, or for a device whose CPU has another one of its own: that one's interrupt has come. False: it is
      * to wait on. */
     bool (*local_fired)(void);
+
+    /* NULL, or for a device that interrupts at times of its own: requests one interrupt at `when_ns` by the
+     * CPU's other one, beside what is armed, and in place of an earlier such request. Disarming ends it. */
+    void (*arm_exact)(uint64_t when_ns);
 };
 
 /* The structure must live for ever. */

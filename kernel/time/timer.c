@@ -19,6 +19,8 @@ static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
 
 PER_CPU static struct timer_queue timers __attribute__((aligned(64)));
 
+PER_CPU static struct smart_timer *exact_timer;
+
 static struct timer_queue *queue_here(void)
 {
     return PER_CPU_HERE(timers);
@@ -60,6 +62,22 @@ void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound
     klog(timer_arm, deadline_ns, timer->boundary_ns);
 }
 
+/* The device is to interrupt for this CPU's exact timer, whatever else it does. */
+static void exact_request(const struct timer_queue *queue)
+{
+    const struct smart_timer *timer = *PER_CPU_HERE(exact_timer);
+
+    if (timer && timer->pending && queue->device && queue->device->arm_exact)
+        queue->device->arm_exact(timer->deadline_ns);
+}
+
+void timer_start_exact(struct smart_timer *timer, uint64_t deadline_ns)
+{
+    timer_start(timer, deadline_ns, 1);
+    *PER_CPU_HERE(exact_timer) = timer;
+    exact_request(queue_here());
+}
+
 void timer_cancel(struct smart_timer *timer)
 {
     struct timer_queue *queue = timer->queue;
@@ -84,6 +102,17 @@ void timer_foreground_set(bool is_foreground)
     }
     spin_lock(&queue->lock);
     timer_queue_foreground_set(queue, is_foreground);
+    spin_unlock(&queue->lock);
+}
+
+void timer_background_expire(void)
+{
+    struct timer_queue *queue = queue_here();
+
+    if (!queue->heaps[1])
+        return;
+    spin_lock(&queue->lock);
+    timer_queue_background_expire(queue, clock_now_ns());
     spin_unlock(&queue->lock);
 }
 
@@ -151,6 +180,7 @@ static void device_follow(void *unused)
     spin_lock(&queue->lock);
     if (queue->device != top)
         timer_queue_device_set(queue, top);
+    exact_request(queue);
     spin_unlock(&queue->lock);
 }
 

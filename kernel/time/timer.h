@@ -23,6 +23,10 @@ void timer_cpu_start(void);
 /* Starts a timer of this CPU (timer_queue_start); it must not be pending on another one. */
 void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns);
 
+/* As timer_start with a bound of 1, and sharp also where the device in use interrupts at times of its own, as
+ * heartbeats do. One timer of each CPU at a time: the last one that was started so. */
+void timer_start_exact(struct smart_timer *timer, uint64_t deadline_ns);
+
 /* Stops a timer that any CPU has started. That CPU is not interrupted for it, but may be at the time for
  * which its device is armed. */
 void timer_cancel(struct smart_timer *timer);
@@ -40,6 +44,9 @@ static inline bool timer_has_background(void)
     return timer_background_used;
 }
 void timer_foreground_set(bool is_foreground);
+
+/* Expires this CPU's background timers that are due, whoever has it. */
+void timer_background_expire(void);
 
 /* A device that is calibrated to some parts in a million interrupts a little too early after a long time.
  * That little is waited for: arming the device again would cost another interrupt. */

@@ -291,6 +291,15 @@ void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground)
     device_update(queue);
 }
 
+void timer_queue_background_expire(struct timer_queue *queue, uint64_t now_ns)
+{
+    const bool is_foreground = queue->is_foreground;
+
+    queue->is_foreground = false;
+    timer_queue_expire(queue, now_ns, false);
+    timer_queue_foreground_set(queue, is_foreground);
+}
+
 /* Takes a heap apart breadth first: each timer's children go to the end of the list of those still to do. */
 static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap, bool wall_is_due)
 {

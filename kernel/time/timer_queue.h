@@ -122,6 +122,9 @@ void timer_queue_expire(struct timer_queue *queue, uint64_t now_ns, bool interru
  * and due as others; what is due expires after that has ended. */
 void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground);
 
+/* Expires what is due, background timers as well, without an interrupt; who has the CPU keeps it. */
+void timer_queue_background_expire(struct timer_queue *queue, uint64_t now_ns);
+
 /* Changes the offset to global time: every pending boundary is computed anew, never before its deadline and
  * less than its bound after it. Timers that are due already when `expire` calls this are served all the same.
  * Costs time in the number of pending timers. */

@@ -108,6 +108,11 @@ uint64_t clock_wall_steps(void)
     return wall.steps;
 }
 
+uint64_t arch_random(void)
+{
+    return 4; /* nobody here is welcomed */
+}
+
 unsigned arch_cpu_count(void)
 {
     return CPUS;
@@ -429,8 +434,8 @@ static void check_counts(void)
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         char line[100];
 
-        snprintf(line, sizeof(line), "cpu%u beats %lu fallbacks %lu goes_by %s\n", cpu, cpus[cpu].beats,
-                 cpus[cpu].fallbacks, cpus[cpu].period_ns ? "beats" : "local");
+        snprintf(line, sizeof(line), "cpu%u beats %lu fallbacks %lu goes_by %s windows 0\n", cpu,
+                 cpus[cpu].beats, cpus[cpu].fallbacks, cpus[cpu].period_ns ? "beats" : "local");
         CHECK_CONTAINS(description, line);
     }
 }

@@ -31,7 +31,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame global_clock \
-              registry commands json launch_request launch_writer pmi \
+              registry welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command clock
@@ -75,14 +75,16 @@ pmi_sources := service/pmi.c kernel/lib/format.c
 launch_writer_sources := service/launch_writer.c $(launch_request_sources)
 launch_cpus_sources := service/launch_cpus.c
 registry_sources := service/registry.c
+welcomes_sources := $(addprefix service/,welcomes.c registry.c) kernel/beat/welcome.c $(beat_frame_sources)
 commands_sources := service/commands.c
 json_sources := service/json.c
 global_clock_sources := kernel/beat/global_clock.c
 clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
-nettick_sources := $(addprefix kernel/beat/,nettick.c command.c beat_frame.c answer_frame.c global_clock.c) \
+nettick_sources := $(addprefix kernel/beat/,nettick.c command.c welcome.c beat_frame.c answer_frame.c \
+                     global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
                    $(addprefix kernel/lib/,siphash.c format.c command_line.c)
-beat_command_sources := kernel/beat/command.c
+beat_command_sources := kernel/beat/command.c kernel/beat/welcome.c kernel/lib/siphash.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)

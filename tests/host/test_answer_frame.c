@@ -21,6 +21,7 @@ static struct answer some_answer(void)
 
     memset(&answer, 0, sizeof(answer));
     answer.state = any() % 2 ? ANSWER_RUNNING : ANSWER_STOPPED;
+    answer.is_welcomed = any() % 2;
     answer.cpus = (uint16_t)(1 + any() % 65535);
     answer.epoch = 1 + any() % INT64_MAX;
     answer.sequence = 1 + any() % INT64_MAX;
@@ -40,6 +41,7 @@ static struct answer some_answer(void)
     for (unsigned length = (unsigned)(any() % ANSWER_NAME_BYTES), i = 0; i < length; i++)
         answer.name[i] = (char)('!' + any() % ('~' - '!' + 1));
     answer.job = (uint32_t)any();
+    answer.start = any();
     return answer;
 }
 

@@ -8,6 +8,7 @@
 #include "arch.h"
 #include "beat/command.h"
 #include "debug/klog.h"
+#include "lib/bytes.h"
 #include "lib/errno.h"
 #include "per_cpu_areas.h"
 #include "time/timer.h"
@@ -72,6 +73,15 @@ static unsigned ranks(void)
     return 3;
 }
 
+/* How long the service's threads have had first on each CPU, ever. */
+static uint64_t had_ns[CPUS];
+
+static bool services(uint64_t window_ns)
+{
+    had_ns[arena_cpu] += window_ns;
+    return arena_cpu != 2; /* that one has none that is ready */
+}
+
 static uint32_t job_now;
 
 static uint32_t number(void)
@@ -79,7 +89,9 @@ static uint32_t number(void)
     return job_now;
 }
 
-static const struct command_job job = { .command = rank_command, .ranks = ranks, .number = number };
+static const struct command_job job = {
+    .command = rank_command, .services = services, .ranks = ranks, .number = number
+};
 
 static void cpu_does(unsigned cpu)
 {
@@ -96,6 +108,22 @@ static void all_do(void)
 
 static uint64_t epoch_now = 1;
 static uint32_t number_now;
+
+#define WELCOME 0x1122334455667788
+
+/* Many welcomes, or none of them the node's. */
+static void welcome(bool is_ours)
+{
+    struct beat beat = { .epoch = epoch_now, .command_count = 2 };
+
+    for (unsigned i = 0; i < 2; i++) {
+        beat.commands[i] = (struct beat_command){ .code = BEAT_WELCOME, .bytes = (uint16_t)(8 * (3 + i)) };
+        memset(beat.commands[i].body, 0x11, sizeof(beat.commands[i].body));
+    }
+    if (is_ours)
+        store_be(beat.commands[1].body + 24, 8, WELCOME);
+    CHECK(!commands_accept(&beat)); /* for the CPUs that is nothing */
+}
 
 static struct answer answer_now(void)
 {
@@ -125,6 +153,43 @@ static bool commanded(unsigned code, const char *text)
     return beat_with(code, text, strlen(text));
 }
 
+TEST(a_node_obeys_nobody_who_has_not_welcomed_it)
+{
+    struct beat beat = { .epoch = epoch_now, .command_count = 2 };
+
+    commands_welcome_set(WELCOME);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK(!beat_with(BEAT_KILL, "", 0));
+        all_do();
+        CHECK(!answer_now().is_welcomed);
+        CHECK_EQUAL(answer_now().done, 0);
+        welcome(false);
+    }
+    welcome(true);
+    CHECK(answer_now().is_welcomed);
+    number_now = 0; /* what it was not to do yet does not count */
+    CHECK(commanded(BEAT_STOP, ""));
+    all_do();
+    CHECK_EQUAL(answer_now().done, 1);
+    welcome(false);
+    CHECK(answer_now().is_welcomed);
+
+    beat.epoch = ++epoch_now; /* the next conductor has to, too; the same beat may command */
+    CHECK(!answer_now().is_welcomed);
+    CHECK(!beat_with(BEAT_KILL, "", 0));
+    CHECK(!answer_now().is_welcomed);
+    beat.commands[0] = (struct beat_command){ .code = BEAT_WELCOME, .bytes = 8 };
+    store_be(beat.commands[0].body, 8, WELCOME);
+    beat.commands[1] = (struct beat_command){ .code = BEAT_CONTINUE, .number = number_now = 1 };
+    wanted.codes[wanted.count++] = BEAT_CONTINUE;
+    CHECK(commands_accept(&beat));
+    all_do();
+    CHECK_EQUAL(answer_now().done, 1);
+    epoch_now++;
+    number_now = 0;
+    welcome(true);
+}
+
 TEST(the_node_says_what_became_of_a_command)
 {
     static const struct {
@@ -139,7 +204,6 @@ TEST(the_node_says_what_became_of_a_command)
         { BEAT_CONTINUE | BEAT_ACKNOWLEDGE, "", 0, ANSWER_RUNNING },
         { BEAT_RATE, "nettick 3", 0, ANSWER_RUNNING },
         { BEAT_RATE, "other 3", ENODEV, ANSWER_RUNNING },
-        { BEAT_SERVICES, "\1\1\1\1", ENOSYS, ANSWER_RUNNING },
         { 99, "", ENOSYS, ANSWER_RUNNING },
         { BEAT_KILL, "", 0, ANSWER_RUNNING },
     };
@@ -230,6 +294,38 @@ TEST(kernel_entries_are_those_up_to_the_command)
     CHECK_EQUAL(answer_now().interrupts, 300 * CPUS);
 }
 
+TEST(every_cpu_lets_the_service_run_first_as_long_as_the_command_says)
+{
+    static const struct {
+        uint8_t body[5];
+        size_t bytes;
+        uint64_t ns; /* 0: refused */
+    } cases[] = {
+        { { 0, 0, 0, 1 }, 4, 1000 },
+        { { 0, 0, 1, 0xf4 }, 4, 500000 },
+        { { 0, 1, 0x86, 0xa0 }, 4, 100000000 },
+        { { 0, 1, 0x86, 0xa1 }, 4, 0 },
+        { { 0xff, 0xff, 0xff, 0xff }, 4, 0 },
+        { { 0, 0, 0, 0 }, 4, 0 },
+        { { 0, 0, 1 }, 3, 0 },
+        { { 0, 0, 0, 1, 0 }, 5, 0 },
+        { { 0 }, 0, 0 },
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(had_ns, 0, sizeof(had_ns));
+        beat_with(BEAT_SERVICES, cases[i].body, cases[i].bytes);
+        for (unsigned cpu = CPUS; cpu-- > 0;) {
+            CHECK_EQUAL(had_ns[cpu], 0);
+            cpu_does(cpu);
+            CHECK_EQUAL(had_ns[cpu], cases[i].ns);
+        }
+        CHECK_EQUAL(answer_now().result, cases[i].ns ? 0 : EINVAL);
+    }
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        CHECK_EQUAL(commands_windows(cpu), cpu == 2 ? 0 : 3);
+}
+
 /* ---- Many commands ---- */
 
 /* The conductor: what it has not heard is done. */
@@ -303,6 +399,7 @@ TEST(every_cpu_does_each_command_once_and_in_order)
     memset(&wanted, 0, sizeof(wanted));
     epoch_now++;
     number_now = 0;
+    welcome(true);
     beat_comes(); /* nothing is done in this epoch */
     while (sent.count < COMMANDS) {
         const unsigned cpu = (unsigned)random_below(CPUS);
@@ -315,6 +412,7 @@ TEST(every_cpu_does_each_command_once_and_in_order)
             epochs++;
             number_now = 0;
             sent.oldest = sent.count;
+            welcome(true);
             beat_comes(); /* the first of an epoch: answers are to it */
         }
         if (random_below(2))
@@ -344,9 +442,11 @@ int main(void)
 {
     per_cpu_areas_make(CPUS);
     commands_job_set(&job);
+    RUN(a_node_obeys_nobody_who_has_not_welcomed_it);
     RUN(the_node_says_what_became_of_a_command);
     RUN(a_command_for_a_job_is_done_where_that_runs_and_nowhere_else);
     RUN(kernel_entries_are_those_up_to_the_command);
+    RUN(every_cpu_lets_the_service_run_first_as_long_as_the_command_says);
     RUN(every_cpu_does_each_command_once_and_in_order);
     per_cpu_areas_free(CPUS);
     return check_report("beat_command");

@@ -83,11 +83,10 @@ def test_nodes_share_a_stream_by_lines() -> None:
 def test_without_a_program_nodes_wait_for_jobs() -> None:
     plan = arguments.parse([])
     assert (plan.nodes, plan.rate, plan.command) == (4, "10", [])
-    assert plan.app is None and plan.args == []
+    assert plan.app is None and not plan.args
     tree = services.tree(plan, "00" * 16, "mount=/mnt:10.99.0.1:20000:/run/share")
-    files = pxe.node_cfg(tree.nodes[layout.data_mac(1)], tree.programs(), "node1", [])
-    assert " bootif=$node 'launch' " in files and "argv0" not in files and "module2" not in files
-    assert " --" not in files
+    file = pxe.node_cfg(tree.nodes[layout.data_mac(1)], "", "node1", [])
+    assert "'launch'" in file and "argv0" not in file and "module2" not in file and " -- " not in file
 
 
 def test_what_follows_the_dashes_is_the_command() -> None:

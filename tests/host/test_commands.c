@@ -121,6 +121,9 @@ TEST(words_become_the_bytes_of_a_command)
     CHECK_EQUAL(command_read("services 258", true, &command, &why), 0);
     CHECK_EQUAL(command.wire.code, BEAT_SERVICES | BEAT_ACKNOWLEDGE);
     CHECK(command.wire.bytes == 4 && memcmp(command.wire.body, "\0\0\1\2", 4) == 0);
+    CHECK_EQUAL(command_read("services 1", true, &command, &why), 0);
+    CHECK_EQUAL(command_read("services 100000", true, &command, &why), 0);
+    CHECK(command.wire.bytes == 4 && memcmp(command.wire.body, "\0\1\x86\xa0", 4) == 0);
     CHECK_EQUAL(command_read("rating nettick 50", false, &command, &why), 0);
     CHECK_EQUAL(command.wire.code, BEAT_RATE);
     CHECK(command.wire.bytes == 10 && memcmp(command.wire.body, "nettick 50", 10) == 0);
@@ -138,13 +141,13 @@ TEST(words_become_the_bytes_of_a_command)
 TEST(what_is_no_command_is_refused)
 {
     static const char *const wrong[] = {
-        "stop now",     "trace",          "trace timer", "trace +",
-        "trace +a b",   "rating",         "rating tsc",  "rating tsc x",
-        "rating tsc ",  "rating tsc 5 6", "services",    "services -1",
-        "services 1x",  "services 1e3",   "rating  5",   "services 4294967296",
-        "trace +\033[", "stop job",       "stop job 0",  "kill job 4294967296",
-        "kill job 1x",  "kill job 1 2",   "kill jobs 1", "continue job -1",
-        "stop job  1",  "kill ",
+        "stop now",     "trace",           "trace timer", "trace +",
+        "trace +a b",   "rating",          "rating tsc",  "rating tsc x",
+        "rating tsc ",  "rating tsc 5 6",  "services",    "services -1",
+        "services 1x",  "services 1e3",    "rating  5",   "services 4294967296",
+        "trace +\033[", "stop job",        "stop job 0",  "kill job 4294967296",
+        "kill job 1x",  "kill job 1 2",    "kill jobs 1", "continue job -1",
+        "services 0",   "services 100001", "stop job  1", "kill ",
     };
     char text[100] = "trace +";
     struct command command;

@@ -34,6 +34,8 @@ from tests.beat_frames import (
     answer_of,
     framed,
     siphash,
+    welcome_of,
+    welcomes_in,
 )
 from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of
 from tests.making import made
@@ -68,6 +70,7 @@ def scene_a_node_is_shown_as_it_answers(wire: Wire) -> None:
         "ipv4": "10.0.0.7",
         "state": "running",
         "cpus": 4,
+        "welcomed": bool(said.welcomed),
         "ranks": 2,
         "job": 4294967295,
         "booted_ns": 1,
@@ -131,7 +134,7 @@ def scene_every_command_is_done_once_by_all(wire: Wire) -> None:
     wire.next_beats(4)
     for number in range(1, 13):
         assert len(carrying(list(wire.heard()), number)) >= 3
-    numbers = [[command.number for command in beat.commands] for beat in wire.heard()]
+    numbers = [[command.number for command in beat.commands if command.number] for beat in wire.heard()]
     assert all(each == sorted(set(each)) for each in numbers) and wire.next_beats(2)[-1].commands == []
 
 
@@ -187,7 +190,7 @@ def scene_a_ticket_takes_the_key(wire: Wire) -> None:
 
 
 def scene_a_one_way_command_goes_with_three_beats(wire: Wire) -> None:
-    node = FakeNode(b"n1", answers=False)
+    node = FakeNode(b"n1")
     wire.add(node)
     wire.start(*SELDOM)
     said = wire.ctl("--one-way", "stop")
@@ -207,7 +210,7 @@ def scene_a_command_goes_with_every_beat_until_all_have_answered(wire: Wire) -> 
     nodes[1].lose_answers = 20
     said = wire.ctl("--within", "100", "stop")
     assert said["done"] == 2 and said["beats"] > 20
-    carried = [beat for beat in wire.heard() if beat.commands]
+    carried = [beat for beat in wire.heard() if any(command.number for command in beat.commands)]
     first = carried[0].sequence
     assert [beat.sequence for beat in carried] == list(range(first, first + len(carried)))
     assert [len(node.obeyed) for node in nodes] == [1, 1]
@@ -293,6 +296,38 @@ def scene_a_node_that_was_started_anew_is_seen(wire: Wire) -> None:
     assert found == {"n1": 0, "n2": 1}
 
 
+def welcomes(wire: Wire, node: FakeNode) -> list[Beat]:
+    """The beats that welcome the last start of a node."""
+    welcome = welcome_of(node.address, node.start)
+    return [beat for beat in wire.heard() if welcome in welcomes_in(beat)]
+
+
+def scene_each_start_of_a_node_is_welcomed(wire: Wire) -> None:
+    node, other = FakeNode(b"n1", lose_welcomes=7), FakeNode(b"n2")
+    wire.add(node, other)
+    wire.start(*OFTEN)
+    wire.until(lambda: [each["welcomed"] for each in wire.ctl("nodes")["nodes"]] == [True, True])
+    asked = [answer.sequence for answer in map(answer_of, node.sent) if not answer.welcomed]
+    carried = [beat.sequence for beat in welcomes(wire, node)]
+    assert asked[0] < carried[0] and 8 <= len(carried) <= 3 * len(asked)
+    wire.next_beats(6)
+    assert [beat.sequence for beat in welcomes(wire, node)] == carried
+    with wire.lock:
+        node.restart()
+    assert wire.ctl("stop", "--within", "100")["done"] == 2
+    assert welcomes(wire, node) and welcomes(wire, node)[0].sequence > carried[-1]
+
+
+def scene_nodes_that_start_at_once_are_welcomed_by_few_beats(wire: Wire) -> None:
+    nodes = [FakeNode(b"n%d" % i, start=10**18 + i) for i in range(300)]
+    wire.add(*nodes)
+    wire.start("--rate", "5", "--answer-every", "1000")
+    beats = [beat for beat in wire.heard() if welcomes_in(beat)]
+    assert max(len(welcomes_in(beat)) for beat in beats) <= 128
+    assert len({welcome for beat in beats for welcome in welcomes_in(beat)}) == 300
+    assert wire.ctl("stop", "--within", "100")["done"] == 300
+
+
 def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> None:
     node = FakeNode(b"n1")
     wire.add(node)
@@ -312,11 +347,12 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
     short = last.payload()
     wrong = {
         "forged": [last.frame(wire.to, stranger, bytes(16)), framed_as(stranger)[:-1] + b"\xff"],
-        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=147)],
+        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=155)],
         "other_version": [framed_as(stranger, version=2)],
         "other_kind": [framed_as(stranger, kind=9)],
         "absurd": [
             framed_as(stranger, state=3),
+            framed_as(stranger, welcomed=2),
             framed_as(stranger, cpus=0),
             framed_as(stranger, name=b"a b"),
             framed_as(stranger, name=b"\x1b[2J"),
@@ -478,7 +514,7 @@ def scene_without_beats_a_command_is_refused(wire: Wire) -> None:
     wire.start("--rate", "0")
     assert "no beats" in wire.ctl("stop", status=1)["error"]
     assert "no beats" in wire.run("kill", "--one-way").stderr
-    node = FakeNode(b"n1", answers=False)
+    node = FakeNode(b"n1", lose_answers=10**6)
     wire.add(node)
     wire.ctl("rate", "100")
     client = connect(wire)

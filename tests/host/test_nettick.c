@@ -367,7 +367,7 @@ NODE(a_timer_near_the_end_of_time_is_no_lost_beat)
     CHECK_EQUAL(cpus[0].fires_ns, UINT64_MAX);
     arena_cpu = 0;
     timer_interrupt(); /* the device cannot wait as long */
-    CHECK_CONTAINS(describe(), "fallbacks 0 goes_by beats\ncpu1");
+    CHECK_CONTAINS(describe(), "fallbacks 0 goes_by beats windows 0\ncpu1");
     CHECK_EQUAL(cpus[0].fires_ns, UINT64_MAX);
 }
 
@@ -412,6 +412,113 @@ NODE(another_rate_moves_what_is_armed)
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         CHECK_EQUAL(cpus[cpu].expired, 1);
     check_counts();
+}
+
+/* ---- A timer that is to be exact ---- */
+
+static uint64_t exact_expired_ns;
+
+static void exact_expired(struct smart_timer *timer, uint64_t at_ns)
+{
+    (void)timer;
+    exact_expired_ns = at_ns;
+}
+
+/* On CPU 1, whose own device fires for it at that time, or a little earlier. */
+static void exact_begin(struct smart_timer *timer, uint64_t wait_ns)
+{
+    exact_expired_ns = 0;
+    timer->expire = exact_expired;
+    arena_cpu = 1;
+    timer_start_exact(timer, now_ns + wait_ns);
+    arena_cpu = 0;
+    CHECK(cpus[1].is_armed);
+    CHECK_EQUAL(cpus[1].fires_ns, timer->deadline_ns);
+}
+
+/* Its device fires: for that alone, and the CPU goes on by beats. */
+static void exact_fire(const struct smart_timer *timer)
+{
+    CHECK_EQUAL(cpus[1].fires_ns, timer->deadline_ns);
+    now_ns = cpus[1].fires_ns - early_ns;
+    cpus[1].is_armed = false;
+    cpus[1].by_beat = true; /* the others may be late until the next one */
+    arena_cpu = 1;
+    timer_interrupt();
+    arena_cpu = 0;
+    CHECK(exact_expired_ns >= timer->deadline_ns && exact_expired_ns < timer->deadline_ns + US);
+    check_cpu(1);
+    check_counts();
+}
+
+static void exact_among_beats(void)
+{
+    static struct smart_timer exact;
+
+    node_start("nettick=irq" OPTIONS);
+    beats_come(20, 10 * MS);
+    exact_begin(&exact, 2 * MS); /* alone */
+    exact_fire(&exact);
+    timer_begin(1, 0, 15 * MS, 1); /* a later one waits for beats still */
+    exact_begin(&exact, 2 * MS);
+    exact_fire(&exact);
+    CHECK(timers[1][0].pending);
+    timer_begin(1, 1, MS, 1); /* and an earlier one, which then is due */
+    exact_begin(&exact, 2 * MS);
+    exact_fire(&exact);
+    CHECK(timers[1][0].pending && !timers[1][1].pending);
+    exact_begin(&exact, 2 * MS); /* moved */
+    exact_begin(&exact, 3 * MS);
+    exact_fire(&exact);
+    beats_come(2, 10 * MS);
+    CHECK(!timers[1][0].pending);
+    check_cpus();
+    CHECK_EQUAL(timers[1][0].queue->counts.spurious + timers[1][0].queue->counts.rearms, 0);
+}
+
+NODE(an_exact_timer_interrupts_in_time_among_beats_and_others_go_on_by_them)
+{
+    exact_among_beats();
+}
+
+NODE(an_exact_timer_of_a_device_that_is_a_little_early_is_waited_for)
+{
+    early_ns = 1500;
+    exact_among_beats();
+}
+
+NODE(a_beat_that_comes_later_than_an_exact_timer_expires_it_and_nothing_interrupts_for_it_any_more)
+{
+    static struct smart_timer exact;
+
+    node_start("nettick=irq" OPTIONS);
+    beats_come(20, 10 * MS);
+    timer_begin(1, 0, 25 * MS, 1);
+    exact_begin(&exact, 2 * MS);
+    now_ns += 3 * MS;
+    beat_comes(1, taken.sequence + 1, 10 * MS); /* before its device's interrupt is taken */
+    CHECK(exact_expired_ns >= exact.deadline_ns);
+    CHECK_EQUAL(cpus[1].fires_ns, timers[1][0].boundary_ns + 30 * MS);
+    check_counts();
+}
+
+NODE(an_exact_timer_is_exact_by_whatever_device_and_where_that_changes)
+{
+    static struct smart_timer exact;
+
+    node_start("nettick=irq clockevents=writable" OPTIONS);
+    exact_begin(&exact, MS); /* before the first beat */
+    exact_fire(&exact);
+    beats_come(20, 10 * MS);
+    exact_begin(&exact, 5 * MS);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_EQUAL(timer_device_rate("local 300"), 0);
+        CHECK_EQUAL(cpus[1].fires_ns, exact.deadline_ns);
+        CHECK_EQUAL(timer_device_rate("local 100"), 0);
+        CHECK_EQUAL(cpus[1].fires_ns, exact.deadline_ns);
+    }
+    exact_fire(&exact);
+    CHECK_EQUAL(exact.queue->counts.spurious, 0);
 }
 
 /* ---- Options and ratings ---- */
@@ -688,6 +795,10 @@ int main(void)
     RUN(a_timer_near_the_end_of_time_is_no_lost_beat);
     RUN(a_rest_puts_all_cpus_on_their_local_devices_and_a_beat_takes_them_back);
     RUN(another_rate_moves_what_is_armed);
+    RUN(an_exact_timer_interrupts_in_time_among_beats_and_others_go_on_by_them);
+    RUN(an_exact_timer_of_a_device_that_is_a_little_early_is_waited_for);
+    RUN(a_beat_that_comes_later_than_an_exact_timer_expires_it_and_nothing_interrupts_for_it_any_more);
+    RUN(an_exact_timer_is_exact_by_whatever_device_and_where_that_changes);
     RUN(before_the_first_beat_the_local_device_alone_is_used);
     RUN(polled_beats_set_the_clock_and_pass_nothing_on);
     RUN(a_node_with_nettick_off_hears_nothing);

@@ -9,10 +9,12 @@
 
 static struct registry registry;
 static uint64_t seed = 11;
+static uint64_t last_sequence; /* that the conductor has sent */
 
 static void reset(void)
 {
     memset(&registry, 0, sizeof(registry));
+    last_sequence = 1000;
 }
 
 static void address_of(uint32_t number, uint8_t address[NODE_ADDRESS_BYTES])
@@ -24,15 +26,17 @@ static void address_of(uint32_t number, uint8_t address[NODE_ADDRESS_BYTES])
     memcpy(address, bytes, sizeof(bytes));
 }
 
-static enum registry_place take(uint32_t number, uint64_t sequence, uint64_t booted_ns)
+static enum registry_place take(uint32_t number, uint64_t sequence, uint64_t start)
 {
-    const struct registry_moment now = { .epoch = 5, .sequence = 1000, .conductor_ns = 77, .asked = 10 };
+    const struct registry_moment now = {
+        .epoch = 5, .sequence = last_sequence, .conductor_ns = 77, .asked = 10
+    };
     struct answer answer = { .state = ANSWER_RUNNING, .cpus = 1, .epoch = 5, .name = "n" };
     uint8_t address[NODE_ADDRESS_BYTES];
     struct node *node = NULL;
 
     answer.sequence = sequence;
-    answer.booted_ns = booted_ns;
+    answer.start = start;
     address_of(number, address);
     enum registry_place place = registry_take(&registry, address, &answer, &now, &node);
     CHECK((node != NULL) == (place == REGISTRY_NEXT || place == REGISTRY_NEW || place == REGISTRY_RESTARTED));
@@ -79,10 +83,28 @@ TEST(an_answer_to_another_epoch_or_from_no_card_is_refused)
 TEST(a_node_that_was_started_anew_is_counted)
 {
     reset();
+    last_sequence = 10;
     take(1, 10, 100);
+    last_sequence = 12;
     CHECK_EQUAL(take(1, 9, 200), REGISTRY_LATE);
     CHECK_EQUAL(take(1, 11, 200), REGISTRY_RESTARTED);
     CHECK_EQUAL(take(1, 12, 200), REGISTRY_NEXT);
+    CHECK_EQUAL(registry_find(&registry, "n")->restarts, 1);
+}
+
+/* The wire may keep answers of a node's earlier start, and give a beat to the later one that it has kept. */
+TEST(no_answer_of_an_earlier_start_counts_after_one_of_a_later)
+{
+    reset();
+    last_sequence = 20;
+    CHECK_EQUAL(take(1, 5, 200), REGISTRY_NEW); /* it hears an old beat */
+    for (uint64_t sequence = 6; sequence <= 20; sequence++)
+        CHECK_EQUAL(take(1, sequence, 100), REGISTRY_LATE);
+    CHECK_EQUAL(take(1, 20, 200), REGISTRY_NEXT);
+    last_sequence = 30;
+    CHECK_EQUAL(take(1, 22, 300), REGISTRY_RESTARTED);
+    CHECK_EQUAL(take(1, 30, 200), REGISTRY_LATE);
+    CHECK_EQUAL(take(1, 30, 300), REGISTRY_NEXT);
     CHECK_EQUAL(registry_find(&registry, "n")->restarts, 1);
 }
 
@@ -141,6 +163,7 @@ int main(void)
     RUN(each_answer_counts_once_and_in_order);
     RUN(an_answer_to_another_epoch_or_from_no_card_is_refused);
     RUN(a_node_that_was_started_anew_is_counted);
+    RUN(no_answer_of_an_earlier_start_counts_after_one_of_a_later);
     RUN(a_node_is_silent_after_more_than_three_beats_that_asked);
     RUN(as_many_nodes_as_there_may_be_are_found_and_removed);
     RUN(a_node_is_found_by_name_and_by_address);

@@ -248,11 +248,30 @@ static void set_offset(uint64_t offset_ns)
     timer_queue_global_offset_set(&queue, offset_ns);
 }
 
-/* The queue looks at the present time and serves exactly what the model says, in its order. */
-static void look(bool from_hardware)
+static void queue_expire(void)
 {
+    timer_queue_expire(&queue, device.now_ns, false);
+}
+
+static void queue_interrupt(void)
+{
+    timer_queue_expire(&queue, device.now_ns, true);
+}
+
+static void queue_background_expire(void)
+{
+    timer_queue_background_expire(&queue, device.now_ns);
+}
+
+/* The queue looks at the present time and serves exactly what the model says, in its order. */
+static void look_by(void (*expire)(void))
+{
+    const bool from_hardware = expire == queue_interrupt, was_foreground = is_foreground;
+
+    is_foreground = is_foreground && expire != queue_background_expire;
     unsigned due[SLOTS], count = model_due(device.now_ns, due);
 
+    is_foreground = was_foreground;
     served_count = 0;
     for (unsigned i = 0; i < count; i++) {
         expected.boundaries += model[due[i]].boundary_ns != boundary_served_ns;
@@ -263,13 +282,18 @@ static void look(bool from_hardware)
         expected.served_by_interrupt += count > 0;
         device.armed = false;
     }
-    timer_queue_expire(&queue, device.now_ns, from_hardware);
+    expire();
     CHECK_EQUAL(served_count, count);
     for (unsigned i = 0; i < count && i < served_count; i++) {
         /* alike ones may come in any order */
         CHECK(compare_slots(&served[i], &due[i]) == 0);
     }
     expected.expired += count;
+}
+
+static void look(bool from_hardware)
+{
+    look_by(from_hardware ? queue_interrupt : queue_expire);
 }
 
 /* Lets time pass, with all interrupts on the way. */
@@ -331,6 +355,10 @@ static void random_step(bool steady)
         if (!steady)
             set_foreground(random_below(2));
         break;
+    case 7:
+        if (!steady)
+            look_by(queue_background_expire);
+        break;
     default:
         start(slot, random_deadline(), random_bound());
     }
@@ -384,6 +412,25 @@ TEST(background_timers_neither_interrupt_nor_expire_until_the_foreground_ends)
     set_foreground(false);
     advance_to(device.now_ns);
     CHECK(!model[1].pending);
+    check_agreement();
+}
+
+TEST(background_timers_that_are_due_expire_beside_the_foreground_when_they_are_looked_for)
+{
+    begin(0, UNLIMITED);
+    start(1, MS, 0); /* in the background, as the next */
+    start(5, 4 * MS, 0);
+    start(0, 3 * MS, 0);
+    set_foreground(true);
+    advance_to(2 * MS);
+    const uint64_t arms = device.arms;
+    look_by(queue_background_expire);
+    CHECK(!model[1].pending && model[5].pending);
+    look_by(queue_background_expire); /* nothing more is due */
+    CHECK_EQUAL(device.arms, arms);   /* for the foreground's, as it was */
+    check_agreement();
+    advance_to(5 * MS);
+    CHECK(!model[0].pending && model[5].pending);
     check_agreement();
 }
 
@@ -916,6 +963,7 @@ int main(void)
     RUN(random_timers_with_looks_past_deadlines_and_offset_changes_are_served_as_the_model_says);
     RUN(device_of_short_range_is_armed_again_and_counted_apart);
     RUN(background_timers_neither_interrupt_nor_expire_until_the_foreground_ends);
+    RUN(background_timers_that_are_due_expire_beside_the_foreground_when_they_are_looked_for);
     RUN(what_another_cpu_withdraws_leaves_the_device_armed_for_one_interrupt_at_most);
     RUN(timer_is_never_early_and_less_than_its_bound_late);
     RUN(a_step_of_wall_time_makes_the_timers_due_that_wait_by_it);

@@ -6,7 +6,8 @@
  *
  *      here                        there
  *      struct frame                struct beat, and of its commands the numbers (kernel/beat/beat_frame.h)
- *      struct reply                struct answer (kernel/beat/answer_frame.h); `start` is booted_ns
+ *      welcome                     the start of each node that the beat welcomes (kernel/beat/welcome.h); 0: none
+ *      struct reply                struct answer (kernel/beat/answer_frame.h)
  *      beat_order_take, order_*    the same, struct beat_order (kernel/beat/beat_frame.c)
  *      beat_hear                   nettick_frame: CPU 0, interrupts off (kernel/beat/nettick.c)
  *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send
@@ -47,6 +48,11 @@
 #endif
 #define LOSSES 1
 #define CPUS   2
+#if defined(PROGRESS) && !defined(WELCOMED_ONCE)
+#define WELCOME_BEATS (LOSSES + 1)
+#else
+#define WELCOME_BEATS 1 /* no promise of what is done is about more */
+#endif
 
 #define STOP          1
 #define CONTINUE      COMMANDS
@@ -62,14 +68,16 @@
 typedef frame {
     byte epoch; /* 0: there is none */
     byte sequence;
-    byte commands
+    byte commands;
+    byte welcome[NODES]
 }
 
 typedef reply {
     byte from, start;
     byte epoch; /* 0: there is none */
     byte sequence;
-    byte done
+    byte done;
+    bit welcomed
 }
 
 #ifdef PROGRESS
@@ -99,6 +107,8 @@ byte completed;   /* only here: the last command that counts as acknowledged */
 typedef registration {
     byte start; /* 0: it has not answered */
     byte sequence, done;
+    byte since;       /* known_since */
+    byte due;         /* beats that are to welcome it (service/welcomes.h) */
     byte newest_start /* only here: that an answer has named */
 }
 registration registry[NODES];
@@ -109,6 +119,7 @@ typedef compute_node {
     byte start = 1;
     byte order_epoch, order_sequence;
     byte accepted;
+    bit welcomed;
     byte head;
     byte ring_epoch[ROOM], ring_number[ROOM];
     byte tail[CPUS], done_epoch[CPUS], done[CPUS];
@@ -209,6 +220,8 @@ inline beat_order_take(f)
 #ifndef NUMBER_KEPT
         if :: f.epoch != NODE.order_epoch -> NODE.accepted = 0 :: else fi;
 #endif
+        if :: f.epoch != NODE.order_epoch -> NODE.welcomed = 0 :: else fi;
+        if :: f.welcome[n] == NODE.start -> NODE.welcomed = 1 :: else fi;
         NODE.order_epoch = f.epoch;
         NODE.order_sequence = f.sequence;
         commands = f.commands
@@ -216,11 +229,10 @@ inline beat_order_take(f)
     fi
 }
 
-#ifdef REPLAY_AT_START
-#define IS_THERE(slot) (beats[slot].epoch != 0)
+#ifdef UNWELCOMED_OBEYS
+#define OBEYS true
 #else
-/* A node that was started anew hears no beat of before: see REPLAY_AT_START. */
-#define IS_THERE(slot) LATER(beats[slot].epoch, beats[slot].sequence, NODE.born_epoch, NODE.born_sequence)
+#define OBEYS NODE.welcomed
 #endif
 
 inline beat_hear(slot)
@@ -256,7 +268,9 @@ inline command_accept()
 {
     if
     :: (commands & BIT(k)) && IS_NEW(k) && HAS_ROOM ->
-        assert(is_newest); /* a late beat or a duplicate executes nothing */
+        assert(is_newest); /* a late beat or a duplicate executes nothing, */
+        /* nor does one that was recorded before the node's start. */
+        assert(LATER(NODE.order_epoch, NODE.order_sequence, NODE.born_epoch, NODE.born_sequence));
         NODE.ring_epoch[NODE.head % ROOM] = NODE.order_epoch;
         NODE.ring_number[NODE.head % ROOM] = k;
         NODE.head++;
@@ -296,7 +310,8 @@ inline answer_put(slot)
     answers[slot].start = NODE.start;
     answers[slot].epoch = NODE.order_epoch;
     answers[slot].sequence = NODE.order_sequence;
-    answers[slot].done = DONE
+    answers[slot].done = DONE;
+    answers[slot].welcomed = NODE.welcomed
 }
 
 inline answer_send()
@@ -313,6 +328,7 @@ inline answer_send()
         answers[KEPT].epoch = answers[FRESH].epoch;
         answers[KEPT].sequence = answers[FRESH].sequence;
         answers[KEPT].done = answers[FRESH].done;
+        answers[KEPT].welcomed = answers[FRESH].welcomed;
         answer_put(FRESH)
     :: answer_put(FRESH)
     :: skip /* lost */
@@ -326,6 +342,7 @@ inline node_restart()
     NODE.order_epoch = 0;
     NODE.order_sequence = 0;
     NODE.accepted = 0;
+    NODE.welcomed = 0;
     NODE.head = 0;
     for (k : 0 .. ROOM - 1) {
         NODE.ring_epoch[k] = 0;
@@ -359,14 +376,14 @@ end_node:
             beat_hear(n);
 #else
             if
-            :: IS_THERE(KEPT) -> beat_hear(KEPT)
-            :: IS_THERE(FRESH) -> beat_hear(FRESH)
+            :: beats[KEPT].epoch != 0 -> beat_hear(KEPT)
+            :: beats[FRESH].epoch != 0 -> beat_hear(FRESH)
             fi;
 #endif
             k = 1
         };
         do
-        :: k <= COMMANDS -> atomic { command_accept() }
+        :: k <= COMMANDS && OBEYS -> atomic { command_accept() }
         :: else -> break
         od;
         do
@@ -387,17 +404,28 @@ end_node:
             is_newest = true;
             answers_this = false
         }
-    ::  atomic { NODE.start < STARTS -> node_restart() }
+    ::  atomic { n == 0 && NODE.start < STARTS -> node_restart() } /* of two that are alike, one is enough */
     od
 }
 
 /* ---- What the conductor does ---- */
 
+#ifdef WELCOME_ANY_START
+#define WELCOME(n) (registry[n].due -> STARTS : 0)
+#else
+#define WELCOME(n) (registry[n].due -> registry[n].start : 0)
+#endif
+
 inline beat_put(slot)
 {
     beats[slot].epoch = EPOCH_SENT;
     beats[slot].sequence = sequence;
-    beats[slot].commands = outstanding
+    beats[slot].commands = outstanding;
+    beats[slot].welcome[0] = WELCOME(0)
+#if NODES == 2
+    ;
+    beats[slot].welcome[1] = WELCOME(1)
+#endif
 }
 
 inline beat_send()
@@ -416,10 +444,18 @@ inline beat_send()
     ::  beats[KEPT].epoch = beats[FRESH].epoch;
         beats[KEPT].sequence = beats[FRESH].sequence;
         beats[KEPT].commands = beats[FRESH].commands;
+        beats[KEPT].welcome[0] = beats[FRESH].welcome[0];
+#if NODES == 2
+        beats[KEPT].welcome[1] = beats[FRESH].welcome[1];
+#endif
         beat_put(FRESH)
     :: beat_put(FRESH)
     :: skip /* lost */
     fi;
+#endif
+    registry[0].due = (registry[0].due -> registry[0].due - 1 : 0);
+#if NODES == 2
+    registry[1].due = (registry[1].due -> registry[1].due - 1 : 0);
 #endif
 #ifdef SENT_ONCE
     outstanding = 0
@@ -461,16 +497,31 @@ inline command_complete()
 #endif
 
 /* Of answers, too, only such count as are newer than all before them. */
-#if defined(ANSWERS_UNORDERED) || defined(PROGRESS)
+#ifdef PROGRESS
 #define IS_LAST(a) true
 #else
 #define IS_LAST(a) (a.sequence > registry[a.from].sequence)
 #endif
 
+/* One of another start of the node than the last only if it is to a beat that was sent later than the last was
+ * first heard of. */
+#if defined(STARTS_UNORDERED) || STARTS == 1
+#define IS_OF_START(a) true
+#else
+#define IS_OF_START(a) \
+    (a.start == registry[a.from].start || registry[a.from].start == 0 || a.sequence > registry[a.from].since)
+#endif
+
 inline registry_take(a)
 {
     if
-    :: IS_OF_EPOCH(a) && IS_LAST(a) ->
+    :: IS_OF_EPOCH(a) && IS_LAST(a) && IS_OF_START(a) ->
+#if STARTS > 1
+        if
+        :: a.start != registry[a.from].start -> registry[a.from].since = sequence
+        :: else
+        fi;
+#endif
         registry[a.from].sequence = a.sequence;
 #ifdef ANY_START
         registry[a.from].done = (a.done > registry[a.from].done -> a.done : registry[a.from].done);
@@ -478,6 +529,7 @@ inline registry_take(a)
         registry[a.from].done = a.done;
 #endif
         registry[a.from].start = a.start;
+        registry[a.from].due = (a.welcomed -> 0 : WELCOME_BEATS);
         if
         :: a.start > registry[a.from].newest_start -> registry[a.from].newest_start = a.start
         :: else
@@ -502,6 +554,8 @@ inline conductor_restart()
         registry[n].start = 0;
         registry[n].sequence = 0;
         registry[n].done = 0;
+        registry[n].since = 0;
+        registry[n].due = 0;
         registry[n].newest_start = 0
     }
     n = 0
@@ -516,7 +570,7 @@ proctype conductor_beats()
 
 end_beats:
     do
-    :: atomic { beat_send() }
+    :: atomic { beats[0].epoch == 0 -> beat_send() } /* what is not lost is heard, also while more are sent */
     od
 }
 
@@ -531,7 +585,8 @@ end_answers:
         registry_take(answers[source]);
         answers[source].epoch = 0;
         answers[source].start = 0;
-        answers[source].done = 0
+        answers[source].done = 0;
+        answers[source].welcomed = 0
     }
     od
 }
@@ -588,6 +643,10 @@ init
 
     atomic {
         for (i : 0 .. NODES - 1) {
+#ifdef KNOWN /* that were welcomed before the first command */
+            nodes[i].order_epoch = 1;
+            nodes[i].welcomed = 1;
+#endif
             run node(i);
             run cpu(i);
 #ifdef PROGRESS

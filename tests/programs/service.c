@@ -6,6 +6,8 @@
  *   neighbour  2 ranks: one computes all the time, one waits: the service has the other's CPU
  *   alone      it computes until the service has, which takes a SCHED_OTHER one
  *   iterations it marks iterations, in which it computes and waits, and reads how long [Betti09 §IV]
+ *   computing N
+ *              it says "ready" and computes, with N threads, until it is killed
  *   after      it waits until the service has ended: the rank lives on
  */
 #include "promise.h"
@@ -13,6 +15,7 @@
 #include "tacet.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -139,6 +142,24 @@ static void iterations(void)
     FAILS(write(file, "begin", 5), EINVAL);
 }
 
+static void *compute_on(void *unused)
+{
+    for (;;)
+        compute(MS);
+    return unused;
+}
+
+static void computing(int threads)
+{
+    pthread_t thread;
+
+    while (--threads > 0)
+        IS(pthread_create(&thread, NULL, compute_on, NULL), 0);
+    puts("ready");
+    fflush(stdout);
+    compute_on(NULL);
+}
+
 static void after(void)
 {
     wait_ns(100 * MS);
@@ -157,6 +178,8 @@ int main(int argc, char **argv)
         alone();
     else if (strcmp(what, "iterations") == 0)
         iterations();
+    else if (strcmp(what, "computing") == 0)
+        computing(argc > 2 ? atoi(argv[2]) : 1);
     else
         after();
     return promises_kept();

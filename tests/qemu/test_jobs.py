@@ -86,8 +86,8 @@ def test_a_flood_of_all_ranks_comes_out_whole_and_by_lines(pair: WaitingNodes) -
 
 
 def test_nothing_of_a_job_is_left_for_the_next_one(pair: WaitingNodes) -> None:
-    """Each leaves dirty memory, files, names, ports and unread bytes; each finds zeros, no file, all ports free,
-    and as much memory as the first one with so many ranks."""
+    """Each leaves dirty memory, files, names, ports and unread bytes; each finds zeros, no file, all ports
+    free, and as much memory as the first one with so many ranks."""
     free: dict[tuple[str, str], set[str]] = {}
     for job in range(12):
         ranks = 2 + job % 3

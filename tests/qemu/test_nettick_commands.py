@@ -18,7 +18,7 @@ from test_nettick import CARDS, HEARS, LONG_NS, MAC, Conductor, needs
 from wire import Wire
 
 import qemu
-from tests.beat_frames import EPOCH, ETHERTYPE, SOURCE, Answer, Beat, Command, answer_of
+from tests.beat_frames import EPOCH, ETHERTYPE, SOURCE, WELCOME, Answer, Beat, Command, answer_of, welcome_of
 
 STOP, CONTINUE, KILL, COUNT, TRACE, RATE, SERVICES = range(1, 8)
 ACKNOWLEDGE = 0x8000
@@ -27,7 +27,7 @@ SYSTEM_CALLS, EXCEPTIONS, INTERRUPTS, SWITCHES = range(4)
 EPERM, EINVAL, ENODEV, ENOSYS = 1, 22, 19, 38
 #: Linux's status of a program that SIGKILL has ended.
 KILLED = 128 + 9
-#: A command is done by all CPUs in that many beats: this machine lets each of them run by then, whatever else it
+#: A command is done by all CPUs in that many beats: this machine lets each run by then, whatever else it
 #: does.
 BEATS_MAX = 20_000
 #: The machine's clock when it begins, s since 1970.
@@ -39,13 +39,14 @@ class Commander:
 
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
-        self.sequence = 0
+        self.sequence, self.epoch = 0, EPOCH
+        self.is_welcome = False
         self._numbers = itertools.count(1)
         self._began: dict[int, int] = {}
 
     def send(self, *commands: Command, answer_every: int = 1) -> None:
         self.sequence += 1
-        beat = Beat(self.sequence, period_ns=LONG_NS, answer_every=answer_every, commands=commands)
+        beat = Beat(self.sequence, self.epoch, LONG_NS, answer_every=answer_every, commands=commands)
         self.wire.send(beat.frame())
 
     def answer(self) -> Answer:
@@ -53,7 +54,7 @@ class Commander:
         frame = self.wire.expect(lambda frame: frame[12:14] == ETHERTYPE)
         assert frame[:6] == SOURCE and frame[6:12] == bytes.fromhex(MAC.replace(":", "")), frame.hex()
         answer = answer_of(frame)
-        assert answer.epoch == EPOCH
+        assert answer.epoch == self.epoch
         return answer
 
     def beat(self, *commands: Command) -> Answer:
@@ -66,8 +67,23 @@ class Commander:
     def next(self, code: int, body: bytes = b"") -> Command:
         return Command(code, next(self._numbers), body)
 
+    def welcome(self, address: str = MAC, start_error: int = 0) -> Answer:
+        """Let the node obey: no command is obeyed before. Or a node that it is not."""
+        start = self.beat().start ^ start_error
+        body = b"another." * 3 + welcome_of(bytes.fromhex(address.replace(":", "")), start)
+        answer = self.beat(Command(WELCOME, 0, body))
+        self.is_welcome = answer.welcomed == 1
+        return answer
+
+    def restart(self) -> None:
+        """Another conductor, which does not know the node yet."""
+        self.epoch, self.sequence, self.is_welcome = self.epoch + 1, 0, False
+        self._numbers = itertools.count(1)
+
     def command(self, code: int, body: bytes = b"") -> Answer:
         """Repeat a command until all CPUs have done it."""
+        if not self.is_welcome:
+            self.welcome()
         command = self.next(code | ACKNOWLEDGE, body)
         self._began[command.number] = self.sequence + 1
         for _ in range(BEATS_MAX):
@@ -81,6 +97,8 @@ class Commander:
 
     def kill(self) -> None:
         """One-way: the node may be gone before it can answer."""
+        if not self.is_welcome:
+            self.welcome()
         self.send(self.next(KILL), answer_every=0)
 
 
@@ -156,6 +174,37 @@ def test_beats_are_answered_where_they_ask_for_it_and_nowhere_else(tacet: Run) -
     conduct(tacet, script, "wait.musl")
 
 
+# ---- Which commands are obeyed ----
+
+
+def test_a_node_that_has_just_started_obeys_no_recorded_beat(tacet: Run) -> None:
+    def script(commander: Commander) -> None:
+        commander.sequence = 1000
+        for _ in range(3):
+            answer = commander.beat(commander.next(KILL | ACKNOWLEDGE), commander.next(STOP))
+            assert (answer.done, answer.state, answer.welcomed, answer.ranks) == (0, RUNNING, 0, 1)
+        # What welcomed another start of this node, or another node.
+        assert commander.welcome(start_error=1).welcomed == 0
+        assert commander.welcome(address="52:54:00:00:00:77").welcomed == 0
+        answer = commander.beat(commander.next(STOP))
+        assert (answer.done, answer.state, answer.ranks) == (0, RUNNING, 1)
+        assert commander.welcome().welcomed == 1
+        assert commander.command(STOP).state == STOPPED
+        commander.restart()
+        answer = commander.beat(commander.next(CONTINUE))
+        assert (answer.welcomed, answer.done, answer.state) == (0, 0, STOPPED)
+        assert commander.command(CONTINUE).state == RUNNING
+
+    conduct(tacet, script, "wait.musl", cpus=2)
+
+
+def test_each_start_of_a_node_draws_another_number(tacet: Run) -> None:
+    starts: list[int] = []
+    for _ in range(2):
+        conduct(tacet, lambda commander: starts.append(commander.beat().start), "wait.musl")
+    assert len(set(starts)) == 2
+
+
 # ---- Commands ----
 
 
@@ -224,7 +273,8 @@ def test_what_concerns_the_node_is_done_and_its_errors_are_said(tacet: Run) -> N
         assert commander.command(RATE, b"nettick 200").result == 0
         assert commander.command(RATE, b"nonsense 3").result == ENODEV
         assert commander.command(RATE, b"nettick").result == EINVAL
-        assert commander.command(SERVICES, bytes(4)).result == ENOSYS
+        assert commander.command(SERVICES, (500).to_bytes(4, "big")).result == 0
+        assert commander.command(SERVICES, bytes(4)).result == EINVAL
         assert commander.command(99, bytes(64)).result == ENOSYS
 
     conduct(tacet, script, "beats.musl", "wait", str(10**9), cpus=4, options=f"{HEARS} clockevents=writable")

@@ -18,6 +18,9 @@ import qemu
 from . import layout, linux
 from .arguments import Plan
 
+#: The option of Tacet nodes that are given no program: they wait for jobs.
+WAITS = "launch"
+
 
 def key_new(path: Path) -> str:
     """A fresh key, in a file that nobody else reads; as the kernel's option takes it."""
@@ -89,6 +92,8 @@ def rate_set(space: network.Space, control: Path, rate: str) -> None:
 def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
     """What all nodes boot, each with its own card for heartbeats."""
     common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
+    if plan.app is None:
+        common.append(WAITS)
     nodes = {
         layout.data_mac(number): pxe.Node(
             plan.app,

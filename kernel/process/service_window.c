@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * service_window.c: see service_window.h. Runs in interrupts, interrupts off. Each CPU owns the list of the
+ * threads that it has lifted; whether a thread is lifted, or in a list, the lock of its group guards,
+ * wherever it has moved. A thread that has ended stays in the list, also as the next thread, and is not
+ * lifted.
+ */
+#include "process/service_window.h"
+#include "arch.h"
+#include "debug/klog.h"
+#include "process/futex.h"
+#include "process/process.h"
+#include "process/run_queue.h"
+#include "process/schedule.h"
+#include "time/clock.h"
+#include "time/timer.h"
+
+static bool may_lift(const struct thread *thread)
+{
+    return thread->process->is_service && !thread->schedule.is_lifted;
+}
+
+/* The first ready thread of a CPU that it may lift. */
+static struct thread *ready_find(const struct run_queue *queue)
+{
+    for (unsigned level = 0; level < LEVELS; level++)
+        for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
+            struct thread *thread = LIST_OWNER(link, thread, schedule.link);
+
+            lock_work_step();
+            if (may_lift(thread))
+                return thread;
+        }
+    return NULL;
+}
+
+static void lift(struct run_queue *queue, struct thread *thread)
+{
+    struct schedule_entry *entry = &thread->schedule;
+
+    entry->is_lifted = true;
+    entry->rank = RANK_LIFTED;
+    if (entry->is_to_lower)
+        return;
+    entry->is_to_lower = true;
+    entry->lowered_next = queue->to_lower;
+    queue->to_lower = thread;
+}
+
+/* Lifts them where they are: how many. */
+static unsigned all_lift(struct run_queue *queue)
+{
+    struct thread *running = queue->current, *thread;
+    unsigned count = 0;
+
+    if (running && running->schedule.state == THREAD_RUNNING && may_lift(running)) {
+        lift(queue, running);
+        count++;
+    }
+    for (; (thread = ready_find(queue)); count++) {
+        run_queue_remove(thread);
+        lift(queue, thread);
+        run_queue_add(queue, thread, false);
+    }
+    return count;
+}
+
+/* Under the lock of its group. Who waits where it runs goes first, also of the rank that it has now. */
+static void lower(struct cpu_group *group, struct thread *thread)
+{
+    struct schedule_entry *entry = &thread->schedule;
+
+    entry->is_lifted = false;
+    entry->must_move |= entry->state == THREAD_RUNNING && run_queue_ready(entry->queue);
+    schedule_rank_update(group, thread);
+}
+
+static void window_end(struct smart_timer *timer, uint64_t now_ns)
+{
+    struct run_queue *queue = LIST_OWNER(timer, run_queue, window);
+    struct thread *thread;
+    unsigned count = 0;
+
+    for (; (thread = queue->to_lower); count++) {
+        struct cpu_group *group = cpu_group_lock(thread);
+        const bool is_lifted = thread->schedule.is_lifted;
+
+        queue->to_lower = thread->schedule.lowered_next;
+        thread->schedule.is_to_lower = false;
+        if (is_lifted)
+            lower(group, thread);
+        spin_unlock(&group->lock);
+        if (is_lifted)
+            futex_rank_changed(thread);
+    }
+    klog(window_end, count, now_ns);
+}
+
+bool service_window_begin(uint64_t window_ns)
+{
+    struct run_queue *queue = run_queue_here();
+    const uint64_t end_ns = clock_now_ns() + window_ns;
+
+    if (!queue->group) /* no rank's */
+        return false;
+    timer_background_expire();
+    spin_lock(&queue->group->lock);
+    const unsigned count = all_lift(queue);
+    spin_unlock(&queue->group->lock);
+    if (!count && !timer_is_pending(&queue->window))
+        return false;
+    klog(window, count, end_ns);
+    if (!timer_is_pending(&queue->window) || queue->window.deadline_ns < end_ns) {
+        queue->window.expire = window_end;
+        timer_start_exact(&queue->window, end_ns);
+    }
+    return true;
+}
