@@ -6,17 +6,16 @@
  */
 #include "service/launchd.h"
 #include "beat/global_clock.h"
-#include "service/events.h"
+#include "lib/bytes.h"
 #include "service/wire.h"
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <time.h>
 
-#define FRAMES_PER_PASS 64
+#define FRAMES_PER_TURN 64
 
 static struct {
-    bool is_on;
+    struct watch watch;
     struct wire wire;
     struct beat_order order;
     struct global_clock clock;
@@ -26,35 +25,22 @@ static struct {
     uint32_t result;
 } beats;
 
-int beats_open(const char *interface, const char **what)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    beats.booted_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    if (wire_open(&beats.wire, interface, what))
-        return -1;
-    *what = "listening";
-    if (wire_listen(&beats.wire))
-        return -1;
-    beats.is_on = true;
-    return 0;
-}
-
-/* 0, or an errno. */
+/* 0, or an errno. A command for another job than the one that runs here is done by doing nothing. */
 static uint32_t command_do(const struct beat_command *command)
 {
-    switch (command->code & BEAT_CODE_MASK) {
-    case BEAT_STOP:
-    case BEAT_CONTINUE:
-        job_stop((command->code & BEAT_CODE_MASK) == BEAT_STOP);
-        return 0;
-    case BEAT_KILL:
-        job_kill();
-        return 0;
-    default:
+    const unsigned code = command->code & BEAT_CODE_MASK;
+
+    if (code != BEAT_STOP && code != BEAT_CONTINUE && code != BEAT_KILL)
         return ENOSYS;
-    }
+    if (command->bytes != 0 && command->bytes != 4)
+        return EINVAL;
+    if (command->bytes == 4 && (!job_number() || load_be32(command->body) != job_number()))
+        return 0;
+    if (code == BEAT_KILL)
+        job_kill();
+    else
+        job_stop(code == BEAT_STOP);
+    return 0;
 }
 
 static void commands_do(const struct beat *beat)
@@ -92,7 +78,8 @@ static void answer_send(const uint8_t to[6])
                              .lost = beats.lost,
                              .done = beats.done,
                              .result = beats.result,
-                             .ranks = (uint16_t)job_ranks() };
+                             .ranks = (uint16_t)job_ranks(),
+                             .job = job_number() };
     uint8_t payload[ANSWER_BYTES];
 
     memcpy(answer.address, &launchd.address, sizeof(answer.address));
@@ -113,25 +100,33 @@ static void beat_take(const struct beat *beat, const struct wire_frame *frame)
     beats.taken++;
     beats.lost += missing;
     /* By its own monotonic clock: the wall clock may be set. */
-    global_clock_update(&beats.clock, events_now_ns(), beat->time_ns + beat->late_ns);
+    global_clock_update(&beats.clock, now_ns(), beat->time_ns + beat->late_ns);
     commands_do(beat);
     if (answer_is_due(beat))
         answer_send(frame->from);
 }
 
-static void beats_ready(void *of)
+static void beats_ready(struct watch *watch, uint32_t events)
 {
     static struct wire_frame frame;
     struct beat beat;
 
-    (void)of; /* there is one wire */
-    for (unsigned i = 0; i < FRAMES_PER_PASS && wire_receive(&beats.wire, &frame) == 0; i++)
+    (void)watch;  /* there is one wire, */
+    (void)events; /* and it is read until there is nothing left */
+    for (unsigned i = 0; i < FRAMES_PER_TURN && wire_receive(&beats.wire, &frame) == 0; i++)
         if (frame.is_for_us && beat_decode(frame.payload, frame.bytes, launchd.key, &beat) == BEAT_FINE)
             beat_take(&beat, &frame);
 }
 
-void beats_watch(void)
+int beats_open(const char *interface, const char **what)
 {
-    if (beats.is_on)
-        events_watch(beats.wire.socket, POLLIN, beats_ready, NULL);
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    beats.booted_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    if (wire_open(&beats.wire, interface, what))
+        return -1;
+    *what = "listening";
+    beats.watch = (struct watch){ .fd = beats.wire.socket, .ready = beats_ready };
+    return wire_listen(&beats.wire) || watch_set(&launchd.loop, &beats.watch, EPOLLIN) ? -1 : 0;
 }

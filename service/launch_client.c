@@ -8,11 +8,9 @@
  * unread would take the last lines from the other side.
  */
 #include "service/launchd.h"
-#include "service/events.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +25,7 @@
 #define CLOSING_LIMIT_NS 10000000000ULL
 #define OUT_BYTES        (32 << 10) /* more than all lines of a job with a rank on each of 1,024 CPUs */
 #define WHY_BYTES        480        /* what fits in a line */
+#define ACCEPTS_PER_TURN 16
 #define CHUNK_BYTES      65536
 /* A machine that has vanished is noticed after half a minute. */
 #define KEEPALIVE_IDLE_S     10
@@ -42,8 +41,9 @@ enum client_state {
 };
 
 static struct client {
+    struct watch watch; /* of its socket */
+    bool is_full;       /* the network takes no more now: it is watched for that, too */
     enum client_state state;
-    int socket;
     uint64_t limit_ns; /* GREETED, CLOSING */
     uint64_t nonce;
     struct in_addr address;
@@ -59,19 +59,29 @@ static void client_close(struct client *client)
     const bool has_job = client->state == FED || client->state == SERVED;
 
     client->state = FREE;
-    close(client->socket);
+    watch_close(&client->watch);
     if (has_job)
         job_lost();
+}
+
+static void client_watch(struct client *client, bool is_full)
+{
+    client->is_full = is_full;
+    if (watch_set(&launchd.loop, &client->watch, EPOLLIN | (is_full ? EPOLLOUT : 0)))
+        client_close(client);
 }
 
 /* Gives what is to be said to the network, as far as that takes it. */
 static void client_flush(struct client *client)
 {
     while (client->out_bytes) {
-        const ssize_t sent = send(client->socket, client->out, client->out_bytes, MSG_NOSIGNAL);
+        const ssize_t sent = send(client->watch.fd, client->out, client->out_bytes, MSG_NOSIGNAL);
 
-        if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+        if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
+            if (!client->is_full)
+                client_watch(client, true);
             return;
+        }
         if (sent < 0) {
             client_close(client);
             return;
@@ -79,9 +89,11 @@ static void client_flush(struct client *client)
         client->out_bytes -= (size_t)sent;
         memmove(client->out, client->out + sent, client->out_bytes);
     }
+    if (client->is_full)
+        client_watch(client, false);
     if (client->state == CLOSING && !client->is_shut) {
         client->is_shut = true;
-        shutdown(client->socket, SHUT_WR);
+        shutdown(client->watch.fd, SHUT_WR);
     }
 }
 
@@ -114,7 +126,7 @@ void client_finish(struct client *client)
     if (!client)
         return;
     client->state = CLOSING;
-    client->limit_ns = events_now_ns() + CLOSING_LIMIT_NS;
+    client->limit_ns = now_ns() + CLOSING_LIMIT_NS;
 }
 
 void client_refuse(struct client *client, const char *format, ...)
@@ -219,39 +231,32 @@ static void client_feed(struct client *client, const char *bytes, size_t count)
 
 /* ---- Events ---- */
 
-static void client_ready(void *of)
+static void client_ready(struct watch *watch, uint32_t events)
 {
     static char chunk[CHUNK_BYTES];
-    struct client *client = of;
+    struct client *client = (struct client *)watch;
 
-    if (client->state == FREE)
-        return;
-    const ssize_t bytes = recv(client->socket, chunk, sizeof(chunk), 0);
+    (void)events; /* what is to be said goes with the next turn; whether the connection is lost, recv says */
+    const ssize_t bytes = recv(client->watch.fd, chunk, sizeof(chunk), 0);
     if (bytes > 0)
         client_feed(client, chunk, (size_t)bytes);
     else if (bytes == 0 || (errno != EAGAIN && errno != EINTR))
         client_close(client);
 }
 
-void clients_watch(void)
+void clients_turn(void)
 {
-    const uint64_t now_ns = events_now_ns();
+    const uint64_t now = now_ns();
 
     for (struct client *client = clients; client < clients + CLIENTS_MAX; client++) {
-        const bool is_late = client->state == GREETED && now_ns >= client->limit_ns;
-
-        if (is_late)
+        if (client->state == GREETED && now >= client->limit_ns)
             client_refuse(client, "no request has come within %llu s", GREETED_LIMIT_NS / 1000000000);
         if (client->state != FREE)
             client_flush(client);
-        if (client->state == CLOSING && now_ns >= client->limit_ns)
+        if (client->state == CLOSING && now >= client->limit_ns)
             client_close(client);
-        if (client->state == FREE)
-            continue;
         if (client->state == GREETED || client->state == CLOSING)
-            events_at(client->limit_ns);
-        events_watch(client->socket, (short)(POLLIN | (client->out_bytes ? POLLOUT : 0)), client_ready,
-                     client);
+            turn_by(client->limit_ns);
     }
 }
 
@@ -296,7 +301,8 @@ static void greet(struct client *client)
                system.sysname, system.release);
 }
 
-void client_accept(int listener)
+/* False: there is no connection. */
+static bool client_accept(int listener)
 {
     struct sockaddr_in from;
     socklen_t bytes = sizeof(from);
@@ -304,19 +310,27 @@ void client_accept(int listener)
     const int socket = accept4(listener, (struct sockaddr *)&from, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
     if (socket < 0)
-        return;
+        return false;
     if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) { /* it has waited for seeds at its start */
         close(socket);
-        return;
+        return true;
     }
     struct client *client = place_find();
     client->state = GREETED;
-    client->socket = socket;
-    client->limit_ns = events_now_ns() + GREETED_LIMIT_NS;
+    client->watch = (struct watch){ .fd = socket, .ready = client_ready };
+    client->limit_ns = now_ns() + GREETED_LIMIT_NS;
     client->nonce = nonce;
     client->address = from.sin_addr;
     client->line_bytes = client->out_bytes = 0;
     client->is_shut = false;
     keepalive_set(socket);
     greet(client);
+    client_watch(client, false);
+    return true;
+}
+
+void clients_accept(int listener)
+{
+    for (unsigned i = 0; i < ACCEPTS_PER_TURN && client_accept(listener); i++)
+        continue;
 }

@@ -15,13 +15,11 @@
  */
 #include "service/launchd.h"
 #include "service/descendants.h"
-#include "service/events.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,8 +46,9 @@
 enum stage { IDLE, RECEIVING, DIALLING, STARTING, RUNNING, ENDING, DRAINING };
 
 struct stream {
-    int socket; /* -1: closed */
-    bool is_dialled;
+    struct watch watch; /* until it is dialled; its socket: -1: closed */
+    uint32_t rank;      /* its number in the job */
+    bool is_err, is_dialled;
 };
 
 struct rank {
@@ -69,14 +68,18 @@ static struct job {
     struct launch_request request;
     int program; /* -1: none is sent */
     uint64_t program_here;
-    int problems; /* the pipe's end to read from; -1: closed */
+    struct watch problems; /* the pipe's end to read from */
     struct rank *ranks;
     unsigned ranks_running;
     bool is_killed;           /* by tacetrun, the conductor, or because it has failed */
     bool children_have_ended; /* since the streams were looked at */
-} job = { .program = -1, .problems = -1 };
+} job = { .program = -1, .problems.fd = -1 };
 
-static bool is_stopped; /* by the conductor */
+/* By the conductor: the job of this number, or, by 0, the node without one. */
+static struct {
+    bool is_set;
+    uint32_t job;
+} stopped;
 
 const char *job_state(void)
 {
@@ -93,9 +96,14 @@ unsigned job_ranks(void)
     return job.ranks_running;
 }
 
+uint32_t job_number(void)
+{
+    return job.stage == IDLE ? 0 : job.request.job;
+}
+
 bool job_is_stopped(void)
 {
-    return is_stopped;
+    return stopped.is_set && stopped.job == job_number();
 }
 
 /* ---- Its end ---- */
@@ -110,8 +118,8 @@ static void close_set(int *descriptor)
 static void streams_close(void)
 {
     for (unsigned i = 0; job.ranks && i < job.request.ranks; i++) {
-        close_set(&job.ranks[i].out.socket);
-        close_set(&job.ranks[i].err.socket);
+        watch_close(&job.ranks[i].out.watch);
+        watch_close(&job.ranks[i].err.watch);
     }
 }
 
@@ -119,7 +127,7 @@ static void streams_close(void)
 static void job_abandon(void)
 {
     job.is_killed = true;
-    close_set(&job.problems);
+    watch_close(&job.problems);
     close_set(&job.program);
     streams_close();
     job.stage = ENDING;
@@ -150,8 +158,9 @@ void job_lost(void)
 
 void job_kill(void)
 {
+    stopped.is_set = false;
     if (job.stage == DRAINING)
-        job.limit_ns = events_now_ns() + DRAIN_LIMIT_NS;
+        job.limit_ns = now_ns() + DRAIN_LIMIT_NS;
     else if (job.stage == RUNNING)
         job.is_killed = true;
     else if (job.stage != ENDING)
@@ -160,7 +169,8 @@ void job_kill(void)
 
 void job_stop(bool stop)
 {
-    is_stopped = stop;
+    stopped.is_set = stop;
+    stopped.job = job_number();
     if (job.stage >= STARTING)
         descendants_signal(stop ? SIGSTOP : SIGCONT);
 }
@@ -187,7 +197,7 @@ static void job_end(void)
         client_finish(client);
     }
     streams_close();
-    close_set(&job.problems);
+    watch_close(&job.problems);
     close_set(&job.program);
     free(job.ranks);
     job.ranks = NULL;
@@ -204,7 +214,7 @@ bool job_take(struct client *client, size_t bytes)
         return false;
     job.stage = RECEIVING;
     job.client = client;
-    job.limit_ns = events_now_ns() + REQUEST_LIMIT_NS;
+    job.limit_ns = now_ns() + REQUEST_LIMIT_NS;
     job.bytes_due = bytes;
     job.bytes_here = 0;
     job.program_here = 0;
@@ -302,7 +312,7 @@ static size_t program_feed(const char *bytes, size_t count)
         return count;
     }
     job.program_here += (uint64_t)written;
-    job.limit_ns = events_now_ns() + REQUEST_LIMIT_NS;
+    job.limit_ns = now_ns() + REQUEST_LIMIT_NS;
     if (job.program_here == job.request.program_bytes)
         program_complete();
     return (size_t)written;
@@ -324,15 +334,23 @@ size_t job_feed(const char *bytes, size_t count)
 
 /* ---- Streams ---- */
 
-static bool stream_open(struct stream *stream)
+static void stream_ready(struct watch *watch, uint32_t events);
+
+/* It is ready when it is connected, or cannot be. */
+static bool stream_open(struct stream *stream, uint32_t rank, bool is_err)
 {
     const struct sockaddr_in to = { .sin_family = AF_INET,
                                     .sin_port = htons(job.request.port),
                                     .sin_addr = client_address(job.client) };
 
-    stream->socket = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    return stream->socket >= 0 &&
-           (connect(stream->socket, (const struct sockaddr *)&to, sizeof(to)) == 0 || errno == EINPROGRESS);
+    stream->rank = rank;
+    stream->is_err = is_err;
+    stream->watch.ready = stream_ready;
+    stream->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return stream->watch.fd >= 0 &&
+           (connect(stream->watch.fd, (const struct sockaddr *)&to, sizeof(to)) == 0 ||
+            errno == EINPROGRESS) &&
+           watch_set(&launchd.loop, &stream->watch, EPOLLOUT) == 0;
 }
 
 static void streams_failed(int error)
@@ -347,62 +365,54 @@ static void job_dial(void)
     const unsigned count = job.request.ranks;
 
     job.stage = DIALLING;
-    job.limit_ns = events_now_ns() + DIAL_LIMIT_NS;
+    job.limit_ns = now_ns() + DIAL_LIMIT_NS;
     job.ranks = calloc(count, sizeof(*job.ranks));
     if (!job.ranks) {
         job_fail("no memory for %u ranks", count);
         return;
     }
     for (unsigned i = 0; i < count; i++)
-        job.ranks[i].out.socket = job.ranks[i].err.socket = -1;
-    for (unsigned i = 0; i < count; i++)
-        if (!stream_open(&job.ranks[i].out) || !stream_open(&job.ranks[i].err)) {
+        job.ranks[i].out.watch.fd = job.ranks[i].err.watch.fd = -1;
+    for (unsigned i = 0; i < count; i++) {
+        const uint32_t number = job.request.first + i;
+
+        if (!stream_open(&job.ranks[i].out, number, false) || !stream_open(&job.ranks[i].err, number, true)) {
             streams_failed(errno);
             return;
         }
+    }
 }
 
 /* A connection has come to be, or not: says whose it is. The rank waits where it writes and reads. */
-static void stream_dialled(struct stream *stream, uint32_t rank, const char *which)
+static void stream_ready(struct watch *watch, uint32_t events)
 {
+    struct stream *stream = (struct stream *)watch;
     int error = 0;
     socklen_t bytes = sizeof(error);
 
-    if (getsockopt(stream->socket, SOL_SOCKET, SO_ERROR, &error, &bytes) || error) {
+    (void)events; /* the socket knows more */
+    if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) || error) {
         streams_failed(error ? error : errno);
         return;
     }
-    if (fcntl(stream->socket, F_SETFL, 0) ||
-        dprintf(stream->socket, "stream %016" PRIx64 " %u %s\n", job.request.secret, rank, which) < 0) {
+    watch_drop(watch);
+    if (fcntl(watch->fd, F_SETFL, 0) ||
+        dprintf(watch->fd, "stream %016" PRIx64 " %u %s\n", job.request.secret, stream->rank,
+                stream->is_err ? "err" : "out") < 0) {
         streams_failed(errno);
         return;
     }
     stream->is_dialled = true;
 }
 
-static void stream_ready(void *of)
-{
-    struct rank *rank = of;
-    struct stream *const streams[] = { &rank->out, &rank->err };
-
-    for (unsigned i = 0; i < 2 && job.stage == DIALLING; i++) {
-        struct pollfd poll_of = { .fd = streams[i]->socket, .events = POLLOUT };
-
-        if (!streams[i]->is_dialled && poll(&poll_of, 1, 0) == 1)
-            stream_dialled(streams[i], job.request.first + (uint32_t)(rank - job.ranks), i ? "err" : "out");
-    }
-}
-
 /* ---- Ranks ---- */
 
-static void problems_ready(void *of)
+static void problems_ready(struct watch *watch, uint32_t events)
 {
     char why[512];
 
-    (void)of; /* there is one such pipe */
-    if (job.problems < 0)
-        return;
-    const ssize_t bytes = read(job.problems, why, sizeof(why) - 1);
+    (void)events; /* read says what there is */
+    const ssize_t bytes = read(watch->fd, why, sizeof(why) - 1);
     if (bytes < 0)
         return;
     if (bytes > 0) {
@@ -410,7 +420,7 @@ static void problems_ready(void *of)
         job_fail("%s", why);
         return;
     }
-    close_set(&job.problems);
+    watch_close(&job.problems);
     close_set(&job.program);
     job.stage = RUNNING;
     say("job %u: %s, ranks %u to %u of %u", job.request.job, job.request.path, job.request.first,
@@ -424,20 +434,22 @@ static void job_fork(void)
     int ends[2];
 
     job.stage = STARTING;
-    job.limit_ns = events_now_ns() + START_LIMIT_NS;
-    is_stopped = false; /* who starts a job wants it to run */
+    job.limit_ns = now_ns() + START_LIMIT_NS;
+    stopped.is_set = false; /* who starts a job wants it to run */
     if (pipe2(ends, O_CLOEXEC)) {
         job_fail("no pipe: %s", strerror(errno));
         return;
     }
-    job.problems = ends[0];
+    job.problems = (struct watch){ .fd = ends[0], .ready = problems_ready };
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    if (watch_set(&launchd.loop, &job.problems, EPOLLIN))
+        job_fail("no pipe: %s", strerror(errno));
     for (unsigned i = 0; i < job.request.ranks && job.stage == STARTING; i++) {
         struct rank *rank = &job.ranks[i];
         const struct launch_rank start = { .request = &job.request,
                                            .local = i,
-                                           .out = rank->out.socket,
-                                           .err = rank->err.socket,
+                                           .out = rank->out.watch.fd,
+                                           .err = rank->err.watch.fd,
                                            .program = job.program,
                                            .problems = ends[1] };
 
@@ -485,19 +497,12 @@ void job_children_ended(void)
 
 /* ---- Stages ---- */
 
-static void dialling_watch(void)
+static void dialling_turn(void)
 {
     bool all = true;
 
-    for (unsigned i = 0; i < job.request.ranks; i++) {
-        struct rank *rank = &job.ranks[i];
-
-        if (!rank->out.is_dialled)
-            events_watch(rank->out.socket, POLLOUT, stream_ready, rank);
-        if (!rank->err.is_dialled)
-            events_watch(rank->err.socket, POLLOUT, stream_ready, rank);
-        all &= rank->out.is_dialled && rank->err.is_dialled;
-    }
+    for (unsigned i = 0; i < job.request.ranks; i++)
+        all &= job.ranks[i].out.is_dialled && job.ranks[i].err.is_dialled;
     if (all)
         job_fork();
 }
@@ -505,8 +510,8 @@ static void dialling_watch(void)
 static void rank_shut(struct rank *rank)
 {
     rank->is_shut = true;
-    shutdown(rank->out.socket, SHUT_WR);
-    shutdown(rank->err.socket, SHUT_WR);
+    shutdown(rank->out.watch.fd, SHUT_WR);
+    shutdown(rank->err.watch.fd, SHUT_WR);
 }
 
 static void ranks_tell(void)
@@ -521,7 +526,7 @@ static void ranks_tell(void)
     }
 }
 
-static void running_watch(void)
+static void running_turn(void)
 {
     ranks_tell();
     if (job.ranks_running == 0) {
@@ -538,11 +543,11 @@ static void running_watch(void)
             rank_shut(&job.ranks[i]);
 }
 
-static void ending_watch(void)
+static void ending_turn(void)
 {
     descendants_signal(SIGKILL);
     job_children_ended();
-    events_at(events_now_ns() + KILL_EVERY_NS);
+    turn_by(now_ns() + KILL_EVERY_NS);
     if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
         return;
     if (!job.client || job.why[0]) {
@@ -552,7 +557,7 @@ static void ending_watch(void)
     for (unsigned i = 0; i < job.request.ranks; i++)
         rank_shut(&job.ranks[i]);
     job.stage = DRAINING;
-    job.limit_ns = job.is_killed ? events_now_ns() + DRAIN_LIMIT_NS : UINT64_MAX;
+    job.limit_ns = job.is_killed ? now_ns() + DRAIN_LIMIT_NS : UINT64_MAX;
 }
 
 /* Whether the other side has acknowledged the end of a stream, and so all of it; or there is none any more.
@@ -562,21 +567,21 @@ static bool is_drained(const struct stream *stream)
     struct tcp_info info = { 0 };
     socklen_t bytes = sizeof(info);
 
-    if (getsockopt(stream->socket, IPPROTO_TCP, TCP_INFO, &info, &bytes))
+    if (getsockopt(stream->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes))
         return true;
     return info.tcpi_state == TCP_FIN_WAIT2 || info.tcpi_state == TCP_TIME_WAIT ||
            info.tcpi_state == TCP_CLOSE;
 }
 
-static void draining_watch(void)
+static void draining_turn(void)
 {
-    bool all = events_now_ns() >= job.limit_ns;
+    bool all = now_ns() >= job.limit_ns;
 
     for (unsigned i = 0; i < job.request.ranks; i++) {
         const bool one = is_drained(&job.ranks[i].out) && is_drained(&job.ranks[i].err);
 
         if (!one && !all) {
-            events_at(events_now_ns() + DRAIN_EVERY_NS);
+            turn_by(now_ns() + DRAIN_EVERY_NS);
             return;
         }
     }
@@ -588,10 +593,10 @@ static void limit_check(void)
 {
     if (job.stage != RECEIVING && job.stage != DIALLING && job.stage != STARTING)
         return;
-    if (job.stage == STARTING && is_stopped)
-        job.limit_ns = events_now_ns() + START_LIMIT_NS;
-    if (events_now_ns() < job.limit_ns) {
-        events_at(job.limit_ns);
+    if (job.stage == STARTING && job_is_stopped())
+        job.limit_ns = now_ns() + START_LIMIT_NS;
+    if (now_ns() < job.limit_ns) {
+        turn_by(job.limit_ns);
         return;
     }
     job_fail("%s", job.stage == RECEIVING ? "the request, or the program, has not come: nothing for 10 s"
@@ -600,25 +605,23 @@ static void limit_check(void)
                        : "the program has not started within 60 s");
 }
 
-void job_watch(void)
+void job_turn(void)
 {
     const enum stage before = job.stage;
 
     limit_check();
     if (job.stage == DIALLING)
-        dialling_watch();
-    if (job.stage == STARTING)
-        events_watch(job.problems, POLLIN, problems_ready, NULL);
+        dialling_turn();
     if (job.stage == RUNNING && job.is_killed) {
         descendants_signal(SIGKILL);
-        events_at(events_now_ns() + KILL_EVERY_NS);
+        turn_by(now_ns() + KILL_EVERY_NS);
     }
     if (job.stage == RUNNING)
-        running_watch();
+        running_turn();
     if (job.stage == ENDING)
-        ending_watch();
+        ending_turn();
     if (job.stage == DRAINING)
-        draining_watch();
+        draining_turn();
     if (job.stage != before)
-        events_at(events_now_ns()); /* what has been said is to be sent, and the next stage seen to */
+        turn_by(now_ns()); /* what has been said is to be sent, and the next stage seen to */
 }

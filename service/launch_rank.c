@@ -113,6 +113,7 @@ static void inherited_undo(void)
 {
     signal(SIGPIPE, SIG_DFL);
     setrlimit(RLIMIT_NOFILE, &launchd.descriptors);
+    memory_priority_set(launchd.memory_priority);
 }
 
 static void descriptors_set(const struct launch_rank *rank, uint32_t number)

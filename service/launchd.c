@@ -5,7 +5,6 @@
  */
 #include "service/launchd.h"
 #include "service/descendants.h"
-#include "service/events.h"
 #include "service/key_file.h"
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -22,15 +21,25 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define NS_PER_S     1000000000ULL
+#define NS_PER_MS    1000000ULL
 #define WRONG        2             /* exit status */
 #define END_LIMIT_NS 5000000000ULL /* for a job, when this program is to end */
 
+#define MEMORY_PRIORITY (-900)
+
 struct launchd launchd;
 
-static int listener, signals;
+static void listener_ready(struct watch *watch, uint32_t events);
+static void signals_ready(struct watch *watch, uint32_t events);
+
+static struct watch listener = { .fd = -1, .ready = listener_ready };
+static struct watch signals = { .fd = -1, .ready = signals_ready };
 static bool is_ending;
+static uint64_t turn_by_ns = UINT64_MAX;
 
 static const char usage[] =
     "usage: tacet-launchd [--port PORT] [--key FILE] [--name NAME] [--address ADDRESS] [--beats INTERFACE]\n"
@@ -71,6 +80,27 @@ void say(const char *format, ...)
             *c = '?'; /* some of it is what others have sent */
     strcat(line, "\n");
     dprintf(STDERR_FILENO, "%s", line);
+}
+
+uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+void turn_by(uint64_t when_ns)
+{
+    if (when_ns < turn_by_ns)
+        turn_by_ns = when_ns;
+}
+
+static void watch_new(struct watch *watch, int descriptor)
+{
+    watch->fd = descriptor;
+    if (descriptor < 0 || watch_set(&launchd.loop, watch, EPOLLIN))
+        give_up("a descriptor to wait for: %s", strerror(errno));
 }
 
 /* ---- Options ---- */
@@ -120,11 +150,12 @@ static void listen_at(const char *text)
     if (!isdigit((unsigned char)*text) || *end || port > UINT16_MAX)
         give_up("--port %s: it takes 0 to 65535", text);
     here.sin_port = htons((uint16_t)port);
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-        bind(listener, (struct sockaddr *)&here, sizeof(here)) || listen(listener, SOMAXCONN) ||
-        getsockname(listener, (struct sockaddr *)&here, &bytes))
+    const int socket_of = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (socket_of < 0 || setsockopt(socket_of, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+        bind(socket_of, (struct sockaddr *)&here, sizeof(here)) || listen(socket_of, SOMAXCONN) ||
+        getsockname(socket_of, (struct sockaddr *)&here, &bytes))
         give_up("port %lu: %s", port, strerror(errno));
+    watch_new(&listener, socket_of);
     say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
         launchd.has_key ? "" : ", from everybody: it has no key");
 }
@@ -189,6 +220,28 @@ static void descriptors_prepare(void)
     setrlimit(RLIMIT_NOFILE, &all); /* where it may not, ranks of a large job are refused one by one */
 }
 
+void memory_priority_set(int priority)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "we");
+
+    if (!file)
+        return;
+    fprintf(file, "%d", priority);
+    fclose(file); /* where it fails, all are alike */
+}
+
+/* Where memory runs out it is a rank that ends, and not the one that has to tell of it. */
+static void memory_priority_prepare(void)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "re");
+
+    if (!file)
+        return;
+    if (fscanf(file, "%d", &launchd.memory_priority) == 1 && launchd.memory_priority > MEMORY_PRIORITY)
+        memory_priority_set(MEMORY_PRIORITY);
+    fclose(file);
+}
+
 static void signals_prepare(void)
 {
     sigset_t taken;
@@ -200,17 +253,15 @@ static void signals_prepare(void)
     sigaddset(&taken, SIGHUP);
     sigprocmask(SIG_BLOCK, &taken, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signals = signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (signals < 0)
-        give_up("signalfd: %s", strerror(errno));
+    watch_new(&signals, signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
-static void signals_ready(void *of)
+static void signals_ready(struct watch *watch, uint32_t events)
 {
     struct signalfd_siginfo info;
 
-    (void)of; /* there is one descriptor of signals */
-    while (read(signals, &info, sizeof(info)) == sizeof(info)) {
+    (void)events; /* it is read until there is nothing left */
+    while (read(watch->fd, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGCHLD)
             job_children_ended();
         else
@@ -218,27 +269,29 @@ static void signals_ready(void *of)
     }
 }
 
-static void listener_ready(void *of)
+static void listener_ready(struct watch *watch, uint32_t events)
 {
-    (void)of; /* there is one listener */
-    client_accept(listener);
+    (void)events; /* there is a connection, or none: accept says so */
+    clients_accept(watch->fd);
 }
 
-static void pass(void)
+static void turn(void)
 {
-    job_watch();
-    clients_watch();
-    beats_watch();
-    events_watch(signals, POLLIN, signals_ready, NULL);
-    if (!is_ending)
-        events_watch(listener, POLLIN, listener_ready, NULL);
-    events_wait();
+    job_turn();
+    clients_turn();
+    const uint64_t now = now_ns(), left_ns = turn_by_ns > now ? turn_by_ns - now : 0;
+    const int wait_ms = turn_by_ns == UINT64_MAX ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS);
+    turn_by_ns = UINT64_MAX;
+    event_loop_turn(&launchd.loop, wait_ms);
 }
 
 int main(int count, char **words)
 {
     descriptors_prepare();
+    if (event_loop_open(&launchd.loop))
+        give_up("epoll: %s", strerror(errno));
     signals_prepare();
+    memory_priority_prepare();
     umask(022);
     if (descendants_adopt())
         give_up("it needs /proc, and Linux 3.4 or later");
@@ -246,13 +299,14 @@ int main(int count, char **words)
         give_up("getrandom: %s", strerror(errno));
     prepare(count, words);
     while (!is_ending)
-        pass();
+        turn();
+    watch_close(&listener);
     job_fail("the node's tacet-launchd ends");
-    const uint64_t limit_ns = events_now_ns() + END_LIMIT_NS;
-    while (!job_is_over() && events_now_ns() < limit_ns) {
-        events_at(limit_ns);
-        pass();
+    const uint64_t limit_ns = now_ns() + END_LIMIT_NS;
+    while (!job_is_over() && now_ns() < limit_ns) {
+        turn_by(limit_ns);
+        turn();
     }
-    clients_watch(); /* the last words */
+    clients_turn(); /* the last words */
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * launchd.h: the parts of tacet-launchd, a Linux node's side of the launch protocol (docs/jobs.md). One
- * thread, which never waits but in events_wait:
+ * thread, which never waits but in its loop (event_loop.h):
  *
  *      launchd.c         the program: options, signals, the loop
  *      launch_client.c   connections: greeting, tickets, lines in and out
@@ -14,6 +14,7 @@
 
 #include "beat/answer_frame.h"
 #include "launch/launch_request.h"
+#include "service/event_loop.h"
 #include "service/launch_cpus.h"
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -27,8 +28,20 @@ extern struct launchd {
     uint8_t key[SIPHASH_KEY_BYTES];
     bool has_key;
     struct launch_cpus cpus;
-    struct rlimit descriptors; /* as it was, for ranks */
+    /* As it was, for ranks. */
+    struct rlimit descriptors;
+    int memory_priority; /* /proc/self/oom_score_adj: who goes first where there is no memory left */
+    struct event_loop loop;
 } launchd;
+
+/* CLOCK_MONOTONIC. */
+uint64_t now_ns(void);
+
+/* The loop turns again by then, at the latest; to be said anew in each turn. */
+void turn_by(uint64_t when_ns);
+
+/* This process's memory_priority; without the right to lower it, it stays as it is. */
+void memory_priority_set(int priority);
 
 /* A line on standard error, unless nobody takes it. */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
@@ -37,8 +50,10 @@ __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
 struct client;
 
-void clients_watch(void);
-void client_accept(int listener);
+/* In each turn of the loop: what is to be said is sent, who is late is sent away. */
+void clients_turn(void);
+/* Greets those that have come, some in each turn. */
+void clients_accept(int listener);
 
 /* A line to tacetrun. `client` may be NULL: it has gone. */
 __attribute__((format(printf, 2, 3))) void client_say(struct client *client, const char *format, ...);
@@ -75,13 +90,15 @@ __attribute__((format(printf, 1, 2))) void job_fail(const char *format, ...);
 /* Children have ended. */
 void job_children_ended(void);
 
-/* In each pass of the loop: what is to be done, and what to wait for. */
-void job_watch(void);
+/* In each turn of the loop: what is to be done next. */
+void job_turn(void);
 
 bool job_is_over(void);
-unsigned job_ranks(void); /* that have not ended */
+unsigned job_ranks(void);  /* that have not ended */
+uint32_t job_number(void); /* 0: there is none */
 
-/* Whether all of the job's processes are stopped, by the conductor. */
+/* Stops all processes of the job, or lets them go on, and whether it is so. Without a job the node counts as
+ * stopped until the next one starts. */
 void job_stop(bool stop);
 bool job_is_stopped(void);
 
@@ -102,7 +119,5 @@ _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent);
 
 /* Takes beats from this interface. 0, or -1 with errno and what failed in *what. */
 int beats_open(const char *interface, const char **what);
-
-void beats_watch(void);
 
 #endif

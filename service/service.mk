@@ -23,7 +23,7 @@ $(SERVICE_BUILD)/tacetrun: $(patsubst %,service/%.c,tacetrun $(addprefix tacetru
                            kernel/launch/launch_request.c $(addprefix kernel/lib/,siphash.c format.c)
 # Static: it runs where there is nothing but a kernel. It looks no names up.
 $(SERVICE_BUILD)/tacet-launchd: $(patsubst %,service/%.c,launchd launch_client launch_job launch_rank \
-                                  launch_beats launch_cpus descendants events) \
+                                  launch_beats launch_cpus descendants event_loop) \
                               $(addprefix kernel/,launch/launch_request.c lib/format.c beat/global_clock.c) \
                               $(SERVICE_WIRE)
 $(SERVICE_BUILD)/tacet-launchd: SERVICE_LINK := -static

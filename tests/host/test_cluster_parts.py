@@ -84,6 +84,9 @@ def test_without_a_program_nodes_wait_for_jobs() -> None:
     plan = arguments.parse([])
     assert (plan.nodes, plan.rate, plan.command) == (4, "10", [])
     assert plan.app is None and not plan.args
+    tree = services.tree(plan, "00" * 16, "mount=/mnt:10.99.0.1:20000:/run/share")
+    file = pxe.node_cfg(tree.nodes[layout.data_mac(1)], "", "node1", [])
+    assert "'launch'" in file and "argv0" not in file and "module2" not in file and " -- " not in file
 
 
 def test_what_follows_the_dashes_is_the_command() -> None:
@@ -158,9 +161,11 @@ def test_a_linux_node_is_told_who_it_is_and_where_its_files_are(
     monkeypatch.setattr(linux.LinuxNode, "module_folder", lambda self: tmp_path)
     monkeypatch.setattr(linux.LinuxNode, "kernel_file", lambda self: tmp_path / "vmlinux")
     monkeypatch.setattr(qemu, "BUSYBOX", tmp_path / "e1000.ko")
-    archive = linux.initramfs("00" * 16, linux.Mount("10.99.0.1", 20000, Path("/a share")))
+    archive = linux.initramfs(
+        "00" * 16, linux.Mount("10.99.0.1", 20000, Path("/a share")), "10.99.0.11 node1\n"
+    )
     files = {entry.name: entry for entry in cpio.unpack(archive)}
-    assert files["key"].data == b"0" * 32 + b"\n"
+    assert files["key"].data == b"0" * 32 + b"\n" and files["etc/hosts"].data == b"10.99.0.11 node1\n"
     init = files["init"].data.decode()
     assert re.findall(r"insmod /modules/(\S+)", init) == ["e1000.ko", "9pnet.ko", "9p.ko", "9pnet_fd.ko"]
     assert "mount -t 9p -o 'trans=tcp,port=20000," in init and "aname=/a share' 10.99.0.1 /mnt" in init
@@ -193,7 +198,7 @@ def test_keys_are_fresh_and_nobody_else_reads_them(tmp_path: Path) -> None:
 
 
 def test_a_node_s_steps_are_read_from_the_server_and_the_console(tmp_path: Path) -> None:
-    plan = arguments.parse(["--logs", str(tmp_path), "--app", str(qemu.BUSYBOX)])
+    plan = arguments.parse(["--logs", str(tmp_path)])
     err = io.BytesIO()
     steps: list[int] = []
     node = nodes.Node(2, plan, Stream(io.BytesIO()), Stream(err), lambda: steps.append(node.state))
@@ -204,7 +209,13 @@ def test_a_node_s_steps_are_read_from_the_server_and_the_console(tmp_path: Path)
     node.served("dnsmasq-dhcp: 2 DHCPACK(tacet) 10.99.0.12 52:54:00:01:00:02 node2")
     node._console(b"\x1b[0;30;47mGRUB\x1b[25;02H\r\ntacet: Tac")
     node._console(b"et 0.1\r\ntacet: network: eth0 has 10.99.0.12/24, name node2\r\n")
+    assert steps == [nodes.ASKED, nodes.LOADS, nodes.BOOTS]
+    node._console(b"tacet: launch: the node waits for jobs at port 35019\r\n")
     assert steps == [nodes.ASKED, nodes.LOADS, nodes.BOOTS, nodes.RUNS]
+    programmed = arguments.parse(["--logs", str(tmp_path), "--app", "/bin/busybox"])
+    other = nodes.Node(1, programmed, Stream(io.BytesIO()), Stream(err), lambda: None)
+    other._console(b"tacet: network: eth0 has 10.99.0.11/24, name node1\r\n")
+    assert other.state == nodes.RUNS
     assert node.tail()[0] == "GRUB" and not err.getvalue()
     assert (tmp_path / "node2.console").read_bytes().startswith(b"\x1b[0;30;47mGRUB")
 

@@ -5,9 +5,11 @@ root)."""
 
 from __future__ import annotations
 
+import configparser
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -29,7 +31,7 @@ from tests.making import made
 LAUNCHD = ROOT / "build/service/tacet-launchd"
 BUSYBOX = "/bin/busybox"
 CPUS = len(os.sched_getaffinity(0))
-ENOSYS = 38
+EINVAL, ENOSYS = 22, 38
 
 
 class Daemon:
@@ -515,6 +517,23 @@ def test_wrong_options_are_said_in_one_line(words: list[str], why: str) -> None:
     assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, done
 
 
+def test_the_unit_of_systemd_starts_what_there_is(tmp_path: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    text = (ROOT / "service/tacet-launchd.service").read_text()
+    unit.read_string(text)
+    start = unit["Service"]["ExecStart"].split()
+    known = subprocess.run([LAUNCHD, "--help"], capture_output=True, text=True, check=True).stdout
+    assert Path(start[0]).name == LAUNCHD.name
+    assert all(f"{word} " in known for word in start if word.startswith("--"))
+    if not shutil.which("systemd-analyze"):
+        return
+    copy = tmp_path / "tacet-launchd.service"
+    copy.write_text(text.replace(start[0], str(LAUNCHD)))
+    ran = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, timeout=60)
+    assert "tacet-launchd.service" not in ran.stderr, ran.stderr
+
+
 # ---- Beats, in a namespace of its own ----
 
 
@@ -564,7 +583,7 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     assert (first.beats, first.lost, first.done, first.ipv4) == (1, 0, 0, bytes((127, 0, 0, 1)))
     assert abs(first.booted_ns - time.time_ns()) < 86400 * 10**9
 
-    job = daemon.shell(f"{ESCAPE}; exec sleep 100000", key=KEY).started()
+    job = daemon.shell(f"{ESCAPE}; exec sleep 100000", key=KEY, number=77).started()
     pid = escaped(job)
     assert conductor.beat(skip=3).ranks == 1
     stopped = conductor.beat(Command(1 | ACKNOWLEDGE, 1), answer_every=0)
@@ -578,13 +597,22 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     unknown = conductor.beat(Command(4 | ACKNOWLEDGE, 2))
     assert (unknown.done, unknown.result) == (2, ENOSYS)
     go_on = conductor.beat(Command(2 | ACKNOWLEDGE, 3))
-    assert (go_on.state, go_on.done, go_on.result) == (RUNNING, 3, 0)
+    assert (go_on.state, go_on.done, go_on.result, go_on.job) == (RUNNING, 3, 0, 77)
     wait_states(False, [pid, *daemon.children()])
-    conductor.beat(Command(1 | ACKNOWLEDGE, 4))
-    killed = conductor.beat(Command(3 | ACKNOWLEDGE, 5))
-    assert killed.done == 5
+    # Commands for another job are done by doing nothing; what is no number is refused.
+    others = [Command(code | ACKNOWLEDGE, code + 3, struct.pack(">I", 78)) for code in (1, 3)]
+    other = conductor.beat(*others)
+    assert (other.state, other.done, other.result) == (RUNNING, 6, 0)
+    wrong = conductor.beat(Command(3 | ACKNOWLEDGE, 7, b"77"))
+    assert (wrong.state, wrong.done, wrong.result) == (RUNNING, 7, EINVAL)
+    stopped = conductor.beat(Command(1 | ACKNOWLEDGE, 8, struct.pack(">I", 77)))
+    assert (stopped.state, stopped.done, stopped.result) == (STOPPED, 8, 0)
+    wait_states(True, [pid, *daemon.children()])
+    killed = conductor.beat(Command(3 | ACKNOWLEDGE, 9, struct.pack(">I", 77)))
+    assert (killed.done, killed.result) == (9, 0)
     assert job.finish().lines == ["started", "rank 0 137", "end 137"] and gone(pid)
-    assert conductor.beat().ranks == 0
+    after = conductor.beat()
+    assert (after.ranks, after.job, after.state) == (0, 0, RUNNING)
 
     # A conductor that was started anew counts its commands anew; a forged beat, and a late one, are none.
     anew = conductor.beat(Command(1 | ACKNOWLEDGE, 1), epoch=2 * 10**18)

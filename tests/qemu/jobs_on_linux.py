@@ -17,7 +17,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.launch_client import PORT, Control, Ended, Job
 
-NAMES = os.environ["TACET_NODES"].split()
+ALL = os.environ["TACET_NODES"].split()
+NAMES = [name for name in ALL if name.startswith("linux")]
 KEY = bytes.fromhex(Path("/run/beats.key").read_text())
 BUSYBOX = "/bin/busybox"
 #: What runs on a node, but for the kernel's own threads: each one's name and parent.
@@ -42,14 +43,25 @@ def conductorctl(*words: str) -> dict[str, Any]:
 
 
 def nodes() -> dict[str, list[Any]]:
-    """State and ranks of each."""
-    return {one["name"]: [one["state"], one["ranks"]] for one in conductorctl("nodes")["nodes"]}
+    """State and ranks of each with Linux."""
+    shown = conductorctl("nodes")["nodes"]
+    assert {one["name"] for one in shown} <= set(ALL), shown
+    return {one["name"]: [one["state"], one["ranks"]] for one in shown if one["name"] in NAMES}
+
+
+def tacetrun(*words: str) -> list[Any]:
+    """Its status, and its lines, sorted."""
+    done = subprocess.run(["tacetrun", "--bcast", "--label", *words], capture_output=True, text=True)
+    return [done.returncode, sorted(done.stdout.splitlines()), done.stderr]
 
 
 def together() -> dict[str, Ended]:
     """One job on all nodes at once."""
     size = f"size={len(NAMES)}"
-    script = "uname -s; hostname; cat /mnt/word; echo $TACET_RANK $TACET_SIZE"
+    script = (
+        "uname -s; hostname; cat /mnt/word; echo $TACET_RANK $TACET_SIZE; grep -c linux /etc/hosts;"
+        "cat /proc/$PPID/oom_score_adj /proc/self/oom_score_adj"
+    )
     jobs = {name: job(name, "sh", "-c", script, words=[f"first={i}", size]) for i, name in enumerate(NAMES)}
     return {name: one.finish() for name, one in jobs.items()}
 
@@ -68,7 +80,7 @@ def commanded() -> dict[str, Any]:
 
 def main(sent: Path) -> None:
     # All nodes have to be known to the conductor, or it waits for some in vain.
-    while len(nodes()) < len(NAMES):
+    while len(conductorctl("nodes")["nodes"]) < len(ALL):
         threading.Event().wait(0.1)
     before = each("sh", "-c", PROCESSES)
     ran = together()
@@ -82,6 +94,8 @@ def main(sent: Path) -> None:
         "ran": {name: [one.lines, [text.decode() for text in one.out.values()]] for name, one in ran.items()},
         "sent": statuses,
         "wrong_key": wrong.refused,
+        "names": tacetrun(BUSYBOX, "hostname"),
+        "fails": tacetrun(str(sent), "5"),
         "commanded": commanded(),
         "states": {name: Control((name, PORT)).fields["state"] for name in NAMES},
     }

@@ -128,14 +128,14 @@ def test_a_command_runs_beside_the_nodes_and_gives_its_status(tmp_path: Path) ->
 
 
 def test_linux_nodes_run_jobs_under_the_conductor_and_keep_nothing_of_them(tmp_path: Path) -> None:
-    """Two of them, and no Tacet node: the shared folder, a program that is sent, stop, continue and kill at
-    a beat; then all processes and descriptors are those of before."""
+    """The shared folder, a program that is sent, stop, continue and kill at a beat, and tacetrun, which runs
+    the same program on them and on a Tacet node; then all processes and descriptors are those of before."""
     made("service", "build/linux/version")
     share = tmp_path / "share"
     share.mkdir()
     (share / "word").write_text("shared\n")
     script = [sys.executable, str(Path(__file__).with_name("jobs_on_linux.py")), str(program("status.musl"))]
-    done = cluster(tmp_path, "--nodes", "0", "--linux", "2", "--share", str(share), "--", *script)
+    done = cluster(tmp_path, "--nodes", "1", "--linux", "2", "--share", str(share), "--", *script)
     assert done.returncode == 0, said(done)
     found = json.loads(done.stdout)
     names = ["linux1", "linux2"]
@@ -143,8 +143,10 @@ def test_linux_nodes_run_jobs_under_the_conductor_and_keep_nothing_of_them(tmp_p
         assert f"cluster: {name} runs" in done.stderr, said(done)
         lines, (output,) = found["ran"][name]
         assert lines == ["started", f"rank {rank} 0", "end 0"], found
-        assert output.split("\n") == ["Linux", name, "shared", f"{rank} 2", ""], found
+        assert output.split("\n") == ["Linux", name, "shared", f"{rank} 2", "2", "-900", "0", ""], found
         assert found["commanded"]["ends"][name] == ["started", "rank 0 137", "end 137"], found
+    assert found["names"] == [0, ["0: node1", "1: linux1", "2: linux2"], ""], found
+    assert found["fails"][0] == 5 and "rank 2 on linux2 has ended with status 5" in found["fails"][2], found
     assert found["sent"] == dict.fromkeys(names, 5), found
     assert found["wrong_key"].startswith("the ticket is wrong"), found
     assert found["commanded"]["done"] == [0, 0, 0], found

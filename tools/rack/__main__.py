@@ -125,7 +125,8 @@ def run_command(cluster: Cluster) -> int:
     if not plan.command:
         share = plan.share or layout.SHARE
         cluster.say(
-            f"conductorctl is here; nodes have {share} at {layout.PLACE}; the cluster ends with this shell"
+            f"tacetrun and conductorctl are here; nodes have {share} at {layout.PLACE}; the cluster ends "
+            "with this shell"
         )
     # The terminal's interrupt is for the command, which does not inherit a handler.
     signal.signal(signal.SIGINT, lambda number, frame: None)

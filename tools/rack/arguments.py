@@ -74,13 +74,16 @@ def parser_new() -> Parser:
         "--nodes", default="4", metavar="N", help=f"0 to {layout.NODES_MAX} (default: %(default)s)"
     )
     parser.add_argument(
-        "--linux", default="0", metavar="N", help="as many besides with Linux, which run jobs of tacetrun"
+        "--linux", default="0", metavar="N", help="as many besides with Linux (default: %(default)s)"
     )
     parser.add_argument(
         "--rate", default="10", metavar="HZ", help="beats a second, 0 to 1000 (default: %(default)s)"
     )
     parser.add_argument(
-        "--app", type=Path, metavar="APP", help="a static ELF program that each node runs, then ends"
+        "--app",
+        type=Path,
+        metavar="APP",
+        help="a static ELF program that each node runs, then ends (default: nodes wait for jobs of tacetrun)",
     )
     parser.add_argument(
         "--args", default="", metavar='"…"', help="its arguments; words as a shell splits them"

@@ -85,8 +85,8 @@ def check() -> None:
         raise qemu.RunnerError(f"there is no {qemu.BUSYBOX} (ports/deps.sh run)")
 
 
-def initramfs(key: str, mount: Mount) -> bytes:
-    """All files of a Linux node."""
+def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
+    """All files of a Linux node; `hosts` has the names of all nodes."""
     modules = LinuxNode().module_folder()
     launchd = f"sbin/{layout.LAUNCHD}"
     init = _INIT.format(
@@ -103,6 +103,7 @@ def initramfs(key: str, mount: Mount) -> bytes:
         cpio.Entry.character_device("dev/console", 5, 1),
         cpio.Entry.file("bin/busybox", qemu.BUSYBOX.read_bytes(), executable=True),
         cpio.Entry.file(launchd, (layout.SERVICE / layout.LAUNCHD).read_bytes(), executable=True),
+        cpio.Entry.file("etc/hosts", hosts.encode()),
         cpio.Entry.file("key", f"{key}\n".encode()),
         cpio.Entry.file("init", init.encode(), executable=True),
     ]

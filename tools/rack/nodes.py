@@ -27,6 +27,7 @@ STATES = ("has asked for nothing yet", "has an address", "loads its kernel", "bo
 _ESCAPES = re.compile(r"\x1b(?:c|\[[0-9;?]*[A-Za-z])|\r")
 _BOOTS = "tacet: Tacet ", linux.BOOTS
 _RUNS = re.compile(rf"tacet: network: eth0 has (\S+?)/|{linux.RUNS}")
+#: Where nodes are given no program.
 _WAITS = re.compile(rf"tacet: launch: the node waits for jobs|{linux.RUNS}")
 _ACK = re.compile(r"DHCPACK\S* (\S+)")
 _SENT = re.compile(r"sent \S+/tacet\.elf to (\S+)")

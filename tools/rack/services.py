@@ -130,6 +130,7 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> s
         pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
         space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
     if plan.linux:
-        layout.LINUX_FILES.write_bytes(linux.initramfs(key, linux.Mount(files.host, files.port, share)))
+        mount = linux.Mount(files.host, files.port, share)
+        layout.LINUX_FILES.write_bytes(linux.initramfs(key, mount, layout.HOSTS.read_text()))
     conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
     return key
