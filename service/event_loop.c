@@ -14,15 +14,22 @@ int event_loop_open(struct event_loop *loop)
     return loop->epoll < 0 ? -1 : 0;
 }
 
-void watch_set(struct event_loop *loop, struct watch *watch, uint32_t events)
+int watch_try(struct event_loop *loop, struct watch *watch, uint32_t events)
 {
     struct epoll_event event = { .events = events, .data.ptr = watch };
 
-    if (epoll_ctl(loop->epoll, watch->loop ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event)) {
+    if (epoll_ctl(loop->epoll, watch->loop ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event))
+        return -1;
+    watch->loop = loop;
+    return 0;
+}
+
+void watch_set(struct event_loop *loop, struct watch *watch, uint32_t events)
+{
+    if (watch_try(loop, watch, events)) {
         perror("epoll_ctl");
         exit(EXIT_FAILURE);
     }
-    watch->loop = loop;
 }
 
 void watch_drop(struct watch *watch)

@@ -31,8 +31,10 @@ struct event_loop {
 /* 0, or -1 with errno. */
 int event_loop_open(struct event_loop *loop);
 
-/* Watches watch->fd, or changes for what. Where that cannot be, for want of memory, the program ends: it
- * would wait forever. */
+/* Watches watch->fd, or changes for what. 0, or -1 with errno: there is no memory for it. */
+int watch_try(struct event_loop *loop, struct watch *watch, uint32_t events);
+
+/* The same for programs that end where that cannot be: they would wait forever. */
 void watch_set(struct event_loop *loop, struct watch *watch, uint32_t events);
 
 /* It is called no more, even if it is ready already: it may be freed, and its descriptor closed. */

@@ -67,7 +67,7 @@ static void client_close(struct client *client)
 static void client_watch(struct client *client, bool is_full)
 {
     client->is_full = is_full;
-    if (watch_set(&launchd.loop, &client->watch, EPOLLIN | (is_full ? EPOLLOUT : 0)))
+    if (watch_try(&launchd.loop, &client->watch, EPOLLIN | (is_full ? EPOLLOUT : 0)))
         client_close(client);
 }
 

@@ -350,7 +350,7 @@ static bool stream_open(struct stream *stream, uint32_t rank, bool is_err)
     return stream->watch.fd >= 0 &&
            (connect(stream->watch.fd, (const struct sockaddr *)&to, sizeof(to)) == 0 ||
             errno == EINPROGRESS) &&
-           watch_set(&launchd.loop, &stream->watch, EPOLLOUT) == 0;
+           watch_try(&launchd.loop, &stream->watch, EPOLLOUT) == 0;
 }
 
 static void streams_failed(int error)
@@ -442,7 +442,7 @@ static void job_fork(void)
     }
     job.problems = (struct watch){ .fd = ends[0], .ready = problems_ready };
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    if (watch_set(&launchd.loop, &job.problems, EPOLLIN))
+    if (watch_try(&launchd.loop, &job.problems, EPOLLIN))
         job_fail("no pipe: %s", strerror(errno));
     for (unsigned i = 0; i < job.request.ranks && job.stage == STARTING; i++) {
         struct rank *rank = &job.ranks[i];

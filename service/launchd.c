@@ -99,7 +99,7 @@ void turn_by(uint64_t when_ns)
 static void watch_new(struct watch *watch, int descriptor)
 {
     watch->fd = descriptor;
-    if (descriptor < 0 || watch_set(&launchd.loop, watch, EPOLLIN))
+    if (descriptor < 0 || watch_try(&launchd.loop, watch, EPOLLIN))
         give_up("a descriptor to wait for: %s", strerror(errno));
 }
 
