@@ -52,6 +52,7 @@ struct client;
 
 /* In each turn of the loop: what is to be said is sent, who is late is sent away. */
 void clients_turn(void);
+
 /* Greets those that have come, some in each turn. */
 void clients_accept(int listener);
 
