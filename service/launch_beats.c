@@ -6,10 +6,12 @@
  */
 #include "service/launchd.h"
 #include "beat/global_clock.h"
+#include "beat/welcome.h"
 #include "lib/bytes.h"
 #include "service/wire.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #define FRAMES_PER_TURN 64
@@ -20,8 +22,10 @@ static struct {
     struct beat_order order;
     struct global_clock clock;
     uint64_t booted_ns, taken, lost;
-    uint64_t epoch; /* of the commands */
-    uint32_t done;  /* the last command of this epoch */
+    uint64_t start;   /* drawn for this start of the program */
+    bool is_welcomed; /* by the conductor of this epoch (beat/welcome.h) */
+    uint64_t epoch;   /* of the commands */
+    uint32_t done;    /* the last command of this epoch */
     uint32_t result;
 } beats;
 
@@ -48,8 +52,11 @@ static void commands_do(const struct beat *beat)
     if (beat->epoch != beats.epoch) {
         beats.epoch = beat->epoch;
         beats.done = beats.result = 0;
+        beats.is_welcomed = false;
     }
-    for (unsigned i = 0; i < beat->command_count; i++) {
+    beats.is_welcomed =
+        beats.is_welcomed || welcome_is_in(beat, welcome_of(launchd.key, beats.wire.address, beats.start));
+    for (unsigned i = 0; beats.is_welcomed && i < beat->command_count; i++) {
         if (beat->commands[i].number <= beats.done)
             continue;
         beats.result = command_do(&beat->commands[i]);
@@ -73,6 +80,8 @@ static void answer_send(const uint8_t to[6])
                              .epoch = beats.order.epoch,
                              .sequence = beats.order.sequence,
                              .booted_ns = beats.booted_ns,
+                             .start = beats.start,
+                             .is_welcomed = beats.is_welcomed,
                              .error_ns = beats.clock.error_ns,
                              .beats = beats.taken,
                              .lost = beats.lost,
@@ -125,6 +134,9 @@ int beats_open(const char *interface, const char **what)
     clock_gettime(CLOCK_REALTIME, &now);
     beats.booted_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     if (wire_open(&beats.wire, interface, what))
+        return -1;
+    *what = "the number of this start";
+    if (getrandom(&beats.start, sizeof(beats.start), 0) != sizeof(beats.start))
         return -1;
     *what = "listening";
     beats.watch = (struct watch){ .fd = beats.wire.socket, .ready = beats_ready };

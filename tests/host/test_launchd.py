@@ -24,7 +24,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import ACKNOWLEDGE, KEY, RUNNING, STOPPED, Answer, Beat, Command, answer_of
+from tests.beat_frames import (
+    ACKNOWLEDGE,
+    KEY,
+    RUNNING,
+    STOPPED,
+    WELCOME,
+    Answer,
+    Beat,
+    Command,
+    answer_of,
+    welcome_of,
+)
 from tests.launch_client import LIMIT_S, SECRET, Control, Job, reset, ticket
 from tests.making import made
 
@@ -559,7 +570,11 @@ class Conductor:
             if frame[PAYLOAD_KIND_AT] == 2:
                 answer = answer_of(frame)
                 assert (answer.sequence, answer.epoch) == (self.sequence, epoch)
+                self.node = frame[6:12]
                 return answer
+
+    def welcome(self, start: int, epoch: int = 10**18) -> Answer:
+        return self.beat(Command(WELCOME, 0, welcome_of(self.node, start)), epoch=epoch)
 
 
 PAYLOAD_KIND_AT = 15
@@ -586,6 +601,10 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     job = daemon.shell(f"{ESCAPE}; exec sleep 100000", key=KEY, number=77).started()
     pid = escaped(job)
     assert conductor.beat(skip=3).ranks == 1
+    # It obeys nobody who does not know this start of it.
+    assert conductor.beat(Command(3 | ACKNOWLEDGE, 1)).done == 0
+    assert conductor.welcome(first.start + 1).welcomed == 0
+    assert conductor.welcome(first.start).welcomed == 1
     stopped = conductor.beat(Command(1 | ACKNOWLEDGE, 1), answer_every=0)
     assert (stopped.state, stopped.done, stopped.result, stopped.lost) == (STOPPED, 1, 0, 3)
     wait_states(True, [pid, *daemon.children()])
@@ -615,6 +634,8 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     assert (after.ranks, after.job, after.state) == (0, 0, RUNNING)
 
     # A conductor that was started anew counts its commands anew; a forged beat, and a late one, are none.
+    assert conductor.beat(Command(1 | ACKNOWLEDGE, 1), epoch=2 * 10**18).done == 0
+    conductor.welcome(first.start, epoch=2 * 10**18)
     anew = conductor.beat(Command(1 | ACKNOWLEDGE, 1), epoch=2 * 10**18)
     assert (anew.state, anew.done) == (STOPPED, 1)
     conductor.wire.send(Beat(conductor.sequence + 1, 2 * 10**18, commands=[Command(2, 2)]).frame(bytes(16)))
