@@ -57,6 +57,7 @@ test   gdb                                              gdb
 test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
+test   mpicc.mpich                                      libmpich-dev
 test   /usr/sbin/diod                                   diod
 test   spin                                             spin
 test   bochs                                            bochs
