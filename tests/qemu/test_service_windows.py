@@ -22,7 +22,7 @@ from test_nettick import conduct as conduct_beats
 from test_nettick_commands import CONTINUE, COUNT, KILL, SERVICES, STOP, STOPPED, SWITCHES, Commander, conduct
 
 from lab.formats import klog
-from tests.beat_frames import Beat, Command
+from tests.beat_frames import Beat
 
 US, MS = 1_000, 1_000_000
 DAEMON = str(APPS / "daemon")
@@ -159,6 +159,7 @@ def test_a_command_within_a_window_ends_it_later_and_never_earlier(tacet: Run, t
 
 def test_ranks_that_are_stopped_in_a_window_stop_after_it_and_go_on(tacet: Run, tmp_path: Path) -> None:
     def script(commander: Commander) -> None:
+        commander.welcome()
         for _ in range(3):
             answer = commander.beat(commander.next(SERVICES, us(1000)), commander.next(STOP))
             while answer.state != STOPPED:
@@ -185,6 +186,7 @@ def test_a_job_is_killed_in_a_window_at_its_end_at_the_latest(
                 commander.beat(commands.pop(0))
             commander.send(*commands, answer_every=0)
 
+        commander.welcome()
         commander.kill = kill  # type: ignore[method-assign]
 
     log = run(tacet, tmp_path, script, BUSY)
@@ -229,12 +231,12 @@ def test_on_several_cpus_who_was_lifted_is_lowered_wherever_it_is(
 
 def test_windows_are_counted(tacet: Run) -> None:
     def script(conductor: Conductor) -> None:
-        for i in range(1, 6):
-            command = Command(SERVICES, i, us(200))
-            conductor.send(Beat(i, period_ns=LONG_NS, answer_every=0, commands=(command,)).frame())
+        commander = Commander(conductor.wire)
+        for _ in range(5):
+            commander.command(SERVICES, us(200))
             time.sleep(0.01)
-        conductor.beat_until_end(lambda sequence: Beat(sequence, period_ns=LONG_NS), 6)
+        conductor.beat_until_end(lambda sequence: Beat(sequence, period_ns=LONG_NS), commander.sequence + 1)
 
-    result = conduct_beats(tacet, script, "wait", "8", service=BUSY)
+    result = conduct_beats(tacet, script, "wait", "50", service=BUSY)
     assert "windows 5\n" in result.stdout.decode().replace("\r", ""), result.explain()
-    assert heard(result)["fine"] >= 8
+    assert heard(result)["fine"] >= 50

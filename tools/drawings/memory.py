@@ -45,7 +45,7 @@ class Addresses:
             KERNEL_PAGES_MAX=kernel_pages,
             ARCH_PAGE=page,
         )
-        low = top - constant("kernel/init/job.c", "STACK_BYTES_DEFAULT")
+        low = top - constant("kernel/init/job_line.c", "STACK_BYTES_DEFAULT")
         load = link_constant("arch/x86_64/link.ld", "KERNEL_LOAD")
         return cls(
             pie=constant(PLATFORM, "ARCH_PIE_BASE"),
