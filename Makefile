@@ -348,6 +348,7 @@ gdb:
 include simulator/simulator.mk
 include kit/kit.mk
 include service/service.mk
+include tools/lockstep/lockstep.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
