@@ -154,7 +154,7 @@ def part(option: str, text: str) -> float:
 
 def time_of(option: str, text: str) -> int:
     """A time in ns."""
-    found = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?(ns|us|ms|s)", text)
+    found = re.fullmatch(r"(\d{1,15})(?:\.(\d{1,9}))?(ns|us|ms|s)", text)
     if found is not None:
         ns = Fraction(f"{found[1]}.{found[2] or 0}") * _UNITS[found[3]]
         if ns.denominator == 1 and 0 < ns <= TIME_NS_MAX:

@@ -68,7 +68,8 @@ class Cluster:
         """Of Tacet's kernel."""
         words = ["klog=com4", "stdin_bytes=0"]
         if self.plan.network:
-            words += [f"ip={layout.address_of(number)}/24", f"netdev={layout.data_mac(number)}"]
+            words += [f"ip={layout.address_of(number)}/24,,,{layout.name_of(number)}"]
+            words += [f"netdev={layout.data_mac(number)}"]
         if self.beats:
             mac = layout.beats_mac(number)
             words += ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={beats.KEY.hex()}"]

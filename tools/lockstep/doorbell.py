@@ -3,7 +3,8 @@
 write(2) to a descriptor of ours. This process is its server, and the only other peer.
 
     vector 0    an ordinary eventfd: the node has arrived at a gate
-    vector 1    an eventfd that is full: the write stops QEMU's thread until one is read from it
+    vector 1    an eventfd in which there is room for all but the last message of a gate: writing that one
+                stops QEMU's thread until something is read
 
 QEMU, "Device Specification for Inter-VM shared memory device":
 https://www.qemu.org/docs/master/specs/ivshmem-spec.html
@@ -21,6 +22,8 @@ from typing import Any
 
 from qemu.errors import RunnerError
 
+from .timers import MESSAGES
+
 VECTORS = 2
 #: Of BAR 0: where a peer's number and a vector are written to ring.
 DOORBELL_AT = 12
@@ -28,7 +31,7 @@ DOORBELL_AT = 12
 SLOT = 5
 _VERSION, _OURS, _NODE = 0, 0, 1
 _NO_NUMBER = -1
-#: A write of 1 must wait for a read.
+#: The most that an eventfd holds: a write of 1 must wait for a read.
 _FULL = 0xFFFFFFFFFFFFFFFE
 _MEMORY_BYTES = 4096
 _SETUP_SECONDS = 20.0
@@ -45,7 +48,8 @@ class Doorbell:
         self.socket, self.of_qemu = socket.socketpair()
         self.arrived = os.eventfd(0, os.EFD_NONBLOCK)
         self.gate = os.eventfd(0, os.EFD_SEMAPHORE)
-        os.eventfd_write(self.gate, _FULL)
+        os.eventfd_write(self.gate, _FULL - (MESSAGES - 1))
+        self._messages = 0
 
     def options(self) -> list[str]:
         return [
@@ -79,9 +83,16 @@ class Doorbell:
             time.sleep(0.001)
         fcntl.fcntl(self.gate, fcntl.F_SETFL, flags & ~os.O_NONBLOCK)
 
+    def has_arrived(self) -> bool:
+        """After a message: the node stands at its gate."""
+        self._messages += os.eventfd_read(self.arrived)
+        return self._messages >= MESSAGES
+
     def open_gate(self) -> None:
         """Let the node go on."""
-        os.eventfd_read(self.gate)
+        self._messages = 0
+        for _ in range(MESSAGES):
+            os.eventfd_read(self.gate)
 
     def close(self) -> None:
         self.socket.close()

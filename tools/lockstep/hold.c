@@ -3,8 +3,8 @@
  * hold.c: has a node's CPUs wait, at any instruction, while its QEMU takes frames up: a TCG plugin of QEMU.
  *
  * Option: fd=N, a descriptor of memory that tools/lockstep shares. While its first word is not 0, no CPU
- * begins a block. Virtual time stands then, as it counts instructions. QEMU's lock is free, which it is not at
- * a gate: so its main loop can read the node's cable (tools/lockstep/__init__.py says what that is for).
+ * begins a block. Virtual time stands then, as it counts instructions. QEMU's lock is free, which it is not
+ * at a gate: so its main loop can read the node's cable (tools/lockstep/__init__.py says what that is for).
  *
  * Runs on QEMU's threads for the CPUs; tools/lockstep alone writes the word.
  */
@@ -25,7 +25,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_INTERFACE;
 
 static void block_executed(unsigned cpu, void *data)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const struct timespec pause = { .tv_nsec = LOOK_NS };
 
     (void)cpu;
     (void)data;
