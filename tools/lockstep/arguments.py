@@ -40,6 +40,7 @@ class Plan:
     cpus: int
     memory: str
     options: str
+    kernel: Path | None
     quantum_ns: int
     network: bool
     latency: int  #: quanta
@@ -81,6 +82,7 @@ def parser_new() -> Parser:
     add("--cpus", "1", "N", "of each node")
     add("--memory", "256M", "M", "of each node")
     parser.add_argument("--options", default="", metavar='"…"', help="options for Tacet's kernel")
+    parser.add_argument("--kernel", type=Path, metavar="FILE", help="another one than the tree's, for Tacet")
     parser.add_argument(
         "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
     )
@@ -119,6 +121,7 @@ def parse(words: Sequence[str]) -> Plan:
         cpus=checks.check_cpus(given.cpus, None),
         memory=checks.check_memory(given.memory, "linux" if given.linux != "0" else None),
         options=given.options,
+        kernel=given.kernel,
         quantum_ns=quantum,
         network=given.network,
         latency=latency_of(given.latency, quantum),
@@ -211,6 +214,8 @@ def check(plan: Plan) -> None:
     qemu.check_program(plan.app)
     if not 1 <= plan.total <= NODES_MAX:
         raise RunnerError(f"--nodes and --linux together take 1 to {NODES_MAX}, not {plan.total}")
+    if plan.kernel is not None:
+        checks.check_kernel(plan.kernel, None)
     for pair in plan.env:
         if "=" not in pair:
             raise RunnerError(f"--env takes K=V, not {pair}")

@@ -33,6 +33,8 @@ HOLD = paths.BUILD / "lockstep" / "hold.so"
 STREAMS = ("console", "out", "err", "klog")
 #: The node's firmware takes a fraction of a second.
 PROBE_SECONDS = 60.0
+#: A QEMU that stands still does not answer at all.
+REGISTERS_SECONDS = 5.0
 REGISTER_LINES = 12
 _NO_DOORBELL = "'ivshmem-doorbell' is not a valid device model name"
 
@@ -174,7 +176,7 @@ class Node:
     def registers(self) -> list[str]:
         """Where its CPUs are, or why that is not known."""
         try:
-            self.monitor.command("stop")
+            self.monitor.wait_at_most(REGISTERS_SECONDS)
             return self.monitor.human("info registers -a").replace("\r", "").splitlines()[:REGISTER_LINES]
         except MonitorError as error:
             return [f"its registers are not known: {error}"]

@@ -3,8 +3,8 @@
 node's first instruction. The guest must leave the HPET alone: Tacet only reads its counter, Linux is told
 `hpet=disable`.
 
-    timer 1    each quantum: the doorbell's vector that says that the node has arrived
-    timer 0    at the same instants, after it: the vector whose write(2) does not return before the gate is
+    timer 0    each quantum: the doorbell's vector that says that the node has arrived
+    timer 1    at the same instants, after it: the vector whose write(2) does not return before the gate is
                opened
     timer 2    shortly after each gate, to nobody: where QEMU's main loop leaps to first (__init__.py)
 
@@ -12,9 +12,9 @@ A periodic timer of QEMU's HPET that comes exactly in time, as all do here, come
 first time its comparator does not yet lie in the past. So there are two messages to each vector. The second
 ones count: the comparators are a tick before the gates.
 
-QEMU runs timers of one instant one after the other, the HPET's higher numbers first, with no instruction in
-between, and each sets itself anew before it sends its message: so that order stays. Were it the other one, no
-node would arrive anywhere.
+QEMU runs timers of one instant one after the other, in the order in which they were set, with no instruction
+in between, and each sets itself anew before it sends its message: so that order stays. Were it the other one,
+no node would arrive anywhere.
 
 The firmware gives the doorbell its address within half a millisecond of the node's time; the first gate is
 later than that, so that the first message that comes is the first that was sent.
@@ -61,9 +61,12 @@ def _timer(number: int, first_ns: int, period_ns: int, address: int, message: in
     return [
         (_TIMER_MESSAGE + at, message),
         (_TIMER_MESSAGE + at + 4, address),
+        # A comparator is all ones at first, and each write to a half of it ends that it can be set.
         (_TIMER_CONFIGURATION + at, _TIMER_MODE),
-        # The first write is when it first comes, the second its period.
+        (_TIMER_COMPARATOR + at + 4, 0),
+        (_TIMER_CONFIGURATION + at, _TIMER_MODE),
         (_TIMER_COMPARATOR + at, first_ns // TICK_NS),
+        # Now it is the period that is written.
         (_TIMER_COMPARATOR + at, period_ns // TICK_NS),
     ]
 
@@ -75,8 +78,8 @@ def registers(quantum_ns: int, doorbell: int, arrived: int, stop: int) -> Regist
     return [
         (_CONFIGURATION, 0),
         (_COUNTER, 0),
-        *_timer(0, first_ns, quantum_ns, doorbell, stop),
-        *_timer(1, first_ns, quantum_ns, doorbell, arrived),
+        *_timer(0, first_ns, quantum_ns, doorbell, arrived),
+        *_timer(1, first_ns, quantum_ns, doorbell, stop),
         *_timer(2, first_ns + LEAP_NS, quantum_ns, _NOBODY, 0),
         (_CONFIGURATION, 1),
     ]
