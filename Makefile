@@ -337,9 +337,9 @@ beats:
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX) service qemu10
 	@$(LAB) beats --out build/report $(BEATS_OPTIONS)
 
-# Nodes in QEMU on one virtual clock (docs/lockstep.md): NODES nodes that run APP, RATE beats a second. Without
-# APP, FTQ under beats at several rates. LOCKSTEP_OPTIONS: see tools/lockstep-run --help, and without APP
-# `tools/lab lockstep -h`.
+# Nodes in QEMU on one virtual clock (docs/lockstep.md): NODES nodes that run APP, RATE beats a second.
+# Without APP, FTQ under beats at several rates. LOCKSTEP_OPTIONS: see tools/lockstep-run --help, and without
+# APP `tools/lab lockstep -h`.
 LOCKSTEP_OPTIONS :=
 .PHONY: lockstep
 lockstep:
@@ -347,7 +347,8 @@ lockstep:
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) qemu10 lockstep-parts
 	@$(if $(APP),tools/lockstep-run $(if $(NODES),--nodes $(call quoted,$(NODES))) \
 		$(if $(RATE),--beats $(call quoted,$(RATE))) $(LOCKSTEP_OPTIONS) -- $(call quoted,$(APP)) $(ARGS),\
-		$(LAB) lockstep --out build/report $(if $(NODES),--nodes $(call quoted,$(NODES))) $(LOCKSTEP_OPTIONS))
+		$(LAB) lockstep --out build/report $(if $(NODES),--nodes $(call quoted,$(NODES))) \
+		$(LOCKSTEP_OPTIONS))
 
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:

@@ -83,8 +83,10 @@ def node_of(node: Any, rate: int, kept: Path) -> Node:
     bytes_write(kept, content)
     whole = ftq.parse(content.decode("ascii", errors="replace"), kept.name)[0]
     data = replace(whole, start_ns=whole.start_ns[AHEAD:], counts=whole.counts[AHEAD:])
-    log = klog.read(node.file("klog"))
-    return Node(ftq.summarise(data), delays(log, 10**9 // rate) if rate else {})
+    taken = delays(klog.read(node.file("klog")), 10**9 // rate) if rate else {}
+    # Afterwards, FTQ computes no more.
+    last = rate * data.window_ns // 10**9
+    return Node(ftq.summarise(data), {beat: ns for beat, ns in taken.items() if beat <= last})
 
 
 def measure(rate: int, options: argparse.Namespace, folder: Path) -> list[Node]:
