@@ -133,6 +133,17 @@ def test_a_beat_reaches_all_nodes_at_the_instant_that_it_is_due_at(tmp_path: Pat
     assert all(DELAY_MIN_NS < ns < DELAY_MAX_NS for ns in times_ns), times_ns
 
 
+def test_linux_stops_at_the_same_gates(tmp_path: Path) -> None:
+    made("build/linux/version")
+    words = ["--nodes", "1", "--linux", "1", "--quantum", "2ms", str(qemu.BUSYBOX), "echo", "of {node}"]
+    done = lockstep(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (0, "node1: of 1\nnode2: of 2\n"), said(done)
+    # Tacet has ended long before.
+    gates = re.search(r"^lockstep: 2 nodes, (\d+) gates", done.stderr, re.MULTILINE)
+    assert gates and int(gates[1]) > 200, said(done)
+    assert "linux: exit status=0" in (tmp_path / "logs" / "node2.console").read_text(), said(done)
+
+
 # ---- What goes wrong ----
 
 

@@ -108,11 +108,12 @@ class Cluster:
 
     def _doorbell(self) -> int:
         """Its address in a node's machine; those of all nodes have the same devices."""
-        with qemu.temporary_folder() as folder:
-            node = self._node(1, "probe", Path(folder))
-            node.connect()
-            address = node.probe()
-            node.kill()
+        node = self._node(1, "probe", self.plan.logs)
+        node.connect()
+        address = node.probe()
+        node.kill()
+        for stream in (*STREAMS, "qemu"):
+            node.file(stream).unlink(missing_ok=True)
         return address
 
     def run(self) -> Summary:
