@@ -86,14 +86,14 @@ class Gates:
                 look_at = time.monotonic() + SLOW_S
 
     def _may_stay(self, node: Node) -> bool:
-        """False for a node that has not taken up what it was given: it is about to end, as QEMU does not read
-        then, and is let go on to there. RunnerError where it goes on to another gate."""
+        """False for a node that has not read what it was given: it is about to end, as QEMU does not read
+        then, and is let go on to there. RunnerError where it goes on, and reads it after its time."""
         node.take_up()
         if node.is_taking:
-            if node in self._late:
-                raise RunnerError(f"{node.name} has not taken up its frames before gate {self.gate + 1}")
             self._late.add(node)
             node.doorbell.open_gate()
+        elif node in self._late:
+            raise RunnerError(f"{node.name} has not taken up its frames before gate {self.gate + 1}")
         return not node.is_taking
 
     def _gone(self, source: int) -> Node:
