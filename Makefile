@@ -32,7 +32,7 @@ endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-IN_ORDER := clean run compare report bench klog iso pxe cluster beats gdb test test-long
+IN_ORDER := clean run compare report bench klog iso pxe cluster beats lockstep gdb test test-long
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
@@ -340,6 +340,19 @@ beats:
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX_KERNEL) service qemu10
 	@$(LAB) beats --out build/report $(BEATS_OPTIONS)
 
+# Nodes in QEMU on one virtual clock (docs/lockstep.md): NODES nodes that run APP, RATE beats a second.
+# Without APP, FTQ under beats at several rates. LOCKSTEP_OPTIONS: see tools/lockstep-run --help, and without
+# APP `tools/lab lockstep -h`.
+LOCKSTEP_OPTIONS :=
+.PHONY: lockstep
+lockstep:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) qemu10 lockstep-parts
+	@$(if $(APP),tools/lockstep-run $(if $(NODES),--nodes $(call quoted,$(NODES))) \
+		$(if $(RATE),--beats $(call quoted,$(RATE))) $(LOCKSTEP_OPTIONS) -- $(call quoted,$(APP)) $(ARGS),\
+		$(LAB) lockstep --out build/report $(if $(NODES),--nodes $(call quoted,$(NODES))) \
+		$(LOCKSTEP_OPTIONS))
+
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
 	@ports/deps.sh build run test
@@ -351,6 +364,7 @@ gdb:
 include simulator/simulator.mk
 include kit/kit.mk
 include service/service.mk
+include tools/lockstep/lockstep.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
@@ -395,6 +409,7 @@ help:
 	@echo "         LINUX=2                 further nodes with Linux, which run jobs (docs/jobs.md)"
 	@echo "         APP=prog ARGS='...'     the nodes run it; CLUSTER_OPTIONS: see tools/cluster --help"
 	@echo "make beats                       FTQ on four nodes under heartbeats; build/beats.png"
+	@echo "make lockstep [APP=prog ...]     NODES nodes on one virtual clock; without APP, FTQ under beats"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"

@@ -74,6 +74,7 @@ COMMANDS = (
         "compare-phases", "lab.bench.compare_phases", "computation phases on Tacet and on Linux, in QEMU"
     ),
     Command("beats", "lab.bench.beats", "FTQ on four nodes under heartbeats beside Linux, in QEMU"),
+    Command("lockstep", "lab.bench.lockstep", "the same on one virtual clock: one beat's spread, exactly"),
     Command("bench", "lab.bench.costs", "what Tacet costs beside Linux: calls, boot, memory, image"),
     Command(
         "bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"

@@ -77,13 +77,14 @@ class FlightLog:
     cpu: np.ndarray
     kind: np.ndarray
     words: np.ndarray  #: two to an event
+    ticks: np.ndarray  #: the cycle counter's own stamps
 
     def __len__(self) -> int:
         return len(self.time_ns)
 
     def select(self, keep: np.ndarray) -> FlightLog:
         """The log with those events only."""
-        arrays = (self.time_ns[keep], self.cpu[keep], self.kind[keep], self.words[keep])
+        arrays = (self.time_ns[keep], self.cpu[keep], self.kind[keep], self.words[keep], self.ticks[keep])
         return FlightLog(self.name, self.clock_hz, self.kinds, self.cpus, *arrays)
 
     def of(self, kind: str) -> np.ndarray:
@@ -211,9 +212,8 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
     time_ns = ticks_to_ns(merged["ticks"] - np.uint64(boot_ticks), hz)
     order = np.argsort(time_ns, kind="stable")
     merged = merged[order]
-    return FlightLog(
-        name, hz, kinds, tuple(parts), time_ns[order], merged["cpu"], merged["kind"], merged["words"]
-    )
+    arrays = (time_ns[order], merged["cpu"], merged["kind"], merged["words"], merged["ticks"])
+    return FlightLog(name, hz, kinds, tuple(parts), *arrays)
 
 
 def read(path: Path) -> FlightLog:

@@ -16,7 +16,7 @@ TEST_MUSL_PROGRAMS := status streams jobs forbidden counters hostile mappings wa
 	corners signal_frames signal_ranks signal_races interrupted abuse wakes spaces supply churn files events \
 	shared_files shared_maps together refusals service serial directories neighbours random_neighbours \
 	sharing avx512 many network lease inet sockets transfer plain_card file_rates idle_connection \
-	network_alternate beats
+	network_alternate beats ping_pong
 # Without any library: they look at the very first instruction.
 TEST_BARE_PROGRAMS := entry
 

@@ -53,6 +53,10 @@ class Monitor:
             self.command("qmp_capabilities")
             self._greeted = True
 
+    def wait_at_most(self, seconds: float) -> None:
+        """For each answer from now on."""
+        self._seconds = seconds
+
     def command(self, name: str, **arguments: Any) -> Any:
         """One command's answer."""
         line = json.dumps({"execute": name, "arguments": arguments}).encode() + b"\n"

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab lockstep`: what heartbeats take from FTQ on nodes that share one virtual clock, and how far apart
+nodes take the same beat: each figure exact, the same in every run (docs/lockstep.md) [Betti09 §VI-A].
+
+A beat reaches all nodes' cards at one instant. When each CPU has it, the flight log says, in ticks of the
+cycle counter, which is QEMU's virtual clock in ns: the event `beat` is written once the frame has been
+checked. Writes
+
+    OUT/lockstep.json                  the figures
+    OUT/lockstep-RATE-nodeN.dat        what FTQ wrote, its format unchanged
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from lab.bench import runner
+from lab.bench.compare import samples
+from lab.bench.comparison import APPS, REPORT
+from lab.bench.runner import Runner
+from lab.common.errors import LabError
+from lab.common.files import bytes_write, text_write
+from lab.common.text import percent_text, table, time_text
+from lab.formats import ftq, klog
+
+SUMMARY = "FTQ on nodes of one virtual clock under heartbeats: exact figures, in QEMU."
+
+QUANTUM_NS = 1_000_000
+#: [Betti09 §VI-A]
+RATES = (0, 10, 50, 100)
+#: Where beats begin: the card has its link, which takes a second, and FTQ has begun.
+FIRST_BEAT_NS = 1_200_000_000
+#: Quanta before those that count.
+AHEAD = 1_200
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node's run at one rate."""
+
+    summary: ftq.FtqSummary
+    #: By a beat's number: ns from the instant at which it reached the card to the kernel's event.
+    delays_ns: dict[int, int]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("lockstep", description=SUMMARY)
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
+    parser.add_argument("--ftq", type=Path, default=APPS / "ftq", help="path of ftq")
+    parser.add_argument("--samples", type=samples, default=1000, help="quanta of 1 ms (default 1000)")
+    parser.add_argument("--nodes", type=int, choices=range(1, 17), default=4, help="1 to 16 (default 4)")
+    parser.add_argument("--cpus", type=int, choices=range(1, 9), default=1, help="of each (default 1)")
+
+
+def delays(log: klog.FlightLog, period_ns: int) -> dict[int, int]:
+    """Of each beat in a log, by its number; of several CPUs, of the one that took the frame."""
+    found: dict[int, int] = {}
+    first = -(-FIRST_BEAT_NS // period_ns)
+    kinds = [kind.name for kind in log.kinds]
+    if "beat" in kinds:
+        of_beats = log.select(log.kind == kinds.index("beat"))
+        for (sequence, _), ticks in zip(of_beats.words.tolist(), of_beats.ticks.tolist(), strict=True):
+            found.setdefault(sequence, ticks - (first + sequence - 1) * period_ns)
+    return found
+
+
+def node_of(node: Any, rate: int, kept: Path) -> Node:
+    """What a node has measured. LabError if it failed."""
+    ending = node.ending()
+    if ending.outcome != "exit" or ending.status:
+        raise LabError(f"{node.name}: {ending.outcome}, status {ending.status}: {ending.reason or '-'}")
+    content = node.file("out").read_bytes()
+    bytes_write(kept, content)
+    whole = ftq.parse(content.decode("ascii", errors="replace"), kept.name)[0]
+    data = replace(whole, start_ns=whole.start_ns[AHEAD:], counts=whole.counts[AHEAD:])
+    taken = delays(klog.read(node.file("klog")), 10**9 // rate) if rate else {}
+    # Afterwards, FTQ computes no more.
+    last = rate * data.window_ns // 10**9
+    return Node(ftq.summarise(data), {beat: ns for beat, ns in taken.items() if beat <= last})
+
+
+def measure(rate: int, options: argparse.Namespace, folder: Path) -> list[Node]:
+    """All nodes at one rate."""
+    arguments = importlib.import_module("lockstep.arguments")
+    cluster_new = importlib.import_module("lockstep.cluster").Cluster
+    words = ["--nodes", str(options.nodes), "--cpus", str(options.cpus), "--beats", str(rate)]
+    words += ["--first-beat", f"{FIRST_BEAT_NS}ns", "--logs", str(folder), str(options.ftq)]
+    words += ["-n", str(AHEAD + options.samples), "-q", f"{QUANTUM_NS}ns", "-s"]
+    cluster = cluster_new(arguments.parse(words))
+    try:
+        cluster.start()
+        cluster.run()
+        return [
+            node_of(node, rate, options.out / f"lockstep-{rate}-{node.name}.dat") for node in cluster.nodes
+        ]
+    finally:
+        cluster.close()
+
+
+def spreads(nodes: Sequence[Node]) -> list[int]:
+    """Of each beat that all nodes took: ns from the first node that had it to the last one."""
+    common = set.intersection(*(set(node.delays_ns) for node in nodes))
+    return [
+        max(node.delays_ns[beat] for node in nodes) - min(node.delays_ns[beat] for node in nodes)
+        for beat in sorted(common)
+    ]
+
+
+def figures(nodes: Sequence[Node]) -> dict[str, Any]:
+    every = [delay for node in nodes for delay in node.delays_ns.values()]
+    apart = spreads(nodes)
+    return {
+        "beats": len(apart),
+        "delay_ns_min": min(every, default=None),
+        "delay_ns_median": int(np.median(every)) if every else None,
+        "delay_ns_max": max(every, default=None),
+        "spread_ns_max": max(apart, default=None),
+        "disturbed_quanta": [node.summary.disturbed_quanta for node in nodes],
+        "noise_ratio": [node.summary.noise_ratio for node in nodes],
+        "largest_loss_ns": [node.summary.largest_loss_ns for node in nodes],
+    }
+
+
+def as_table(found: dict[int, dict[str, Any]]) -> str:
+    """A row a rate."""
+
+    def row(rate: int, one: dict[str, Any]) -> list[str]:
+        shown = [one[f"delay_ns_{which}"] for which in ("min", "median", "max")]
+        return [
+            f"{rate} Hz",
+            str(one["beats"]),
+            " ".join(map(str, one["disturbed_quanta"])),
+            percent_text(max(one["noise_ratio"])),
+            time_text(max(one["largest_loss_ns"])),
+            " ".join("-" if ns is None else str(ns) for ns in shown),
+            "-" if one["spread_ns_max"] is None else str(one["spread_ns_max"]),
+        ]
+
+    header = ["beats", "taken", "quanta disturbed", "noise, most", "largest loss", "delay, ns", "spread, ns"]
+    return table(header, [row(rate, one) for rate, one in found.items()])
+
+
+def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
+    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    machines, out = machines or runner.load(), out or sys.stdout
+    runner.program_found(options.ftq)
+    options.out.mkdir(parents=True, exist_ok=True)
+    missing = importlib.import_module("lockstep.gates").Missing
+    found: dict[int, dict[str, Any]] = {}
+    for number, rate in enumerate(RATES, start=1):
+        print(f"[{number}/{len(RATES)}] FTQ on {options.nodes} nodes, {rate} beats a second …", file=out)
+        out.flush()
+        try:
+            with tempfile.TemporaryDirectory(prefix="tacet-lockstep-") as folder:
+                found[rate] = figures(measure(rate, options, Path(folder)))
+        except (missing, machines.RunnerError) as error:
+            raise LabError(str(error)) from None
+    text_write(options.out / "lockstep.json", json.dumps(found, indent=2) + "\n")
+    print(f"\n{as_table(found)}\n\n{options.out / 'lockstep.json'}", file=out, flush=True)
+    return 0

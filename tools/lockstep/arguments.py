@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a person asks of nodes in lockstep, checked before anything is started: each mistake is one line that
+says what would be right."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import NoReturn
+
+import qemu
+from qemu import arguments as checks
+from qemu.errors import RunnerError
+
+from . import beats, timers
+from .gates import LIMIT_S
+
+WRONG = 2
+NODES_MAX = 64
+_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+QUANTUM_NS_MIN, QUANTUM_NS_MAX = 10_000, 100_000_000
+#: QEMU's filter-buffer counts in these.
+QUANTUM_UNIT_NS = 1_000
+TIME_NS_MAX = 10**15
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Nodes as they were asked for; times of the nodes in ns."""
+
+    app: Path
+    args: Sequence[str]
+    env: Sequence[str]
+    nodes: int
+    linux: int
+    cpus: int
+    memory: str
+    options: str
+    kernel: Path | None
+    quantum_ns: int
+    network: bool
+    latency: int  #: quanta
+    loss: float
+    seed: int
+    beat_ns: int  #: between two; 0: none
+    first_beat_ns: int
+    until_ns: int | None
+    limit_s: float
+    logs: Path
+    frames: Path | None
+    quiet: bool
+
+    @property
+    def total(self) -> int:
+        return self.nodes + self.linux
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, as all others that are wrong get."""
+        self.exit(WRONG, f"tools/lockstep-run: {message} (tools/lockstep-run --help)\n")
+
+
+def parser_new() -> Parser:
+    parser = Parser(
+        prog="tools/lockstep-run",
+        usage="tools/lockstep-run [options] PROG [ARGS...]",
+        description="Nodes in QEMU on one deterministic clock: each run is the same, byte for byte. In ARGS, "
+        "{node} is a node's number. TIME is a number with ns, us, ms or s, of the nodes' time.",
+    )
+
+    def add(name: str, default: str | None, metavar: str, text: str) -> None:
+        shown = f"{text} (default: %(default)s)" if default else text
+        parser.add_argument(name, default=default, metavar=metavar, help=shown)
+
+    add("--nodes", "2", "N", "Tacet nodes")
+    add("--linux", "0", "N", "Linux nodes beside them, with the numbers after theirs")
+    add("--cpus", "1", "N", "of each node")
+    add("--memory", "256M", "M", "of each node")
+    parser.add_argument("--options", default="", metavar='"…"', help="options for Tacet's kernel")
+    parser.add_argument("--kernel", type=Path, metavar="FILE", help="another one than the tree's, for Tacet")
+    parser.add_argument(
+        "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
+    )
+    add("--quantum", "100us", "TIME", "between two gates")
+    parser.add_argument(
+        "--network", action="store_true", help="a card and an address for each node, a switch"
+    )
+    add("--latency", None, "TIME", "of the network, a whole number of quanta (default: one)")
+    add("--loss", "0", "P", "what part of the frames each receiver loses, 0 to 1")
+    add("--seed", "1", "N", "which ones")
+    add("--beats", "0", "HZ", "heartbeats a second (NETTICK), for Tacet nodes")
+    add("--first-beat", "100ms", "TIME", "when they begin")
+    add("--until", None, "TIME", "end all nodes then (default: when all have ended)")
+    add("--time-limit", f"{LIMIT_S:g}", "S", "how long a node may take from gate to gate, here")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="where consoles and outputs are kept")
+    parser.add_argument("--frames", type=Path, metavar="FILE", help="a line for each frame of the network")
+    parser.add_argument("--quiet", action="store_true", help="do not print what the programs print")
+    parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def parse(words: Sequence[str]) -> Plan:
+    """The plan. Exits with one line, or raises RunnerError with one."""
+    parser = parser_new()
+    given = parser.parse_args(words)
+    program = given.program[1:] if given.program[:1] == ["--"] else given.program
+    if not program:
+        parser.error("which program?")
+    quantum = quantum_of(given.quantum)
+    plan = Plan(
+        app=Path(program[0]),
+        args=program[1:],
+        env=given.env,
+        nodes=whole("--nodes", given.nodes, 0, NODES_MAX),
+        linux=whole("--linux", given.linux, 0, NODES_MAX),
+        cpus=checks.check_cpus(given.cpus, None),
+        memory=checks.check_memory(given.memory, "linux" if given.linux != "0" else None),
+        options=given.options,
+        kernel=given.kernel,
+        quantum_ns=quantum,
+        network=given.network,
+        latency=latency_of(given.latency, quantum),
+        loss=part("--loss", given.loss),
+        seed=whole("--seed", given.seed, 0, 10**9 - 1),
+        beat_ns=period_of(given.beats, quantum),
+        first_beat_ns=time_of("--first-beat", given.first_beat),
+        until_ns=None if given.until is None else time_of("--until", given.until),
+        limit_s=checks.check_time_limit(given.time_limit),
+        logs=(given.logs or qemu.BUILD / "lockstep" / "logs").absolute(),
+        frames=given.frames,
+        quiet=given.quiet,
+    )
+    check(plan)
+    if not plan.network:
+        for option, value in (("--latency", given.latency), ("--frames", given.frames)):
+            if value is not None:
+                raise RunnerError(f"{option} is for a network: give --network, too")
+    return plan
+
+
+def whole(option: str, text: str, low: int, high: int) -> int:
+    if not re.fullmatch(r"\d{1,9}", text) or not low <= int(text) <= high:
+        raise RunnerError(f"{option} takes {low} to {high}, not {text or 'nothing'}")
+    return int(text)
+
+
+def part(option: str, text: str) -> float:
+    if not re.fullmatch(r"\d(\.\d{1,9})?", text) or float(text) > 1:
+        raise RunnerError(f"{option} takes 0 to 1, such as 0.01, not {text or 'nothing'}")
+    return float(text)
+
+
+def time_of(option: str, text: str) -> int:
+    """A time in ns."""
+    found = re.fullmatch(r"(\d{1,15})(?:\.(\d{1,9}))?(ns|us|ms|s)", text)
+    if found is not None:
+        ns = Fraction(f"{found[1]}.{found[2] or 0}") * _UNITS[found[3]]
+        if ns.denominator == 1 and 0 < ns <= TIME_NS_MAX:
+            return int(ns)
+    raise RunnerError(f"{option} takes a time such as 100us, 20ms or 1.5s, not {text or 'nothing'}")
+
+
+def text_of(ns: int) -> str:
+    """A time as it would be typed."""
+    unit = next(name for name, value in reversed(_UNITS.items()) if ns % value == 0)
+    return f"{ns // _UNITS[unit]}{unit}"
+
+
+def quantum_of(text: str) -> int:
+    ns = time_of("--quantum", text)
+    if ns % QUANTUM_UNIT_NS or not QUANTUM_NS_MIN <= ns <= QUANTUM_NS_MAX:
+        low, high = text_of(QUANTUM_NS_MIN), text_of(QUANTUM_NS_MAX)
+        raise RunnerError(f"--quantum takes whole microseconds from {low} to {high}, not {text}")
+    return ns
+
+
+def latency_of(text: str | None, quantum_ns: int) -> int:
+    """In quanta."""
+    ns = quantum_ns if text is None else time_of("--latency", text)
+    if ns < quantum_ns:
+        raise RunnerError(
+            f"--latency {text} is shorter than a quantum, {text_of(quantum_ns)}: frames are carried at gates "
+            "only; take a shorter --quantum"
+        )
+    if ns % quantum_ns:
+        raise RunnerError(f"--latency {text} is no whole number of quanta of {text_of(quantum_ns)}")
+    return ns // quantum_ns
+
+
+def period_of(text: str, quantum_ns: int) -> int:
+    """Of beats, in ns; 0: none."""
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,9})?", text):
+        raise RunnerError(f"--beats takes beats a second, such as 10, or 0, not {text or 'nothing'}")
+    if not Fraction(text):
+        return 0
+    period = 10**9 / Fraction(text)
+    if not beats.PERIOD_NS_MIN <= period <= beats.PERIOD_NS_MAX:
+        raise RunnerError(f"--beats takes 1/60 to 1000 beats a second, or 0, not {text}")
+    if period % quantum_ns:
+        raise RunnerError(
+            f"--beats {text}: a period must be a whole number of quanta of {text_of(quantum_ns)}, as beats "
+            "come at gates"
+        )
+    return int(period)
+
+
+def check(plan: Plan) -> None:
+    """That all it needs is here."""
+    qemu.check_program(plan.app)
+    if not 1 <= plan.total <= NODES_MAX:
+        raise RunnerError(f"--nodes and --linux together take 1 to {NODES_MAX}, not {plan.total}")
+    if plan.kernel is not None:
+        checks.check_kernel(plan.kernel, None)
+    for pair in plan.env:
+        if "=" not in pair:
+            raise RunnerError(f"--env takes K=V, not {pair}")
+    if plan.until_ns is not None and plan.until_ns < timers.first_gate(plan.quantum_ns) * plan.quantum_ns:
+        raise RunnerError(f"--until {text_of(plan.until_ns)} is before the first gate")
+    total, _ = checks.host_memory()
+    if total and (wanted := plan.total * (qemu.parse_size(plan.memory) or 0)) > total:
+        raise RunnerError(
+            f"{plan.total} nodes of {plan.memory} need {qemu.size_text(wanted)}; this machine has "
+            f"{qemu.size_text(total)}"
+        )

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nodes in lockstep, from what was asked for to their ends: machines, cards, the switch, the conductor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from rack import layout
+
+import qemu
+from qemu.errors import RunnerError
+
+from . import beats, timers
+from .arguments import Plan
+from .cable import Cable
+from .gates import Gates, Missing
+from .node import STREAMS, Ending, Node, options_check
+from .switch import Counts, Switch
+
+MODEL = "e1000"
+#: The end of a node that has rested until the end of the time that was asked for.
+AT_REST = Ending("exit", 0, "")
+
+
+@dataclass
+class Summary:
+    """What a run was."""
+
+    gates: int
+    until_ns: int  #: of the nodes' time
+    seconds: float
+    counts: Counts
+    beats: int
+
+
+class Cluster:
+    """Nodes that are started, and run to their ends; `close` in any case. RunnerError, or gates.Missing,
+    where they cannot."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.nodes: list[Node] = []
+        self.at_rest: list[Node] = []  #: those that were ended because time was up
+        self.beats_sent = 0
+        self._closing = ExitStack()
+        trace = None
+        if plan.frames is not None:
+            trace = self._closing.enter_context(plan.frames.open("w"))
+        self.switch = Switch(plan.total, plan.latency, plan.loss, plan.seed, trace)
+        self.beats = beats.Beats(plan.beat_ns, plan.first_beat_ns, plan.quantum_ns) if plan.beat_ns else None
+
+    # ---- Machines ----
+
+    def _is_linux(self, number: int) -> bool:
+        return number > self.plan.nodes
+
+    def _cables(self, number: int) -> list[Cable]:
+        """The data network's first."""
+        wanted = [("data", layout.data_mac(number))] if self.plan.network else []
+        wanted += [("beats", layout.beats_mac(number))] if self.beats else []
+        return [Cable(name, MODEL, mac, self.plan.quantum_ns) for name, mac in wanted]
+
+    def _options(self, number: int) -> str:
+        """Of Tacet's kernel."""
+        words = ["klog=com4", "stdin_bytes=0"]
+        if self.plan.network:
+            words += [f"ip={layout.address_of(number)}/24,,,{layout.name_of(number)}"]
+            words += [f"netdev={layout.data_mac(number)}"]
+        if self.beats:
+            mac = layout.beats_mac(number)
+            words += ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={beats.KEY.hex()}"]
+        return " ".join([*words, self.plan.options])
+
+    def _machine(self, number: int) -> qemu.Machine:
+        plan = self.plan
+        args = [word.replace("{node}", str(number)) for word in plan.args]
+        program = qemu.Program(app=plan.app, args=args, env=dict(pair.split("=", 1) for pair in plan.env))
+        machine = qemu.Machine(cpus=plan.cpus, memory=plan.memory, icount=0, qemu="newest")
+        if self._is_linux(number):
+            card = {"nic": MODEL, "address": f"{layout.address_of(number)}/24"} if plan.network else {}
+            return qemu.LinuxNode(options="hpet=disable", **card).prepare(program, machine)
+        return qemu.TacetNode(plan.kernel, self._options(number)).prepare(program, machine)
+
+    # ---- From the start to the end ----
+
+    def start(self) -> None:
+        """All nodes, before their first instructions."""
+        options_check()
+        self.plan.logs.mkdir(parents=True, exist_ok=True)
+        address = self._doorbell()
+        for number in range(1, self.plan.total + 1):
+            for stream in STREAMS:
+                (self.plan.logs / f"{layout.name_of(number)}.{stream}").unlink(missing_ok=True)
+            self.nodes.append(self._node(number, layout.name_of(number), self.plan.logs))
+        for node in self.nodes:
+            node.connect()
+        for node in self.nodes:
+            node.begin(self.plan.quantum_ns, address)
+
+    def _node(self, number: int, name: str, logs: Path) -> Node:
+        node = Node(name, self._machine(number), self._cables(number), logs)
+        self._closing.callback(node.close)
+        return node
+
+    def _doorbell(self) -> int:
+        """Its address in a node's machine; those of all nodes have the same devices."""
+        node = self._node(1, "probe", self.plan.logs)
+        node.connect()
+        address = node.probe()
+        node.kill()
+        for stream in (*STREAMS, "qemu"):
+            node.file(stream).unlink(missing_ok=True)
+        return address
+
+    def run(self) -> Summary:
+        """From gate to gate, until all nodes have ended."""
+        begun = time.monotonic()
+        quantum_ns = self.plan.quantum_ns
+        gates = Gates(self.nodes, timers.first_gate(quantum_ns), self.plan.limit_s)
+        try:
+            gates.run(self._at_gate_new(gates))
+        except Missing:
+            self.at_rest = [node for node in gates.alive if node.process.poll() is None]
+            raise
+        self.at_rest = list(gates.alive)
+        for node in self.at_rest:
+            node.kill()
+        seconds = time.monotonic() - begun
+        counts = self.switch.counts
+        return Summary(gates.passed, gates.gate * quantum_ns, seconds, counts, self.beats_sent)
+
+    def _at_gate_new(self, gates: Gates) -> Callable[[int], bool]:
+        plan = self.plan
+        last = None if plan.until_ns is None else plan.until_ns // plan.quantum_ns
+
+        def at_gate(gate: int) -> bool:
+            if plan.network:
+                self._carry(gate)
+            if self.beats:
+                self._beat(gate + 1)
+            return last is not None and gate >= last
+
+        return at_gate
+
+    def _carry(self, gate: int) -> None:
+        """What was sent up to this gate goes to the switch; what reaches cards at the next one is given to
+        their nodes. A frame that the switch has is at least so far from its receiver."""
+        for port, node in enumerate(self.nodes):
+            try:
+                frames = node.cables[0].collect()
+            except RunnerError as error:
+                raise RunnerError(f"{node.name}: {error}") from None
+            for frame in frames:
+                self.switch.take(gate, port, frame)
+        for port, frames in self.switch.due(gate + 1).items():
+            self._deliver(self.nodes[port], 0, frames)
+
+    def _beat(self, gate: int) -> None:
+        """The beat that is due at the next gate. Answers of nodes are read, and lead nowhere."""
+        assert self.beats is not None
+        sequence = self.beats.sequence_at(gate)
+        for node in self.nodes:
+            node.cables[-1].collect()
+        if sequence:
+            self.beats_sent += 1
+            frame = self.beats.frame(sequence)
+            for node in self.nodes:
+                self._deliver(node, -1, [frame])
+
+    def _deliver(self, node: Node, card: int, frames: list[bytes]) -> None:
+        """A node that has ended gets nothing."""
+        if node.process.poll() is None:
+            overrun = node.deliver(card, frames)
+            if card == 0:
+                self.switch.counts.delivered += len(frames) - overrun
+                self.switch.counts.overrun += overrun
+
+    def ending(self, node: Node) -> Ending:
+        """How it ended, once it has."""
+        return AT_REST if node in self.at_rest else node.ending()
+
+    def close(self) -> None:
+        """Ends all nodes, the last one first."""
+        self._closing.close()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One node: a QEMU that stops at gates.
+
+All that connects it with this process are pairs of sockets and memory without names: nothing is left in any
+folder, however either of the two ends. QEMU ends with this process (PR_SET_PDEATHSIG).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from qemu import paths, turns
+from qemu.errors import RunnerError
+from qemu.machine import Machine
+from qemu.monitor import Monitor, MonitorError
+from qemu.result import Outcome, parse_end
+from qemu.version import qemu_binary, qemu_major
+
+from . import timers
+from .cable import Cable
+from .doorbell import ARRIVED, STOP, Doorbell, address_of
+
+HOLD = paths.BUILD / "lockstep" / "hold.so"
+#: The streams of a node, in the order of its serial ports, as files NODE.STREAM.
+STREAMS = ("console", "out", "err", "klog")
+#: The node's firmware takes a fraction of a second.
+PROBE_SECONDS = 60.0
+#: A QEMU that stands still does not answer at all.
+REGISTERS_SECONDS = 5.0
+REGISTER_LINES = 12
+_NO_DOORBELL = "'ivshmem-doorbell' is not a valid device model name"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a node has ended, by its console."""
+
+    outcome: Outcome
+    status: int | None
+    reason: str
+
+
+def options_check() -> None:
+    """RunnerError in one line where this machine has no QEMU for gates."""
+    binary = qemu_binary("newest")
+    if qemu_major(binary) < turns.QEMU_MAJOR:
+        raise RunnerError(
+            f"nodes in lockstep need QEMU {turns.QEMU_MAJOR}; {binary} is older: make qemu10 gets it"
+        )
+    if not HOLD.is_file():
+        raise RunnerError(f"there is no {HOLD}; make lockstep-parts builds it")
+
+
+class Hold:
+    """The word that keeps a node's CPUs from executing (hold.c)."""
+
+    def __init__(self) -> None:
+        self.memory = os.memfd_create("hold")
+        os.ftruncate(self.memory, mmap.PAGESIZE)
+        self._page = mmap.mmap(self.memory, mmap.PAGESIZE)
+        self._word = ctypes.c_uint32.from_buffer(self._page)
+
+    def set(self, held: bool) -> None:
+        self._word.value = held
+
+    def close(self) -> None:
+        del self._word
+        self._page.close()
+        os.close(self.memory)
+
+
+class Node:
+    """One QEMU that was started, and its cables. `machine` is ready to boot, its clock deterministic.
+    RunnerError where QEMU does not start."""
+
+    def __init__(self, name: str, machine: Machine, cables: Sequence[Cable], logs: Path) -> None:
+        self.name = name
+        self.machine = machine
+        self.cables = list(cables)
+        self.logs = logs
+        self.is_taking = False  #: frames that it was given are not all read yet
+        self.doorbell = Doorbell()
+        self.hold = Hold()
+        self.sockets, of_qemu = zip(*(socket.socketpair() for _ in range(2)), strict=True)
+        monitor, test = (end.fileno() for end in of_qemu)
+        theirs = [*of_qemu, self.doorbell.of_qemu, *(cable.of_qemu for cable in self.cables)]
+        with self.file("qemu").open("wb") as said:
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *self.command(), *turns.options(test), *_monitor(monitor)],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[self.hold.memory, *(end.fileno() for end in theirs)],
+            )
+        for end in theirs:
+            end.close()
+        self.ended = os.pidfd_open(self.process.pid)
+        self.monitor = Monitor(self.sockets[0], turns.ANSWER_SECONDS)
+
+    def file(self, stream: str) -> Path:
+        return self.logs / f"{self.name}.{stream}"
+
+    def command(self) -> list[str]:
+        further = [*self.machine.qemu_options, *self.doorbell.options()]
+        for cable in self.cables:
+            further += cable.options()
+        if self.cables:
+            further += ["-plugin", f"{HOLD},fd={self.hold.memory}"]
+        serials = []
+        for number, stream in enumerate(STREAMS):
+            path = str(self.file(stream).absolute()).replace(",", ",,")
+            serials += [
+                "-chardev",
+                f"file,id=com{number + 1},path={path}",
+                "-serial",
+                f"chardev:com{number + 1}",
+            ]
+        return [*replace(self.machine, qemu_options=further).command(), *serials]
+
+    # ---- From its start to its first gate ----
+
+    def connect(self) -> None:
+        """Wait until QEMU is there. RunnerError with what it has said, where it has ended."""
+        try:
+            self.doorbell.serve()
+            self.monitor.greet()
+            self.doorbell.ready()
+        except (MonitorError, OSError, RunnerError) as error:
+            self.kill()
+            said = self.file("qemu").read_text(errors="replace").strip()
+            if _NO_DOORBELL in said:
+                said = "this QEMU was built without ivshmem-doorbell, which nodes in lockstep need"
+            raise RunnerError(f"{self.name}: {said.splitlines()[-1] if said else error}") from None
+
+    def probe(self) -> int:
+        """Let it run freely, never to be used again: where its firmware puts the doorbell."""
+        deadline = time.monotonic() + PROBE_SECONDS
+        self.monitor.command("cont")
+        while time.monotonic() < deadline:
+            if (address := address_of(self.monitor.command("query-pci"))) is not None:
+                return address
+        raise RunnerError(f"{self.name}: its firmware has given the doorbell no address")
+
+    def begin(self, quantum_ns: int, address: int) -> None:
+        """Its first instruction."""
+        timers.begin(self.sockets[1], timers.registers(quantum_ns, address, ARRIVED, STOP))
+        self.monitor.command("cont")
+
+    # ---- At gates ----
+
+    def deliver(self, number: int, frames: list[bytes]) -> int:
+        """Frames for one of its cards, while it stands at a gate; how many were too many. It does not go on
+        before it has taken them up."""
+        overrun = self.cables[number].deliver(frames)
+        self.hold.set(True)
+        self.is_taking = True
+        return overrun
+
+    def take_up(self) -> None:
+        """Let it go on once it has read all that it was given."""
+        if all(cable.is_read() for cable in self.cables):
+            self.hold.set(False)
+            self.is_taking = False
+
+    # ---- Its end ----
+
+    def registers(self) -> list[str]:
+        """Where its CPUs are, or why that is not known."""
+        try:
+            self.monitor.wait_at_most(REGISTERS_SECONDS)
+            return self.monitor.human("info registers -a").replace("\r", "").splitlines()[:REGISTER_LINES]
+        except MonitorError as error:
+            return [f"its registers are not known: {error}"]
+
+    def ending(self) -> Ending:
+        console = self.file("console").read_text(errors="replace")
+        return Ending(*parse_end(console))
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        self.kill()
+        os.close(self.ended)
+        self.doorbell.close()
+        self.hold.close()
+        for end in self.sockets:
+            end.close()
+        for cable in self.cables:
+            cable.close()
+
+
+def _monitor(number: int) -> list[str]:
+    return [
+        *("-chardev", f"socket,id=lockstep-monitor,fd={number}"),
+        *("-mon", "chardev=lockstep-monitor,mode=control"),
+    ]
