@@ -247,6 +247,10 @@ void network_notify(struct process *process, uint64_t kinds)
     (void)kinds;
 }
 
+void network_watched(void)
+{
+}
+
 void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), void *context)
 {
     (void)cpus;

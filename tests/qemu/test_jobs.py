@@ -16,6 +16,7 @@ from conftest import program, slowness
 from waiting_nodes import LIMIT_S, WaitingNodes
 
 import qemu
+from tests.making import made
 
 JOBS = program("jobs.musl")
 BUSYBOX = qemu.BUSYBOX
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.xdist_group("jobs")
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingNodes]:
     """Two nodes of two CPUs, for all tests that leave them as they were."""
+    made("service")
     with WaitingNodes(tmp_path_factory.mktemp("jobs"), nodes=2, cpus=2, memory="128M") as nodes:
         yield nodes
 
