@@ -108,10 +108,14 @@ _Noreturn static void exec_failed(const struct launch_rank *rank, int error)
 
 /* ---- Before it ---- */
 
-/* All that this program has set for itself, but for the mask, which comes last. */
+/* All that this program has set for itself, or was started with, but for the mask, which comes last. What is
+ * ignored stays so over exec; the C library keeps two signals for itself, so the kernel is asked. */
 static void inherited_undo(void)
 {
-    signal(SIGPIPE, SIG_DFL);
+    const unsigned long by_default[4] = { 0 }; /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
+
+    for (int number = 1; number <= 64; number++)
+        syscall(SYS_rt_sigaction, number, by_default, NULL, 8);
     setrlimit(RLIMIT_NOFILE, &launchd.descriptors);
     memory_priority_set(launchd.memory_priority);
 }

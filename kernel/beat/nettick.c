@@ -376,7 +376,7 @@ void nettick_describe(struct text_sink *sink)
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const struct beat_cpu *of = PER_CPU_OF(cpus, cpu);
 
-        sink_print(sink, "cpu%u beats %lu fallbacks %lu goes_by %s windows %lu\n", cpu, of->beats,
-                   of->fallbacks, of->period_ns ? "beats" : "local", commands_windows(cpu));
+        sink_print(sink, "cpu%u beats %lu fallbacks %lu windows %lu goes_by %s\n", cpu, of->beats,
+                   of->fallbacks, commands_windows(cpu), of->period_ns ? "beats" : "local");
     }
 }

@@ -190,6 +190,8 @@ _Noreturn static void rank_fail(struct process *process, const struct message *w
     launcher_rank_failed(rank, why->text);
     if (process) {
         __atomic_store_n(&process->has_ended, true, __ATOMIC_RELEASE);
+        if (process->files)
+            files_close(process);
         if (arch_process())
             arch_space_deactivate(&process->vm.space);
         arch_process_set(NULL);

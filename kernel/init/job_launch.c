@@ -15,6 +15,7 @@
 #include "arch.h"
 #include "beat/command.h"
 #include "debug/console.h"
+#include "fs/mount.h"
 #include "init/files.h"
 #include "init/job.h"
 #include "init/memory.h"
@@ -158,6 +159,8 @@ _Noreturn void job_finish(void)
     unsigned status = job.worst_status;
 
     launcher_rests(true);
+    if (job.directory->mount && mount_file_of(job.directory))
+        inode_drop(job.tree, job.directory); /* opened for all ranks */
     drain();
     launcher_watch_end();
     commands_job_set(NULL);

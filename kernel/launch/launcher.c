@@ -2,9 +2,9 @@
 /*
  * launcher.c: see launcher.h. Owns the listener and the connection of the present job.
  *
- * A line is written with one call, into a ring that holds those of all ranks that a node can have; so nobody
- * waits for tacetrun. Of what it says while a job runs, one CPU at a time takes care; others only leave word
- * that there is more (`events`).
+ * Lines go into a ring that holds how all ranks of a node end, so that they do not wait for tacetrun. Of what
+ * it says while a job runs, one CPU at a time takes care; others only leave word that there is more
+ * (`events`).
  */
 #include "launch/launcher.h"
 #include "arch.h"
@@ -31,6 +31,7 @@
 #define PROGRAM_NS   (30 * NS_PER_S) /* for each part of a program to come: */
 #define PROGRAM_PART (1024 * 1024U)
 #define STREAM_NS    (10 * NS_PER_S) /* for a rank's connection to tacetrun */
+#define LINE_NS      NS_PER_S        /* for a line, where tacetrun takes none */
 #define KILL_TEXT    "kill"
 
 static bool is_on;
@@ -99,15 +100,23 @@ int launcher_start(void *given, uint64_t mib, struct message *why)
 
 __attribute__((format(printf, 2, 3))) static void say(struct stream *to, const char *format, ...)
 {
+    const uint64_t deadline_ns = clock_now_ns() + LINE_NS;
     char line[LAUNCH_LINE_BYTES];
     va_list arguments;
+    size_t done = 0;
+    int64_t put;
 
     va_start(arguments, format);
     size_t bytes = format_va(line, sizeof(line) - 1, format, arguments);
     va_end(arguments);
     bytes = smaller(bytes, sizeof(line) - 2);
     line[bytes++] = '\n';
-    stream_write(to, line, bytes, 0); /* where the connection is lost, tacetrun knows */
+    do {
+        put = stream_write(to, line + done, bytes - done, 0);
+        done += put > 0 ? (size_t)put : 0;
+        if (put == -EAGAIN) /* another CPU writes a line, for as long as that takes; or the ring is full */
+            crosscall_serve();
+    } while (done < bytes && (put > 0 || (put == -EAGAIN && clock_now_ns() < deadline_ns)));
 }
 
 static void greet(struct stream *who, uint64_t nonce, bool is_busy)
@@ -334,8 +343,10 @@ int launcher_streams_open(struct process *process, unsigned local, struct messag
     struct file *out = stream_file(process, rank, "out", why);
     struct file *err = out ? stream_file(process, rank, "err", why) : NULL;
 
+    if (!err && out)
+        file_put(out);
     if (!err)
-        return -EIO; /* what is open goes with the process */
+        return -EIO;
     if (rank == memory->request.stdin_rank)
         file_install_at(process, out, 0, false);
     else

@@ -434,7 +434,7 @@ static void check_counts(void)
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         char line[100];
 
-        snprintf(line, sizeof(line), "cpu%u beats %lu fallbacks %lu goes_by %s windows 0\n", cpu,
+        snprintf(line, sizeof(line), "cpu%u beats %lu fallbacks %lu windows 0 goes_by %s\n", cpu,
                  cpus[cpu].beats, cpus[cpu].fallbacks, cpus[cpu].period_ns ? "beats" : "local");
         CHECK_CONTAINS(description, line);
     }

@@ -125,7 +125,7 @@ def test_an_interrupt_ends_all_ranks_and_the_nodes_take_the_next_job(pair: Waiti
 def test_a_job_ends_with_the_tacetrun_that_was_killed(pair: WaitingNodes) -> None:
     before = [node.said("ended with status") for node in pair.nodes]
     job = pair.start("-n", "4", "--bcast", JOBS, "wait")
-    assert job.stdout is not None and job.stdout.readline() == "waits\n"
+    assert job.stdout is not None and [job.stdout.readline() for _ in range(4)] == ["waits\n"] * 4
     job.kill()
     job.wait()
     for node, count in zip(pair.nodes, before, strict=True):
@@ -170,6 +170,14 @@ def test_a_program_that_is_too_large_is_refused(pair: WaitingNodes, tmp_path: Pa
         file.truncate(200 << 20)
     done = pair.tacetrun("--bcast", large)
     assert done.returncode == LOST and "no memory for a program" in done.stderr, done
+
+
+def test_a_rank_that_does_not_fit_into_its_memory_is_refused_and_leaves_nothing(pair: WaitingNodes) -> None:
+    """The program is sound, so that only ranks find out."""
+    done = pair.tacetrun("-n", "4", "--bcast", program("huge.musl"))
+    assert done.returncode == LOST and "does not fit into memory" in done.stderr, done
+    assert run(pair, "-n", "4", "--bcast", BUSYBOX, "echo", "next") == "next\n" * 4
+    assert not any(node.said("a bug of the kernel") for node in pair.nodes)
 
 
 def test_a_node_that_dies_in_a_job_is_named(tmp_path: Path) -> None:

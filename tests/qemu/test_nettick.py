@@ -142,7 +142,9 @@ def heard(result: qemu.Result) -> dict[str, Any]:
 
 def cpus_of(result: qemu.Result) -> list[tuple[int, int, str]]:
     """Of each CPU its beats, its fallbacks, and what it goes by."""
-    found = re.findall(r"^cpu\d+ beats (\d+) fallbacks (\d+) goes_by (\w+)", result.stdout.decode(), re.M)
+    found = re.findall(
+        r"^cpu\d+ beats (\d+) fallbacks (\d+) windows \d+ goes_by (\w+)", result.stdout.decode(), re.M
+    )
     return [(int(beats), int(fallbacks), by) for beats, fallbacks, by in found]
 
 

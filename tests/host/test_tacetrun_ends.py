@@ -1,0 +1,499 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""tacetrun beside nodes that break, conductors, users and strangers: how a job ends that does not end by
+itself."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.beat_frames import KEY
+from tests.launch_node import NONCE, PATIENCE_S, Job, Node, processes, ticket_of
+from tests.making import ROOT, made
+from tests.tacetrun import (
+    TACETRUN,
+    deaf,
+    environment,
+    names_of,
+    nodes_of,
+    ran,
+    started,
+    streams_then,
+    until_killed,
+    wait_for_start,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def build() -> None:
+    made("service")
+
+
+# ---- Nodes that break ----
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["refused no file /bin/x"], "no file /bin/x"),
+        (["hello"], '"hello", which has no place there'),
+        (["rank 0 0"], "which has no place there"),
+        (["started", "rank 7 0"], '"rank 7 0", which has no place there'),
+        (["started", "rank 0 256"], "which has no place there"),
+        (["started", "rank 0 0", "rank 0 0"], "which has no place there"),
+        (["started", "rank 0"], "which has no place there"),
+        (["started", "end x"], "which has no place there"),
+        (["started", "refused its memory is broken"], "its memory is broken"),
+        pytest.param(["started", "x" * 600], "a line of more than 512 characters", id="long"),
+        (["started"], "it has closed the connection"),
+        ([], "it has closed the connection"),
+    ],
+)
+def test_a_node_that_breaks_is_named_and_ends_the_job(lines: list[str], said: str) -> None:
+    def run(job: Job) -> None:
+        job.say(*lines)
+
+    with nodes_of(run, until_killed) as nodes:
+        done = ran(nodes, "/bin/x")
+        assert done.returncode == 125
+        assert nodes[0].address in done.stderr and said in done.stderr
+
+
+def test_a_node_that_takes_the_request_and_never_answers_is_named() -> None:
+    def run(job: Job) -> None:
+        job.wait_for_kill()
+
+    with nodes_of(run, until_killed) as nodes:
+        done = ran(nodes, "--within", 3, "/bin/x")
+        assert done.returncode == 125
+        assert f"{nodes[0].address}: no answer to the request within 3 s" in done.stderr
+
+
+def test_nodes_that_had_not_started_yet_are_free_again_when_tacetrun_ends() -> None:
+    free = threading.Event()
+    asked = threading.Event()
+
+    def refuses(job: Job) -> None:
+        assert asked.wait(PATIENCE_S)
+        job.say("refused not here")
+
+    def slow(job: Job) -> None:
+        asked.set()
+        assert job.wait_for_kill()
+        job.say("started")
+        time.sleep(0.5)
+        free.set()
+        job.end(137)
+
+    with nodes_of(refuses, slow) as nodes:
+        done = ran(nodes, "/bin/x")
+        assert done.returncode == 125 and free.is_set()
+        assert done.stderr == f"tacetrun: {nodes[0].address}: not here\n"
+
+
+def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
+    with (tmp_path / "program").open("wb") as program:
+        program.truncate(1 << 30)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.listen()
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            connection.sendall(f"tacet-launch 1 {NONCE:016x} open state=idle\n".encode())
+            held.append(connection)
+
+        held: list[socket.socket] = []
+        thread = threading.Thread(target=serve)
+        thread.start()
+        name = f"127.0.0.1:{server.getsockname()[1]}"
+        done = ran(None, "-w", name, "--within", 2, "--bcast", tmp_path / "program")
+        thread.join()
+        held[0].close()
+    assert done.returncode == 125 and f"{name}: no answer by taking the request within 2 s" in done.stderr
+
+
+CUT_OFF = """
+import subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from tests.host.test_tacetrun import *
+
+def goes_on(job):
+    job.say("started")
+    subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+    running.wait(PATIENCE_S)
+
+running = threading.Event()
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+node = Node(goes_on, system=sys.argv[2])
+done = ran([node], *sys.argv[3:], "/bin/x")
+running.set()
+print(json.dumps([node.address, done.returncode, done.stderr]))
+os._exit(0)
+"""
+
+
+def cut_off(system: str, *words: str) -> list:
+    """A job on a node that is cut off: in a network of its own, whose loopback goes down."""
+    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
+        pytest.skip("no network namespace without root here (unshare -rn)")
+    inside = ["unshare", "-rn", sys.executable, "-c", CUT_OFF, ROOT, system, *words]
+    done = subprocess.run(inside, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_node_that_is_cut_off_is_dead_after_a_silence() -> None:
+    address, status, said = cut_off("Linux-6.1", "--silence", "2", "-t", "60")
+    assert status == 125 and f"{address}: its network does not answer: it is dead, or cut off" in said
+
+
+def test_a_node_of_tacet_may_be_silent_since_it_computes() -> None:
+    _, status, said = cut_off("Tacet-0.1", "-t", "16", "--within", "3")
+    assert status == 124 and "does not answer" not in said
+
+
+def test_ranks_that_a_node_did_not_name_have_its_highest_status() -> None:
+    with nodes_of(streams_then("started", "end 9")) as nodes:
+        assert ran(nodes, "/bin/x").returncode == 9
+
+
+# ---- What ends a job early ----
+
+
+def test_a_bad_exit_ends_all_where_that_is_wished() -> None:
+    with nodes_of(streams_then("started", "rank 0 3", "end 3"), until_killed) as nodes:
+        done = ran(nodes, "-K", "/bin/x")
+        assert done.returncode == 3 and "--kill-on-bad-exit" in done.stderr
+
+
+def test_ranks_that_stay_are_ended_after_a_while() -> None:
+    with nodes_of(streams_then("started", "rank 0 0", "end 0"), until_killed) as nodes:
+        done = ran(nodes, "-W", 1, "/bin/x")
+        assert done.returncode == 137 and "--wait" in done.stderr
+
+
+def test_a_time_limit_ends_the_job() -> None:
+    with nodes_of(until_killed, until_killed) as nodes:
+        done = ran(nodes, "-t", 1, "/bin/x")
+        assert done.returncode == 124 and "--time" in done.stderr
+
+
+def test_nobody_reads_the_output_any_more() -> None:
+    def run(job: Job) -> None:
+        out, err = job.stream(0, "out"), job.stream(0, "err")
+        job.say("started")
+        try:
+            while not job.wait_for_kill(0):
+                out.sendall(b"y\n" * 1000)
+        except OSError:
+            pass
+        out.close()
+        err.close()
+        job.end(137)
+
+    with nodes_of(run) as nodes:
+        process = started(nodes, "/bin/x")
+        assert process.stdout and process.stdout.readline() == b"y\n"
+        process.stdout.close()
+        assert process.wait(PATIENCE_S) == 141
+        assert process.stderr and b"nobody reads the standard output" in process.stderr.read()
+        process.stderr.close()
+
+
+def test_a_full_disk_ends_the_job() -> None:
+    def run(job: Job) -> None:
+        with job.stream(0, "out") as out, job.stream(0, "err"):
+            out.sendall(b"y\n")
+            job.say("started")
+            assert job.wait_for_kill()
+        job.end(137)
+
+    with nodes_of(run) as nodes, open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [TACETRUN, "-w", names_of(nodes), "/bin/x"],
+            stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, env=environment(),
+            timeout=PATIENCE_S,
+        )  # fmt: skip
+        assert done.returncode == 125 and b"cannot be written: No space left" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_an_interrupt_kills_through_nodes_where_there_is_no_conductor(number: int, status: int) -> None:
+    with nodes_of(until_killed, until_killed) as nodes:
+        process = started(nodes, "/bin/x")
+        wait_for_start(nodes)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == status and b"interrupted: kills job" in err
+
+
+def test_an_interrupt_before_there_is_a_job_ends_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        process = started(None, "-w", f"127.0.0.1:{silent.getsockname()[1]}", "--within", 60, "/bin/x")
+        with silent.accept()[0]:
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 130 and b"no job has begun" in err
+
+
+def test_a_node_that_hears_no_kill_is_left_and_named() -> None:
+    with nodes_of(deaf) as nodes:
+        process = started(nodes, "--within", 3, "/bin/x")
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 143
+        assert f"has not ended on {nodes[0].address}" in err.decode()
+
+
+# ---- The conductor ----
+
+
+class Conductor:
+    """One that answers what it is told to, and keeps what it was asked."""
+
+    def __init__(self, path: Path, answer: Callable[[str], dict | None]) -> None:
+        self.path, self.answer = path, answer
+        self.requests: list[str] = []
+        self.server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.server.bind(str(path))
+        self.server.listen()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        """One connection at a time: none may be kept longer than it is used."""
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return
+            with connection, suppress(OSError):  # tacetrun may end before it is answered
+                while request := connection.recv(4096).decode():
+                    self.requests.append(request)
+                    answer = self.answer(request)
+                    if answer is not None:
+                        connection.sendall(json.dumps(answer).encode() + b"\n")
+
+    def __enter__(self) -> Conductor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        self.thread.join(PATIENCE_S)
+
+
+def conducting(request: str) -> dict | None:
+    if request == "job begin":
+        return {"job": 4711}
+    if request.startswith("ticket "):
+        return {"ticket": ticket_of(KEY, int(request.split()[1], 16))}
+    return {}
+
+
+def test_the_conductor_numbers_the_job_and_makes_tickets(tmp_path: Path) -> None:
+    run = streams_then("started", "rank 0 0", "end 0")
+    with Conductor(tmp_path / "c", conducting) as conductor, Node(run, need="ticket") as node:
+        done = ran([node], "--conductor", conductor.path, "/bin/x")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert node.jobs[0].number("job") == 4711
+        assert node.jobs[0].launch[2] == ticket_of(KEY, NONCE)
+    assert conductor.requests == ["job begin", f"ticket {NONCE:016x}"]
+
+
+def test_a_key_makes_tickets_without_a_conductor(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text(KEY.hex() + "\n")
+    key.chmod(0o600)
+    with Node(streams_then("started", "rank 0 0", "end 0"), need="ticket") as node:
+        assert ran([node], "--key", key, "/bin/x").returncode == 0
+        assert node.jobs[0].launch[2] == ticket_of(KEY, NONCE)
+
+
+def test_a_ticket_that_cannot_be_had_or_is_wrong_is_said(tmp_path: Path) -> None:
+    def refusing(job: Job) -> None:
+        job.say("refused the ticket is wrong")
+
+    with Node(refusing, need="ticket") as node:
+        done = ran([node], "/bin/x")
+        assert done.returncode == 125 and "--conductor" in done.stderr and "--key" in done.stderr
+        with Conductor(tmp_path / "a", lambda request: {"error": "it has no key"}) as conductor:
+            done = ran([node], "--conductor", conductor.path, "/bin/x")
+            assert done.returncode == 125 and "gives no ticket for it: it has no key" in done.stderr
+        with Conductor(tmp_path / "b", lambda request: {"ticket": "0" * 16}) as conductor:
+            done = ran([node], "--conductor", conductor.path, "/bin/x")
+            assert done.returncode == 125 and f"{node.address}: the ticket is wrong" in done.stderr
+
+
+def test_nodes_come_from_the_conductor_page_by_page(tmp_path: Path) -> None:
+    def one(number: int, state: str = "running") -> dict:
+        return {"name": f"n{number}", "ipv4": f"127.0.0.{number}", "state": state}
+
+    odd = [
+        {**one(94), "name": ""},
+        {**one(95), "name": "n93"},
+        {**one(96), "name": "a:b"},
+        {**one(97), "name": "\x1b"},
+    ]
+    pages = {
+        "nodes 0": {"nodes": [one(91), one(92, "silent")], "next": 2},
+        "nodes 2": {"nodes": [one(93), *odd, {**one(98), "ipv4": "0.0.0.0"}], "next": 0},
+    }
+    with Conductor(tmp_path / "c", lambda request: pages.get(request, {})) as conductor:
+        done = ran(None, "--conductor", conductor.path, "/bin/x")
+    assert done.returncode == 125 and "n92 is silent" in done.stderr
+    assert (
+        "n91: nothing listens at port 35019" in done.stderr and done.stderr.count("n93: nothing listens") == 2
+    )
+    assert all(f"{name}: nothing listens" in done.stderr for name in ("127.0.0.94", "127.0.0.96", "?"))
+    assert "too few idle nodes: 0 of 6" in done.stderr
+    with Conductor(tmp_path / "d", lambda request: {"nodes": [], "next": 0}) as conductor:
+        done = ran(None, "--conductor", conductor.path, "/bin/x")
+        assert done.returncode == 125 and "knows no node" in done.stderr
+
+
+def test_a_conductor_that_does_not_answer_delays_a_job_and_no_more(tmp_path: Path) -> None:
+    with Conductor(tmp_path / "c", lambda request: None) as conductor, nodes_of(processes) as nodes:
+        done = ran(nodes, "--conductor", conductor.path, "/bin/echo", "ran")
+        assert (done.stdout, done.returncode) == ("ran\n", 0) and "has not answered within 2 s" in done.stderr
+
+
+def test_the_first_interrupt_lets_the_conductor_kill_at_a_beat(tmp_path: Path) -> None:
+    beat = threading.Event()
+
+    def answer(request: str) -> dict | None:
+        if request.startswith("one-way"):
+            beat.set()
+        return conducting(request)
+
+    def run(job: Job) -> None:
+        streams = [job.stream(rank, which) for rank in job.ranks for which in ("out", "err")]
+        job.say("started")
+        assert beat.wait(PATIENCE_S)
+        for stream in streams:
+            stream.close()
+        assert not job.wait_for_kill(0)
+        job.end(137)
+
+    with Conductor(tmp_path / "c", answer) as conductor, nodes_of(run, run) as nodes:
+        process = started(nodes, "--conductor", conductor.path, "/bin/x")
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 130 and b"the conductor kills job 4711 at the next beat" in err
+        assert conductor.requests[-1] == "one-way kill job 4711"
+
+
+def test_a_job_that_runs_keeps_no_connection_to_the_conductor(tmp_path: Path) -> None:
+    with Conductor(tmp_path / "c", conducting) as conductor, nodes_of(until_killed) as nodes:
+        process = started(nodes, "--conductor", conductor.path, "/bin/x")
+        wait_for_start(nodes)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
+            other.settimeout(PATIENCE_S)
+            other.connect(str(conductor.path))
+            other.sendall(b"job begin")
+            assert json.loads(other.recv(100)) == {"job": 4711}
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 143
+
+
+def test_a_conductor_that_cannot_kill_leaves_it_to_the_nodes(tmp_path: Path) -> None:
+    def answer(request: str) -> dict | None:
+        return {"error": "no such command"} if request.startswith("one-way") else conducting(request)
+
+    with Conductor(tmp_path / "c", answer) as conductor, nodes_of(until_killed) as nodes:
+        process = started(nodes, "--conductor", conductor.path, "/bin/x")
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 130 and b"no such command; the nodes are told" in err
+
+
+def test_the_second_interrupt_kills_through_nodes_and_the_third_leaves(tmp_path: Path) -> None:
+    with Conductor(tmp_path / "c", conducting) as conductor, nodes_of(until_killed, deaf) as nodes:
+        process = started(nodes, "--within", 60, "--conductor", conductor.path, "/bin/x", bufsize=0)
+        assert process.stderr
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGINT)
+        assert b"at the next beat" in process.stderr.readline()
+        line = process.stderr.readline().decode()
+        assert (
+            f"not ended 5 s later on {names_of(nodes).replace(',', ', ')}" in line and "Ctrl-C again" in line
+        )
+        process.send_signal(signal.SIGINT)
+        assert b"once more leaves" in process.stderr.readline()
+        line = process.stderr.readline().decode()
+        assert f"not ended 5 s later on {nodes[1].address}: a node hears nothing" in line
+        process.send_signal(signal.SIGINT)
+        assert f"has not ended on {nodes[1].address}" in process.stderr.readline().decode()
+        assert process.wait(PATIENCE_S) == 130
+        process.communicate()
+
+
+# ---- Connections that are no rank's ----
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("stream 0000000000000000 0 out\n", "does not know the job's secret"),
+        ("stream {secret} 1 out\n", "the job has no such rank"),
+        ("stream {secret} 0 in\n", 'a stream is "out" or "err"'),
+        ("stream {secret} 0 out\n", "is there already"),
+        ("stream {secret} 0\n", "says neither"),
+        ("stream {secret} 0 out again\n", "says neither"),
+        ("GET / HTTP/1.1\r\n\r\n", "says neither"),
+        ("\n", "says neither"),
+        pytest.param("x" * 600, "its first line is too long", id="long"),
+        ("", "it ended before it said what it is"),
+        ("cmd=init pmi_version=1 pmi_subversion=1\n", "PMI begins with cmd=initack"),
+        ("cmd=initack pmiid=1\n", "a rank that the job does not have"),
+        ("cmd=initack pmiid=-1\n", "it takes a number"),
+        ("cmd=\x1b[2J\n", "PMI-1 has no such command"),
+        pytest.param("cmd=" + "x" * 3000, "its line is too long", id="long PMI"),
+        pytest.param("cmd= " + "a=b " * 40 + "\n", "16 at most", id="many words"),
+    ],
+)
+def test_strangers_are_sent_away_and_named(line: str, said: str) -> None:
+    def run(job: Job) -> None:
+        with job.stream(0, "out") as out, job.stream(0, "err"):
+            job.say("started")
+            with job.connect(line.format(secret=job.value("secret"))) as stranger:
+                with suppress(OSError):  # it may be closed already
+                    stranger.shutdown(socket.SHUT_WR)
+                    assert stranger.recv(100) == b""
+            out.sendall(b"still here\n")
+        job.end()
+
+    with nodes_of(run) as nodes:
+        done = ran(nodes, "/bin/x")
+        assert (done.stdout, done.returncode) == ("still here\n", 0)
+        assert said in done.stderr and "127.0.0.1:" in done.stderr and "\x1b" not in done.stderr
+
+
+def test_a_stranger_that_says_nothing_is_sent_away() -> None:
+    def run(job: Job) -> None:
+        with job.stream(0, "out"), job.stream(0, "err"):
+            job.say("started")
+            with job.connect("") as stranger:
+                assert stranger.recv(100) == b""
+        job.end()
+
+    with nodes_of(run) as nodes:
+        done = ran(nodes, "--within", 3, "/bin/x")
+        assert done.returncode == 0 and "does not say what it is" in done.stderr
