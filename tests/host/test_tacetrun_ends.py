@@ -124,9 +124,10 @@ def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
 
 
 CUT_OFF = """
-import subprocess, sys
+import json, os, subprocess, sys, threading
 sys.path.insert(0, sys.argv[1])
-from tests.host.test_tacetrun import *
+from tests.launch_node import PATIENCE_S, Node
+from tests.tacetrun import ran
 
 def goes_on(job):
     job.say("started")
