@@ -12,11 +12,12 @@ TEST_BUILD := $(BUILD)/tests
 TEST_LIBC_PROGRAMS := arguments auxiliary runtime memory clocks vector signals signal_threads itimers \
 	threads vdso proc inherit crowd
 # With musl alone: what they try is the kernel's doing, whatever the library.
-TEST_MUSL_PROGRAMS := status streams jobs huge forbidden counters hostile mappings wait big witness ranks sleeps \
-	corners signal_frames signal_ranks signal_races interrupted abuse wakes spaces supply \
-	churn files events shared_files shared_maps together refusals service serial directories \
-	neighbours random_neighbours sharing avx512 many network lease inet sockets transfer \
-	plain_card file_rates idle_connection network_alternate beats ping_pong
+TEST_MUSL_PROGRAMS := status streams jobs huge forbidden counters hostile mappings wait big witness \
+	ranks sleeps corners signal_frames signal_ranks signal_races interrupted abuse \
+	wakes spaces supply churn files events shared_files shared_maps together \
+	refusals service serial directories neighbours random_neighbours sharing avx512 \
+	many network lease inet sockets transfer plain_card file_rates idle_connection \
+	network_alternate beats ping_pong
 # Without any library: they look at the very first instruction.
 TEST_BARE_PROGRAMS := entry
 
