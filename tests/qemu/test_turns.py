@@ -99,7 +99,10 @@ def test_a_wake_on_another_cpu_costs_the_same_in_turns_of_any_length(tacet: Run,
     found = [re.search(rb"futex_wake_ticks_median (\d+)", cost) for cost in costs]
     # Where the waiter's turn ends on its way, the waker looks once more whether it is awake.
     assert found[0] and found[1] and int(found[0][1]) - int(found[1][1]) in (0, LOOK), costs
-    assert costs[0] == costs[1] or 0 < turns_ns < turns.DEFAULT_NS
+    # The least of many wakes may be one that the waker sees earlier in its loop, whose turns end elsewhere.
+    least = [int(one[1]) for cost in costs if (one := re.search(rb"futex_wake_ticks_min (\d+)", cost))]
+    assert len(least) == 2 and abs(least[0] - least[1]) <= LOOK, costs
+    assert costs[0] == costs[1] or turns_ns != turns.DEFAULT_NS
 
 
 def test_the_command_that_repeats_a_run_repeats_it(tacet: Run) -> None:
