@@ -57,7 +57,8 @@ test   gdb                                              gdb
 test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
-test   mpicc.mpich                                      libmpich-dev
+test   mpicc.mpich                                      mpich
+test   /usr/include/*/mpich/mpi.h                       libmpich-dev
 test   /usr/sbin/diod                                   diod
 test   spin                                             spin
 test   bochs                                            bochs
