@@ -93,17 +93,20 @@ static void rank_command(enum beat_code code)
         signal_send(process, NULL, &info);
 }
 
-void job_kill(void)
+static void rank_kill(unsigned rank)
 {
     const struct signal_info info = { .signal = SIGNAL_KILL, .code = SIGNAL_BY_KERNEL };
+    struct process *process = process_find(PID_FIRST + rank);
 
+    if (process)
+        signal_send(process, NULL, &info);
+}
+
+void job_kill(void)
+{
     __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
-    for (unsigned rank = 0; rank < process_rank_count; rank++) {
-        struct process *process = process_find(PID_FIRST + rank);
-
-        if (process)
-            signal_send(process, NULL, &info);
-    }
+    for (unsigned rank = 0; rank < process_rank_count; rank++)
+        rank_kill(rank);
 }
 
 static bool services_first(uint64_t window_ns)
@@ -161,14 +164,20 @@ static void rank_count_down(unsigned status)
     node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
 }
 
+/* Its locks and removed files matter to other ranks. */
+static void files_end(struct process *process)
+{
+    inode_drop(job.tree, process->directory);
+    file_streams_flush(process);
+    files_close(process);
+}
+
 /* The process_end_hook. The CPUs of the rank stay idle. */
 _Noreturn static void rank_end(struct process *process)
 {
     unsigned status = process->exit_status;
 
-    inode_drop(job.tree, process->directory);
-    file_streams_flush(process);
-    files_close(process); /* its locks and removed files matter to other ranks */
+    files_end(process);
     klog(program_end, process->rank, status);
     if (process->is_service) {
         kernel_print("the service ended with status %u\n", status);
@@ -191,7 +200,7 @@ _Noreturn static void rank_fail(struct process *process, const struct message *w
     if (process) {
         __atomic_store_n(&process->has_ended, true, __ATOMIC_RELEASE);
         if (process->files)
-            files_close(process);
+            files_end(process);
         if (arch_process())
             arch_space_deactivate(&process->vm.space);
         arch_process_set(NULL);
@@ -320,7 +329,7 @@ _Noreturn static void rank_run(unsigned rank)
     if (rank == 0)
         node_zeroed_set(thread->process->vm.zeroed_bytes);
     if (__atomic_load_n(&job.is_killed, __ATOMIC_SEQ_CST)) /* before it could be found */
-        job_kill();
+        rank_kill(rank);
     thread_first_enter(thread, entry, stack);
 }
 

@@ -21,7 +21,7 @@
 struct page_pool kernel_pool;
 
 static const struct boot_info *boot;
-static uint64_t service_bytes;
+static uint64_t service_bytes, pool_bytes;
 static struct memplan plan;
 
 static void modules_check(void)
@@ -45,12 +45,6 @@ static uint64_t network_bytes(void)
     return launcher_is_on() ? page_up(bytes) : 0;
 }
 
-static uint64_t pool_bytes(void)
-{
-    return arch_pool_bytes(boot) + page_up(files_memory_bytes(boot)) + 8 * ARCH_PAGE + network_bytes() +
-           (launcher_is_on() ? LAUNCHER_BYTES : 0) + service_bytes + (service_bytes ? ARCH_LARGE_PAGE : 0);
-}
-
 /* `ranks_known`: the job is configured, so that each rank's memory can come from the domain of its CPU. */
 static int memory_plan(unsigned rank_count, bool ranks_known, struct message *why)
 {
@@ -69,7 +63,7 @@ static int memory_plan(unsigned rank_count, bool ranks_known, struct message *wh
         .reserved = reserved,
         .reserved_count = count,
         .address_limit = arch_address_limit(),
-        .pool_bytes = pool_bytes(),
+        .pool_bytes = pool_bytes,
         .pool_limit = arch_early_limit(),
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
@@ -90,6 +84,9 @@ void memory_start(const struct boot_info *given, const struct command_line *line
     boot = given;
     service_bytes = job_service_bytes(line);
     modules_check();
+    pool_bytes = arch_pool_bytes(boot) + files_memory_bytes(boot) + 8 * ARCH_PAGE + network_bytes() +
+                 (launcher_is_on() ? LAUNCHER_BYTES : 0) + service_bytes +
+                 (service_bytes ? ARCH_LARGE_PAGE : 0);
     int error = memory_plan(1, false, &why);
     if (error)
         start_failed(error, &why);

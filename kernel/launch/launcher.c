@@ -185,7 +185,7 @@ void launcher_refuse(const char *why)
 
 static void connection_await(void)
 {
-    while (!(connection = stream_accept_kernel(listener)))
+    while (!(connection = stream_accept(listener)))
         launcher_rest(WAIT_FOREVER);
     tacetrun_address = stream_peer_address(connection);
 }
@@ -273,7 +273,7 @@ static void visitors_serve(void)
 {
     struct stream *visitor;
 
-    while ((visitor = stream_accept_kernel(listener))) {
+    while ((visitor = stream_accept(listener))) {
         greet(visitor, 0, true);
         stream_close(visitor, false);
     }

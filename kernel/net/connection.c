@@ -270,16 +270,25 @@ static struct {
     uint64_t key;
 } loss;
 
+/* The first one from *key on, which becomes that of the next; NULL: there is none. */
+static struct connection *connection_next(uint64_t *key)
+{
+    struct avl_node *node = avl_above(by_local, *key);
+
+    if (!node)
+        return NULL;
+    *key = node->key + 1;
+    return LIST_OWNER(node, connection, by_local);
+}
+
 /* Looks at one. Sends nothing: nobody would take an answer to there. */
 static void loss_work_one(void)
 {
-    struct avl_node *node = avl_above(by_local, loss.key);
+    struct connection *connection = connection_next(&loss.key);
 
-    loss.goes_on = node;
-    if (!node)
+    loss.goes_on = connection;
+    if (!connection)
         return;
-    struct connection *connection = LIST_OWNER(node, connection, by_local);
-    loss.key = node->key + 1;
     if (connection->local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
         return;
     stream_lost(connection);
@@ -447,41 +456,31 @@ void tcp_timer_needed(void)
 
 void connections_of_processes_end(void)
 {
-    const struct network_account *kernel = network_account_of(NULL);
-    struct avl_node *node;
+    struct connection *connection;
     uint64_t key = 0;
 
     do {
         network_lock();
-        node = avl_above(by_local, key);
-        if (node) {
-            struct connection *connection = LIST_OWNER(node, connection, by_local);
-
-            key = node->key + 1;
-            if (connection->account != kernel)
-                connection_abort(connection);
-        }
+        connection = connection_next(&key);
+        if (connection && connection->account != network_account_of(NULL))
+            connection_abort(connection);
         network_unlock();
-    } while (node);
+    } while (connection);
 }
 
 bool connections_are_sending(void)
 {
-    const struct avl_node *node;
+    const struct connection *connection;
     uint64_t key = 0;
-    bool sending = false;
+    bool sending;
 
     do {
         network_lock();
-        node = avl_above(by_local, key);
-        if (node) {
-            const struct connection *connection = LIST_OWNER(node, connection, by_local);
-
-            key = node->key + 1;
-            sending = connection->account != network_account_of(NULL) && stream_is_sending(connection);
-        }
+        connection = connection_next(&key);
+        sending =
+            connection && connection->account != network_account_of(NULL) && stream_is_sending(connection);
         network_unlock();
-    } while (node && !sending);
+    } while (connection && !sending);
     return sending;
 }
 

@@ -15,6 +15,7 @@
 #include "net/connection_timer.h"
 #include "net/memory.h"
 #include "net/network.h"
+#include "net/stream.h"
 #include "process/event.h"
 #include "lwip/priv/tcp_priv.h"
 

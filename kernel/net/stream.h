@@ -30,9 +30,11 @@ int stream_open_for(struct process *process, struct stream **out, uint32_t addre
                     uint64_t deadline_ns);
 
 /* Listens at a port of all of the node's addresses, for the kernel itself. Connections have so much room in
- * either direction. -EADDRINUSE, -ENOMEM. Then: the oldest connection that has come, or NULL. */
+ * either direction. -EADDRINUSE, -ENOMEM. */
 int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
-struct stream *stream_accept_kernel(struct stream *listener);
+
+/* The oldest connection that has come to a listener, NULL: there is none. */
+struct stream *stream_accept(struct stream *listener);
 
 /* The address of the other end, host byte order. */
 uint32_t stream_peer_address(const struct stream *stream);

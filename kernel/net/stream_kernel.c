@@ -14,6 +14,7 @@
 #include "lwip/def.h"
 
 #define LISTENER_BACKLOG 16
+
 static int open_wait(struct stream *stream, uint64_t deadline_ns)
 {
     int error = 0;
@@ -126,11 +127,6 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room)
     else
         *out = stream;
     return error;
-}
-
-struct stream *stream_accept_kernel(struct stream *listener)
-{
-    return stream_accept(listener);
 }
 
 uint32_t stream_peer_address(const struct stream *stream)

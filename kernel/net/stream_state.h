@@ -72,9 +72,6 @@ int stream_connect(struct stream *stream, uint32_t address, uint16_t port);
 /* Listens at connection.port, which is held; or changes the backlog. -EADDRINUSE, -ENOMEM. */
 int stream_listen(struct stream *stream, unsigned backlog);
 
-/* The oldest connection that has come, NULL: there is none. */
-struct stream *stream_accept(struct stream *listener);
-
 /* Move bytes once, without waiting: -EAGAIN. A read may leave them where they are. */
 int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek);
 int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more);

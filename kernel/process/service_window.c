@@ -20,20 +20,6 @@ static bool may_lift(const struct thread *thread)
     return thread->process->is_service && !thread->schedule.is_lifted;
 }
 
-/* The first ready thread of a CPU that it may lift. */
-static struct thread *ready_find(const struct run_queue *queue)
-{
-    for (unsigned level = 0; level < LEVELS; level++)
-        for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
-            struct thread *thread = LIST_OWNER(link, thread, schedule.link);
-
-            lock_work_step();
-            if (may_lift(thread))
-                return thread;
-        }
-    return NULL;
-}
-
 static void lift(struct run_queue *queue, struct thread *thread)
 {
     struct schedule_entry *entry = &thread->schedule;
@@ -47,21 +33,30 @@ static void lift(struct run_queue *queue, struct thread *thread)
     queue->to_lower = thread;
 }
 
-/* Lifts them where they are: how many. */
+/* Lifts them where they are: how many. Whoever is lifted goes to the front of the first level: so one pass
+ * meets each thread once. */
 static unsigned all_lift(struct run_queue *queue)
 {
-    struct thread *running = queue->current, *thread;
+    struct thread *running = queue->current;
     unsigned count = 0;
 
     if (running && running->schedule.state == THREAD_RUNNING && may_lift(running)) {
         lift(queue, running);
         count++;
     }
-    for (; (thread = ready_find(queue)); count++) {
-        run_queue_remove(thread);
-        lift(queue, thread);
-        run_queue_add(queue, thread, false);
-    }
+    for (unsigned level = 0; level < LEVELS; level++)
+        for (struct list_link *link = queue->levels[level].first, *next; link; link = next) {
+            struct thread *thread = LIST_OWNER(link, thread, schedule.link);
+
+            next = link->next;
+            lock_work_step();
+            if (!may_lift(thread))
+                continue;
+            run_queue_remove(thread);
+            lift(queue, thread);
+            run_queue_add(queue, thread, false);
+            count++;
+        }
     return count;
 }
 

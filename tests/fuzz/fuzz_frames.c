@@ -31,6 +31,7 @@ _Noreturn void abort(void);
 #include "net/loopback.h"
 #include "net/memory.h"
 #include "net/network.h"
+#include "net/stream.h"
 #include "net/stream_state.h"
 #include "process/event.h"
 #include "smp/crosscall.h"

@@ -27,7 +27,6 @@ from __future__ import annotations
 import socket
 
 from qemu import turns
-from qemu.errors import RunnerError
 
 #: A period of the HPET's counter.
 TICK_NS = turns.TICK_NS
@@ -38,7 +37,6 @@ MESSAGES = 2
 #: From a gate to where a halted node's time leaps first.
 LEAP_NS = 1_000
 
-_HPET = 0xFED00000
 _CONFIGURATION = 0x010
 _COUNTER = 0x0F0
 _TIMER_BYTES = 0x20
@@ -87,13 +85,4 @@ def registers(quantum_ns: int, doorbell: int, arrived: int, stop: int) -> Regist
 
 def begin(connection: socket.socket, wanted: Registers) -> None:
     """Set the timers of a machine that has not begun. RunnerError if QEMU does not do so."""
-    connection.settimeout(turns.ANSWER_SECONDS)
-    try:
-        with connection.makefile("rwb") as stream:
-            for register, value in wanted:
-                stream.write(f"writel {_HPET + register:#x} {value:#x}\n".encode())
-                stream.flush()
-                if not (answer := stream.readline()).startswith(b"OK"):
-                    raise RunnerError(f"QEMU does not set the node's gates: {answer.decode().strip()}")
-    except OSError as error:
-        raise RunnerError(f"QEMU does not answer while the node's gates are set: {error}") from None
+    turns.hpet_set(connection, wanted, "the node's gates")

@@ -21,7 +21,7 @@ HPET: IA-PC HPET Specification 1.0a, 2.3.
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .errors import RunnerError
 from .monitor import Monitor
@@ -79,6 +79,12 @@ def bound(connection: socket.socket, turn_ns: int) -> None:
         (_TIMER_COMPARATOR, period),
         (_CONFIGURATION, 1),
     )
+    hpet_set(connection, registers, "the turns of its CPUs")
+
+
+def hpet_set(connection: socket.socket, registers: Iterable[tuple[int, int]], what: str) -> None:
+    """Write registers of the HPET of a machine that has not begun, for `what`, as messages say. RunnerError
+    if QEMU does not do so."""
     connection.settimeout(ANSWER_SECONDS)
     try:
         with connection.makefile("rwb") as stream:
@@ -86,6 +92,6 @@ def bound(connection: socket.socket, turn_ns: int) -> None:
                 stream.write(f"writel {_HPET + register:#x} {value:#x}\n".encode())
                 stream.flush()
                 if not (answer := stream.readline()).startswith(b"OK"):
-                    raise RunnerError(f"QEMU does not set the turns of its CPUs: {answer.decode().strip()}")
+                    raise RunnerError(f"QEMU does not set {what}: {answer.decode().strip()}")
     except OSError as error:
-        raise RunnerError(f"QEMU does not answer while the turns of its CPUs are set: {error}") from None
+        raise RunnerError(f"QEMU does not answer while {what} are set: {error}") from None
