@@ -76,11 +76,17 @@ static void node_fail_socket(struct node *node, int error)
 
 /* ---- What it gets ---- */
 
+static void node_read(struct node *node);
+
 static bool send_has_failed(struct node *node, ssize_t bytes)
 {
-    if (bytes >= 0 || errno == EAGAIN)
+    const int error = errno;
+
+    if (bytes >= 0 || error == EAGAIN)
         return false;
-    node_fail_socket(node, errno);
+    node_read(node); /* it may have said why */
+    if (node->state != NODE_FAILED)
+        node_fail_socket(node, error);
     return true;
 }
 

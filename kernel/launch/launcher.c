@@ -32,6 +32,7 @@
 #define PROGRAM_PART (1024 * 1024U)
 #define STREAM_NS    (10 * NS_PER_S) /* for a rank's connection to tacetrun */
 #define LINE_NS      NS_PER_S        /* for a line, where tacetrun takes none */
+#define PART_NS      (5 * NS_PER_S)  /* for tacetrun to end a connection that the node has ended */
 #define KILL_TEXT    "kill"
 
 static bool is_on;
@@ -176,11 +177,28 @@ static void connection_end(bool abort)
     connection = NULL;
 }
 
+/* Ends the connection after the last line. What tacetrun still sends is taken: a reset, which is what a closed
+ * connection answers with, would overtake that line. */
+static void connection_part(void)
+{
+    const uint64_t deadline_ns = clock_now_ns() + PART_NS;
+    char rest[256];
+    int64_t got = 1;
+
+    stream_end_sending(connection);
+    while ((got > 0 || got == -EAGAIN) && clock_now_ns() < deadline_ns) {
+        got = stream_read(connection, rest, sizeof(rest), 0);
+        if (got == -EAGAIN)
+            launcher_rest(deadline_ns);
+    }
+    connection_end(false);
+}
+
 void launcher_refuse(const char *why)
 {
     kernel_print("launch: refused: %s\n", why);
     say(connection, "refused %s", why);
-    connection_end(false);
+    connection_part();
 }
 
 static void connection_await(void)
@@ -209,8 +227,10 @@ static int request_take(uint64_t nonce, struct message *why)
         return error;
     if (nettick_key() && (!has_ticket || ticket != launch_ticket(nettick_key(), nonce)))
         return message_set(why, -EACCES, "the ticket is not that of the conductor's key");
-    if (take(memory->bytes, bytes, -1, REQUEST_NS) != (int64_t)bytes)
-        return message_set(why, -ECONNRESET, "the request's %lu bytes have not come", bytes);
+    got = take(memory->bytes, bytes, -1, REQUEST_NS);
+    if (got < 0)
+        return message_set(why, got == -EAGAIN ? -ETIMEDOUT : -ECONNRESET,
+                           "the request's %lu bytes have not come", bytes);
     return launch_request_read(memory->bytes, bytes, &memory->request, why);
 }
 
@@ -387,5 +407,5 @@ void launcher_watch_end(void)
 void launcher_end(unsigned status)
 {
     say(connection, "end %u", status);
-    connection_end(false);
+    connection_part();
 }

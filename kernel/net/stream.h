@@ -45,9 +45,8 @@ void stream_watch(struct stream *stream, bool on);
 extern void (*stream_watch_hook)(void);
 
 /* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline (0: does not
- * wait). Bytes moved; 0
- * from stream_read: the peer has ended its direction; -EAGAIN where the deadline has come, -ECONNRESET,
- * -EPIPE, -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
+ * wait). Bytes moved; 0 from stream_read: the peer has ended its direction; -EAGAIN where the deadline has
+ * come, -ECONNRESET, -EPIPE, -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
 int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns);
 int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns);
 
@@ -58,7 +57,10 @@ int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns);
 /* The kind of events (event.h) that may let stream_read or stream_write go on. */
 uint64_t stream_events(const struct stream *stream);
 
-/* Ends the connection: with a reset where `abort`. */
+/* Ends this end's direction after what was written; the peer's goes on. */
+void stream_end_sending(struct stream *stream);
+
+/* Ends the connection: with a reset where `abort`, or where bytes are left unread. */
 void stream_close(struct stream *stream, bool abort);
 
 #endif

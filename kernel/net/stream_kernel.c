@@ -100,6 +100,11 @@ uint64_t stream_events(const struct stream *stream)
     return event_of(stream);
 }
 
+void stream_end_sending(struct stream *stream)
+{
+    (void)stream_shutdown(stream, false, true); /* not connected any more: it has ended */
+}
+
 void stream_close(struct stream *stream, bool abort)
 {
     stream_end(stream, abort);

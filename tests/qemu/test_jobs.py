@@ -206,6 +206,34 @@ def test_only_who_has_the_key_starts_jobs(tmp_path: Path) -> None:
         assert run(nodes, "--key", key, "--bcast", BUSYBOX, "echo", "ours") == "ours\n"
 
 
+#: What a tacetrun does that sends on while the node refuses: prints what the node says, and how it ends.
+SENDS_ON = """
+import socket, sys, time
+node = socket.create_connection((sys.argv[1], 35019))
+node.recv(512)
+node.sendall(b"launch 8 0123456789abcdef\\n" + bytes(100))
+said = node.recv(512)
+for part in range(4):
+    node.sendall(bytes(100_000))
+    time.sleep(0.1)
+node.shutdown(socket.SHUT_WR)
+while more := node.recv(512):
+    said += more
+print(said.decode(), end="")
+"""
+
+
+def test_a_refusal_arrives_where_the_program_is_still_being_sent(pair: WaitingNodes) -> None:
+    done = pair.space.run(
+        ["/usr/bin/python3", "-c", SENDS_ON, pair.nodes[0].address],
+        capture_output=True,
+        text=True,
+        timeout=60 * slowness(),
+    )
+    assert done.stdout.startswith("refused ") and not done.stderr, done
+    assert run(pair, "--bcast", BUSYBOX, "true") == ""
+
+
 @pytest.mark.long
 @pytest.mark.limit(1800, 7200)
 def test_five_hundred_jobs_leave_a_node_as_it_was(pair: WaitingNodes) -> None:
