@@ -6,9 +6,6 @@
 #include "lib/bytes.h"
 
 enum {
-    AT_VERSION = 0,
-    AT_KIND = 1,
-    AT_LENGTH = 2,
     AT_STATE = 4,
     AT_WELCOMED = 5,
     AT_CPUS = 6,
@@ -39,9 +36,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
                                 answer->switches };
 
     __builtin_memset(payload, 0, ANSWER_BYTES);
-    store_be(payload + AT_VERSION, 1, BEAT_VERSION);
-    store_be(payload + AT_KIND, 1, BEAT_KIND_ANSWER);
-    store_be(payload + AT_LENGTH, 2, ANSWER_BYTES);
+    beat_head_write(payload, BEAT_KIND_ANSWER, ANSWER_BYTES);
     store_be(payload + AT_STATE, 1, answer->state);
     store_be(payload + AT_WELCOMED, 1, answer->is_welcomed);
     store_be(payload + AT_CPUS, 2, answer->cpus);
@@ -60,7 +55,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     __builtin_memcpy(payload + AT_NAME, answer->name, ANSWER_NAME_BYTES);
     store_be(payload + AT_JOB, 4, answer->job);
     store_be(payload + AT_START, 8, answer->start);
-    store_be(payload + AT_TAG, BEAT_TAG_BYTES, siphash(key, payload, AT_TAG));
+    beat_tag_write(payload, ANSWER_BYTES, key);
 }
 
 /* Whatever is printed of it later harms nobody's terminal. */
@@ -79,17 +74,12 @@ static bool name_is_fine(const char name[ANSWER_NAME_BYTES])
 enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
                               struct answer *answer)
 {
-    if (bytes < ANSWER_BYTES)
-        return BEAT_TRUNCATED;
-    if (payload[AT_VERSION] != BEAT_VERSION)
-        return BEAT_OTHER_VERSION;
-    if (payload[AT_KIND] != BEAT_KIND_ANSWER)
-        return BEAT_OTHER_KIND;
-    if (load_be16(payload + AT_LENGTH) != ANSWER_BYTES)
-        return BEAT_TRUNCATED;
-    if (load_be64(payload + AT_TAG) != siphash(key, payload, AT_TAG))
-        return BEAT_FORGED;
+    size_t whole;
+    const enum beat_fault fault =
+        beat_head_check(payload, bytes, BEAT_KIND_ANSWER, ANSWER_BYTES, ANSWER_BYTES, key, &whole);
 
+    if (fault != BEAT_FINE)
+        return fault;
     answer->state = payload[AT_STATE];
     answer->is_welcomed = payload[AT_WELCOMED] == 1;
     answer->cpus = load_be16(payload + AT_CPUS);

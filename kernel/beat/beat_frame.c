@@ -6,6 +6,39 @@
 #include "beat/beat_frame.h"
 #include "lib/bytes.h"
 
+enum { AT_VERSION = 0, AT_KIND = 1, AT_LENGTH = 2, AT_REST = 4 };
+
+void beat_head_write(uint8_t *payload, enum beat_kind kind, size_t bytes)
+{
+    store_be(payload + AT_VERSION, 1, BEAT_VERSION);
+    store_be(payload + AT_KIND, 1, kind);
+    store_be(payload + AT_LENGTH, 2, bytes);
+}
+
+void beat_tag_write(uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES])
+{
+    store_be(payload + bytes - BEAT_TAG_BYTES, BEAT_TAG_BYTES, siphash(key, payload, bytes - BEAT_TAG_BYTES));
+}
+
+enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t least,
+                                size_t most, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole)
+{
+    if (bytes < least)
+        return BEAT_TRUNCATED;
+    if (payload[AT_VERSION] != BEAT_VERSION)
+        return BEAT_OTHER_VERSION;
+    if (payload[AT_KIND] != kind)
+        return BEAT_OTHER_KIND;
+    *whole = load_be16(payload + AT_LENGTH);
+    if (*whole > bytes || *whole < least || *whole > most)
+        return BEAT_TRUNCATED;
+    return load_be64(payload + *whole - BEAT_TAG_BYTES) == siphash(key, payload, *whole - BEAT_TAG_BYTES)
+               ? BEAT_FINE
+               : BEAT_FORGED;
+}
+
+/* ---- Beats ---- */
+
 static size_t padded(size_t bytes)
 {
     return (bytes + 3) & ~(size_t)3;
@@ -20,10 +53,7 @@ static bool is_absurd(const struct beat *beat)
 }
 
 enum {
-    AT_VERSION = 0,
-    AT_KIND = 1,
-    AT_LENGTH = 2,
-    AT_ANSWER_EVERY = 4,
+    AT_ANSWER_EVERY = AT_REST,
     AT_COMMANDS = 6,
     AT_EPOCH = 8,
     AT_SEQUENCE = 16,
@@ -49,9 +79,7 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
         return 0;
     for (size_t i = 0; i < bytes; i++)
         payload[i] = 0;
-    store_be(payload + AT_VERSION, 1, BEAT_VERSION);
-    store_be(payload + AT_KIND, 1, BEAT_KIND_BEAT);
-    store_be(payload + AT_LENGTH, 2, bytes);
+    beat_head_write(payload, BEAT_KIND_BEAT, bytes);
     store_be(payload + AT_ANSWER_EVERY, 2, beat->answer_every);
     store_be(payload + AT_COMMANDS, 2, beat->command_count);
     store_be(payload + AT_EPOCH, 8, beat->epoch);
@@ -71,7 +99,7 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
         __builtin_memcpy(at + 8, command->body, command->bytes);
         at += 8 + padded(command->bytes);
     }
-    store_be(at, BEAT_TAG_BYTES, siphash(key, payload, bytes - BEAT_TAG_BYTES));
+    beat_tag_write(payload, bytes, key);
     return bytes;
 }
 
@@ -97,19 +125,13 @@ static bool commands_read(const uint8_t *at, const uint8_t *end, struct beat *be
 enum beat_fault beat_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
                             struct beat *beat)
 {
-    if (bytes < BEAT_HEADER_BYTES + BEAT_TAG_BYTES)
-        return BEAT_TRUNCATED;
-    if (payload[AT_VERSION] != BEAT_VERSION)
-        return BEAT_OTHER_VERSION;
-    if (payload[AT_KIND] != BEAT_KIND_BEAT)
-        return BEAT_OTHER_KIND;
-    size_t whole = load_be16(payload + AT_LENGTH);
-    if (whole > bytes || whole < BEAT_HEADER_BYTES + BEAT_TAG_BYTES)
-        return BEAT_TRUNCATED;
-    const uint8_t *end = payload + whole - BEAT_TAG_BYTES;
-    if (load_be64(end) != siphash(key, payload, whole - BEAT_TAG_BYTES))
-        return BEAT_FORGED;
+    size_t whole;
+    const enum beat_fault fault = beat_head_check(payload, bytes, BEAT_KIND_BEAT,
+                                                  BEAT_HEADER_BYTES + BEAT_TAG_BYTES, SIZE_MAX, key, &whole);
 
+    if (fault != BEAT_FINE)
+        return fault;
+    const uint8_t *end = payload + whole - BEAT_TAG_BYTES;
     beat->answer_every = load_be16(payload + AT_ANSWER_EVERY);
     beat->command_count = load_be16(payload + AT_COMMANDS);
     beat->epoch = load_be64(payload + AT_EPOCH);

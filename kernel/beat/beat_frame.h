@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beat_frame.h: the frames of NETTICK, to and from bytes: heartbeats that the conductor broadcasts, and the
- * answers of nodes [Betti09 §III, §V-B]. Pure C, for senders and receivers alike. docs/nettick.md has the
- * format byte by byte.
+ * beat_frame.h: the frames of NETTICK, to and from bytes: what all kinds of them have, and heartbeats, which
+ * the conductor broadcasts [Betti09 §III, §V-B]. Pure C, for senders and receivers alike. docs/nettick.md has
+ * the format byte by byte.
  *
  * Nothing of a frame is looked at before its tag has been checked, but its version, its kind and its length.
  */
@@ -27,7 +27,7 @@
 #define BEAT_TAI_UTC_S_MAX 100000         /* Linux's own limit */
 #define BEAT_WINDOW_US_MAX 100000         /* of BEAT_SERVICES */
 
-enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2 };
+enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2, BEAT_KIND_PAGE = 3 };
 
 /* What a conductor may command, and the body, numbers in network byte order. A number in [] is of bytes. The
  * first three have no body, or [4] a job's number: then they are for its ranks alone. */
@@ -40,6 +40,8 @@ enum beat_code {
     BEAT_RATE = 6,     /* text: "NAME RATING" of a clock event device */
     BEAT_SERVICES = 7, /* [4] us: the service's ready threads run first, for so long at most */
     BEAT_WELCOME = 8,  /* [8 each] nodes that may obey from now on (welcome.h); its number is 0 */
+    BEAT_HOLD = 9,     /* [4] s: the flight log is held, for so long after the last BEAT_PAGE; 0: released */
+    BEAT_PAGE = 10,    /* [6] Ethernet address, [8] offset, [2] count: that node sends pages (page_frame.h) */
     BEAT_CODE_MASK = 0x7fff,
     BEAT_ACKNOWLEDGE = 0x8000, /* added to a code: nodes answer each beat that carries the command */
 };
@@ -73,6 +75,19 @@ struct beat {
     uint16_t command_count;
     struct beat_command commands[BEAT_COMMANDS_MAX];
 };
+
+/* ---- What all kinds of frames have ---- */
+
+/* Version, kind and length stand first, the tag last, in the last 8 of so many bytes. */
+void beat_head_write(uint8_t *payload, enum beat_kind kind, size_t bytes);
+void beat_tag_write(uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES]);
+
+/* Checks them: a frame of this kind, of `least` to `most` bytes; *whole: so many, what Ethernet has padded it
+ * with left out. */
+enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t least,
+                                size_t most, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole);
+
+/* ---- Beats ---- */
 
 /* Writes the payload of a frame; its bytes, or 0 where the room is too small or the beat is absurd. */
 size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES], uint8_t *payload,

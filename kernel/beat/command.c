@@ -5,6 +5,7 @@
  */
 #include "beat/command.h"
 #include "arch.h"
+#include "beat/log_page.h"
 #include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
@@ -167,6 +168,10 @@ static int node_do(enum beat_code code, const struct beat_command *command, cons
         return timer_device_rate(text);
     case BEAT_SERVICES:
         return window_ns(command) ? 0 : -EINVAL;
+    case BEAT_HOLD:
+        return log_pages_hold(command);
+    case BEAT_PAGE:
+        return log_pages_request(command);
     default:
         return -ENOSYS;
     }

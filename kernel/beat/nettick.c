@@ -8,6 +8,7 @@
 #include "beat/beat_frame.h"
 #include "beat/command.h"
 #include "beat/global_clock.h"
+#include "beat/log_page.h"
 #include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
@@ -264,6 +265,18 @@ void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
     answer_encode(&answer, key, payload);
 }
 
+void nettick_moment(struct nettick_moment *moment)
+{
+    spin_lock(&lock);
+    moment->epoch = heard.order.epoch;
+    moment->sequence = heard.order.sequence;
+    memcpy(moment->conductor, heard.conductor, sizeof(moment->conductor));
+    moment->local_ns = clock_now_ns();
+    moment->global_ns = global_line_at(&conductor_clock.line, moment->local_ns);
+    moment->drift = conductor_clock.drift;
+    spin_unlock(&lock);
+}
+
 /* ---- Start ---- */
 
 const uint8_t *nettick_key(void)
@@ -325,6 +338,7 @@ enum nettick_mode nettick_mode(void)
 void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
 {
     commands_welcome_set(welcome_of(key, address, start));
+    log_pages_set(key, address, start);
 }
 
 /* ---- For people ---- */

@@ -56,6 +56,17 @@ bool nettick_answer_due(void);
 void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES]);
 
+/* What is known of the conductor: its last beat that counted, where that came from, and the same moment on
+ * both clocks, with what drift they have. Takes the lock of beats. */
+struct nettick_moment {
+    uint64_t epoch, sequence;
+    uint8_t conductor[BEAT_ADDRESS_BYTES];
+    uint64_t local_ns, global_ns;
+    int64_t drift; /* global_clock.h */
+};
+
+void nettick_moment(struct nettick_moment *moment);
+
 /* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */
 void nettick_interrupt(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * klog.c: classes and the file of the flight log (klog.h). Owns the mask; rings belong to their CPUs. Reading
- * runs on any CPU, and needs no lock.
+ * klog.c: classes and the file of the flight log (klog.h). Owns the mask, and what a hold notes; rings belong
+ * to their CPUs. Reading runs on any CPU, and needs no lock.
  */
 #include "debug/klog.h"
 #include "arch.h"
@@ -10,10 +10,17 @@
 #include "lib/kstring.h"
 #include "smp/cpu_mask.h"
 #include "smp/crosscall.h"
+#include "smp/per_cpu.h"
 
 #define PANIC_EVENTS 32
 
-uint32_t klog_mask = ((1U << KLOG_CLASSES) - 1) & ~(1U << KLOG_CLASS_syscall);
+/* While the log is held, its classes stand where no event looks for them. */
+#define HELD        (1U << 31)
+#define HELD_SHIFT  16
+#define CLASSES_ALL ((1U << KLOG_CLASSES) - 1)
+_Static_assert(KLOG_CLASSES < 31 - HELD_SHIFT, "the classes have room beside HELD");
+
+uint32_t klog_mask = CLASSES_ALL & ~(1U << KLOG_CLASS_syscall);
 
 #define CLASS(name) #name,
 static const char *const class_names[KLOG_CLASSES] = { KLOG_CLASS_LIST(CLASS) };
@@ -42,7 +49,7 @@ static int class_find(const char *name, size_t bytes)
 
 static int classes_parse(const char *text, uint32_t *mask, struct message *why)
 {
-    *mask = strcmp(text, "all") == 0 ? (1U << KLOG_CLASSES) - 1 : 0;
+    *mask = strcmp(text, "all") == 0 ? CLASSES_ALL : 0;
     if (*mask || strcmp(text, "none") == 0)
         return 0;
     while (*text) {
@@ -73,9 +80,27 @@ int klog_configure(const struct command_line *line, struct message *why)
     return error;
 }
 
+static uint32_t classes_of(uint32_t mask)
+{
+    return (mask & HELD ? mask >> HELD_SHIFT : mask) & CLASSES_ALL;
+}
+
+/* Changes the classes, held or not; those before. */
+static uint32_t classes_change(uint32_t on, uint32_t off)
+{
+    uint32_t mask = __atomic_load_n(&klog_mask, __ATOMIC_RELAXED), classes;
+
+    do
+        classes = (classes_of(mask) | on) & ~off;
+    while (!__atomic_compare_exchange_n(&klog_mask, &mask,
+                                        mask & HELD ? HELD | classes << HELD_SHIFT : classes, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return classes_of(mask);
+}
+
 void klog_cpu_start(void)
 {
-    arch_system_calls_log(klog_mask & 1U << KLOG_CLASS_syscall);
+    arch_system_calls_log(classes_of(klog_mask) & 1U << KLOG_CLASS_syscall);
 }
 
 static void system_calls_follow(void *unused)
@@ -87,16 +112,13 @@ static void system_calls_follow(void *unused)
 /* Only the class of system calls needs an IPI to the other CPUs: events of other classes check the mask. */
 int klog_switch(const char *text)
 {
-    uint32_t before = klog_mask;
     int class = text[0] == '+' || text[0] == '-' ? class_find(text + 1, strlen(text + 1)) : -1;
 
     if (class < 0)
         return -EINVAL;
-    if (text[0] == '+')
-        __atomic_fetch_or(&klog_mask, 1U << class, __ATOMIC_RELAXED);
-    else
-        __atomic_fetch_and(&klog_mask, ~(1U << class), __ATOMIC_RELAXED);
-    if (((before ^ klog_mask) & 1U << KLOG_CLASS_syscall) == 0)
+    const uint32_t bit = 1U << class;
+    const uint32_t before = text[0] == '+' ? classes_change(bit, 0) : classes_change(0, bit);
+    if (class != KLOG_CLASS_syscall || (before & bit) == (text[0] == '+' ? bit : 0))
         return 0;
     klog_cpu_start();
     const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
@@ -119,9 +141,11 @@ void klog_system_call_end(uint64_t number, uint64_t result)
 
 /* ---- The file ---- */
 
+#define HEAD_BYTES (sizeof(struct klog_header) + KLOG_KINDS * sizeof(struct klog_kind))
+
 uint64_t klog_file_bytes(void)
 {
-    return sizeof(struct klog_header) + KLOG_KINDS * sizeof(struct klog_kind) +
+    return HEAD_BYTES +
            arch_cpu_count() * (sizeof(struct klog_cpu) + KLOG_EVENTS * sizeof(struct klog_event));
 }
 
@@ -137,25 +161,9 @@ static struct klog_event event_read(const struct klog_ring *ring, uint64_t numbe
     return event;
 }
 
-static void ring_write(unsigned cpu, void (*write)(void *context, const void *bytes, uint64_t count),
-                       void *context)
+static struct klog_header header_make(void)
 {
-    const struct klog_ring *ring = arch_klog_of(cpu);
-    uint64_t written = __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE);
-    uint64_t first = written > ring->last ? written - ring->last : 0;
-    struct klog_cpu header = { .cpu = cpu, .count = (uint32_t)(written - first), .lost = first };
-
-    write(context, &header, sizeof(header));
-    for (uint64_t i = first; i < written; i++) {
-        struct klog_event event = event_read(ring, i);
-
-        write(context, &event, sizeof(event));
-    }
-}
-
-void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context)
-{
-    struct klog_header header = {
+    return (struct klog_header){
         .magic = { 'T', 'A', 'C', 'E', 'T', 'L', 'O', 'G' },
         .version = KLOG_VERSION,
         .cpu_count = arch_cpu_count(),
@@ -164,18 +172,190 @@ void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t co
         .clock_hz = arch_clock_hz(),
         .boot_ticks = arch_boot_ticks(),
     };
+}
+
+static struct klog_kind kind_make(unsigned number)
+{
+    struct klog_kind kind = { .name = "" };
+
+    format_text(kind.name, sizeof(kind.name), "%s", kinds[number].name);
+    format_text(kind.class, sizeof(kind.class), "%s", class_names[kinds[number].class]);
+    format_text(kind.words, sizeof(kind.words), "%s", kinds[number].words);
+    return kind;
+}
+
+/* What stands before a CPU's events, of which so many were written. */
+static struct klog_cpu part_make(unsigned cpu, uint64_t written)
+{
+    const uint64_t last = arch_klog_of(cpu)->last, first = written > last ? written - last : 0;
+
+    return (struct klog_cpu){ .cpu = cpu, .count = (uint32_t)(written - first), .lost = first };
+}
+
+static uint64_t written_of(unsigned cpu)
+{
+    return __atomic_load_n(&arch_klog_of(cpu)->written, __ATOMIC_ACQUIRE);
+}
+
+void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context)
+{
+    const struct klog_header header = header_make();
 
     write(context, &header, sizeof(header));
     for (unsigned i = 0; i < KLOG_KINDS; i++) {
-        struct klog_kind kind = { .name = "" };
+        const struct klog_kind kind = kind_make(i);
 
-        format_text(kind.name, sizeof(kind.name), "%s", kinds[i].name);
-        format_text(kind.class, sizeof(kind.class), "%s", class_names[kinds[i].class]);
-        format_text(kind.words, sizeof(kind.words), "%s", kinds[i].words);
         write(context, &kind, sizeof(kind));
     }
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        ring_write(cpu, write, context);
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        const struct klog_cpu part = part_make(cpu, written_of(cpu));
+
+        write(context, &part, sizeof(part));
+        for (uint64_t i = 0; i < part.count; i++) {
+            const struct klog_event event = event_read(arch_klog_of(cpu), part.lost + i);
+
+            write(context, &event, sizeof(event));
+        }
+    }
+}
+
+/* ---- The held file ---- */
+
+/* Of each CPU, at the hold: its events, and where its part begins in the file. An event that the CPU was
+ * writing then counts no more; its slot holds none that does. */
+struct held_part {
+    uint64_t written, at;
+};
+
+PER_CPU static struct held_part held_parts;
+static uint64_t held_bytes;
+static uint64_t holds; /* and releases, ever: odd while it is held */
+
+bool klog_hold(void)
+{
+    uint32_t mask = __atomic_load_n(&klog_mask, __ATOMIC_RELAXED);
+
+    do {
+        if (mask & HELD)
+            return false;
+    } while (!__atomic_compare_exchange_n(&klog_mask, &mask, HELD | mask << HELD_SHIFT, false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    held_bytes = HEAD_BYTES;
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        struct held_part *part = PER_CPU_OF(held_parts, cpu);
+
+        *part = (struct held_part){ .written = written_of(cpu), .at = held_bytes };
+        held_bytes +=
+            sizeof(struct klog_cpu) + part_make(cpu, part->written).count * sizeof(struct klog_event);
+    }
+    __atomic_store_n(&holds, holds + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+void klog_release(void)
+{
+    uint32_t mask = __atomic_load_n(&klog_mask, __ATOMIC_RELAXED);
+
+    if (!(holds & 1))
+        return;
+    __atomic_store_n(&holds, holds + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a reader that sees a new event sees that, too */
+    while ((mask & HELD) && !__atomic_compare_exchange_n(&klog_mask, &mask, classes_of(mask), false,
+                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        ;
+}
+
+uint64_t klog_held_bytes(void)
+{
+    return __atomic_load_n(&holds, __ATOMIC_ACQUIRE) & 1 ? held_bytes : 0;
+}
+
+/* Takes of the file's pieces, in order, what lies between `from` and `end`. */
+struct window {
+    uint8_t *to;
+    uint64_t from, end, at; /* of the file; the next piece begins at `at` */
+};
+
+static void window_add(struct window *window, const void *piece, uint64_t count)
+{
+    const uint64_t first = window->from > window->at ? window->from - window->at : 0;
+    const uint64_t last = window->end - window->at < count ? window->end - window->at : count;
+
+    if (first < last)
+        memcpy(window->to + (window->at + first - window->from), (const uint8_t *)piece + first,
+               last - first);
+    window->at += count;
+}
+
+/* How many of the pieces of this size end before the window; it begins after them. */
+static uint64_t window_skip(struct window *window, uint64_t count, uint64_t piece_bytes)
+{
+    uint64_t before = window->from > window->at ? (window->from - window->at) / piece_bytes : 0;
+
+    before = before < count ? before : count;
+    window->at += before * piece_bytes;
+    return before;
+}
+
+static void head_read(struct window *window)
+{
+    const struct klog_header header = header_make();
+
+    window_add(window, &header, sizeof(header));
+    for (uint64_t i = window_skip(window, KLOG_KINDS, sizeof(struct klog_kind));
+         i < KLOG_KINDS && window->at < window->end; i++) {
+        const struct klog_kind kind = kind_make((unsigned)i);
+
+        window_add(window, &kind, sizeof(kind));
+    }
+}
+
+static void part_read(struct window *window, unsigned cpu)
+{
+    const struct held_part *held = PER_CPU_OF(held_parts, cpu);
+    const struct klog_cpu part = part_make(cpu, held->written);
+
+    window->at = held->at;
+    window_add(window, &part, sizeof(part));
+    for (uint64_t i = window_skip(window, part.count, sizeof(struct klog_event));
+         i < part.count && window->at < window->end; i++) {
+        const struct klog_event event = event_read(arch_klog_of(cpu), part.lost + i);
+
+        window_add(window, &event, sizeof(event));
+    }
+}
+
+/* The last CPU whose part begins there or before, else the first. */
+static unsigned part_find(uint64_t offset)
+{
+    unsigned low = 0, high = arch_cpu_count();
+
+    while (high - low > 1) {
+        const unsigned middle = low + (high - low) / 2;
+
+        if (PER_CPU_OF(held_parts, middle)->at <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool klog_held_read(uint64_t offset, void *to, uint64_t count)
+{
+    const uint64_t hold = __atomic_load_n(&holds, __ATOMIC_ACQUIRE);
+    const uint64_t bytes = klog_held_bytes();
+    struct window window = { .to = to, .from = offset, .end = offset + count };
+
+    if (offset > bytes || count > bytes - offset)
+        return false;
+    if (offset < HEAD_BYTES)
+        head_read(&window);
+    for (unsigned cpu = part_find(offset);
+         cpu < arch_cpu_count() && PER_CPU_OF(held_parts, cpu)->at < window.end; cpu++)
+        part_read(&window, cpu);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return (hold & 1) && __atomic_load_n(&holds, __ATOMIC_RELAXED) == hold;
 }
 
 static void port_write(void *context, const void *bytes, uint64_t count)

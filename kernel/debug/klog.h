@@ -6,7 +6,8 @@
  * Writing takes no lock: only its CPU writes to a ring, with interrupts off (a non-maskable interrupt of the
  * kernel is not logged). A ring is read while its CPU may write to it; an event that was overwritten
  * meanwhile is marked so, wherever in the ring it is. Classes of events can be switched off; system calls are
- * off at first, so that an empty one stays cheap.
+ * off at first, so that an empty one stays cheap. The log of all CPUs can be held, so that it can be read in
+ * pieces.
  *
  * The file (/proc/tacet/klog, and what klog=PORT sends at the end), little-endian on every architecture that
  * Tacet runs on: struct klog_header, then `kinds` times struct klog_kind, then `cpu_count` times: struct
@@ -116,6 +117,19 @@ void klog_cpu_start(void);
 /* The file: its size at most, and its bytes, handed to `write` in order. */
 uint64_t klog_file_bytes(void);
 void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context);
+
+/* Holds the log: from now on no CPU writes an event, whatever classes are on, and the file stands still,
+ * until it is released. What happens meanwhile is in no log. False: it is held already. One CPU's work, any
+ * context; so is releasing it. */
+bool klog_hold(void);
+void klog_release(void);
+
+/* The held file's bytes; 0: it is not held. */
+uint64_t klog_held_bytes(void);
+
+/* Copies some of them. False where they are not there, or the log has been released meanwhile. Any CPU. Costs
+ * time in `count`, wherever that begins. */
+bool klog_held_read(uint64_t offset, void *to, uint64_t count);
 
 /* When the node stops: writes the file to klog='s port; after a panic, prints this CPU's newest events on the
  * console. */

@@ -3,6 +3,7 @@
  * beat_card.c: see beat_card.h. The card has a lock of its own: no beat waits for the network.
  */
 #include "net/beat_card.h"
+#include "beat/log_page.h"
 #include "beat/nettick.h"
 #include "debug/console.h"
 #include "lib/bytes.h"
@@ -52,20 +53,37 @@ int beat_card_start(struct message *why)
     return 0;
 }
 
+/* Of a frame whose payload and receiver stand there. If the card's ring is full, it is lost. */
+static void frame_send(uint8_t *frame, size_t payload_bytes)
+{
+    const struct frame_part whole = { frame, (uint32_t)(ETHERNET_HEADER_BYTES + payload_bytes) };
+
+    memcpy(frame + ETHERNET_ADDRESS_BYTES, beat_card->address, ETHERNET_ADDRESS_BYTES);
+    store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
+    spin_lock(&lock);
+    beat_card->operations->send(beat_card, &whole, 1);
+    spin_unlock(&lock);
+}
+
 /* To the conductor that has sent the last beat. Name and address are read without the network's lock: they
  * change so seldom that a mixed one would be right in the next answer. */
 static __attribute__((noinline)) void answer_send(void)
 {
     uint8_t frame[ETHERNET_HEADER_BYTES + ANSWER_BYTES];
-    const struct frame_part whole = { frame, sizeof(frame) };
 
     nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, frame,
                    frame + ETHERNET_HEADER_BYTES);
-    memcpy(frame + ETHERNET_ADDRESS_BYTES, beat_card->address, ETHERNET_ADDRESS_BYTES);
-    store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
-    spin_lock(&lock);
-    beat_card->operations->send(beat_card, &whole, 1); /* if its ring is full, the next one goes */
-    spin_unlock(&lock);
+    frame_send(frame, ANSWER_BYTES);
+}
+
+/* Those of the flight log that are due. One CPU's: the card interrupts no other. */
+static __attribute__((noinline)) void pages_send(void)
+{
+    static uint8_t frame[ETHERNET_HEADER_BYTES + PAGE_FRAME_BYTES];
+    size_t bytes;
+
+    while ((bytes = log_page_write(frame, frame + ETHERNET_HEADER_BYTES)))
+        frame_send(frame, bytes);
 }
 
 bool beat_card_interrupt(void)
@@ -92,5 +110,7 @@ bool beat_card_interrupt(void)
         nettick_pass_on();
     if (nettick_answer_due())
         answer_send();
+    if (log_page_is_due())
+        pages_send();
     return count != 0;
 }

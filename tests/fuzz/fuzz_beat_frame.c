@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_beat_frame.c: any bytes as the payload of a beat and of an answer: as they are, and with a tag that is
- * right, so that what is after it is reached. What is read can be written again, and means the same.
+ * fuzz_beat_frame.c: any bytes as the payload of a beat, an answer and a page: as they are, and with a tag
+ * that is right, so that what is after it is reached. What is read can be written again, and means the same.
  */
 #include "fuzz.h"
 #include "beat/answer_frame.h"
+#include "beat/page_frame.h"
 #include <string.h>
 
 static const uint8_t key[SIPHASH_KEY_BYTES] = { 42 };
@@ -40,6 +41,35 @@ static void try_answer(const uint8_t *data, size_t bytes)
     PROMISE(memcmp(&answer, &second, sizeof(answer)) == 0);
 }
 
+/* What is said of the data is true: they are in the frame and within their file. */
+static void try_page(const uint8_t *data, size_t bytes)
+{
+    uint8_t payload[BEAT_BYTES_MAX], again[PAGE_FRAME_BYTES];
+    struct page page, second;
+
+    memset(&page, 0, sizeof(page));
+    memset(&second, 0, sizeof(second));
+    page_decode(data, bytes, key, &page);
+    memcpy(payload, data, bytes);
+    if (bytes >= PAGE_HEADER_BYTES + BEAT_TAG_BYTES) {
+        size_t whole = (size_t)payload[2] << 8 | payload[3];
+
+        if (whole <= bytes && whole >= PAGE_HEADER_BYTES + BEAT_TAG_BYTES)
+            tag(payload, whole);
+    }
+    memset(&page, 0, sizeof(page));
+    if (page_decode(payload, bytes, key, &page) != BEAT_FINE)
+        return;
+    PROMISE(page.bytes <= PAGE_DATA_BYTES && page.data + page.bytes + BEAT_TAG_BYTES <= payload + bytes);
+    PROMISE(page.size <= PAGE_LOG_BYTES_MAX && page.offset + page.bytes <= page.size);
+    memcpy(again + PAGE_HEADER_BYTES, page.data, page.bytes);
+    const size_t written = page_encode(&page, key, again);
+    PROMISE(page_decode(again, written, key, &second) == BEAT_FINE);
+    PROMISE(memcmp(page.data, second.data, page.bytes) == 0);
+    second.data = page.data;
+    PROMISE(memcmp(&page, &second, sizeof(page)) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     uint8_t payload[BEAT_BYTES_MAX], again[BEAT_BYTES_MAX];
@@ -48,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (bytes > sizeof(payload))
         return 0;
     try_answer(data, bytes);
+    try_page(data, bytes);
     memset(&beat, 0, sizeof(beat));
     memset(&second, 0, sizeof(second));
     beat_decode(data, bytes, key, &beat);

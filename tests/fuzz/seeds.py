@@ -247,6 +247,10 @@ def beat_frame() -> Iterator[bytes]:
         yield header.pack(1, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(8)
     answer = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32s8x")
     yield answer.pack(1, 2, 144, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38, 1, 2, 3, 4, bytes(4), 4, 0, b"node3")
+    page = struct.Struct(">BBHIQQQQQqQQ")
+    for data, offset, size in ((bytes(1408), 1408, 5000), (b"TACETLOG", 0, 8), (b"", 8, 8), (b"", 0, 0)):
+        length = page.size + len(data) + 8
+        yield page.pack(1, 3, length, 6, 5, 99, 7 * bool(size), 10**9, 10**18, -3, offset, size) + data + bytes(8)
 
 
 @seeds_of("frames")

@@ -30,11 +30,12 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
-              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame global_clock \
+              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
+              global_clock \
               registry welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
-               beat_command clock
+               beat_command log_page clock
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -70,6 +71,9 @@ avl_sources := kernel/lib/avl.c
 checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := kernel/beat/beat_frame.c kernel/lib/siphash.c
 answer_frame_sources := $(addprefix kernel/beat/,answer_frame.c beat_frame.c) kernel/lib/siphash.c
+page_frame_sources := $(addprefix kernel/beat/,page_frame.c beat_frame.c answer_frame.c) kernel/lib/siphash.c
+log_page_sources := $(addprefix kernel/beat/,log_page.c page_frame.c beat_frame.c) kernel/debug/klog.c \
+                    kernel/lib/siphash.c kernel/lib/format.c kernel/lib/command_line.c
 launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
 pmi_sources := service/pmi.c kernel/lib/format.c
 launch_writer_sources := service/launch_writer.c $(launch_request_sources)
@@ -111,7 +115,7 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
-beat_frame_fuzz_sources := $(answer_frame_sources)
+beat_frame_fuzz_sources := $(page_frame_sources)
 pmi_fuzz_sources := $(pmi_sources)
 launch_request_fuzz_sources := $(launch_writer_sources)
 

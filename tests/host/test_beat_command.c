@@ -7,6 +7,7 @@
 #include "check.h"
 #include "arch.h"
 #include "beat/command.h"
+#include "beat/log_page.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -51,6 +52,23 @@ int timer_device_rate(const char *text)
     times_told++;
     snprintf(rated, sizeof(rated), "%s", text);
     return text[0] == 'n' ? 0 : -ENODEV;
+}
+
+/* Of the flight log: by one CPU alone (test_log_page.c). */
+static unsigned times_held, times_requested;
+
+int log_pages_hold(const struct beat_command *command)
+{
+    CHECK_EQUAL(arena_cpu, 0);
+    times_held++;
+    return command->bytes == 4 ? 0 : -EBUSY;
+}
+
+int log_pages_request(const struct beat_command *command)
+{
+    CHECK_EQUAL(arena_cpu, 0);
+    times_requested++;
+    return command->bytes == PAGE_REQUEST_BYTES ? 0 : -EAGAIN;
 }
 
 /* ---- What the CPUs do ---- */
@@ -204,6 +222,10 @@ TEST(the_node_says_what_became_of_a_command)
         { BEAT_CONTINUE | BEAT_ACKNOWLEDGE, "", 0, ANSWER_RUNNING },
         { BEAT_RATE, "nettick 3", 0, ANSWER_RUNNING },
         { BEAT_RATE, "other 3", ENODEV, ANSWER_RUNNING },
+        { BEAT_HOLD, "1234", 0, ANSWER_RUNNING },
+        { BEAT_HOLD | BEAT_ACKNOWLEDGE, "12345", EBUSY, ANSWER_RUNNING },
+        { BEAT_PAGE, "1234567890123456", 0, ANSWER_RUNNING },
+        { BEAT_PAGE, "", EAGAIN, ANSWER_RUNNING },
         { 99, "", ENOSYS, ANSWER_RUNNING },
         { BEAT_KILL, "", 0, ANSWER_RUNNING },
     };
@@ -222,6 +244,8 @@ TEST(the_node_says_what_became_of_a_command)
         CHECK_EQUAL(answer_now().state, commands[i].state);
     }
     CHECK_EQUAL(times_told, 4); /* not by each CPU */
+    CHECK_EQUAL(times_held, 2);
+    CHECK_EQUAL(times_requested, 2);
     CHECK_TEXT(switched, "syscall");
     CHECK_TEXT(rated, "other 3");
 }

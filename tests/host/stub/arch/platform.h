@@ -39,9 +39,12 @@ static inline uint64_t arch_physical_of(const void *pointer)
 struct klog_ring;
 struct arch_start;
 
+/* Of a test that has flight logs. */
+__attribute__((weak)) struct klog_ring *arena_klog(void);
+
 static inline struct klog_ring *arch_klog(void)
 {
-    return NULL;
+    return arena_klog ? arena_klog() : NULL;
 }
 
 extern struct tacet_counters arena_counters[]; /* of each CPU, where a test counts */
