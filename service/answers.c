@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * answers.c: the frames that come (conductor.h): answers of nodes, into the registry, for welcomes, and beats
- * of another conductor, which are said once. However many come, beats are not late for them: ANSWERS_PER_LOOP
- * at a time are taken, and what the system has no room for is lost and counted.
+ * answers.c: the frames that come (conductor.h): answers of nodes, into the registry, for welcomes, pages of
+ * their flight logs, for who asks for them, and beats of another conductor, which are said once. However many
+ * come, beats are not late for them: ANSWERS_PER_LOOP at a time are taken, and what the system has no room
+ * for is lost and counted.
  */
 #include "service/conductor.h"
 #include <string.h>
@@ -47,16 +48,27 @@ static void answer_heard(const struct wire_frame *frame, const struct answer *an
 
 static void frame_heard(const struct wire_frame *frame)
 {
-    bool is_beat = frame->bytes > 1 && frame->payload[1] == BEAT_KIND_BEAT;
+    const unsigned kind = frame->bytes > 1 ? frame->payload[1] : BEAT_KIND_ANSWER;
     struct answer answer;
     struct beat beat;
-    enum beat_fault fault = is_beat ? beat_decode(frame->payload, frame->bytes, conductor.key, &beat)
-                                    : answer_decode(frame->payload, frame->bytes, conductor.key, &answer);
+    struct page page;
+    enum beat_fault fault;
+
+    if (kind == BEAT_KIND_BEAT)
+        fault = beat_decode(frame->payload, frame->bytes, conductor.key, &beat);
+    else if (kind == BEAT_KIND_PAGE)
+        fault = page_decode(frame->payload, frame->bytes, conductor.key, &page);
+    else
+        fault = answer_decode(frame->payload, frame->bytes, conductor.key, &answer);
 
     conductor.faults[fault]++;
-    if (fault == BEAT_FINE && is_beat)
+    if (fault != BEAT_FINE)
+        return;
+    if (kind == BEAT_KIND_BEAT)
         beat_heard(frame, &beat);
-    else if (fault == BEAT_FINE)
+    else if (kind == BEAT_KIND_PAGE)
+        page_heard(frame->from, &page);
+    else
         answer_heard(frame, &answer);
 }
 

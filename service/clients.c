@@ -23,27 +23,43 @@ void clients_start(void)
 
 static void client_close(unsigned place)
 {
+    const unsigned client = serials[place];
+
     close(conductor.polls[place].fd);
     conductor.polls[place].fd = -1;
     serials[place] = 0;
     conductor.polls[POLL_LISTENER].events = POLLIN;
+    pages_client_gone(client);
+    orders_client_gone(client);
 }
 
-static void answer_send(unsigned place, const struct json *answer)
+/* After its answer, a client may ask again. */
+static void message_send(unsigned place, const struct json *message, bool is_last)
 {
-    ssize_t sent = send(conductor.polls[place].fd, answer->text, answer->length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t sent =
+        send(conductor.polls[place].fd, message->text, message->length, MSG_DONTWAIT | MSG_NOSIGNAL);
 
-    if (sent < 0 || (size_t)sent != answer->length)
+    if (sent < 0 || (size_t)sent != message->length)
         client_close(place);
-    else
+    else if (is_last)
         conductor.polls[place].events = POLLIN;
+}
+
+static void client_send(unsigned client, const struct json *message, bool is_last)
+{
+    for (unsigned place = POLL_CLIENTS; client && place < POLL_COUNT; place++)
+        if (serials[place] == client)
+            message_send(place, message, is_last);
 }
 
 void client_answer(unsigned client, const struct json *answer)
 {
-    for (unsigned place = POLL_CLIENTS; client && place < POLL_COUNT; place++)
-        if (serials[place] == client)
-            answer_send(place, answer);
+    client_send(client, answer, true);
+}
+
+void client_part(unsigned client, const struct json *part)
+{
+    client_send(client, part, false);
 }
 
 void client_serve(unsigned place)
@@ -67,7 +83,7 @@ void client_serve(unsigned place)
     request[strcspn(request, "\n")] = '\0';
     client->events = 0;
     if (request_take(request, serials[place], &answer))
-        answer_send(place, &answer);
+        message_send(place, &answer, true);
 }
 
 /* While all places are taken others wait in the socket's queue. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum body { BODY_NONE, BODY_JOB, BODY_TRACE, BODY_RATING, BODY_MICROSECONDS };
+enum body { BODY_NONE, BODY_JOB, BODY_TRACE, BODY_RATING, BODY_MICROSECONDS, BODY_ZERO };
 
 static const struct {
     const char *name;
@@ -22,6 +22,8 @@ static const struct {
     { "trace", BEAT_TRACE, BODY_TRACE },
     { "rating", BEAT_RATE, BODY_RATING },
     { "services", BEAT_SERVICES, BODY_MICROSECONDS },
+    { "hold", BEAT_HOLD, BODY_ZERO },
+    { "release", BEAT_HOLD, BODY_ZERO },
 };
 
 static bool is_number(const char *text, uint64_t min, uint64_t max)
@@ -57,9 +59,13 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
         return "a command has at most 64 bytes";
     switch (body) {
     case BODY_NONE:
+    case BODY_ZERO: /* a time, which the conductor gives it if it has one */
         if (bytes)
             return "this command takes no words";
-        break;
+        if (body == BODY_NONE)
+            break;
+        number_write("0", wire);
+        return NULL;
     case BODY_JOB:
         if (!bytes)
             break;

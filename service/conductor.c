@@ -272,6 +272,14 @@ static void prepare(int count, char **words)
         give_up("--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
 }
 
+/* ms; -1: without end. */
+static int timeout_ms(void)
+{
+    const int orders = orders_timeout_ms(), pages = pages_timeout_ms();
+
+    return orders < 0 || (pages >= 0 && pages < orders) ? pages : orders;
+}
+
 /* Beats first: whatever else is done, one that is due meanwhile waits for a single request, or for
  * ANSWERS_PER_LOOP answers. */
 static void loop(void)
@@ -282,7 +290,7 @@ static void loop(void)
     for (unsigned i = 0; i < POLL_CLIENTS; i++)
         polls[i].events = POLLIN;
     while (!ended) {
-        if (poll(polls, POLL_COUNT, orders_timeout_ms()) < 0)
+        if (poll(polls, POLL_COUNT, timeout_ms()) < 0)
             continue; /* a signal */
         beat_due();
         if (polls[POLL_WIRE].revents)
@@ -295,6 +303,7 @@ static void loop(void)
         if (polls[POLL_LISTENER].revents & POLLIN)
             client_accept();
         orders_settle();
+        pages_settle();
     }
 }
 

@@ -6,12 +6,14 @@
  *     answers.c     frames that come: answers of nodes, and beats of other conductors
  *     requests.c    what conductorctl asks for: its words, and JSON
  *     orders.c      the commands among that: who has done them, and what is answered
+ *     pages.c       pages of flight logs that conductorctl asks for, from the node's frames to the client
  *     jobs.c        what tacetrun asks for: numbers of jobs, and tickets
  *     clients.c     the connections that requests come by
  */
 #ifndef TACET_SERVICE_CONDUCTOR_H
 #define TACET_SERVICE_CONDUCTOR_H
 
+#include "beat/page_frame.h"
 #include "service/commands.h"
 #include "service/json.h"
 #include "service/registry.h"
@@ -42,8 +44,10 @@ struct conductor {
     struct commands commands;
     struct registry registry;
     struct welcomes welcomes;
-    uint32_t last_job;        /* the number that a job was given last */
-    unsigned nodes_expected;  /* by --nodes; 0: those that have answered */
+    unsigned holder;             /* the client for which flight logs are held; 0: none */
+    uint64_t pages, stray_pages; /* that came: for a client, and for none */
+    uint32_t last_job;           /* the number that a job was given last */
+    unsigned nodes_expected;     /* by --nodes; 0: those that have answered */
     unsigned acknowledged_to; /* nodes before this place have done the outstanding command, or are silent */
     /* Frames that came, by what was wrong with them; the fine ones are answers, by place, or beats. */
     uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;
@@ -93,6 +97,25 @@ void orders_settle(void);
 /* How long poll may wait until a command's time is up, ms; -1: none has one. */
 int orders_timeout_ms(void);
 
+/* A client has gone: the flight logs that are held for it are released. */
+void orders_client_gone(unsigned client);
+
+/* ---- pages.c ---- */
+
+/* The request "page …" (control.h), as request_take. */
+bool pages_take(const char *words, unsigned client, struct json *answer);
+
+/* A page has come from this address. */
+void page_heard(const uint8_t address[NODE_ADDRESS_BYTES], const struct page *page);
+
+/* Ends requests whose pages come no more. */
+void pages_settle(void);
+
+/* As orders_timeout_ms. */
+int pages_timeout_ms(void);
+
+void pages_client_gone(unsigned client);
+
 /* ---- jobs.c ---- */
 
 /* Numbers of jobs go on from the second at which the conductor was started: those of an earlier start of it
@@ -115,5 +138,8 @@ void client_serve(unsigned place);
 
 /* The answer that this client waits for, unless it has gone. */
 void client_answer(unsigned client, const struct json *answer);
+
+/* A part of it, after which more follow. */
+void client_part(unsigned client, const struct json *part);
 
 #endif

@@ -7,6 +7,7 @@
 #include "service/control.h"
 #include "service/conversation.h"
 #include "service/json.h"
+#include "service/log_pull.h"
 #include "service/node_view.h"
 #include "service/words.h"
 #include <errno.h>
@@ -228,6 +229,8 @@ int main(int count, char **given)
         return nodes_show();
     case WHAT_COUNTERS:
         return counters_show(words.seconds);
+    case WHAT_KLOG:
+        return log_pull(&conductor, &words, error_print);
     case WHAT_COMMAND: {
         unsigned within_s = command_request(request, words.text);
 

@@ -12,8 +12,12 @@
  *     ticket NONCE                        {"ticket": "…"}: the ticket for a node's nonce, 16 hexadecimal
  *                                         digits each (docs/jobs.md)
  *     job begin                           {"job": N}: a number that no other job has
+ *     page ADDRESS OFFSET COUNT           pages of the held flight log of the node of this Ethernet address:
+ *                                         each as a message of its own, {"page": …}, in any order, then
+ *                                         {"pages": N} when all have come, or no more will
  *     [one-way | within SECONDS] COMMAND  a command (commands.h); the answer comes when all nodes have done
- *                                         it
+ *                                         it. After `hold` the logs are held for this client alone, until it
+ *                                         asks for `release`, or goes
  */
 #ifndef TACET_SERVICE_CONTROL_H
 #define TACET_SERVICE_CONTROL_H

@@ -11,6 +11,22 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+/* The next message, after so many bytes were sent. */
+static const char *answer_take(struct conversation *conversation, ssize_t bytes)
+{
+    if (bytes > 0)
+        bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
+    if (bytes <= 0) {
+        fprintf(stderr, "conductorctl: the conductor at %s does not answer: %s\n", conversation->path,
+                !bytes            ? "it has ended"
+                : errno == EAGAIN ? "its time is up; does it serve others that stay?"
+                                  : strerror(errno));
+        return NULL;
+    }
+    conversation->answer[bytes] = '\0';
+    return conversation->answer;
+}
+
 const char *conversation_ask(struct conversation *conversation, const char *request, unsigned within_s)
 {
     const struct timeval limit = { .tv_sec = (time_t)within_s };
@@ -26,16 +42,10 @@ const char *conversation_ask(struct conversation *conversation, const char *requ
         return NULL;
     }
     setsockopt(conversation->socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    ssize_t bytes = send(conversation->socket, request, strlen(request), MSG_NOSIGNAL);
-    if (bytes > 0)
-        bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
-    if (bytes <= 0) {
-        fprintf(stderr, "conductorctl: the conductor at %s does not answer: %s\n", conversation->path,
-                !bytes            ? "it has ended"
-                : errno == EAGAIN ? "its time is up; does it serve others that stay?"
-                                  : strerror(errno));
-        return NULL;
-    }
-    conversation->answer[bytes] = '\0';
-    return conversation->answer;
+    return answer_take(conversation, send(conversation->socket, request, strlen(request), MSG_NOSIGNAL));
+}
+
+const char *conversation_next(struct conversation *conversation)
+{
+    return answer_take(conversation, 1);
 }

@@ -15,4 +15,7 @@ struct conversation {
 /* Sends a request, and waits for its answer so long: the answer, or NULL, and a line has said why. */
 const char *conversation_ask(struct conversation *conversation, const char *request, unsigned within_s);
 
+/* The next message of an answer that has several. */
+const char *conversation_next(struct conversation *conversation);
+
 #endif

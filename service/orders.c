@@ -3,6 +3,7 @@
  * orders.c: requests that are commands (conductor.h): queues them, sees when all nodes have done the one that
  * is to be acknowledged, and answers who asked for it. A silent node is not waited for, and is named.
  */
+#include "lib/bytes.h"
 #include "service/conductor.h"
 #include "service/control.h"
 #include <inttypes.h>
@@ -11,6 +12,12 @@
 
 #define WITHIN_S_DEFAULT 10
 #define WITHIN_S_MAX     86400
+
+/* Nodes release their logs when no page was asked for that long: by then the client or the conductor is dead.
+ * Where beats are slow, it takes a few of them. */
+#define HOLD_LIMIT_S     60
+#define HOLD_LIMIT_BEATS 10
+#define RELEASE_WITHIN_S 10 /* of a client that has gone */
 
 static char answer_text[CONTROL_ANSWER_BYTES];
 
@@ -39,6 +46,53 @@ static const char *protocol_read(const char *request, bool *is_acknowledged, uin
     return request;
 }
 
+/* ---- Flight logs that are held ---- */
+
+static bool is_hold(const struct command *command)
+{
+    return (command->wire.code & BEAT_CODE_MASK) == BEAT_HOLD;
+}
+
+/* Of both commands, what is wrong with one of this client, or NULL. */
+static const char *hold_refusal(const struct command *command, unsigned client)
+{
+    if (conductor.holder && conductor.holder != client)
+        return "the flight logs are held for another client";
+    return command->is_answered ? "hold and release are to be acknowledged" : NULL;
+}
+
+static void hold_prepare(struct command *command, unsigned client)
+{
+    const bool holds = strcmp(command->name, "hold") == 0;
+    const uint64_t beats_s = HOLD_LIMIT_BEATS * conductor.timeline.period_ns / NS_PER_S;
+
+    conductor.holder = holds ? client : 0;
+    if (holds)
+        store_be(command->wire.body, 4, beats_s > HOLD_LIMIT_S ? beats_s : HOLD_LIMIT_S);
+}
+
+/* If that is impossible, the nodes' time limit does it. */
+void orders_client_gone(unsigned client)
+{
+    struct command *outstanding = commands_outstanding(&conductor.commands), command;
+    const char *why;
+
+    if (!client || conductor.holder != client)
+        return;
+    conductor.holder = 0;
+    if (outstanding && outstanding->client == client)
+        commands_answered(&conductor.commands, false); /* nobody waits for it any more */
+    if (command_read("release", true, &command, &why))
+        return;
+    command.deadline_ns = conductor_now_ns() + RELEASE_WITHIN_S * NS_PER_S;
+    command.asked = conductor.asked;
+    if (commands_add(&conductor.commands, &command) < 0 &&
+        command_read("release", false, &command, &why) == 0)
+        commands_add(&conductor.commands, &command);
+}
+
+/* ---- Requests ---- */
+
 bool order_take(const char *request, unsigned client, struct json *answer)
 {
     bool is_acknowledged;
@@ -52,13 +106,18 @@ bool order_take(const char *request, unsigned client, struct json *answer)
         error_write(answer,
                     why ? why
                         : "there are the requests: status, rate HZ, nodes FROM, remove NAME, ticket NONCE, "
-                          "job begin, stop, continue, kill, count, trace, rating, services");
+                          "job begin, page ADDRESS OFFSET COUNT, stop, continue, kill, count, trace, rating, "
+                          "services, hold, release");
+    else if (is_hold(&command) && (why = hold_refusal(&command, client)))
+        error_write(answer, why);
     else if (!is_beating())
         error_write(answer, "no beats, so none will carry the command (conductorctl rate HZ)");
     else {
         command.client = client;
         command.deadline_ns = conductor_now_ns() + within_s * NS_PER_S;
         command.asked = conductor.asked;
+        if (is_hold(&command))
+            hold_prepare(&command, client);
         int taken = commands_add(&conductor.commands, &command);
 
         if (taken >= 0 && is_acknowledged)

@@ -16,7 +16,7 @@ static uint16_t *bucket_of(struct registry *registry, const uint8_t *address)
     return &registry->buckets[(hash ^ hash >> 16) & (REGISTRY_BUCKETS - 1)];
 }
 
-static struct node *node_of(struct registry *registry, const uint8_t *address)
+struct node *registry_node(struct registry *registry, const uint8_t address[NODE_ADDRESS_BYTES])
 {
     struct node *node = NULL;
 
@@ -67,7 +67,7 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
         return REGISTRY_OTHER_EPOCH;
     if (answer->sequence > now->sequence || answer->done > now->last_command)
         return REGISTRY_NOT_SENT;
-    struct node *found = node_of(registry, address);
+    struct node *found = registry_node(registry, address);
     if (found) {
         const bool is_other_start = answer->start != found->answer.start;
         if (answer->sequence < found->answer.sequence ||
@@ -114,7 +114,7 @@ struct node *registry_find(struct registry *registry, const char *name)
     uint8_t address[NODE_ADDRESS_BYTES];
 
     if (address_read(name, address))
-        return node_of(registry, address);
+        return registry_node(registry, address);
     for (unsigned i = 0; i < registry->places; i++) {
         struct node *node = &registry->nodes[i];
 

@@ -63,6 +63,9 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
                                   const struct answer *answer, const struct registry_moment *now,
                                   struct node **node);
 
+/* The node of this Ethernet address; NULL. */
+struct node *registry_node(struct registry *registry, const uint8_t address[NODE_ADDRESS_BYTES]);
+
 /* The node of this Ethernet address as text, or of this name; NULL. A name may be there twice: the first
  * one. */
 struct node *registry_find(struct registry *registry, const char *name);

@@ -65,6 +65,8 @@ static void frames_sum(struct json *answer)
     for (unsigned i = 0; i < REGISTRY_PLACES; i++)
         if (places[i])
             json_print(answer, ", \"%s\": %" PRIu64, places[i], place[i]);
+    json_print(answer, ", \"pages\": %" PRIu64 ", \"stray_pages\": %" PRIu64, conductor.pages,
+               conductor.stray_pages);
     json_print(answer, ", \"dropped\": %" PRIu64 ", \"answers_per_loop_max\": %u", conductor.dropped,
                conductor.answers_per_loop_max);
     node_address_print(conductor.other_address, address);
@@ -174,6 +176,8 @@ bool request_take(const char *request, unsigned client, struct json *answer)
         ticket_write(request + 7, answer);
     else if (strcmp(request, "job begin") == 0)
         job_begin(answer);
+    else if (strncmp(request, "page ", 5) == 0)
+        return pages_take(request + 5, client, answer);
     else
         return order_take(request, client, answer);
     return true;

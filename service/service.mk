@@ -5,18 +5,18 @@
 SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
 SERVICE_WIRE   := service/wire.c service/key_file.c kernel/beat/beat_frame.c kernel/beat/answer_frame.c \
-                  kernel/beat/welcome.c kernel/lib/siphash.c
+                  kernel/beat/page_frame.c kernel/beat/welcome.c kernel/lib/siphash.c
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacetrun tacet-launchd)
 
 $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 
 .PHONY: service
 service: $(SERVICE_PROGRAMS)
-$(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests orders jobs clients \
+$(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests orders pages jobs clients \
                               registry welcomes commands timeline control json) \
                            kernel/launch/launch_request.c kernel/lib/format.c $(SERVICE_WIRE)
 $(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl words conversation node_view \
-                                 control json)
+                                 log_pull control json)
 $(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
 $(SERVICE_BUILD)/tacetrun: $(patsubst %,service/%.c,tacetrun $(addprefix tacetrun_,options names conductor \
                              nodes streams output pmi) event_loop pmi launch_writer control json key_file) \

@@ -25,6 +25,8 @@ static const char usage[] =
     "  services US            the service's ready threads run first, for so many microseconds\n"
     "                         at most, 1 to 100000\n"
     "  counters [SECONDS]     kernel entries of each node within that time (default: 1)\n"
+    "  klog --to DIR          the flight logs of all nodes, held at the same beat, into files\n"
+    "                         there; with --nodes NAME,... those of these nodes alone\n"
     "\n"
     "  --socket PATH          where the conductor listens (default: $" CONTROL_VARIABLE ",\n"
     "                         or " CONTROL_SOCKET ")\n"
@@ -37,6 +39,8 @@ enum {
     TAKES_WITHIN = 2,
     TAKES_ONE_WAY = 4,
     TAKES_WATCH = 8,
+    TAKES_FOLDER = 16,
+    TAKES_NODES = 32,
     OF_COMMAND = TAKES_WITHIN | TAKES_ONE_WAY
 };
 
@@ -57,6 +61,7 @@ static const struct {
     { "rating", 2, 2, WHAT_COMMAND, OF_COMMAND },
     { "services", 1, 1, WHAT_COMMAND, OF_COMMAND },
     { "counters", 0, 1, WHAT_COUNTERS, TAKES_WITHIN },
+    { "klog", 0, 0, WHAT_KLOG, TAKES_WITHIN | TAKES_FOLDER | TAKES_NODES },
 };
 
 /* What stands there, before it is known what it belongs to. */
@@ -108,6 +113,12 @@ static void options_read(struct words *words, char **word)
             given.options |= TAKES_JOB;
             given.job = number_read(word[1], 4294967295, "a job's number is 1 to 4294967295");
             word++;
+        } else if (strcmp(*word, "--to") == 0 && word[1]) {
+            given.options |= TAKES_FOLDER;
+            words->folder = *++word;
+        } else if (strcmp(*word, "--nodes") == 0 && word[1]) {
+            given.options |= TAKES_NODES;
+            words->nodes = *++word;
         } else if (strcmp(*word, "--watch") == 0) {
             given.options |= TAKES_WATCH;
             words->watch_s = word[1] && isdigit((unsigned char)*word[1]) ? seconds_read(*++word) : 1;
@@ -132,6 +143,8 @@ static enum what what_find(void)
             wrong_words("this takes more or fewer words");
         if ((given.options & ~whats[i].takes) || (given.options & OF_COMMAND) == OF_COMMAND)
             wrong_words("this option does not belong here");
+        if ((whats[i].takes & TAKES_FOLDER) && !(given.options & TAKES_FOLDER))
+            wrong_words("it takes --to DIR, the folder for the logs");
         return whats[i].what;
     }
     wrong_words("there is nothing of this name to ask for");

@@ -10,12 +10,14 @@
 
 #define WITHIN_S_MAX 86400 /* that a command waits, and that counters lie apart */
 
-enum what { WHAT_ASK, WHAT_NODES, WHAT_COUNTERS, WHAT_COMMAND };
+enum what { WHAT_ASK, WHAT_NODES, WHAT_COUNTERS, WHAT_COMMAND, WHAT_KLOG };
 
 struct words {
     enum what what;
     char text[CONTROL_REQUEST_BYTES]; /* the request, without the times that a command has */
     const char *seconds;              /* of counters; NULL: none were given */
+    const char *folder;               /* of klog */
+    const char *nodes;                /* of klog: names and addresses with commas between them; NULL: all */
     const char *socket;
     bool is_json, is_one_way;
     unsigned long within_s;

@@ -5,6 +5,7 @@ builder of frames in which every field can be anything.
     wire.send(Beat(sequence=7).frame())
     wire.send(Beat(sequence=8, commands=[Command(code=1, number=5, body=b"x")]).frame(key))
     wire.send(Answer(sequence=8, name=b"node3", done=5).frame(to, source))
+    wire.send(Page(number=9, offset=1408, size=5000, data=b"…").frame(to, source))
     beat = beat_of(wire.recv(2000))
 """
 
@@ -24,13 +25,20 @@ SOURCE = bytes.fromhex("025400000001")
 #: Where the payload begins in a frame, and a frame's least length without its checksum.
 PAYLOAD_AT, FRAME_MIN = 14, 60
 EPOCH = 10**18
-BEAT, ANSWER = 1, 2
+BEAT, ANSWER, PAGE = 1, 2, 3
 #: A command: code, bytes of the body, number.
 COMMAND = struct.Struct(">HHI")
 #: Added to the code of a command that is to be acknowledged.
 ACKNOWLEDGE = 0x8000
 #: A command that is none: it says which nodes may obey, by so many bytes each.
 WELCOME, WELCOME_BYTES = 8, 8
+#: The flight log is held for so many seconds, 0: released; a node sends pages: address, offset, count.
+HOLD, SEND_PAGES = 9, 10
+PAGE_REQUEST = struct.Struct(">6sQH")
+#: Version, kind, length, number of the command, epoch, start, beat of the hold, both clocks there, drift, offset,
+#: size of the file; then at most so many bytes of it.
+PAGE_HEAD = struct.Struct(">BBHIQQQQQqQQ")
+PAGE_BYTES = 1408
 #: Version, kind, length, state, welcomed, CPUs, epoch, sequence, booted, error, beats, lost, done, result,
 #: four counters, IPv4 address, ranks, 0, name, job, start.
 ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQ")
@@ -152,6 +160,32 @@ class Answer:
         return framed(self.payload(key), to, source)
 
 
+@dataclass(frozen=True)
+class Page:
+    """A page of a flight log. None: a length that is true."""
+
+    number: int = 1
+    epoch: int = EPOCH
+    start: int = 1
+    beat: int = 1
+    local_ns: int = 0
+    global_ns: int = 0
+    drift: int = 0
+    offset: int = 0
+    size: int = 0
+    data: bytes = b""
+    length: int | None = None
+    version: int = 1
+    kind: int = PAGE
+
+    def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
+        length = PAGE_HEAD.size + len(self.data) + TAG_BYTES if self.length is None else self.length
+        begin = (self.version, self.kind, length, self.number, self.epoch, self.start, self.beat)
+        hold = (self.local_ns, self.global_ns, self.drift, self.offset, self.size)
+        tagged = PAGE_HEAD.pack(*begin, *hold) + self.data
+        return framed(tagged + struct.pack(">Q", siphash(key, tagged)), to, source)
+
+
 def framed(payload: bytes, to: bytes = BROADCAST, source: bytes = SOURCE) -> bytes:
     return (to + source + ETHERTYPE + payload).ljust(FRAME_MIN, b"\0")
 
@@ -188,6 +222,13 @@ def answer_of(frame: bytes, key: bytes = KEY) -> Answer:
     ipv4, ranks, _, name, job, start = fields[18:]
     begin = (sequence, epoch, name.rstrip(b"\0"), state, cpus, ranks, *said)
     return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, length, version, kind)
+
+
+def page_of(frame: bytes, key: bytes = KEY) -> Page:
+    """The page of a frame."""
+    payload = tagged_payload(frame, PAGE, key)
+    version, kind, length, *fields = PAGE_HEAD.unpack_from(payload)
+    return Page(*fields, payload[PAGE_HEAD.size :], length, version, kind)
 
 
 def welcome_of(address: bytes, start: int, key: bytes = KEY) -> bytes:

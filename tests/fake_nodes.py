@@ -20,7 +20,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.beat_frames import ACKNOWLEDGE, STOPPED, Answer, Beat, Command, beat_of, welcome_of, welcomes_in
+from tests.beat_frames import (
+    ACKNOWLEDGE,
+    HOLD,
+    PAGE_BYTES,
+    PAGE_REQUEST,
+    SEND_PAGES,
+    STOPPED,
+    Answer,
+    Beat,
+    Command,
+    Page,
+    beat_of,
+    welcome_of,
+    welcomes_in,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "build" / "service"
@@ -65,6 +79,11 @@ class FakeNode:
     done: int = 0
     beats: int = 0
     state: int = 1
+    #: Its flight log's file; the beat at which it is held, 0: it is not; what each page becomes on its way.
+    log: bytes = b"TACETLOG"
+    held: int = 0
+    pages_of: Callable[[Page], Sequence[Page]] = lambda page: (page,)
+    pages: list[Page] = field(default_factory=list)
     obeyed: list[Command] = field(default_factory=list)
     sent: list[bytes] = field(default_factory=list)
 
@@ -79,7 +98,7 @@ class FakeNode:
             self.lose_welcomes -= not self.welcomed
         for command in beat.commands:
             if self.welcomed and command.number > self.done:
-                self.do(command)
+                self.do(command, beat)
         asks = any(command.code & ACKNOWLEDGE for command in beat.commands)
         asks |= bool(beat.answer_every) and beat.sequence % beat.answer_every == 0
         if not asks or not self.answers:
@@ -89,18 +108,36 @@ class FakeNode:
             return None
         return self.answer(beat.sequence)
 
-    def do(self, command: Command) -> None:
+    def do(self, command: Command, beat: Beat) -> None:
         self.done = command.number
         self.obeyed.append(command)
         code = command.code & ~ACKNOWLEDGE
         if code in (1, 2, 3) and command.body and struct.unpack(">I", command.body) != (self.job,):
             return
+        if code == HOLD and not self.result:
+            self.held = beat.sequence if any(command.body) else 0
+        if code == SEND_PAGES and self.answers:
+            address, offset, count = PAGE_REQUEST.unpack(command.body)
+            if address == self.address:
+                self.send_pages(command.number, offset, count)
         if code in (1, 2):
             self.state = {1: STOPPED, 2: 1}[code]
         if code == 3 and self.dies:
             self.answers = False
         if code == 4:
             self.counts = tuple(count + step for count, step in zip(self.counts, (100, 10, 5, 1)))
+
+    def send_pages(self, number: int, offset: int, count: int) -> None:
+        size = len(self.log) if self.held else 0
+        for _ in range(count):
+            at = min(offset, size)
+            data = self.log[at : at + PAGE_BYTES] if self.held else b""
+            clocks = (1000 + self.held, 10**18 + self.held, -7)
+            page = Page(number, self.epoch, self.start, self.held, *clocks, at, size, data)
+            self.pages += self.pages_of(page)
+            offset = at + len(data)
+            if offset >= size:
+                break
 
     def answer(self, sequence: int) -> Answer:
         return Answer(
@@ -126,7 +163,7 @@ class FakeNode:
     def restart(self) -> None:
         self.booted_ns += 1
         self.start += 1
-        self.epoch = self.done = self.beats = 0
+        self.epoch = self.done = self.beats = self.held = 0
         self.state, self.obeyed = 1, []
 
 
@@ -160,6 +197,9 @@ class Wire:
                         frame = answer.frame(self.to, node.address)
                         node.sent.append(frame)
                         self.send(frame)
+                    for page in node.pages:
+                        self.send(page.frame(self.to, node.address))
+                    node.pages.clear()
 
     def send(self, frame: bytes) -> None:
         self.socket.send(frame)

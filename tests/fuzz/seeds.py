@@ -250,7 +250,8 @@ def beat_frame() -> Iterator[bytes]:
     page = struct.Struct(">BBHIQQQQQqQQ")
     for data, offset, size in ((bytes(1408), 1408, 5000), (b"TACETLOG", 0, 8), (b"", 8, 8), (b"", 0, 0)):
         length = page.size + len(data) + 8
-        yield page.pack(1, 3, length, 6, 5, 99, 7 * bool(size), 10**9, 10**18, -3, offset, size) + data + bytes(8)
+        begin = (1, 3, length, 6, 5, 99, 7 * bool(size))
+        yield page.pack(*begin, 10**9, 10**18, -3, offset, size) + data + bytes(8)
 
 
 @seeds_of("frames")
