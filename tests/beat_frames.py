@@ -35,8 +35,8 @@ WELCOME, WELCOME_BYTES = 8, 8
 #: The flight log is held for so many seconds, 0: released; a node sends pages: address, offset, count.
 HOLD, SEND_PAGES = 9, 10
 PAGE_REQUEST = struct.Struct(">6sQH")
-#: Version, kind, length, number of the command, epoch, start, beat of the hold, both clocks there, drift, offset,
-#: size of the file; then at most so many bytes of it.
+#: Version, kind, length, number of the command, epoch, start, beat of the hold, both clocks there, drift,
+#: offset, size of the file; then at most so many bytes of it.
 PAGE_HEAD = struct.Struct(">BBHIQQQQQqQQ")
 PAGE_BYTES = 1408
 #: Version, kind, length, state, welcomed, CPUs, epoch, sequence, booted, error, beats, lost, done, result,

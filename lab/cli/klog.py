@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab klog FILE`: the flight log of a Tacet node as a table, as a table of causes, or as a picture.
+"""`lab klog FILE`: the flight log of a Tacet node as a table, as a table of causes, or as a picture; `lab klog
+DIR`: those of all nodes, together.
 
     tools/lab klog build/klog.bin                        every event, all CPUs in the order of time
     tools/lab klog build/klog.bin --summary              causes of each CPU: how often, how long
     tools/lab klog build/klog.bin --chrome trace.json    for https://ui.perfetto.dev or chrome://tracing
+    tools/lab klog logs --last 0.1 --chrome trace.json   all nodes' last 100 ms
 
-FILE is what `make run APP=…` and `tools/run --klog FILE` keep.
+FILE is what `make run APP=…` and `tools/run --klog FILE` keep, DIR what `conductorctl klog --to DIR` makes.
 """
 
 from __future__ import annotations
@@ -14,16 +16,17 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
 from lab.common.files import text_write
-from lab.flight_log.causes import heading, rows, summary
-from lab.flight_log.chrome import chrome
-from lab.formats.klog import NEVER, FlightLog, KlogError, read
+from lab.flight_log.causes import heading, node_rows, node_summary, rows, summary
+from lab.flight_log.chrome import chrome, node_chrome
+from lab.formats.klog import NEVER, NS_PER_S, FlightLog, KlogError, read
+from lab.formats.klog_nodes import Interval, read_folder, together
 
-SUMMARY = "Show the flight log of a Tacet node as a table, as a table of causes, or as a picture."
+SUMMARY = "Show the flight log of a Tacet node, or of all, as a table, as a table of causes, or as a picture."
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,8 +34,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "file",
         type=Path,
-        metavar="FILE",
-        help="what tools/run --klog has kept, or a copy of /proc/tacet/klog",
+        metavar="FILE|DIR",
+        help="what tools/run --klog has kept, or a copy of /proc/tacet/klog; or a folder of conductorctl klog",
     )
     parser.add_argument("--summary", action="store_true", help="a table of causes instead of the events")
     parser.add_argument("--chrome", type=Path, metavar="OUT.json", help="write a Chrome trace instead")
@@ -41,6 +44,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--from", type=int, dest="since", metavar="NS", help="events from this time on, ns since boot"
     )
     parser.add_argument("--to", type=int, dest="until", metavar="NS", help="events up to this time")
+    parser.add_argument(
+        "--last", type=float, metavar="SECONDS", help="of a folder: the end of the time that all logs have"
+    )
 
 
 def chosen(log: FlightLog, options: argparse.Namespace) -> FlightLog:
@@ -57,14 +63,50 @@ def chosen(log: FlightLog, options: argparse.Namespace) -> FlightLog:
     return log.select(keep)
 
 
+def trace_write(path: Path, trace: dict[str, Any], events: int, out: TextIO) -> None:
+    text_write(path, json.dumps(trace) + "\n")
+    print(f"{path}: {events} events; open it in https://ui.perfetto.dev or chrome://tracing", file=out)
+
+
+def nodes_heading(folder: Path, interval: Interval) -> str:
+    """What all logs have, and whether their clocks agree."""
+    beats, spread_ns = interval.beat_spread_ns()
+    events, nodes = sum(map(len, interval.logs.values())), len(interval.logs)
+    return (
+        f"{folder}: {events} events of {nodes} node{'s' if nodes > 1 else ''} within "
+        f"{interval.length_ns / NS_PER_S:.6f} s, which all logs have\n"
+        f"Times are ns after {interval.begin_ns} of the conductor's clock; those in words are the node's own.\n"
+        f"{beats} beats came to all nodes, the same one within {spread_ns / 1000:.1f} us."
+    )
+
+
+def show_nodes(options: argparse.Namespace, out: TextIO) -> None:
+    if options.last is not None and not 0 < options.last <= 1e9:
+        raise KlogError(f"--last {options.last:g}: a time is more than 0 seconds, and no more than 1e9")
+    last_ns = None if options.last is None else int(options.last * NS_PER_S)
+    interval = together(read_folder(options.file), last_ns)
+    print(nodes_heading(options.file, interval), file=out)
+    logs = {name: chosen(log, options) for name, log in interval.logs.items()}
+    if options.chrome:
+        trace_write(options.chrome, node_chrome(logs), sum(map(len, logs.values())), out)
+    elif options.summary:
+        print("\n" + node_summary(logs), file=out)
+    else:
+        print(file=out)
+        for row in node_rows(logs):
+            print(row, file=out)
+    out.flush()
+
+
 def show(options: argparse.Namespace, out: TextIO) -> None:
+    if options.file.is_dir():
+        show_nodes(options, out)
+        return
+    if options.last is not None:
+        raise KlogError("--last: for a folder of logs; of one log, --from NS says from when on")
     log = chosen(read(options.file), options)
     if options.chrome:
-        text_write(options.chrome, json.dumps(chrome(log)) + "\n")
-        print(
-            f"{options.chrome}: {len(log)} events; open it in https://ui.perfetto.dev or chrome://tracing",
-            file=out,
-        )
+        trace_write(options.chrome, chrome(log), len(log), out)
         return
     print(heading(log), file=out)
     if options.summary:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.common.text import table
@@ -65,15 +66,31 @@ def heading(log: FlightLog) -> str:
     return "\n".join(lines)
 
 
-def rows(log: FlightLog) -> Iterator[str]:
-    """The table of events, line by line."""
-    longest = max((len(kind.name) for kind in log.kinds), default=0)
-    yield f"{'time_ns':>15}  {'cpu':>3}  {'event':<{longest}}  words"
+def _event_rows(log: FlightLog, longest: int, node: str = "") -> Iterator[tuple[int, str]]:
+    """Each event's time and line; `node` is a column before the CPU's, if there is one."""
     columns = zip(log.time_ns.tolist(), log.cpu.tolist(), log.kind.tolist(), log.words.tolist())
     for time_ns, cpu, number, words in columns:
         kind = log.kinds[number]
         shown = "  ".join(f"{field} {value}" for field, value in fields(kind, words).items())
-        yield f"{time_ns:>15}  {cpu:>3}  {kind.name:<{longest}}  {shown}".rstrip()
+        yield time_ns, f"{time_ns:>15}  {node}{cpu:>3}  {kind.name:<{longest}}  {shown}".rstrip()
+
+
+def rows(log: FlightLog) -> Iterator[str]:
+    """The table of events, line by line."""
+    longest = max((len(kind.name) for kind in log.kinds), default=0)
+    yield f"{'time_ns':>15}  {'cpu':>3}  {'event':<{longest}}  words"
+    for _, line in _event_rows(log, longest):
+        yield line
+
+
+def node_rows(logs: Mapping[str, FlightLog]) -> Iterator[str]:
+    """The same of the logs of several nodes, whose times are on one line."""
+    longest = max((len(kind.name) for log in logs.values() for kind in log.kinds), default=0)
+    widest = max([4, *map(len, logs)])
+    yield f"{'time_ns':>15}  {'node':<{widest}}  {'cpu':>3}  {'event':<{longest}}  words"
+    parts = [_event_rows(log, longest, f"{name:<{widest}}  ") for name, log in logs.items()]
+    for _, line in heapq.merge(*parts, key=lambda row: row[0]):
+        yield line
 
 
 @dataclass
@@ -109,8 +126,11 @@ def causes(log: FlightLog) -> dict[tuple[int, str], Cause]:
     return found
 
 
-def summary(log: FlightLog) -> str:
-    """The table of causes: each CPU's, the longest together first."""
+COLUMNS = ["cause", "cpu", "count", "total ns", "longest ns", "most late ns"]
+
+
+def _cause_rows(log: FlightLog) -> list[list[str]]:
+    """Each CPU's causes, the longest together first."""
 
     def cell(value: int | None) -> str:
         return "" if value is None else str(value)
@@ -121,4 +141,15 @@ def summary(log: FlightLog) -> str:
     for cpu, name in order:
         c = found[cpu, name]
         lines.append([name, str(cpu), str(c.count), cell(c.total_ns), cell(c.longest_ns), cell(c.late_ns)])
-    return table(["cause", "cpu", "count", "total ns", "longest ns", "most late ns"], lines)
+    return lines
+
+
+def summary(log: FlightLog) -> str:
+    """The table of causes."""
+    return table(COLUMNS, _cause_rows(log))
+
+
+def node_summary(logs: Mapping[str, FlightLog]) -> str:
+    """The same of several nodes."""
+    lines = [[name, *line] for name, log in logs.items() for line in _cause_rows(log)]
+    return table(["node", *COLUMNS], lines)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lab.flight_log.causes import spans
@@ -17,23 +17,23 @@ def _argument(value: str) -> int | str:
     return int(value) if re.fullmatch(r"-?\d{1,15}", value) else value
 
 
-def _tracks(log: FlightLog) -> Iterator[dict[str, Any]]:
+def _tracks(log: FlightLog, node: int, node_name: str) -> Iterator[dict[str, Any]]:
     """Names: the node, and each CPU with the rank that ran there."""
     ranks: dict[int, int] = {}
     for i, kind in enumerate(log.kinds):
         if kind.words[0] == "rank":
             chosen = log.kind == i
             ranks.update(zip(log.cpu[chosen].tolist(), log.words[chosen, 0].tolist()))
-    yield {"ph": "M", "ts": 0.0, "pid": 0, "tid": 0, "name": "process_name", "args": {"name": "Tacet node"}}
+    yield {"ph": "M", "ts": 0.0, "pid": node, "tid": 0, "name": "process_name", "args": {"name": node_name}}
     for part in log.cpus:
         name = f"CPU {part.cpu}" + (f", rank {ranks[part.cpu]}" if part.cpu in ranks else "")
-        common = {"ph": "M", "ts": 0.0, "pid": 0, "tid": part.cpu}
+        common = {"ph": "M", "ts": 0.0, "pid": node, "tid": part.cpu}
         yield {**common, "name": "thread_name", "args": {"name": name}}
         yield {**common, "name": "thread_sort_index", "args": {"sort_index": part.cpu}}
 
 
-def chrome(log: FlightLog) -> dict[str, Any]:
-    """The log as a Chrome trace: a track a CPU, whole pairs as durations, everything else as instants; µs."""
+def _events(log: FlightLog, node: int) -> list[dict[str, Any]]:
+    """Whole pairs as durations, everything else as instants; µs."""
     whole = spans(log)
     ends = {span.end for span in whole}
     end_of = {span.begin: span.end for span in whole}
@@ -49,7 +49,7 @@ def chrome(log: FlightLog) -> dict[str, Any]:
             "ph": "i",
             "s": "t",
             "ts": time_ns / 1000,
-            "pid": 0,
+            "pid": node,
             "tid": cpu,
             "name": cause(kind, words),
             "cat": kind.event_class,
@@ -67,10 +67,22 @@ def chrome(log: FlightLog) -> dict[str, Any]:
                 event["name"] = f"program of rank {words[0]}"
         event["args"] = {field: _argument(value) for field, value in shown.items()}
         events.append(event)
+    return events
+
+
+def _trace(logs: Mapping[str, FlightLog], lost: dict[str, int]) -> dict[str, Any]:
+    """A process a node, a track a CPU."""
+    tracks = [track for i, (name, log) in enumerate(logs.items()) for track in _tracks(log, i, name)]
+    events = [event for i, log in enumerate(logs.values()) for event in _events(log, i)]
     events.sort(key=lambda event: (event["ts"], -event.get("dur", 0.0)))
-    lost = {f"CPU {part.cpu}": part.lost for part in log.cpus if part.lost}
-    return {
-        "displayTimeUnit": "ns",
-        "otherData": {"lost events": lost},
-        "traceEvents": [*_tracks(log), *events],
-    }
+    return {"displayTimeUnit": "ns", "otherData": {"lost events": lost}, "traceEvents": [*tracks, *events]}
+
+
+def chrome(log: FlightLog) -> dict[str, Any]:
+    """The log as a Chrome trace."""
+    return _trace({"Tacet node": log}, {f"CPU {part.cpu}": part.lost for part in log.cpus if part.lost})
+
+
+def node_chrome(logs: Mapping[str, FlightLog]) -> dict[str, Any]:
+    """The logs of several nodes as one trace: none has lost an event of the time that it shows."""
+    return _trace(logs, {})

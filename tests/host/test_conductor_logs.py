@@ -290,12 +290,7 @@ def scene_what_is_wrong_is_said(wire: Wire) -> None:
     with connect(wire) as client:
         node_1 = b"page 02:54:00:00:00:01"
         words = (b" 0 0", b" 0 9", b" 0 1 1", b"", b" 0", b" x 1")
-        for wrong in (
-            b"page",
-            b"page n1 0 1",
-            b"page 02:54:00:00:00:77 0 1",
-            *(node_1 + word for word in words),
-        ):
+        for wrong in (b"page", b"page 02:54:00:00:00:77 0 1", *(node_1 + word for word in words)):
             client.send(wrong)
             assert "error" in json.loads(client.recv(65536)), wrong
         client.send(b"page 02:54:00:00:00:01 0 8")  # not held
