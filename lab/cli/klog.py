@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab klog FILE`: the flight log of a Tacet node as a table, as a table of causes, or as a picture; `lab klog
-DIR`: those of all nodes, together.
+"""`lab klog FILE`: the flight log of a Tacet node as a table, as a table of causes, or as a picture;
+`lab klog DIR`: those of all nodes, together.
 
     tools/lab klog build/klog.bin                        every event, all CPUs in the order of time
     tools/lab klog build/klog.bin --summary              causes of each CPU: how often, how long
@@ -35,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "file",
         type=Path,
         metavar="FILE|DIR",
-        help="what tools/run --klog has kept, or a copy of /proc/tacet/klog; or a folder of conductorctl klog",
+        help="what tools/run --klog has kept, a copy of /proc/tacet/klog, or a folder of conductorctl klog",
     )
     parser.add_argument("--summary", action="store_true", help="a table of causes instead of the events")
     parser.add_argument("--chrome", type=Path, metavar="OUT.json", help="write a Chrome trace instead")
@@ -75,7 +75,7 @@ def nodes_heading(folder: Path, interval: Interval) -> str:
     return (
         f"{folder}: {events} events of {nodes} node{'s' if nodes > 1 else ''} within "
         f"{interval.length_ns / NS_PER_S:.6f} s, which all logs have\n"
-        f"Times are ns after {interval.begin_ns} of the conductor's clock; those in words are the node's own.\n"
+        f"Times are ns after {interval.begin_ns} of the conductor's clock; words have the node's own.\n"
         f"{beats} beats came to all nodes, the same one within {spread_ns / 1000:.1f} us."
     )
 

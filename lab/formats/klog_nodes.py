@@ -2,9 +2,9 @@
 """The flight logs of all nodes, as `conductorctl klog --to DIR` has fetched them, on one time line.
 
 DIR has a file for each node (formats/klog.py) and nodes.json: for each node its name, its log's file, and one
-moment, the hold, on the node's clock (`local_ns`, since its boot) and on the conductor's (`global_ns`), with by
-how much the conductor's clock runs faster (`drift`, in 2**-32). So each event has a global time, and the same
-beat comes at the same time to all.
+moment, the hold, on the node's clock (`local_ns`, since its boot) and on the conductor's (`global_ns`), with
+by how much the conductor's clock runs faster (`drift`, in 2**-32). So each event has a global time, and the
+same beat comes at the same time to all.
 
 What is kept is the interval that all logs have whole: a CPU that was busy overwrites its older events sooner
 than others do, and nodes that were held at another beat end at another time.
@@ -128,8 +128,8 @@ def together(nodes: list[NodeLog], last_ns: int | None = None) -> Interval:
         late = max(nodes, key=NodeLog.covered_from).name
         early = min(nodes, key=lambda node: node.global_ns).name
         raise KlogError(
-            f"no time is in all logs: that of {late} begins {begin - end} ns after that of {early} ends; fewer "
-            "classes of events reach further back (conductorctl trace -CLASS)"
+            f"no time is in all logs: that of {late} begins {begin - end} ns after that of {early} ends; "
+            "fewer classes of events reach further back (conductorctl trace -CLASS)"
         )
     if last_ns is not None:
         begin = max(begin, end - last_ns)
