@@ -110,7 +110,7 @@ static void nodes_choose(void)
     for (const char *at = json_first(pull.list.text); at; at = json_next(at)) {
         struct pulled *node = &pull.nodes[pull.count];
 
-        *node = (struct pulled){ .quoted = json_member(at, "name"), .why = "it was not asked for it any more" };
+        *node = (struct pulled){ .quoted = json_member(at, "name"), .why = "it was not asked any more" };
         text_of(at, "name", node->name, sizeof(node->name));
         text_of(at, "address", node->address, sizeof(node->address));
         pull.count += is_chosen(node);
@@ -460,9 +460,14 @@ static bool release(void)
 
     snprintf(request, sizeof(request), "within %lu release", pull.words->within_s);
     const char *answer = conversation_ask(pull.conversation, request, within_s());
-    if (answer && json_member(answer, "error"))
+    if (!answer)
+        return false;
+    /* Who has failed has held none; who is silent is named already. */
+    const bool is_done =
+        !json_member(answer, "error") || (json_member(answer, "missing") && !number_of(answer, "missing"));
+    if (!is_done)
         pull.error_print(answer);
-    return answer && !json_member(answer, "error");
+    return is_done;
 }
 
 static bool list_renew(void)

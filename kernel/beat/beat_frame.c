@@ -20,17 +20,17 @@ void beat_tag_write(uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KE
     store_be(payload + bytes - BEAT_TAG_BYTES, BEAT_TAG_BYTES, siphash(key, payload, bytes - BEAT_TAG_BYTES));
 }
 
-enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t least,
-                                size_t most, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole)
+enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t bytes_min,
+                                size_t bytes_max, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole)
 {
-    if (bytes < least)
+    if (bytes < bytes_min)
         return BEAT_TRUNCATED;
     if (payload[AT_VERSION] != BEAT_VERSION)
         return BEAT_OTHER_VERSION;
     if (payload[AT_KIND] != kind)
         return BEAT_OTHER_KIND;
     *whole = load_be16(payload + AT_LENGTH);
-    if (*whole > bytes || *whole < least || *whole > most)
+    if (*whole > bytes || *whole < bytes_min || *whole > bytes_max)
         return BEAT_TRUNCATED;
     return load_be64(payload + *whole - BEAT_TAG_BYTES) == siphash(key, payload, *whole - BEAT_TAG_BYTES)
                ? BEAT_FINE

@@ -82,10 +82,10 @@ struct beat {
 void beat_head_write(uint8_t *payload, enum beat_kind kind, size_t bytes);
 void beat_tag_write(uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES]);
 
-/* Checks them: a frame of this kind, of `least` to `most` bytes; *whole: so many, what Ethernet has padded it
- * with left out. */
-enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t least,
-                                size_t most, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole);
+/* Checks them: a frame of this kind, of `bytes_min` to `bytes_max` bytes; *whole: so many, what Ethernet has
+ * padded it with left out. */
+enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t bytes_min,
+                                size_t bytes_max, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole);
 
 /* ---- Beats ---- */
 
