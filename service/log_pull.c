@@ -204,7 +204,7 @@ static const char *log_begin(struct pulled *node, const char *page)
     node->global_ns = number_of(page, "global_ns");
     node->drift = (int64_t)(json_member(page, "drift") ? strtoll(json_member(page, "drift"), NULL, 10) : 0);
     if (!node->size)
-        return "its log is not held: it was started anew";
+        return "its log is not held: it was started anew, or has released it";
     if (node->size > PAGE_LOG_BYTES_MAX)
         return "its log is larger than any can be";
     node->missing = page_count(node);

@@ -61,14 +61,18 @@ static const char *hold_refusal(const struct command *command, unsigned client)
     return command->is_answered ? "hold and release are to be acknowledged" : NULL;
 }
 
-static void hold_prepare(struct command *command, unsigned client)
+/* Queues either of them, as commands_add. */
+static int hold_add(struct command *command, unsigned client)
 {
     const bool holds = strcmp(command->name, "hold") == 0;
     const uint64_t beats_s = HOLD_LIMIT_BEATS * conductor.timeline.period_ns / NS_PER_S;
 
-    conductor.holder = holds ? client : 0;
     if (holds)
         store_be(command->wire.body, 4, beats_s > HOLD_LIMIT_S ? beats_s : HOLD_LIMIT_S);
+    const int taken = commands_add(&conductor.commands, command);
+    if (taken >= 0)
+        conductor.holder = holds ? client : 0;
+    return taken;
 }
 
 /* If that is impossible, the nodes' time limit does it. */
@@ -116,9 +120,8 @@ bool order_take(const char *request, unsigned client, struct json *answer)
         command.client = client;
         command.deadline_ns = conductor_now_ns() + within_s * NS_PER_S;
         command.asked = conductor.asked;
-        if (is_hold(&command))
-            hold_prepare(&command, client);
-        int taken = commands_add(&conductor.commands, &command);
+        int taken =
+            is_hold(&command) ? hold_add(&command, client) : commands_add(&conductor.commands, &command);
 
         if (taken >= 0 && is_acknowledged)
             return false;

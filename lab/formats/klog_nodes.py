@@ -24,6 +24,8 @@ from lab.formats.klog import FlightLog, KlogError, read
 NODES = "nodes.json"
 NODES_MAX = 16384
 JSON_MAX = 64 << 20
+#: The event with which a log goes on after it was held.
+RELEASE = "log_release"
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ class NodeLog:
         return np.int64(self.global_ns) + after + np.rint(after * (self.drift / 2**32)).astype(np.int64)
 
     def covered_from(self) -> int:
-        """From when on, in global time, no CPU has lost an event."""
-        begins = [0]
+        """From when on, in global time, no CPU has lost an event: nor by an earlier hold."""
+        released = [i for i, kind in enumerate(self.log.kinds) if kind.name == RELEASE]
+        begins = [0, *self.log.time_ns[np.isin(self.log.kind, released)][-1:].tolist()]
         for part in self.log.cpus:
             if part.lost:
                 own = self.log.time_ns[self.log.cpu == part.cpu]

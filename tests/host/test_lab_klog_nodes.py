@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from test_lab_klog import HZ, file_of
+from test_lab_klog import HZ, NUMBER, file_of
 
 from lab.cli import dispatch as lab
 from lab.formats.klog import KlogError
@@ -91,6 +92,17 @@ def test_logs_that_have_no_time_together_are_refused(tmp_path: Path) -> None:
         KlogError, match=r"no time is in all logs: that of slow begins \d+ ns after that of early"
     ):
         together(read_folder(folder))
+
+
+def test_nothing_before_an_earlier_release_is_kept(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "logs")
+    path = folder / "slow.klog"
+    log = path.read_bytes()
+    at = log.index(struct.pack("<II", NUMBER["mark"], 0) + struct.pack("<QQ", 1, 0))
+    changed = log[:at] + struct.pack("<II", NUMBER["map"], 0) + log[at + 8 :]
+    path.write_bytes(changed.replace(b"map".ljust(24, b"\0"), b"log_release".ljust(24, b"\0"), 1))
+    interval = together(read_folder(folder))
+    assert interval.begin_ns == pytest.approx(HOLD - 3 * 10**6, abs=3)
 
 
 def test_the_table_and_the_trace_name_the_node(tmp_path: Path) -> None:
