@@ -293,8 +293,9 @@ void orders_settle(void)
     bool is_over = outstanding->deadline_ns <= now_ns;
     if (!is_over && !(outstanding->beats && all_have_replied(outstanding)))
         return;
-    outstanding_answer(outstanding, false);
-    commands_answered(commands, is_over);
+    command = *outstanding;
+    commands_answered(commands, is_over); /* before its client may turn out to have gone */
+    outstanding_answer(&command, false);
 }
 
 int orders_timeout_ms(void)

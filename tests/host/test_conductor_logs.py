@@ -250,6 +250,15 @@ def scene_logs_are_released_when_who_has_held_them_dies(wire: Wire) -> None:
         getattr(client, end)()
         client.wait()
         wire.until(lambda: not any(node.held for node in nodes))
+    # The answer to its hold finds nobody, while another command waits.
+    nodes[0].lose_answers = 20
+    gone, waits = connect(wire), connect(wire)
+    gone.send(b"within 100 hold")
+    wire.until(lambda: all(node.held for node in nodes))
+    waits.send(b"within 100 stop")
+    gone.close()
+    assert json.loads(waits.recv(65536))["done"] == 2
+    wire.until(lambda: not any(node.held for node in nodes))
     nodes[0].answers = False  # it does not say that it has held its log
     client_socket = connect(wire)
     client_socket.send(b"within 100 hold")
