@@ -23,11 +23,6 @@ int beat_card_choose(const struct command_line *line, struct message *why)
 {
     const char *name = command_line_option(line, "nettick_dev");
 
-    if (!name && nettick_mode() == NETTICK_INTERRUPT)
-        return message_set(
-            why, -EINVAL,
-            "nettick=irq takes nettick_dev=, a network card for heartbeats alone; nettick=poll "
-            "takes them from the card that there is");
     if (name && nettick_mode() != NETTICK_INTERRUPT)
         return message_set(why, -EINVAL, "nettick_dev=%s goes with nettick=irq", name);
     return name ? network_device_find("nettick_dev", name, &beat_card, why) : 0;
@@ -54,15 +49,23 @@ int beat_card_start(struct message *why)
 
 /* To the conductor that has sent the last beat. Name and address are read without the network's lock: they
  * change so seldom that a mixed one would be right in the next answer. */
+bool beat_answer_make(const struct network_device *card, uint8_t frame[BEAT_ANSWER_FRAME_BYTES])
+{
+    if (!nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, frame,
+                        frame + ETHERNET_HEADER_BYTES))
+        return false;
+    memcpy(frame + ETHERNET_ADDRESS_BYTES, card->address, ETHERNET_ADDRESS_BYTES);
+    store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
+    return true;
+}
+
 static __attribute__((noinline)) void answer_send(void)
 {
-    uint8_t frame[ETHERNET_HEADER_BYTES + ANSWER_BYTES];
+    uint8_t frame[BEAT_ANSWER_FRAME_BYTES];
     const struct frame_part whole = { frame, sizeof(frame) };
 
-    nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, frame,
-                   frame + ETHERNET_HEADER_BYTES);
-    memcpy(frame + ETHERNET_ADDRESS_BYTES, beat_card->address, ETHERNET_ADDRESS_BYTES);
-    store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
+    if (!beat_answer_make(beat_card, frame))
+        return;
     spin_lock(&lock);
     beat_card->operations->send(beat_card, &whole, 1); /* if its ring is full, the next one goes */
     spin_unlock(&lock);

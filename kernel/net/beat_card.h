@@ -21,6 +21,11 @@ extern struct network_device *beat_card;
 /* From now on it interrupts. -ENODEV with `why` where it cannot. */
 int beat_card_start(struct message *why);
 
+/* What the node answers the last beat, from a card's address, once that is passed on; where one is due. False:
+ * another CPU has answered meanwhile. */
+#define BEAT_ANSWER_FRAME_BYTES (ETHERNET_HEADER_BYTES + ANSWER_BYTES)
+bool beat_answer_make(const struct network_device *card, uint8_t frame[BEAT_ANSWER_FRAME_BYTES]);
+
 /* A device has interrupted this CPU: takes what the card has received. False: it was nothing. */
 bool beat_card_interrupt(void);
 
@@ -30,6 +35,13 @@ static inline bool frame_is_beat(const uint8_t *frame, uint32_t bytes)
     return bytes >= ETHERNET_HEADER_BYTES && frame[12] == BEAT_ETHERTYPE >> 8 &&
            frame[13] == (BEAT_ETHERTYPE & 255);
 }
+
+/* What became of a frame, for whoever holds no lock any more. */
+enum beat_taken {
+    BEAT_NONE,  /* it was no heartbeat */
+    BEAT_TAKEN, /* it concerns nobody else */
+    BEAT_PASSES /* it is to be passed on */
+};
 
 /* nettick_frame for such a frame. */
 static inline bool beat_frame_take(const uint8_t *frame, uint32_t bytes)
