@@ -198,6 +198,11 @@ void interface_service(void)
     }
 }
 
+bool interface_link_has_changed(void)
+{
+    return network_device && network_device->link != !!netif_is_link_up(&ethernet_interface);
+}
+
 static err_t group_change(struct netif *interface, const ip4_addr_t *group,
                           enum netif_mac_filter_action action)
 {

@@ -34,6 +34,10 @@ struct pbuf *interface_packet(uint32_t bytes);
 /* Has the driver look after its interrupts and its link; says what has become of the link. */
 void interface_service(void);
 
+/* Whether the driver has seen a change of the link that interface_service has not said yet: without the lock,
+ * at any time. */
+bool interface_link_has_changed(void);
+
 /* The address from which the node sends to another one, in network byte order: its own where it sends to
  * itself. False: no interface leads there. */
 bool interface_source(uint32_t destination, uint32_t *source);

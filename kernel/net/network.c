@@ -161,7 +161,8 @@ static bool receive_one(bool service)
 
 bool network_poll(void)
 {
-    bool service = __atomic_add_fetch(&polls, 1, __ATOMIC_RELAXED) % POLLS_PER_SERVICE == 0;
+    bool service = __atomic_add_fetch(&polls, 1, __ATOMIC_RELAXED) % POLLS_PER_SERVICE == 0 ||
+                   (beat_is_shared && interface_link_has_changed());
     unsigned received = 0;
 
     if (network_device) {
