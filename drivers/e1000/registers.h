@@ -23,7 +23,7 @@ enum {
     REG_CAUSE_SET = 0x00c8,
     REG_MASK_SET = 0x00d0,
     REG_MASK_CLEAR = 0x00d8,
-    REG_VECTORS = 0x00e4, /* 82574: which cause sends which message */
+    REG_VECTORS = 0x00e4,          /* 82574: which cause sends which message */
     REG_INTERVAL_EXPRESS = 0x00e8, /* 82574: of the first message */
     REG_RECEIVE = 0x0100,
     REG_SEND = 0x0400,

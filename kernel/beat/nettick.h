@@ -24,8 +24,8 @@
 #define NETTICK_FALLBACK_PERIODS 3
 #define NETTICK_RATING           200
 
-/* How beats are received: not at all; by whoever looks at the network, so that they set the clock and command,
- * but time nothing; by an interrupt, so that they are a clock event device as well. */
+/* How beats are received: not at all; by whoever looks at the network, so that they set the clock and
+ * command, but time nothing; by an interrupt, so that they are a clock event device as well. */
 enum nettick_mode { NETTICK_OFF, NETTICK_POLL, NETTICK_INTERRUPT };
 
 /* Applies `nettick=` and `nettick_key=`, after the architecture has registered its clock event devices and
@@ -65,7 +65,7 @@ void nettick_interrupt(void);
 
 /* Of a card that interrupts for beats and carries data, too (net/beat_shared.h). */
 struct nettick_shared {
-    uint64_t interrupts, without_beat; /* of the CPU that takes beats */
+    uint64_t interrupts, without_beat;  /* of the CPU that takes beats */
     uint64_t data_frames, data_dropped; /* that came by these */
 };
 

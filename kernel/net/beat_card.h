@@ -21,8 +21,8 @@ extern struct network_device *beat_card;
 /* From now on it interrupts. -ENODEV with `why` where it cannot. */
 int beat_card_start(struct message *why);
 
-/* What the node answers the last beat, from a card's address, once that is passed on; where one is due. False:
- * another CPU has answered meanwhile. */
+/* What the node answers the last beat, from a card's address, once that is passed on; where one is due.
+ * False: another CPU has answered meanwhile. */
 #define BEAT_ANSWER_FRAME_BYTES (ETHERNET_HEADER_BYTES + ANSWER_BYTES)
 bool beat_answer_make(const struct network_device *card, uint8_t frame[BEAT_ANSWER_FRAME_BYTES]);
 

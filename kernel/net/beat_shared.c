@@ -36,7 +36,8 @@ int beat_shared_configure(const struct command_line *line, const struct network_
                            "%s=%s goes with nettick=irq, where heartbeats come by the network's own card",
                            name, text);
     if (beat_is_shared && !device)
-        return message_set(why, -EINVAL, "nettick=irq: there is no network card that heartbeats could come by");
+        return message_set(why, -EINVAL,
+                           "nettick=irq: there is no network card that heartbeats could come by");
     if (beat_is_shared)
         nettick_shared_set(&counts);
     return text ? option_number(name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why) : 0;
@@ -50,9 +51,10 @@ bool beat_shared_route(struct network_device *device)
     if (!device->operations->interrupt_enable(device, BEAT_SHARED_CPU))
         return false;
     if (!is_said)
-        kernel_print("nettick: heartbeats by eth0, which carries data, too: while no CPU idles, each frame may "
-                     "interrupt CPU %u, %lu times a second at most\n",
-                     BEAT_SHARED_CPU, interrupts_max);
+        kernel_print(
+            "nettick: heartbeats by eth0, which carries data, too: while no CPU idles, each frame may "
+            "interrupt CPU %u, %lu times a second at most\n",
+            BEAT_SHARED_CPU, interrupts_max);
     return is_said = true;
 }
 

@@ -14,8 +14,8 @@
 
 void idle_start(void);
 
-/* Once the device has its address: idle CPUs take its interrupts, and CPU 0 where heartbeats come by it. -ENODEV
- * with `why` where these can interrupt nobody. */
+/* Once the device has its address: idle CPUs take its interrupts, and CPU 0 where heartbeats come by it.
+ * -ENODEV with `why` where these can interrupt nobody. */
 struct message;
 int idle_device_start(struct message *why);
 

@@ -68,6 +68,17 @@ def test_each_beat_is_passed_on_to_every_cpu_once(card: str, cpus: int, tacet: R
         assert said["card_interrupts"] - said["card_interrupts_without_beat"] == 20, result.explain()
 
 
+def test_a_card_that_is_named_for_both_carries_both(tacet: Run) -> None:
+    options = f"{SHARED} netdev={MAC} nettick_dev={MAC}"
+    result = conduct(tacet, one_by_one(5), "each", "5", options=options)
+    assert heard(result)["card_interrupts"] >= 5 and "10.9.0.7/24" in result.console, result.explain()
+
+
+def test_a_node_without_a_card_says_so(tacet: Run) -> None:
+    result = tacet("beats.musl", "wait", "1", options=SHARED)
+    assert result.outcome == "stop" and "there is no network card" in result.console, result.explain()
+
+
 # ---- Commands, ranks, connections ----
 
 
