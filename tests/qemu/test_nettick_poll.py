@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 from conftest import Run
 from test_nettick import CARDS, KEYED, STATIC
-from test_nettick_commands import CONTINUE, COUNT, EINVAL, RUNNING, SERVICES, STOP, STOPPED, Commander, conduct
+from test_nettick_commands import (
+    CONTINUE,
+    COUNT,
+    EINVAL,
+    RUNNING,
+    SERVICES,
+    STOP,
+    STOPPED,
+    Commander,
+    conduct,
+)
 
 from lab.formats import klog
 

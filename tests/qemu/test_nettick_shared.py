@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One card for heartbeats and data (docs/nettick.md): beats interrupt, and data waits for whoever looks at the
-network, in its order, however much of it comes; nothing else disturbs who computes.
+"""One card for heartbeats and data (docs/nettick.md): beats interrupt, and data waits for whoever looks at
+the network, in its order, however much of it comes; nothing else disturbs who computes.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ NS_PER_S = 10**9
 INTERVAL_NS = 500_000
 COST_MAX_NS = 100_000
 DEVICE_VECTOR = 0xF3
+#: Of one interrupt without a frame, and with one of data, in instructions.
+NOTHING_MAX, DATA_MAX = 500, 800
 #: A frame for nobody's protocol, which a card has to take all the same.
 NOISE = (BROADCAST + Wire().address + b"\x88\xb5").ljust(60, b"\0")
 
@@ -87,7 +89,12 @@ def test_a_node_without_a_card_says_so(tacet: Run) -> None:
 def test_a_node_answers_and_obeys_by_its_one_card(card: str, cpus: int, ranks: int, tacet: Run) -> None:
     def script(commander: Commander) -> None:
         first = commander.beat()
-        assert (first.state, first.cpus, first.ranks, first.ipv4) == (RUNNING, cpus, ranks, bytes([10, 9, 0, 7]))
+        assert (first.state, first.cpus, first.ranks, first.ipv4) == (
+            RUNNING,
+            cpus,
+            ranks,
+            bytes([10, 9, 0, 7]),
+        )
         assert commander.command(STOP).state == STOPPED
         assert commander.command(CONTINUE).state == RUNNING
         for _ in range(5):
@@ -167,8 +174,8 @@ def beat_of(sequence: int) -> bytes:
 
 
 def beside_flood(program: Path, args: list[str], card: str, **further: Any) -> qemu.Result:
-    """A program that computes on one CPU, one instruction a nanosecond, while data comes, singly and in bursts,
-    and beats, each when the last was answered."""
+    """A program that computes on one CPU, one instruction a nanosecond, while data comes, singly and in
+    bursts, and beats, each when the last was answered."""
     with Wire() as wire:
         is_over = threading.Event()
 
@@ -225,8 +232,8 @@ def accounts(begin_ns: int, interrupts: np.ndarray, beats: np.ndarray, disturbed
 
 @pytest.mark.parametrize("card", CARDS)
 def test_a_program_that_computes_is_disturbed_by_counted_interrupts_alone(card: str, tmp_path: Path) -> None:
-    """Each quantum of FTQ's that lost operations has an interrupt of the card in the flight log, and each beat
-    a quantum that did; between interrupts there is the time that `nettick_interrupts=` leaves."""
+    """Each quantum of FTQ's that lost operations has an interrupt of the card in the flight log, and each
+    beat a quantum that did; between interrupts there is the time that `nettick_interrupts=` leaves."""
     kept = tmp_path / "klog.bin"
     options = f"{SHARED} nettick_interrupts={NS_PER_S // INTERVAL_NS}"
     result = beside_flood(APPS / "ftq", ["-n", "4000", "-s"], card, klog=kept, options=options)
@@ -245,3 +252,10 @@ def test_a_program_that_computes_is_disturbed_by_counted_interrupts_alone(card: 
     # QEMU's newer cards let one more through when the time is up [QEMU 10.0.2, hw/net/igb_core.c].
     steps = 1 if card == "e1000" else 2
     assert (interrupts[steps:] - interrupts[:-steps]).min() > INTERVAL_NS * 0.8, result.explain()
+
+
+def test_a_short_frame_of_data_costs_less_than_800_instructions() -> None:
+    result = beside_flood(APPS / "selfish", ["-r", "4s", "-s"], "e1000", options=SHARED)
+    detours = sorted(int(ns) for ns in re.findall(r"^\d+\t(\d+)\r?$", result.stdout.decode(), re.M))
+    frames = [ns for ns in detours if ns > NOTHING_MAX]  # an interrupt whose frames an earlier one has taken
+    assert len(frames) >= BEATS_MIN and frames[len(frames) // 4] < DATA_MAX, result.explain()
