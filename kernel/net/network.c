@@ -205,7 +205,7 @@ static void shared_interrupt(void)
         spin_lock(&lock);
         if (frames == 0)
             network_device->operations->service(network_device);
-        received = interface_keep(&beat);
+        received = !idle_has_keeper() && interface_keep(&beat); /* a CPU that idles now takes the rest */
         frames += received;
         data += received && beat == BEAT_NONE;
         had_beat |= beat != BEAT_NONE;
@@ -219,7 +219,8 @@ static void shared_interrupt(void)
     spin_lock(&lock);
     beat_shared_count(data, had_beat);
     if (received && !idle_has_keeper())
-        beat_shared_route(network_device); /* again, for the rest */
+        network_device->operations->interrupt_enable(network_device,
+                                                     BEAT_SHARED_CPU); /* again, for the rest */
     spin_unlock(&lock);
 }
 
