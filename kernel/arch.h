@@ -77,7 +77,7 @@
  * silenced before kernel_start(), started at the end of arch_initialise, with their part of arch_pool_bytes.
  *   call-up: uart_register vga_text_register screen_check screen_register
  *   call-up: pci_quiesce pci_pool_bytes pci_start e1000_driver
- * beat/nettick.h: a heartbeat has been passed on to this CPU (arch_beat_send).
+ * beat/nettick.h: a heartbeat has been passed on to this CPU (arch_beat_send, arch_beat_send_all).
  *   call-up: nettick_interrupt
  * net/device.h: a device of the network has interrupted this CPU.
  *   call-up: network_device_interrupt
@@ -210,6 +210,9 @@ void arch_ipi_send(unsigned cpu);
 
 /* Interrupts all other CPUs: each calls nettick_interrupt. */
 void arch_beat_send(void);
+
+/* The same, and this one, too, once it accepts interrupts. */
+void arch_beat_send_all(void);
 
 /* From now on, an interrupt on this line of a device comes to that CPU alone, and to none before; it calls
  * input_interrupt. False where the machine cannot. Calls take turns. */

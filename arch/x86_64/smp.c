@@ -358,6 +358,11 @@ void arch_beat_send(void)
     local_apic_send(0, LOCAL_APIC_OTHERS | VECTOR_BEAT);
 }
 
+void arch_beat_send_all(void)
+{
+    local_apic_send(0, LOCAL_APIC_ALL | VECTOR_BEAT);
+}
+
 /* A usable page below 1 MiB without a module in it, for ap_trampoline; 0 where there is none. */
 static uint64_t trampoline_find(const struct boot_info *boot)
 {

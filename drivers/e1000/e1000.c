@@ -159,6 +159,24 @@ static void e1000_interrupt_disable(struct network_device *device)
     (void)e1000_read(nic, REG_STATUS); /* what matters is that the writes have arrived */
 }
 
+/* No register has a longer one than 5 ms has room for. The registers of both kinds of the 82574 are written:
+ * which one counts, its kind of interrupt decides. */
+static void e1000_interrupt_interval(struct network_device *device, uint32_t interval_ns)
+{
+    struct e1000 *nic = e1000_of(device);
+    const uint32_t units = (interval_ns + INTERVAL_NS - 1) / INTERVAL_NS;
+
+    if (nic->generation == E1000_ADVANCED) {
+        e1000_write(nic, REG_INTERVAL_ADVANCED,
+                    (interval_ns + INTERVAL_ADVANCED_NS - 1) / INTERVAL_ADVANCED_NS
+                        << INTERVAL_ADVANCED_SHIFT);
+        return;
+    }
+    e1000_write(nic, REG_INTERVAL, units);
+    if (nic->generation == E1000_EXPRESS)
+        e1000_write(nic, REG_INTERVAL_EXPRESS, units);
+}
+
 static void e1000_service(struct network_device *device)
 {
     struct e1000 *nic = e1000_of(device);
@@ -244,6 +262,7 @@ static const struct network_device_operations operations = {
     .receive_done = e1000_receive_done,
     .interrupt_enable = e1000_interrupt_enable,
     .interrupt_disable = e1000_interrupt_disable,
+    .interrupt_interval = e1000_interrupt_interval,
     .service = e1000_service,
     .multicast = e1000_multicast,
 };

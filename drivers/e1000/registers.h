@@ -19,10 +19,12 @@ enum {
     REG_CONTROL_EXTENDED = 0x0018,
     REG_PHY = 0x0020,
     REG_CAUSE = 0x00c0,
+    REG_INTERVAL = 0x00c4, /* between two interrupts */
     REG_CAUSE_SET = 0x00c8,
     REG_MASK_SET = 0x00d0,
     REG_MASK_CLEAR = 0x00d8,
-    REG_VECTORS = 0x00e4, /* 82574: which cause sends which message */
+    REG_VECTORS = 0x00e4,          /* 82574: which cause sends which message */
+    REG_INTERVAL_EXPRESS = 0x00e8, /* 82574: of the first message */
     REG_RECEIVE = 0x0100,
     REG_SEND = 0x0400,
     REG_SEND_GAP = 0x0410,
@@ -31,6 +33,7 @@ enum {
     REG_VECTOR_MASK_CLEAR = 0x1528,
     REG_VECTOR_CAUSE = 0x1580,
     REG_VECTOR_MODE = 0x1514,
+    REG_INTERVAL_ADVANCED = 0x1680, /* 82576 and later: of the first message */
     REG_VECTOR_QUEUE = 0x1700,
     REG_VECTOR_OTHER = 0x1740,
     REG_RECEIVE_RING = 0x2800,
@@ -77,6 +80,10 @@ enum {
 #define CAUSE_RECEIVED (1U << 7)
 #define CAUSE_QUEUE    (1U << 20) /* 82574 with MSI-X */
 #define CAUSE_OTHER    (1U << 24) /* the same */
+
+#define INTERVAL_NS             256 /* 82540 to 82574: a register's unit */
+#define INTERVAL_ADVANCED_NS    1000
+#define INTERVAL_ADVANCED_SHIFT 2
 
 #define VECTORS_ALL_FIRST \
     0x00080888U /* receive queue 0, send queue 0 and the others, each valid: message 0 */

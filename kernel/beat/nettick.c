@@ -143,8 +143,10 @@ void nettick_interrupt(void)
     uint64_t now_ns;
 
     timer_wall_check();
-    if (mode != NETTICK_INTERRUPT) /* it has been passed on for that alone */
+    if (mode != NETTICK_INTERRUPT) { /* timers stay with the local device */
+        commands_do();
         return;
+    }
     here->beats++;
     timer_global_offset_set(__atomic_load_n(&offset_ns, __ATOMIC_RELAXED));
     if (here->period_ns != period) {
@@ -199,8 +201,6 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
     __atomic_store_n(&period_ns, beat.period_ns, __ATOMIC_RELAXED);
     klog(beat, beat.sequence, missing);
     const bool stepped = wall_follow(last_base_ns);
-    if (mode != NETTICK_INTERRUPT)
-        return stepped;
     heard.answer_due = beat_answer_due();
     const bool commanded = beat.command_count && commands_accept(&beat);
     return stepped || commanded || clock_event_top() == &device;
@@ -237,12 +237,17 @@ void nettick_pass_on(void)
     nettick_interrupt();
 }
 
+void nettick_pass_on_later(void)
+{
+    arch_beat_send_all();
+}
+
 bool nettick_answer_due(void)
 {
     return heard.answer_due;
 }
 
-void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
+bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
     struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns, .start = start };
@@ -252,6 +257,10 @@ void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
     memcpy(answer.address, &address, sizeof(answer.address));
 
     spin_lock(&lock);
+    if (!heard.answer_due) {
+        spin_unlock(&lock);
+        return false;
+    }
     heard.answer_due = false;
     heard.answered++;
     answer.epoch = heard.order.epoch;
@@ -263,6 +272,7 @@ void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
     commands_answer(&answer);
     spin_unlock(&lock);
     answer_encode(&answer, key, payload);
+    return true;
 }
 
 void nettick_moment(struct nettick_moment *moment)
@@ -343,6 +353,13 @@ void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
 
 /* ---- For people ---- */
 
+static const struct nettick_shared *shared;
+
+void nettick_shared_set(const struct nettick_shared *counts)
+{
+    shared = counts;
+}
+
 static const char *state_name(const struct heard *of, uint64_t period, uint64_t now_ns)
 {
     if (!of->order.epoch)
@@ -387,6 +404,11 @@ void nettick_describe(struct text_sink *sink)
     if (mode == NETTICK_OFF)
         return;
     heard_describe(sink);
+    if (shared)
+        sink_print(sink,
+                   "card_interrupts %lu\ncard_interrupts_without_beat %lu\ncard_data_frames %lu\n"
+                   "card_data_dropped %lu\n",
+                   shared->interrupts, shared->without_beat, shared->data_frames, shared->data_dropped);
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const struct beat_cpu *of = PER_CPU_OF(cpus, cpu);
 

@@ -24,8 +24,8 @@
 #define NETTICK_FALLBACK_PERIODS 3
 #define NETTICK_RATING           200
 
-/* How beats are received: not at all; by whoever looks at the network, so that they set the clock and nothing
- * more; by an interrupt, so that they are a clock event device as well. */
+/* How beats are received: not at all; by whoever looks at the network, so that they set the clock and
+ * command, but time nothing; by an interrupt, so that they are a clock event device as well. */
 enum nettick_mode { NETTICK_OFF, NETTICK_POLL, NETTICK_INTERRUPT };
 
 /* Applies `nettick=` and `nettick_key=`, after the architecture has registered its clock event devices and
@@ -45,15 +45,19 @@ void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES]);
  * be passed on, if only because wall time has stepped. */
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES]);
 
-/* Passes it on to all CPUs, this one included; without locks. */
+/* Passes it on to all CPUs, this one included; without locks, in an interrupt. */
 void nettick_pass_on(void);
+
+/* The same, where it was found on the way to something else, by who looked at the network: this CPU takes it
+ * when it accepts interrupts. */
+void nettick_pass_on_later(void);
 
 /* Whether the last beat that counted asks for an answer, and has none yet. */
 bool nettick_answer_due(void);
 
 /* That answer. `address` in network byte order; `conductor` is whom to send it to. By the CPU that has taken
- * the beat, once that is passed on. */
-void nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
+ * the beat, once that is passed on. False: another CPU has answered meanwhile. */
+bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES]);
 
 /* What is known of the conductor: its last beat that counted, where that came from, and the same moment on
@@ -69,6 +73,15 @@ void nettick_moment(struct nettick_moment *moment);
 
 /* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */
 void nettick_interrupt(void);
+
+/* Of a card that interrupts for beats and carries data, too (net/beat_shared.h). */
+struct nettick_shared {
+    uint64_t interrupts, without_beat;  /* of the CPU that takes beats */
+    uint64_t data_frames, data_dropped; /* that came by these */
+};
+
+/* It has one: they must live for ever. */
+void nettick_shared_set(const struct nettick_shared *counts);
 
 /* What /proc/tacet/nettick shows. */
 struct text_sink;

@@ -131,16 +131,19 @@ static const struct command_job commanded = {
 
 /* ---- End ---- */
 
+_Noreturn static void cpu_join(unsigned cpu, uint64_t seen);
+
 /* A CPU that has nothing to do with the job any more. */
 _Noreturn static void cpu_home(void)
 {
     unsigned cpu = arch_cpu_index();
+    const uint64_t seen = __atomic_load_n(&job.started, __ATOMIC_ACQUIRE); /* before it is at home */
 
     path_buffers_drop();
     shared_memory_drop();
     __atomic_add_fetch(&job.at_home, 1, __ATOMIC_ACQ_REL);
     if (cpu > 0)
-        job_cpu_join(cpu);
+        cpu_join(cpu, seen);
     while (__atomic_load_n(&job.at_home, __ATOMIC_ACQUIRE) < arch_cpu_count())
         crosscall_serve();
     job_finish();
@@ -355,12 +358,10 @@ static void job_await(uint64_t before)
         arch_cpu_idle();
 }
 
-/* A CPU that comes here has seen all jobs but those that have begun since it began to go home, and none
- * begins before all CPUs are at home. */
-_Noreturn void job_cpu_join(unsigned cpu)
+/* A CPU takes part in all jobs that begin after the first `seen` ones: where it came home, none begins before
+ * all CPUs are. */
+_Noreturn static void cpu_join(unsigned cpu, uint64_t seen)
 {
-    uint64_t seen = cpu == 0 ? job.started - 1 : __atomic_load_n(&job.started, __ATOMIC_ACQUIRE);
-
     for (;;) {
         job_await(seen);
         seen++;
@@ -392,5 +393,11 @@ _Noreturn void job_begin(void)
     __atomic_add_fetch(&job.started, 1, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
         arch_ipi_send(cpu);
-    job_cpu_join(0);
+    cpu_join(0, job.started - 1);
+}
+
+/* At the start of the node, whose first job may have begun already. */
+_Noreturn void job_cpu_join(unsigned cpu)
+{
+    cpu_join(cpu, 0);
 }

@@ -52,6 +52,7 @@ static const char *const known_options[] = {
     "netdev",
     "nettick",
     "nettick_dev",
+    "nettick_interrupts",
     "nettick_key",
     "ntp",
     "prefix",

@@ -177,8 +177,8 @@ static void connection_end(bool abort)
     connection = NULL;
 }
 
-/* Ends the connection after the last line. What tacetrun still sends is taken: a reset, which is what a closed
- * connection answers with, would overtake that line. */
+/* Ends the connection after the last line. What tacetrun still sends is taken: a reset, with which a closed
+ * connection answers, would overtake that line. */
 static void connection_part(void)
 {
     const uint64_t deadline_ns = clock_now_ns() + PART_NS;

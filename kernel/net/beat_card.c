@@ -3,7 +3,6 @@
  * beat_card.c: see beat_card.h. The card has a lock of its own: no beat waits for the network.
  */
 #include "net/beat_card.h"
-#include "beat/log_page.h"
 #include "beat/nettick.h"
 #include "debug/console.h"
 #include "lib/bytes.h"
@@ -24,11 +23,6 @@ int beat_card_choose(const struct command_line *line, struct message *why)
 {
     const char *name = command_line_option(line, "nettick_dev");
 
-    if (!name && nettick_mode() == NETTICK_INTERRUPT)
-        return message_set(
-            why, -EINVAL,
-            "nettick=irq takes nettick_dev=, a network card for heartbeats alone; nettick=poll "
-            "takes them from the card that there is");
     if (name && nettick_mode() != NETTICK_INTERRUPT)
         return message_set(why, -EINVAL, "nettick_dev=%s goes with nettick=irq", name);
     return name ? network_device_find("nettick_dev", name, &beat_card, why) : 0;
@@ -53,37 +47,39 @@ int beat_card_start(struct message *why)
     return 0;
 }
 
-/* Of a frame whose payload and receiver stand there. If the card's ring is full, it is lost. */
-static void frame_send(uint8_t *frame, size_t payload_bytes)
-{
-    const struct frame_part whole = { frame, (uint32_t)(ETHERNET_HEADER_BYTES + payload_bytes) };
-
-    memcpy(frame + ETHERNET_ADDRESS_BYTES, beat_card->address, ETHERNET_ADDRESS_BYTES);
-    store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
-    spin_lock(&lock);
-    beat_card->operations->send(beat_card, &whole, 1);
-    spin_unlock(&lock);
-}
-
 /* To the conductor that has sent the last beat. Name and address are read without the network's lock: they
  * change so seldom that a mixed one would be right in the next answer. */
-static __attribute__((noinline)) void answer_send(void)
+static size_t payload_make(uint8_t *conductor, uint8_t *payload)
 {
-    uint8_t frame[ETHERNET_HEADER_BYTES + ANSWER_BYTES];
-
-    nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, frame,
-                   frame + ETHERNET_HEADER_BYTES);
-    frame_send(frame, ANSWER_BYTES);
+    if (nettick_answer_due() &&
+        nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, conductor, payload))
+        return ANSWER_BYTES;
+    return log_page_is_due() ? log_page_write(conductor, payload) : 0;
 }
 
-/* Those of the flight log that are due. One CPU's: the card interrupts no other. */
-static __attribute__((noinline)) void pages_send(void)
+size_t beat_frame_make(const struct network_device *card, uint8_t frame[BEAT_FRAME_BYTES])
 {
-    static uint8_t frame[ETHERNET_HEADER_BYTES + PAGE_FRAME_BYTES];
+    const size_t bytes = payload_make(frame, frame + ETHERNET_HEADER_BYTES);
+
+    if (!bytes)
+        return 0;
+    memcpy(frame + ETHERNET_ADDRESS_BYTES, card->address, ETHERNET_ADDRESS_BYTES);
+    store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
+    return ETHERNET_HEADER_BYTES + bytes;
+}
+
+static __attribute__((noinline)) void frames_send(void)
+{
+    uint8_t frame[BEAT_FRAME_BYTES];
     size_t bytes;
 
-    while ((bytes = log_page_write(frame, frame + ETHERNET_HEADER_BYTES)))
-        frame_send(frame, bytes);
+    while ((bytes = beat_frame_make(beat_card, frame))) {
+        const struct frame_part whole = { frame, (uint32_t)bytes };
+
+        spin_lock(&lock);
+        beat_card->operations->send(beat_card, &whole, 1); /* if its ring is full, it is lost */
+        spin_unlock(&lock);
+    }
 }
 
 bool beat_card_interrupt(void)
@@ -108,9 +104,7 @@ bool beat_card_interrupt(void)
     spin_unlock(&lock);
     if (beats)
         nettick_pass_on();
-    if (nettick_answer_due())
-        answer_send();
-    if (log_page_is_due())
-        pages_send();
+    if (beat_frame_is_due())
+        frames_send();
     return count != 0;
 }

@@ -19,6 +19,7 @@
 #define ETHERNET_HEADER_BYTES    14
 #define ETHERNET_FRAME_BYTES_MAX 1514
 #define NETWORK_DEVICES_MAX      8
+#define NETWORK_INTERVAL_NS_MAX  5000000
 
 struct network_device;
 
@@ -41,6 +42,9 @@ struct network_device_operations {
     bool (*interrupt_enable)(struct network_device *device, unsigned cpu);
     /* Masks the device and flushes that by a read: after it returns the device raises no new interrupt. */
     void (*interrupt_disable)(struct network_device *device);
+    /* From now on there is at least so long from one interrupt to the next; 0: it does not matter. At most
+     * NETWORK_INTERVAL_NS_MAX. */
+    void (*interrupt_interval)(struct network_device *device, uint32_t interval_ns);
     /* Acknowledges what has interrupted; notices changes of the link. Called by whoever polls, too, now and
      * then. */
     void (*service)(struct network_device *device);

@@ -7,6 +7,9 @@
  */
 #include "net/idle.h"
 #include "arch.h"
+#include "lib/errno.h"
+#include "lib/format.h"
+#include "net/beat_shared.h"
 #include "net/device.h"
 #include "net/interface.h"
 #include "net/network.h"
@@ -84,7 +87,7 @@ static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
     network_lock();
     if (keeper == NOBODY)
         poll_for_waiting();
-    else if (keeper_polls)
+    else if (keeper_polls || beat_shared_has_kept())
         poll_on(keeper);
     network_unlock();
 }
@@ -101,9 +104,11 @@ static bool keeper_set(unsigned cpu)
         return false;
     }
     idle_counts.kept++;
+    if (beat_is_shared)
+        beat_shared_release(network_device);
     keeper_polls = !network_device->operations->interrupt_enable(network_device, cpu);
     timer_cancel(&poll_timer);
-    if (keeper_polls)
+    if (keeper_polls || beat_shared_has_kept())
         poll_on(cpu);
     return true;
 }
@@ -141,8 +146,11 @@ static void idle_end(unsigned cpu)
         __atomic_store_n(&keeper, NOBODY, __ATOMIC_SEQ_CST);
         timer_cancel(&poll_timer);
         keeper_choose();
-        if (keeper == NOBODY)
+        if (keeper == NOBODY) {
+            if (beat_is_shared)
+                beat_shared_route(network_device);
             poll_for_waiting();
+        }
     }
     network_unlock();
     arch_interrupts_accept();
@@ -159,6 +167,11 @@ static void idle_changed(bool begins)
 bool idle_keeps_here(void)
 {
     return __atomic_load_n(&keeper, __ATOMIC_RELAXED) == arch_cpu_index();
+}
+
+bool idle_has_keeper(void)
+{
+    return __atomic_load_n(&keeper, __ATOMIC_RELAXED) != NOBODY;
 }
 
 void idle_wait_begin(void)
@@ -213,7 +226,18 @@ void idle_start(void)
     look_timer.is_background = true;
 }
 
-void idle_device_start(void)
+int idle_device_start(struct message *why)
 {
+    bool interrupts = true;
+
     schedule_idle_hook = idle_changed;
+    network_lock();
+    if (beat_is_shared && keeper == NOBODY)
+        interrupts = beat_shared_route(network_device);
+    network_unlock();
+    return interrupts ? 0
+                      : message_set(why, -ENODEV,
+                                    "nettick=irq: %s at %s can interrupt nobody here; nettick=poll takes "
+                                    "heartbeats when somebody looks",
+                                    network_device->model, network_device->place);
 }

@@ -3,7 +3,8 @@
  * idle.h: which CPU works for the network while nobody is in a network call. One CPU that idles, the keeper,
  * takes the device's interrupts, or looks at the device every POLL_NS where that has none. Before it runs a
  * program it masks the device, flushes that by a read, and lets in what is on its way; another idle CPU
- * becomes the keeper then. While none idles nobody is interrupted; only if threads wait for the network
+ * becomes the keeper then. While none idles nobody is interrupted, but for heartbeats where these come by the
+ * same device (beat_shared.h); only if threads wait for the network
  * meanwhile, because others have their CPUs, does a timer look for them, every POLL_NS.
  */
 #ifndef TACET_NETWORK_IDLE_H
@@ -13,14 +14,17 @@
 
 void idle_start(void);
 
-/* Once the device has its address: idle CPUs take its interrupts. */
-void idle_device_start(void);
+/* Once the device has its address: idle CPUs take its interrupts, and CPU 0 where heartbeats come by it.
+ * -ENODEV with `why` where these can interrupt nobody. */
+struct message;
+int idle_device_start(struct message *why);
 
 /* Something is left to do that nobody may come for: a CPU polls when it idles. */
 void idle_look_soon(void);
 
-/* Whether this CPU is the keeper. */
+/* Whether this CPU is the keeper; whether any is. */
 bool idle_keeps_here(void);
+bool idle_has_keeper(void);
 
 /* Around a thread's wait for what the network changes. */
 void idle_wait_begin(void);

@@ -12,6 +12,7 @@
 #include "lwip/prot/ethernet.h"
 #include "net/address.h"
 #include "net/beat_card.h"
+#include "net/beat_shared.h"
 #include "net/device.h"
 #include "net/loopback.h"
 #include "net/lwip_hooks.h"
@@ -108,24 +109,25 @@ struct pbuf *interface_packet(uint32_t bytes)
     return packet;
 }
 
-static void frame_input(const void *frame, uint32_t bytes, bool *passes)
+/* A copy of a frame for lwIP; NULL where it is dropped. */
+static struct pbuf *frame_packet(const void *frame, uint32_t bytes)
 {
-    struct pbuf *packet;
+    struct pbuf *packet = NULL;
 
-    if (frame_is_beat(frame, bytes)) {
-        *passes = beat_frame_take(frame, bytes);
-        return;
-    }
-    if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX || is_martian(frame, bytes)) {
+    if (bytes >= ETHERNET_HEADER_BYTES && bytes <= ETHERNET_FRAME_BYTES_MAX && !is_martian(frame, bytes))
+        packet = interface_packet(bytes + ETH_PAD_SIZE);
+    if (packet)
+        memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
+    else
         interface_receive_dropped++;
-        return;
-    }
-    packet = interface_packet(bytes + ETH_PAD_SIZE);
-    if (!packet) {
-        interface_receive_dropped++;
-        return;
-    }
-    memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
+    return packet;
+}
+
+static void packet_input(struct pbuf *packet)
+{
+    const uint8_t *frame = (const uint8_t *)packet->payload + ETH_PAD_SIZE;
+    const uint32_t bytes = (uint32_t)packet->tot_len - ETH_PAD_SIZE;
+
     arp_look(frame, bytes);
     if (is_igmp(frame, bytes))
         protocol_timers_igmp();
@@ -135,14 +137,45 @@ static void frame_input(const void *frame, uint32_t bytes, bool *passes)
     }
 }
 
-bool interface_receive(bool *passes)
+static enum beat_taken beat_take(const void *frame, uint32_t bytes)
+{
+    return beat_frame_take(frame, bytes) ? BEAT_PASSES : BEAT_TAKEN;
+}
+
+bool interface_receive(enum beat_taken *beat)
 {
     uint32_t bytes;
     const void *frame;
+    struct pbuf *packet;
 
+    if ((packet = beat_shared_take())) {
+        packet_input(packet);
+        return true;
+    }
     if (!network_device || !(frame = network_device->operations->receive(network_device, &bytes)))
         return false;
-    frame_input(frame, bytes, passes);
+    if (frame_is_beat(frame, bytes))
+        *beat = beat_take(frame, bytes);
+    else if ((packet = frame_packet(frame, bytes)))
+        packet_input(packet);
+    network_device->operations->receive_done(network_device);
+    return true;
+}
+
+bool interface_keep(enum beat_taken *beat)
+{
+    uint32_t bytes;
+    const void *frame = network_device->operations->receive(network_device, &bytes);
+    struct pbuf *packet;
+
+    if (!frame)
+        return false;
+    if (frame_is_beat(frame, bytes))
+        *beat = beat_take(frame, bytes);
+    else if (!beat_shared_has_room())
+        interface_receive_dropped++;
+    else if ((packet = frame_packet(frame, bytes)))
+        beat_shared_keep(packet);
     network_device->operations->receive_done(network_device);
     return true;
 }
@@ -163,6 +196,11 @@ void interface_service(void)
         kernel_print("network: eth0: the link is up, %u Mbit/s\n", network_device->speed_mbit);
         netif_set_link_up(&ethernet_interface);
     }
+}
+
+bool interface_link_has_changed(void)
+{
+    return network_device && network_device->link != !!netif_is_link_up(&ethernet_interface);
 }
 
 static err_t group_change(struct netif *interface, const ip4_addr_t *group,

@@ -8,6 +8,7 @@
 #define TACET_NETWORK_INTERFACE_H
 
 #include "lwip/netif.h"
+#include "net/beat_card.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,9 +20,12 @@ extern struct network_device *network_device; /* that the node uses; NULL: loopb
 /* After lwip_init: makes the interface of a device. */
 void interface_start(struct network_device *device);
 
-/* Receives the oldest frame. False: there is none. *passes becomes true where it is a heartbeat that is to be
- * passed on (nettick_pass_on), once the lock is released. */
-bool interface_receive(bool *passes);
+/* Receives the oldest frame. False: there is none. *beat becomes what a heartbeat takes, once the lock is
+ * released; else it stays as it is. */
+bool interface_receive(enum beat_taken *beat);
+
+/* The same, in the interrupt of a CPU that computes: what is no heartbeat is kept (beat_shared.h). */
+bool interface_keep(enum beat_taken *beat);
 
 /* A packet of so many bytes for lwIP to look at, its contents undefined; NULL where there is no memory. */
 struct pbuf;
@@ -29,6 +33,10 @@ struct pbuf *interface_packet(uint32_t bytes);
 
 /* Has the driver look after its interrupts and its link; says what has become of the link. */
 void interface_service(void);
+
+/* Whether the driver has seen a change of the link that interface_service has not said yet: without the lock,
+ * at any time. */
+bool interface_link_has_changed(void);
 
 /* The address from which the node sends to another one, in network byte order: its own where it sends to
  * itself. False: no interface leads there. */

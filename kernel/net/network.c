@@ -12,6 +12,7 @@
 #include "lwip/init.h"
 #include "net/address.h"
 #include "net/beat_card.h"
+#include "net/beat_shared.h"
 #include "net/connection.h"
 #include "net/connection_timer.h"
 #include "net/device.h"
@@ -128,23 +129,42 @@ void network_send_console(unsigned lines)
         spin_unlock_own(&lock);
 }
 
+/* What the conductor is owed, by the network's own card. */
+static __attribute__((noinline)) void beat_frames_send(void)
+{
+    uint8_t frame[BEAT_FRAME_BYTES];
+    size_t bytes;
+
+    while ((bytes = beat_frame_make(network_device, frame))) {
+        const struct frame_part whole = { frame, (uint32_t)bytes };
+
+        spin_lock(&lock);
+        network_device->operations->send(network_device, &whole, 1); /* if its ring is full, it is lost */
+        spin_unlock(&lock);
+    }
+}
+
 static bool receive_one(bool service)
 {
-    bool received, passes = false;
+    enum beat_taken beat = BEAT_NONE;
+    bool received;
 
     spin_lock(&lock);
     if (service)
         interface_service();
-    received = interface_receive(&passes);
+    received = interface_receive(&beat);
     release();
-    if (passes)
-        nettick_pass_on();
+    if (beat == BEAT_PASSES)
+        nettick_pass_on_later();
+    if (beat != BEAT_NONE && beat_frame_is_due())
+        beat_frames_send();
     return received;
 }
 
 bool network_poll(void)
 {
-    bool service = __atomic_add_fetch(&polls, 1, __ATOMIC_RELAXED) % POLLS_PER_SERVICE == 0;
+    bool service = __atomic_add_fetch(&polls, 1, __ATOMIC_RELAXED) % POLLS_PER_SERVICE == 0 ||
+                   (beat_is_shared && interface_link_has_changed());
     unsigned received = 0;
 
     if (network_device) {
@@ -175,10 +195,46 @@ int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns)
     return error;
 }
 
+/* Nobody idles, and a card that carries beats, too, has interrupted: see beat_shared.h. */
+static void shared_interrupt(void)
+{
+    unsigned frames = 0, data = 0;
+    bool received = true, had_beat = false;
+
+    while (received && frames < BEAT_SHARED_FRAMES_MAX) {
+        enum beat_taken beat = BEAT_NONE;
+
+        spin_lock(&lock);
+        if (frames == 0)
+            network_device->operations->service(network_device);
+        received = !idle_has_keeper() && interface_keep(&beat); /* a CPU that idles now takes the rest */
+        frames += received;
+        data += received && beat == BEAT_NONE;
+        had_beat |= beat != BEAT_NONE;
+        spin_unlock(&lock);
+        if (beat == BEAT_PASSES)
+            nettick_pass_on();
+        if (beat != BEAT_NONE && beat_frame_is_due())
+            beat_frames_send();
+        crosscall_serve();
+    }
+    spin_lock(&lock);
+    beat_shared_count(data, had_beat);
+    if (received && !idle_has_keeper())
+        network_device->operations->interrupt_enable(network_device,
+                                                     BEAT_SHARED_CPU); /* again, for the rest */
+    spin_unlock(&lock);
+}
+
 void network_interrupt(void)
 {
     if (!network_device)
         return;
+    if (beat_is_shared && !idle_keeps_here()) {
+        if (!idle_has_keeper()) /* whose the frames are else */
+            shared_interrupt();
+        return;
+    }
     spin_lock(&lock);
     interface_service();
     release();
@@ -216,7 +272,7 @@ static int device_choose(const struct command_line *line, struct network_device 
     if (name && network_device_find("netdev", name, out, why))
         return -EINVAL;
     if (name && *out == beat_card)
-        return message_set(why, -EINVAL, "netdev=%s: nettick_dev= has taken this card", name);
+        beat_card = NULL; /* it carries both */
     if (!name && boot && network_device_find("bootif", boot, out, &unknown) == 0 && *out == beat_card)
         *out = NULL;
     for (unsigned i = 0; i < network_device_count() && !*out; i++)
@@ -234,7 +290,7 @@ int network_start(const struct command_line *line, const struct memory_range *me
     int error = address_configure(line, why);
 
     if (error || (error = time_server_configure(line, why)) || (error = beat_card_choose(line, why)) ||
-        (error = device_choose(line, &device, why)))
+        (error = device_choose(line, &device, why)) || (error = beat_shared_configure(line, device, why)))
         return error;
     network_memory_start(memory, 1);
     lwip_init();
@@ -246,12 +302,13 @@ int network_start(const struct command_line *line, const struct memory_range *me
         if (network_device_at(i) != device && network_device_at(i) != beat_card)
             kernel_print("network: %s at %s is not used (netdev=)\n", network_device_at(i)->model,
                          network_device_at(i)->place);
+    if (nettick_mode() != NETTICK_OFF && !beat_card)
+        nettick_card_set(device->address);
     network_lock();
     interface_start(device);
     network_unlock();
     address_start();
     netconsole_start();
     time_server_start();
-    idle_device_start();
-    return 0;
+    return idle_device_start(why);
 }

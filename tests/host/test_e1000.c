@@ -450,6 +450,21 @@ static void interrupts_try(void)
     MUST(!is_asserted());
 }
 
+/* The time between interrupts, by the register that counts for each generation. */
+static void interval_try(enum e1000_generation generation)
+{
+    const uint32_t ns = chance(2) ? 0 : chance(NETWORK_INTERVAL_NS_MAX + 1);
+
+    model.nic->operations->interrupt_interval(model.nic, ns);
+    /* ITR, and the 82574's for messages, EITR. */
+    uint64_t set_ns = *reg(generation == E1000_EXPRESS ? 0x00e8 : 0x00c4) * 256ULL;
+    if (generation == E1000_ADVANCED) { /* EITR 0: bits 14 to 2, in us */
+        MUST(!(*reg(0x1680) & ~0x7ffcU));
+        set_ns = (*reg(0x1680) >> 2) * 1000ULL;
+    }
+    MUST(set_ns >= ns && set_ns < ns + 1000 && *reg(0x00c4) <= UINT16_MAX && *reg(0x00e8) <= UINT16_MAX);
+}
+
 static void link_try(void)
 {
     const uint64_t changes = model.nic->counts.link_changes;
@@ -507,6 +522,8 @@ static void frames_pass(enum e1000_generation generation)
             damaged += model_receive_damaged();
         else if (what == 95)
             interrupts_try();
+        else if (what == 94)
+            interval_try(generation);
         else if (what == 96)
             link_try();
         else if (what == 97)

@@ -27,6 +27,13 @@ CHANGES = [
     ("e1000.c", "if (!received_is_due(nic) && device->link == link)", "if (true)"),
     ("e1000.c", "    mask_all(nic);\n    pci_interrupt_disable", "    pci_interrupt_disable"),
     ("e1000.c", "/ 32 == word)", "/ 32 != word)"),
+    ("e1000.c", "(interval_ns + INTERVAL_NS - 1) / INTERVAL_NS", "interval_ns / INTERVAL_NS"),
+    ("e1000.c", "                        << INTERVAL_ADVANCED_SHIFT", ""),
+    (
+        "e1000.c",
+        "    if (nic->generation == E1000_EXPRESS)\n        e1000_write(nic, REG_INTERVAL_E",
+        "    if (false)\n        e1000_write(nic, REG_INTERVAL_E",
+    ),
 ]
 
 

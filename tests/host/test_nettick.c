@@ -6,6 +6,7 @@
  */
 #include "beat_node.h"
 #include "beat/global_clock.h"
+#include "beat/welcome.h"
 
 #define BEATS        1000000
 #define FLIGHTS      64
@@ -558,6 +559,48 @@ NODE(polled_beats_set_the_clock_and_pass_nothing_on)
     check_cpus();
 }
 
+/* A beat that commands something goes to all CPUs, once this start of the node is welcomed; others disturb
+ * nobody, and are answered where they ask for it, once. */
+NODE(a_node_that_polls_answers_and_obeys)
+{
+    static const uint8_t card[BEAT_ADDRESS_BYTES] = { 2, 0x54, 0, 0, 0, 7 };
+    uint8_t payload[BEAT_BYTES_MAX], to[BEAT_ADDRESS_BYTES], answer[ANSWER_BYTES] = { 0 };
+    struct beat beat = { .epoch = 1, .time_ns = BEGIN, .period_ns = 10 * MS, .answer_every = 2 };
+    const struct beat_command stop = { .code = BEAT_COUNT | BEAT_ACKNOWLEDGE, .number = 1 };
+
+    node_start("nettick=poll" OPTIONS);
+    by_other = true;
+    nettick_card_set(card);
+    for (beat.sequence = 1; beat.sequence <= 6; beat.sequence++) {
+        const bool is_welcome = beat.sequence == 4;
+
+        beat.command_count = 0;
+        if (is_welcome)
+            CHECK(welcome_add(&beat, BEAT_COMMANDS_MAX, welcome_of(key, card, arch_random() ^ BEGIN)));
+        else if (beat.sequence == 3 || beat.sequence == 5 || beat.sequence == 6)
+            beat.commands[beat.command_count++] = stop;
+        const bool passes =
+            nettick_frame(payload, beat_encode(&beat, key, payload, sizeof(payload)), conductor_address);
+        CHECK_EQUAL(passes, beat.sequence == 5);
+        CHECK_EQUAL(nettick_answer_due(), beat.sequence >= 2);
+        CHECK_EQUAL(nettick_answer("n", 0, to, answer), beat.sequence >= 2);
+        CHECK(!nettick_answer_due() && !nettick_answer("n", 0, to, answer));
+        CHECK_EQUAL(answer[5], beat.sequence >= 4); /* welcomed */
+        if (passes)
+            nettick_pass_on_later();
+        for (arena_cpu = 0; passes && arena_cpu < CPUS; arena_cpu++) {
+            CHECK(cpus[arena_cpu].beat_pending);
+            nettick_interrupt();
+        }
+        arena_cpu = 0;
+        CHECK_EQUAL(answer[59], beat.sequence == 6); /* the number of what all CPUs have done */
+    }
+    CHECK_EQUAL(ipis, 1);
+    describe();
+    CHECK_EQUAL(said("answered"), 5);
+    CHECK_CONTAINS(description, "cpu0 beats 0 ");
+}
+
 NODE(a_node_with_nettick_off_hears_nothing)
 {
     node_start("nettick=off" OPTIONS);
@@ -730,9 +773,9 @@ NODE(a_step_of_wall_time_makes_due_who_waits_by_it_on_all_cpus_even_where_beats_
     }
     wall.has_stepped = true;
     CHECK(nettick_frame(payload, beat_write(payload, 1, 1, 10 * MS), conductor_address));
-    nettick_pass_on();
+    nettick_pass_on_later();
     CHECK_EQUAL(ipis, 1);
-    for (arena_cpu = 1; arena_cpu < CPUS; arena_cpu++)
+    for (arena_cpu = 0; arena_cpu < CPUS; arena_cpu++)
         nettick_interrupt();
     arena_cpu = 0;
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
@@ -803,6 +846,7 @@ int main(void)
     RUN(an_exact_timer_is_exact_by_whatever_device_and_where_that_changes);
     RUN(before_the_first_beat_the_local_device_alone_is_used);
     RUN(polled_beats_set_the_clock_and_pass_nothing_on);
+    RUN(a_node_that_polls_answers_and_obeys);
     RUN(a_node_with_nettick_off_hears_nothing);
     RUN(a_wrong_option_is_answered_with_one_line);
     RUN(beats_are_passed_on_while_nettick_is_on_top);

@@ -10,7 +10,8 @@
  *      struct reply                struct answer (kernel/beat/answer_frame.h)
  *      beat_order_take, order_*    the same, struct beat_order (kernel/beat/beat_frame.c)
  *      beat_hear                   nettick_frame: CPU 0, interrupts off (kernel/beat/nettick.c)
- *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send
+ *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send; where beats are
+ *                                  polled, of each (arch_beat_send_all): a node whose CPU 0 is never at once
  *      accepted, head, ring_*      commands that CPU 0 has passed on, the ring with room for ROOM of them
  *      tail, done_epoch, done      of each CPU: how many of them it has taken, and the last it has done
  *      conductor, operator         beat_send (service/conductor.c), and who asks by conductorctl

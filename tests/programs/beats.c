@@ -13,6 +13,7 @@
  *                                  says "at loss" when a CPU goes on by itself
  *      beats clocks LAST S         waits by the time of day for S seconds, says "woken"; then compares the
  *                                  clocks, by the vDSO and by system calls, until beat LAST
+ *      beats look LAST NS          computes for NS and looks at the network, by turns, until beat LAST
  *      beats talk ADDRESS PORT LAST
  *                                  has words made upper-case by a server there until beat LAST, at least once
  */
@@ -127,6 +128,21 @@ static void follow(uint64_t every, uint64_t last, int64_t ns)
     }
 }
 
+static void look(uint64_t last, int64_t ns)
+{
+    const int datagrams = socket(AF_INET, SOCK_DGRAM, 0);
+    char byte;
+
+    while (sequence() < last) {
+        const int64_t end = now_ns() + ns;
+
+        while (now_ns() < end)
+            ;
+        recv(datagrams, &byte, 1, MSG_DONTWAIT);
+    }
+    close(datagrams);
+}
+
 static void lose(uint64_t last, int64_t ns)
 {
     wait_for_all(1);
@@ -233,6 +249,8 @@ int main(int count, char **words)
             sleep_once(atoll(words[3]));
     } else if (strcmp(what, "lose") == 0 && count == 4) {
         lose(strtoull(words[2], NULL, 10), atoll(words[3]));
+    } else if (strcmp(what, "look") == 0 && count == 4) {
+        look(strtoull(words[2], NULL, 10), atoll(words[3]));
     } else if (strcmp(what, "talk") == 0 && count == 5) {
         do {
             if (talk(words[2], words[3])) {

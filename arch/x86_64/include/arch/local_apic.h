@@ -20,8 +20,9 @@ uint32_t local_apic_id_max(void); /* the highest id that local_apic_send reaches
 void local_apic_acknowledge(void);
 
 /* Sends an interrupt with the vector `command` to another CPU, or with LOCAL_APIC_OTHERS to all others that
- * run; or starts one up [Intel SDM 3A §9.4.4.1, §10.6.1]: INIT, then STARTUP | the page number (of
- * 4 KiB, below 1 MiB) where it begins in real mode. */
+ * run, with LOCAL_APIC_ALL to this one, too; or starts one up [Intel SDM 3A §9.4.4.1, §10.6.1]: INIT, then
+ * STARTUP | the page number (of 4 KiB, below 1 MiB) where it begins in real mode. */
+#define LOCAL_APIC_ALL     (2U << 18)
 #define LOCAL_APIC_OTHERS  (3U << 18)
 #define LOCAL_APIC_INIT    (5U << 8)
 #define LOCAL_APIC_STARTUP (6U << 8)
