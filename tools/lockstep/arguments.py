@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,6 +41,7 @@ class Plan:
     cpus: int
     memory: str
     options: str
+    service: Sequence[str]  #: its program and arguments, of Tacet nodes
     kernel: Path | None
     quantum_ns: int
     network: bool
@@ -82,6 +84,12 @@ def parser_new() -> Parser:
     add("--cpus", "1", "N", "of each node")
     add("--memory", "256M", "M", "of each node")
     parser.add_argument("--options", default="", metavar='"…"', help="options for Tacet's kernel")
+    parser.add_argument(
+        "--service",
+        default="",
+        metavar='"PROG …"',
+        help="a service of each Tacet node, with its arguments, {node} among them",
+    )
     parser.add_argument("--kernel", type=Path, metavar="FILE", help="another one than the tree's, for Tacet")
     parser.add_argument(
         "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
@@ -121,6 +129,7 @@ def parse(words: Sequence[str]) -> Plan:
         cpus=checks.check_cpus(given.cpus, None),
         memory=checks.check_memory(given.memory, "linux" if given.linux != "0" else None),
         options=given.options,
+        service=service_of(given.service),
         kernel=given.kernel,
         quantum_ns=quantum,
         network=given.network,
@@ -153,6 +162,13 @@ def part(option: str, text: str) -> float:
     if not re.fullmatch(r"\d(\.\d{1,9})?", text) or float(text) > 1:
         raise RunnerError(f"{option} takes 0 to 1, such as 0.01, not {text or 'nothing'}")
     return float(text)
+
+
+def service_of(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise RunnerError(f"--service {text}: {error}") from None
 
 
 def time_of(option: str, text: str) -> int:
@@ -214,6 +230,8 @@ def check(plan: Plan) -> None:
     qemu.check_program(plan.app)
     if not 1 <= plan.total <= NODES_MAX:
         raise RunnerError(f"--nodes and --linux together take 1 to {NODES_MAX}, not {plan.total}")
+    if plan.service:
+        qemu.check_program(Path(plan.service[0]))
     if plan.kernel is not None:
         checks.check_kernel(plan.kernel, None)
     for pair in plan.env:

@@ -77,13 +77,15 @@ class Cluster:
 
     def _machine(self, number: int) -> qemu.Machine:
         plan = self.plan
-        args = [word.replace("{node}", str(number)) for word in plan.args]
+        args, service = (
+            [word.replace("{node}", str(number)) for word in words] for words in (plan.args, plan.service)
+        )
         program = qemu.Program(app=plan.app, args=args, env=dict(pair.split("=", 1) for pair in plan.env))
         machine = qemu.Machine(cpus=plan.cpus, memory=plan.memory, icount=0, qemu="newest")
         if self._is_linux(number):
             card = {"nic": MODEL, "address": f"{layout.address_of(number)}/24"} if plan.network else {}
             return qemu.LinuxNode(options="hpet=disable", **card).prepare(program, machine)
-        return qemu.TacetNode(plan.kernel, self._options(number)).prepare(program, machine)
+        return qemu.TacetNode(plan.kernel, self._options(number), service=service).prepare(program, machine)
 
     # ---- From the start to the end ----
 
