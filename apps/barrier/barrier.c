@@ -51,6 +51,7 @@ static const char usage[] =
     "  --iterations I    (default 100)\n"
     "  --compute TIME    before each barrier: 500us, 1ms, or ns without a unit (default 1ms)\n"
     "  --at TICKS        begin when the cycle counter shows this, for nodes that share a clock\n"
+    "  --poll            wait by asking again and again, as MPI libraries do, and not in the kernel\n"
     "  --loggp           instead: what a datagram costs, of two nodes\n"
     "  --first ADDRESS   of node 1; the others' follow it (default 10.99.0.11)\n"
     "  --port PORT       (default 5100)\n"
@@ -60,7 +61,7 @@ static const char usage[] =
 static struct {
     uint64_t node, nodes, iterations, compute_ns, at_ticks, port, limit_ns;
     struct in_addr first;
-    bool loggp;
+    bool loggp, poll;
 } given = {
     .iterations = ITERATIONS_DEFAULT,
     .compute_ns = COMPUTE_NS_DEFAULT,
@@ -75,6 +76,7 @@ enum option_code {
     COMPUTE,
     AT,
     LOGGP,
+    POLL,
     FIRST,
     PORT,
     LIMIT,
@@ -88,6 +90,7 @@ static const struct option options[] = {
     { "compute", required_argument, NULL, COMPUTE },
     { "at", required_argument, NULL, AT },
     { "loggp", no_argument, NULL, LOGGP },
+    { "poll", no_argument, NULL, POLL },
     { "first", required_argument, NULL, FIRST },
     { "port", required_argument, NULL, PORT },
     { "limit", required_argument, NULL, LIMIT },
@@ -117,6 +120,9 @@ static const char *option_read(int code, const char *text)
         return parse_count(text, 1, INT64_MAX, &given.at_ticks);
     case LOGGP:
         given.loggp = true;
+        return NULL;
+    case POLL:
+        given.poll = true;
         return NULL;
     case FIRST:
         return inet_pton(AF_INET, text, &given.first) == 1 ? NULL
@@ -247,6 +253,7 @@ int main(int count, char **words)
     }
     if (given.loggp) {
         exchange_meet(&exchange);
+        exchange.polls = given.poll;
         loggp_measure(&exchange, (uint64_t)(LATE_NS * ticks_per_ns));
         return 0;
     }
@@ -254,6 +261,7 @@ int main(int count, char **words)
     const uint64_t computed_ticks = work_ticks(turns);
 
     exchange_meet(&exchange);
+    exchange.polls = given.poll;
     wait_for_begin();
     iterate(&exchange, times, turns);
     report(&exchange, times, ticks_per_ns, computed_ticks);

@@ -94,8 +94,9 @@ static uint32_t sender_of(const struct exchange *exchange, uint32_t round)
     return (exchange->rank + exchange->size - (UINT32_C(1) << round)) % exchange->size;
 }
 
-/* One datagram into `message`, in this machine's byte order; false if none has come for a while. */
-static bool receive(struct exchange *exchange, struct exchange_message *message)
+/* One datagram into `message`, in this machine's byte order; false if none has come for a while, or with
+ * MSG_DONTWAIT if none is there. */
+static bool receive(struct exchange *exchange, struct exchange_message *message, int flags)
 {
     /* A datagram that is too long is cut, and its length tells. */
     struct {
@@ -105,7 +106,7 @@ static bool receive(struct exchange *exchange, struct exchange_message *message)
     ssize_t bytes;
 
     do
-        bytes = recv(exchange->socket, &room, sizeof(room), 0);
+        bytes = recv(exchange->socket, &room, sizeof(room), flags);
     while (bytes < 0 && errno == EINTR);
     if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return false;
@@ -128,30 +129,35 @@ static void note(struct exchange *exchange, const struct exchange_message *messa
         exchange->strays++;
 }
 
+_Noreturn static void lost(const struct exchange *exchange, uint32_t from, uint32_t round)
+{
+    fprintf(stderr,
+            "barrier: rank %" PRIu32 " has waited %" PRIu64 " ms for rank %" PRIu32 " in round %" PRIu32
+            " of barrier %" PRIu32 ": a datagram was lost, or that rank has ended\n",
+            exchange->rank, exchange->limit_ns / 1000000, from, round, exchange->barrier);
+    exit(1);
+}
+
 void exchange_wait(struct exchange *exchange, uint32_t from, uint32_t round)
 {
-    bool *has_come = &exchange->has_come[exchange->barrier % 2][round];
+    const bool *has_come = &exchange->has_come[exchange->barrier % 2][round];
     uint64_t begin_ns = 0;
 
     while (!*has_come) {
         struct exchange_message message;
-        const bool came = receive(exchange, &message);
+        const bool came = receive(exchange, &message, exchange->polls ? MSG_DONTWAIT : 0);
 
         if (came)
             note(exchange, &message);
         if (*has_come)
             return;
-        /* The clock is read only where something else has come. */
+        /* The clock is read only where the message was not the first that came. */
         if (!begin_ns)
             begin_ns = now_ns();
-        if (!came || now_ns() - begin_ns > exchange->limit_ns) {
-            fprintf(stderr,
-                    "barrier: rank %" PRIu32 " has waited %" PRIu64 " ms for rank %" PRIu32
-                    " in round %" PRIu32 " of barrier %" PRIu32
-                    ": a datagram was lost, or that rank has ended\n",
-                    exchange->rank, exchange->limit_ns / 1000000, from, round, exchange->barrier);
-            exit(1);
-        }
+        if (!came && !exchange->polls)
+            lost(exchange, from, round);
+        if (now_ns() - begin_ns > exchange->limit_ns)
+            lost(exchange, from, round);
     }
 }
 
@@ -188,7 +194,7 @@ static void meet_all(struct exchange *exchange, uint64_t end_ns)
     while (missing < exchange->size) {
         struct exchange_message message;
 
-        if (receive(exchange, &message) && message.round == HELLO)
+        if (receive(exchange, &message, 0) && message.round == HELLO)
             here[message.sender] = true;
         while (missing < exchange->size && here[missing])
             missing++;
@@ -210,7 +216,7 @@ static void meet_first(struct exchange *exchange, uint64_t end_ns)
             exchange_send(exchange, 0, HELLO);
             again_ns = now_ns() + HELLO_NS;
         }
-        if (!receive(exchange, &message))
+        if (!receive(exchange, &message, 0))
             continue;
         note(exchange, &message);
         if (message.round == WELCOME && message.sender == 0)

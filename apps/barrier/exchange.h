@@ -33,6 +33,7 @@ struct exchange {
     uint32_t rounds;
     uint32_t barrier; /* that is under way, or comes next */
     uint64_t limit_ns;
+    bool polls; /* waits by asking again and again: no interrupt, and the CPU stays busy */
     struct sockaddr_in addresses[EXCHANGE_RANKS_MAX];
     /* What has come, of barriers of even and odd numbers. */
     bool has_come[2][EXCHANGE_ROUNDS_MAX];

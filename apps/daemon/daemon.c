@@ -30,17 +30,23 @@
 #define FILE_DEFAULT      "/dev/shm/daemon"
 
 static const char usage[] =
-    "usage: daemon [-p PERIOD] [-w WORK] [-s SEED] [-r] [-f FILE] [-h]\n"
+    "usage: daemon [-p PERIOD] [-w WORK] [-n ROUNDS] [-s SEED] [-r] [-f FILE] [-h]\n"
     "\n"
     "A stand-in for a daemon: every PERIOD it computes for WORK.\n"
     "\n"
     "  -p PERIOD  10ms, 500us, or ns without a unit (default 1ms)\n"
     "  -w WORK    the same (default 100us)\n"
+    "  -n ROUNDS  it ends after so many (default: it goes on)\n"
     "  -s SEED    it wakes at multiples of PERIOD of the monotonic clock, and a time later that SEED "
     "determines\n"
     "  -r         it has the CPU as soon as it wakes (SCHED_FIFO)\n"
     "  -f FILE    where it writes how often it has computed (default /dev/shm/daemon)\n"
     "  -h         this text\n";
+
+static struct {
+    uint64_t period_ns, work_ns, rounds;
+    uint64_t seed; /* of its phase; 0: the time of its start is */
+} given = { .period_ns = PERIOD_NS_DEFAULT, .work_ns = WORK_NS_DEFAULT, .rounds = UINT64_MAX };
 
 _Noreturn static void refuse(const char *what, const char *value, const char *right)
 {
@@ -58,14 +64,14 @@ static uint64_t time_read(const char *option, const char *text)
     return time_ns;
 }
 
-static uint64_t seed_read(const char *text)
+static uint64_t count_read(const char *option, const char *text)
 {
-    uint64_t seed;
-    const char *fault = parse_count(text, 1, UINT32_MAX, &seed);
+    uint64_t count;
+    const char *fault = parse_count(text, 1, UINT32_MAX, &count);
 
     if (fault)
-        refuse("-s", text, fault);
-    return seed;
+        refuse(option, text, fault);
+    return count;
 }
 
 static uint64_t now_ns(void)
@@ -105,20 +111,40 @@ static void run_first(void)
     }
 }
 
+/* Wakes each period and computes, `rounds` times. */
+static void serve(int file, const char *path, uint64_t rounds)
+{
+    uint64_t next_ns = first_ns(given.period_ns, given.seed);
+
+    for (uint64_t round = 1; round <= rounds; round++, next_ns += given.period_ns) {
+        const struct timespec next = { (time_t)(next_ns / 1000000000), (long)(next_ns % 1000000000) };
+        char line[32];
+
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL))
+            ;
+        for (uint64_t end_ns = now_ns() + given.work_ns; now_ns() < end_ns;)
+            ;
+        int bytes = snprintf(line, sizeof(line), "rounds %" PRIu64 "\n", round);
+        if (pwrite(file, line, (size_t)bytes, 0) != bytes)
+            refuse("cannot write", path, strerror(errno));
+    }
+}
+
 int main(int count, char **words)
 {
-    uint64_t period_ns = PERIOD_NS_DEFAULT, work_ns = WORK_NS_DEFAULT, seed = 0;
-    bool runs_first = false;
     const char *path = FILE_DEFAULT;
+    bool runs_first = false;
     int option;
 
-    while ((option = getopt(count, words, "p:w:s:rf:h")) != -1) {
+    while ((option = getopt(count, words, "p:w:n:s:rf:h")) != -1) {
         if (option == 'p')
-            period_ns = time_read("-p", optarg);
+            given.period_ns = time_read("-p", optarg);
         else if (option == 'w')
-            work_ns = time_read("-w", optarg);
+            given.work_ns = time_read("-w", optarg);
+        else if (option == 'n')
+            given.rounds = count_read("-n", optarg);
         else if (option == 's')
-            seed = seed_read(optarg);
+            given.seed = count_read("-s", optarg);
         else if (option == 'r')
             runs_first = true;
         else if (option == 'f')
@@ -134,16 +160,6 @@ int main(int count, char **words)
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (file < 0)
         refuse("-f", path, strerror(errno));
-    for (uint64_t rounds = 1, next_ns = first_ns(period_ns, seed);; rounds++, next_ns += period_ns) {
-        const struct timespec next = { (time_t)(next_ns / 1000000000), (long)(next_ns % 1000000000) };
-        char line[32];
-
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL))
-            ;
-        for (uint64_t end_ns = now_ns() + work_ns; now_ns() < end_ns;)
-            ;
-        int bytes = snprintf(line, sizeof(line), "rounds %" PRIu64 "\n", rounds);
-        if (pwrite(file, line, (size_t)bytes, 0) != bytes)
-            refuse("cannot write", path, strerror(errno));
-    }
+    serve(file, path, given.rounds);
+    return 0;
 }

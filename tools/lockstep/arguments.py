@@ -22,6 +22,7 @@ from .gates import LIMIT_S
 
 WRONG = 2
 NODES_MAX = 64
+CARDS = ("e1000", "e1000e")
 _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 QUANTUM_NS_MIN, QUANTUM_NS_MAX = 10_000, 100_000_000
 #: QEMU's filter-buffer counts in these.
@@ -44,6 +45,8 @@ class Plan:
     service: Sequence[str]  #: its program and arguments, of Tacet nodes
     kernel: Path | None
     quantum_ns: int
+    stagger: int  #: quanta from the start of a node to the next one's
+    card: str
     network: bool
     latency: int  #: quanta
     loss: float
@@ -95,8 +98,12 @@ def parser_new() -> Parser:
         "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
     )
     add("--quantum", "100us", "TIME", "between two gates")
+    add("--stagger", None, "TIME", "from a node's start to the next one's, whole quanta (default: none)")
     parser.add_argument(
         "--network", action="store_true", help="a card and an address for each node, a switch"
+    )
+    parser.add_argument(
+        "--card", choices=CARDS, default=CARDS[0], help="of nodes: e1000 (default), or e1000e, an 82574L"
     )
     add("--latency", None, "TIME", "of the network, a whole number of quanta (default: one)")
     add("--loss", "0", "P", "what part of the frames each receiver loses, 0 to 1")
@@ -132,6 +139,8 @@ def parse(words: Sequence[str]) -> Plan:
         service=service_of(given.service),
         kernel=given.kernel,
         quantum_ns=quantum,
+        stagger=stagger_of(given.stagger, quantum),
+        card=given.card,
         network=given.network,
         latency=latency_of(given.latency, quantum),
         loss=part("--loss", given.loss),
@@ -205,6 +214,14 @@ def latency_of(text: str | None, quantum_ns: int) -> int:
         )
     if ns % quantum_ns:
         raise RunnerError(f"--latency {text} is no whole number of quanta of {text_of(quantum_ns)}")
+    return ns // quantum_ns
+
+
+def stagger_of(text: str | None, quantum_ns: int) -> int:
+    """In quanta."""
+    ns = 0 if text is None else time_of("--stagger", text)
+    if ns % quantum_ns:
+        raise RunnerError(f"--stagger {text} is no whole number of quanta of {text_of(quantum_ns)}")
     return ns // quantum_ns
 
 
