@@ -51,7 +51,7 @@ NETWORK = ["--network", "--card", "e1000e"]
 MESSAGE_BYTES = 16
 #: What the service takes, and how often; and which seed gives each node its times.
 PERIOD_NS, WORK_NS = 10_000_000, 300_000
-SEEDS = {"none": "", "together": "1", "apart": "{node}"}
+SEEDS = {"none": "", "co-scheduled": "1", "unsynchronised": "{node}"}
 #: A quantum for nodes that do not talk.
 SILENT_QUANTUM = "1ms"
 #: What iterations last at most, as a multiple of the computation and ten quanta: for how long noise is

@@ -33,12 +33,12 @@ from lab.formats import klog
 SUMMARY = "Smart timers of nodes that start one after the other, without and with heartbeats: exact, in QEMU."
 
 DAEMON = ROOT / "build" / "x86_64" / "apps" / "daemon"
-QUANTUM_NS = 100_000
+QUANTUM_NS = 1_000_000
 RATES = (0, 10, 50, 100)
-#: Where beats begin: the cards have their links, a second after the last node's start.
-FIRST_BEAT_NS = 1_300_000_000
+#: Where beats begin: all nodes have their programs.
+FIRST_BEAT_NS = 100_000_000
 #: From here on expiries are compared: nodes go by beats.
-COUNTED_NS = 1_500_000_000
+COUNTED_NS = 300_000_000
 PERIOD_NS, WORK_NS = 10_000_000, 10_000
 
 
@@ -48,14 +48,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--nodes", type=int, choices=range(2, 17), default=4, help="2 to 16 (default 4)")
     parser.add_argument("--rounds", type=int, default=100, metavar="N", help="expiries (default 100)")
     parser.add_argument(
-        "--stagger", type=time_ns, default=1_300_000, metavar="TIME", help="between starts (default 1300us)"
+        "--stagger", type=time_ns, default=1_000_000, metavar="TIME", help="between starts (default 1ms)"
     )
+
+
+def end_ns(options: argparse.Namespace) -> int:
+    return COUNTED_NS + int(options.rounds) * PERIOD_NS
+
+
+def counted(ticks: np.ndarray, options: argparse.Namespace) -> np.ndarray:
+    return ticks[(ticks >= COUNTED_NS) & (ticks < end_ns(options))]
 
 
 def expiries(rate: int, options: argparse.Namespace) -> list[np.ndarray]:
     """Of each node, ns of the time of the first one."""
-    last_ns = COUNTED_NS + options.rounds * PERIOD_NS
-    words = ["--nodes", str(options.nodes), "--quantum", f"{QUANTUM_NS}ns", "--beats", str(rate)]
+    last_ns = end_ns(options) + PERIOD_NS
+    words = ["--nodes", str(options.nodes), "--card", "e1000e", "--quantum", f"{QUANTUM_NS}ns"]
+    words += ["--beats", str(rate)]
     words += ["--first-beat", f"{FIRST_BEAT_NS}ns", "--stagger", f"{options.stagger}ns"]
     words += [str(DAEMON), "-p", time_option(PERIOD_NS), "-w", time_option(WORK_NS)]
     words += ["-n", str(last_ns // PERIOD_NS)]
@@ -63,16 +72,15 @@ def expiries(rate: int, options: argparse.Namespace) -> list[np.ndarray]:
     for number, node in enumerate(nodes_run(words)):
         log = klog.parse(node.klog, node.name)
         kinds = [which for which, kind in enumerate(log.kinds) if kind.name == "timer_expire"]
-        ticks = log.ticks[np.isin(log.kind, kinds)] + number * options.stagger
-        found.append(ticks[(ticks >= COUNTED_NS) & (ticks < last_ns)])
-        if not found[-1].size:
-            raise LabError(f"{node.name}: its flight log has no expiry between {COUNTED_NS} and {last_ns} ns")
+        ticks = log.ticks[np.isin(log.kind, kinds)].astype(np.int64) + number * options.stagger
+        if not counted(ticks, options).size:
+            raise LabError(f"{node.name}: its flight log has no expiry from {COUNTED_NS} ns on")
+        found.append(ticks)
     return found
 
 
-def spreads(nodes: Sequence[np.ndarray]) -> np.ndarray:
-    """Of each expiry on the first node that has others on all nodes within half a period."""
-    first = nodes[0]
+def spreads(first: np.ndarray, nodes: Sequence[np.ndarray]) -> np.ndarray:
+    """Of each expiry on the first node."""
     nearest = np.stack([one[np.abs(one[:, None] - first[None, :]).argmin(axis=0)] for one in nodes])
     apart: np.ndarray = nearest.max(axis=0) - nearest.min(axis=0)
     return apart
@@ -80,9 +88,9 @@ def spreads(nodes: Sequence[np.ndarray]) -> np.ndarray:
 
 def figures(rate: int, options: argparse.Namespace) -> dict[str, Any]:
     nodes = expiries(rate, options)
-    apart = spreads(nodes)
+    apart = spreads(counted(nodes[0], options), nodes)
     return {
-        "expiries": [int(one.size) for one in nodes],
+        "expiries": [int(counted(one, options).size) for one in nodes],
         "spread_ns_min": int(apart.min()),
         "spread_ns_median": int(np.median(apart)),
         "spread_ns_max": int(apart.max()),
