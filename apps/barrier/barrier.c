@@ -177,17 +177,17 @@ static void options_read(int count, char **words)
 /* The shortest of some runs of so many turns, ticks. */
 static uint64_t work_ticks(uint64_t turns)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t shortest = UINT64_MAX;
 
     for (int i = 0; i < RUNS; i++) {
         const uint64_t begin = cycles_now();
 
         fixed_work(turns);
         const uint64_t ticks = cycles_now() - begin;
-        if (ticks < least)
-            least = ticks;
+        if (ticks < shortest)
+            shortest = ticks;
     }
-    return least;
+    return shortest;
 }
 
 /* How many turns last so many ticks; at least one. */

@@ -30,6 +30,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from lab.bench.compare import samples
 from lab.bench.lockstep_nodes import header, nodes_run
 from lab.bench.runner import program_found
 from lab.common.errors import LabError
@@ -92,8 +93,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         return [int(one) for one in text.split(",")]
 
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
-    parser.add_argument("--nodes", type=numbers, default=[2, 4], metavar="N,…", help="(default 2,4)")
-    parser.add_argument("--iterations", type=int, default=200, metavar="I", help="(default 200)")
+    parser.add_argument("--nodes", type=numbers, default=[2, 4, 8], metavar="N,…", help="(default 2,4,8)")
+    parser.add_argument("--iterations", type=samples, default=200, metavar="I", help="(default 200)")
     parser.add_argument("--compute", type=time_ns, default=500_000, metavar="TIME", help="(default 500us)")
     parser.add_argument("--quantum", type=time_ns, default=20_000, metavar="TIME", help="(default 20us)")
 
@@ -256,7 +257,7 @@ def as_table(found: dict[str, dict[str, Any]]) -> str:
             one["noise"],
             us(one["measured_mean_ns"]),
             us(one["predicted_mean_ns"]),
-            f"{100 * one['difference_ratio']:+.3f} %",
+            f"{round(100 * one['difference_ratio'], 3) + 0.0:+.3f} %",
             us(one["measured_max_ns"]),
             us(one["predicted_max_ns"]),
             us(one["end_difference_ns_max"]),
@@ -324,7 +325,7 @@ def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
     costs = found["loggp"]
     print(
         f"\no_send {costs['o_send']:.0f} ns, o_receive {costs['o_receive']:.0f} ns "
-        f"({costs['o_receive_late']:.0f} of a datagram that waits), g {costs['gap']:.0f} ns; each node loses "
+        f"({costs['o_receive_late']:.0f} of a datagram that waits), g {costs['gap']:.0f} ns\neach node loses "
         f"{100 * max(found['noise_ratio']):.2f} % to the service\n\n{as_table(found['jobs'])}\n\n{path}",
         file=out,
         flush=True,

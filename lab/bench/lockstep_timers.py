@@ -22,6 +22,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from lab.bench.compare import samples
 from lab.bench.lockstep_nodes import nodes_run
 from lab.bench.runner import program_found
 from lab.common.errors import LabError
@@ -46,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("lockstep-timers", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
     parser.add_argument("--nodes", type=int, choices=range(2, 17), default=4, help="2 to 16 (default 4)")
-    parser.add_argument("--rounds", type=int, default=100, metavar="N", help="expiries (default 100)")
+    parser.add_argument("--rounds", type=samples, default=100, metavar="N", help="expiries (default 100)")
     parser.add_argument(
         "--stagger", type=time_ns, default=1_000_000, metavar="TIME", help="between starts (default 1ms)"
     )
