@@ -95,6 +95,18 @@ def test_a_node_without_the_others_gives_up(tmp_path: Path) -> None:
     assert "barrier: rank 0 has heard nothing of rank 1 within 50 ms" in done.stderr, said(done)
 
 
+def test_a_job_of_a_tacet_and_a_linux_node_passes_its_barriers(tmp_path: Path) -> None:
+    made("build/linux/version")
+    words = ["--nodes", "1", "--linux", "1", *NETWORK, "--card", "e1000e"]
+    done = lockstep(tmp_path, *words, *barrier(NODES, "--iterations", "5", "--limit", "30s"))
+    assert done.returncode == 0, said(done)
+    rows = [line.split() for line in done.stdout.splitlines() if "#" not in line]
+    assert [row[0] for row in rows] == ["node1:"] * 5 + ["node2:"] * 5
+    # No barrier is passed before all have come to it.
+    came, passed = (np.array([int(row[at]) for row in rows]).reshape(2, 5) for at in (2, 3))
+    assert (passed.min(axis=0) > came.max(axis=0)).all(), said(done)
+
+
 def test_timers_of_nodes_that_start_apart_expire_together_at_beats(tmp_path: Path) -> None:
     options = argparse.Namespace(out=tmp_path, nodes=2, rounds=30, stagger=2_000_000)
     alone, beaten = (lockstep_timers.figures(rate, options) for rate in (0, 100))
