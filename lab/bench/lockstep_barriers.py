@@ -5,7 +5,7 @@ the simulator says of it [Tsafrir05 §2] [Hoefler10 §III-A] [Beckman06 §4]. Bo
 parameter is fitted (docs/lockstep.md):
 
     o, g         `barrier --loggp` on two nodes
-    L            the network's latency, from the gate at which it takes a frame up (`sim --gate`)
+    L            the network's latency, from the gate at which it takes a frame up (`--gate`)
     computation  what `barrier` found before its loop
     noise        what `selfish` sees on the same nodes beside the same service, without the job; each node's
                  place in it is the time at which the loop began
