@@ -146,12 +146,13 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 MUSL := $(BUILD)/musl/stamp
 NOISE_APPS := ftq fwq selfish phase
 CREW_APPS := stream dgemm
-APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) cost daemon policy)
+APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) barrier cost daemon policy)
 
 APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/lib
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
 $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
 $(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
+$(BUILD)/apps/barrier: APP_LIBRARY := $(addprefix apps/lib/,calibrate.c memory.c order.c parse.c)
 $(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c order.c parse.c)
 $(BUILD)/apps/daemon: APP_LIBRARY := apps/lib/parse.c
 

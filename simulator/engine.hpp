@@ -443,7 +443,7 @@ private:
         begun(domain, event, Resource::sending, std::max(cpu, nic));
         if (timeline)
             timeline->message_sent(rank, view.cpu, event.operation, event.time, cpu);
-        const Event message = {sent + parameters.latency,
+        const Event message = {parameters.arrival(sent),
                                event.history.next(event.time),
                                view.peer,
                                event.operation,

@@ -45,6 +45,9 @@ void ParameterOptions::add(CLI::App &command)
     command.add_option("-G,--gap-per-byte", gap_per_byte, "G in ns per byte, up to 6 decimals (6)");
     command.add_option("-O,--overhead-per-byte", overhead_per_byte, "O in ns per byte, up to 6 decimals (0)");
     command.add_option("-S,--eager-limit", eager_limit, "S in bytes; larger messages use rendezvous (65535)");
+    command.add_option("--gate", gate,
+                       "messages are carried at multiples of so many ns only, and are under way for L from "
+                       "there (at once)");
     command
         .add_option(
             "--zero-byte", zero_byte,
@@ -96,6 +99,7 @@ Parameters ParameterOptions::parameters() const
     time(overhead_send, "o of sends (--os)", p.overhead_send);
     time(overhead_receive, "o of receives (--or)", p.overhead_receive);
     time(gap, "g (-g)", p.gap);
+    time(gate, "--gate in ns", p.gate);
     if (!gap_per_byte.empty())
         p.gap_per_byte_fs = decimal(gap_per_byte, 6, STEP_LIMIT, "G (-G) in ns per byte");
     if (!overhead_per_byte.empty())

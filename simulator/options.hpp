@@ -18,6 +18,7 @@ namespace sim {
 struct ParameterOptions {
     std::string system, latency, overhead, overhead_send, overhead_receive, gap, gap_per_byte,
         overhead_per_byte, eager_limit;
+    std::string gate;
     std::string zero_byte = "nothing", handling = "arrival", order = "causes";
 
     void add(CLI::App &command);

@@ -51,8 +51,10 @@ void parameters_json(std::ostream &out, const Parameters &p)
 {
     out << "  \"parameters\": {\"L\": " << nanoseconds(p.latency)
         << ", \"o_send\": " << nanoseconds(p.overhead_send)
-        << ", \"o_recv\": " << nanoseconds(p.overhead_receive) << ", \"g\": " << nanoseconds(p.gap)
-        << ", \"G\": " << femtoseconds_as_ns(p.gap_per_byte_fs)
+        << ", \"o_recv\": " << nanoseconds(p.overhead_receive) << ", \"g\": " << nanoseconds(p.gap);
+    if (p.gate > 0)
+        out << ", \"gate\": " << nanoseconds(p.gate);
+    out << ", \"G\": " << femtoseconds_as_ns(p.gap_per_byte_fs)
         << ", \"O\": " << femtoseconds_as_ns(p.overhead_per_byte_fs) << ", \"S\": " << p.eager_limit
         << ", \"zero_byte\": \"" << (p.zero_bytes == ZeroBytes::published ? "published" : "nothing")
         << "\", \"handling\": \"" << (p.handling == Handling::posted ? "posted" : "arrival")

@@ -25,6 +25,7 @@ struct Parameters {
     Time latency = 2500 * PS_PER_NS;          // L
     Time overhead_send = 1500 * PS_PER_NS;    // o of a send
     Time overhead_receive = 1500 * PS_PER_NS; // o of a receive
+    Time gate = 0;                            // messages are carried at multiples of it only; 0: at once
     Time gap = 1000 * PS_PER_NS;              // g
     std::int64_t gap_per_byte_fs = 6000000;   // G
     std::int64_t overhead_per_byte_fs = 0;    // O
@@ -32,6 +33,12 @@ struct Parameters {
     ZeroBytes zero_bytes = ZeroBytes::nothing;
     Handling handling = Handling::arrival;
     Order order = Order::causes;
+
+    // When a message that is sent at a time arrives: L later, or L after the first gate from then on.
+    Time arrival(Time sent) const
+    {
+        return (gate > 0 ? (sent + gate - 1) / gate * gate : sent) + latency;
+    }
 };
 
 // What a message of one size costs beyond its first byte; may be negative for ZeroBytes::published only.

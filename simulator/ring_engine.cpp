@@ -57,7 +57,7 @@ bool RingEngine::suits(const Pattern &pattern, const Parameters &parameters)
     return options.name == PatternName::dissemination && options.ranks > 1 && options.compute == 0 &&
            options.reduction == 0 && options.bytes <= parameters.eager_limit &&
            parameters.overhead_send + parameters.latency > 0 && parameters.zero_bytes == ZeroBytes::nothing &&
-           parameters.handling == Handling::arrival &&
+           parameters.handling == Handling::arrival && parameters.gate == 0 &&
            parameters.gap + byte_costs(options.bytes, parameters).wire <= UINT32_MAX;
 }
 

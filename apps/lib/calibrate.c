@@ -64,6 +64,13 @@ double calibrate_ticks_per_ns(void)
     return (double)(last.ticks - first.ticks) / (double)(last.ns - first.ns);
 }
 
+uint64_t calibrate_ns_of(uint64_t ticks, double ticks_per_ns)
+{
+    const struct clock_pair now = clock_pair_read();
+
+    return now.ns - (uint64_t)((double)(now.ticks - ticks) / ticks_per_ns);
+}
+
 struct clock_grain calibrate_clock_grain(void)
 {
     enum { READS = 4096 };

@@ -20,6 +20,9 @@ struct clock_grain {
  */
 double calibrate_ticks_per_ns(void);
 
+/* The reading of CLOCK_MONOTONIC_RAW, ns, at the moment at which cycles_now() read `ticks`, by this rate. */
+uint64_t calibrate_ns_of(uint64_t ticks, double ticks_per_ns);
+
 /* The clock's grain from a few thousand reads back to back. */
 struct clock_grain calibrate_clock_grain(void);
 

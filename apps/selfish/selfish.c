@@ -291,6 +291,8 @@ static bool data_write(struct team_member *member)
     fprintf(out, "# thread %zu, core %u\n", member->number, member->cpu);
     fprintf(out, "# Minimal cycle length [ns]: %.3f\n", bench_ns(&run.bench, run.loop_ticks));
     fprintf(out, "# Threshold [ns]: %.3f\n", bench_ns(&run.bench, (double)run.threshold_ticks));
+    fprintf(out, "# Begun [ns of CLOCK_MONOTONIC_RAW]: %" PRIu64 "\n",
+            calibrate_ns_of(m->first_ticks, run.bench.ticks_per_ns));
     fprintf(out, "# Detours: %" PRIu64 "\n", m->found);
     fprintf(out, "# Time [ns]\tselfish duration [ns]\n");
     for (uint64_t i = 0; i < recorded(m); i++)

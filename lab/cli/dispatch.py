@@ -75,6 +75,14 @@ COMMANDS = (
     ),
     Command("beats", "lab.bench.beats", "FTQ on four nodes under heartbeats beside Linux, in QEMU"),
     Command("lockstep", "lab.bench.lockstep", "the same on one virtual clock: one beat's spread, exactly"),
+    Command(
+        "lockstep-barriers",
+        "lab.bench.lockstep_barriers",
+        "barriers under noise on one virtual clock, beside the simulator",
+    ),
+    Command(
+        "lockstep-timers", "lab.bench.lockstep_timers", "timers of nodes that start apart, under heartbeats"
+    ),
     Command("bench", "lab.bench.costs", "what Tacet costs beside Linux: calls, boot, memory, image"),
     Command(
         "bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -152,6 +153,9 @@ WRONG = {
     "--quantum 100500ns": "--quantum takes whole microseconds from 10us to 100ms, not 100500ns",
     "--quantum fast": "--quantum takes a time such as 100us, 20ms or 1.5s, not fast",
     "--network --latency 50us": "--latency 50us is shorter than a quantum, 100us: frames are",
+    "--stagger 250us": "--stagger 250us is no whole number of quanta of 100us",
+    "--service 'a": "--service 'a: No closing quotation",
+    "--service /none": "/none",
     "--network --latency 250us": "--latency 250us is no whole number of quanta of 100us",
     "--latency 100us": "--latency is for a network: give --network, too",
     "--frames x": "--frames is for a network: give --network, too",
@@ -182,3 +186,43 @@ def test_what_is_asked_for_is_counted_in_quanta() -> None:
     plan = arguments.parse([*words, FTQ, "-n", "{node}"])
     assert (plan.latency, plan.beat_ns, plan.until_ns) == (5, 80 * MS, 1500 * MS)
     assert plan.args == ["-n", "{node}"] and plan.total == 2
+
+
+# ---- What the programs of the experiments refuse ----
+
+BARRIER, DAEMON = (ROOT / "build/x86_64/apps" / name for name in ("barrier", "daemon"))
+REFUSED = {
+    "": "give --node and --nodes",
+    "--node 3 --nodes 2": "--node 3: there are 2",
+    "--node 1 --nodes 65": "--nodes 65: ",
+    "--node 1 --nodes 2 --first host": "--first host: give an IPv4 address",
+    "--node 1 --nodes 2 --limit 1us": "--limit 1us: give a time of 1ms or more",
+    "--node 1 --nodes 2 --compute long": "--compute long: ",
+    "--node 1 --nodes 3 --loggp": "--loggp takes --nodes 2",
+    "--node 1 --nodes 2 more": "more: it takes options only",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_barrier_refuses_is_one_line(words: str) -> None:
+    made("apps")
+    done = subprocess.run([BARRIER, *words.split()], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("barrier: ") and REFUSED[words] in done.stderr
+
+
+def test_a_rank_alone_gives_up() -> None:
+    made("apps")
+    words = ["--node", "1", "--nodes", "2", "--limit", "20ms", "--first", "127.0.0.11", "--compute", "1us"]
+    done = subprocess.run([BARRIER, *words], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "barrier: rank 0 has heard nothing of rank 1 within 20 ms\n"
+
+
+def test_a_daemon_ends_after_its_rounds_and_refuses_a_seed_that_is_none(tmp_path: Path) -> None:
+    made("apps")
+    words = ["-p", "1ms", "-w", "1us", "-s", "3", "-n", "4", "-f", str(tmp_path / "rounds")]
+    assert subprocess.run([DAEMON, *words]).returncode == 0
+    assert (tmp_path / "rounds").read_text() == "rounds 4\n"
+    done = subprocess.run([DAEMON, "-s", "0"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("daemon: -s 0: ")

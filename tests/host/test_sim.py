@@ -149,6 +149,21 @@ def test_offsets_decide_where_ranks_begin(tmp_path: Path) -> None:
             assert result(*words, rule)["finish_ns"] == [expected], (place, rule)
 
 
+def test_messages_wait_for_a_gate_and_are_under_way_for_the_latency_from_there(tmp_path: Path) -> None:
+    words = ["-L", 200, "-o", 30, "-g", 0, "-G", 0]
+    for compute, gated in ((40, 330), (70, 330), (71, 430)):
+        pattern = ["pattern", "dissemination", "-n", 2, "--compute", compute, *words]
+        assert result(*pattern)["finish_ns"] == [compute + 30 + 200 + 30] * 2
+        assert result(*pattern, "--gate", 100)["finish_ns"] == [gated] * 2
+    path = tmp_path / "barrier.goal"
+    assert sim("goal", "dissemination", "-n", 70, "-i", 3, "--output", path).returncode == 0
+    words += ["--gate", 100, "--noise-period", 1000, "--noise-duration", 70]
+    expected = result("run", path, *words)["finish_ns"]
+    for threads in (1, 3):
+        many = result("pattern", "dissemination", "-n", 70, "-i", 3, *words, "-j", threads)
+        assert many["finish_ns"] == expected and many["parameters"]["gate"] == 100
+
+
 def test_the_published_order_is_that_of_an_unstable_sort() -> None:
     """Of operations ready at once sends go first, then receives, then computations; from 17 on, sends change
     places among each other. The times are the public simulator's."""
@@ -278,6 +293,7 @@ def test_deadlocks_name_ranks_and_operations(tmp_path: Path) -> None:
         ["-L", "-5"],
         ["-o", "1e3"],
         ["-g", "inf"],
+        ["--gate", "-1"],
         ["-G", "0.1234567"],
         ["-S", "12.5"],
         ["-L", "99999999999999999999999"],

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +22,7 @@ from .gates import LIMIT_S
 
 WRONG = 2
 NODES_MAX = 64
+CARDS = ("e1000", "e1000e")
 _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 QUANTUM_NS_MIN, QUANTUM_NS_MAX = 10_000, 100_000_000
 #: QEMU's filter-buffer counts in these.
@@ -40,8 +42,11 @@ class Plan:
     cpus: int
     memory: str
     options: str
+    service: Sequence[str]  #: its program and arguments, of Tacet nodes
     kernel: Path | None
     quantum_ns: int
+    stagger: int  #: quanta from the start of a node to the next one's
+    card: str
     network: bool
     latency: int  #: quanta
     loss: float
@@ -82,13 +87,23 @@ def parser_new() -> Parser:
     add("--cpus", "1", "N", "of each node")
     add("--memory", "256M", "M", "of each node")
     parser.add_argument("--options", default="", metavar='"…"', help="options for Tacet's kernel")
+    parser.add_argument(
+        "--service",
+        default="",
+        metavar='"PROG …"',
+        help="a service of each Tacet node, with its arguments, {node} among them",
+    )
     parser.add_argument("--kernel", type=Path, metavar="FILE", help="another one than the tree's, for Tacet")
     parser.add_argument(
         "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
     )
     add("--quantum", "100us", "TIME", "between two gates")
+    add("--stagger", None, "TIME", "from a node's start to the next one's, whole quanta (default: none)")
     parser.add_argument(
         "--network", action="store_true", help="a card and an address for each node, a switch"
+    )
+    parser.add_argument(
+        "--card", choices=CARDS, default=CARDS[0], help="of nodes: e1000 (default), or e1000e, an 82574L"
     )
     add("--latency", None, "TIME", "of the network, a whole number of quanta (default: one)")
     add("--loss", "0", "P", "what part of the frames each receiver loses, 0 to 1")
@@ -121,8 +136,11 @@ def parse(words: Sequence[str]) -> Plan:
         cpus=checks.check_cpus(given.cpus, None),
         memory=checks.check_memory(given.memory, "linux" if given.linux != "0" else None),
         options=given.options,
+        service=service_of(given.service),
         kernel=given.kernel,
         quantum_ns=quantum,
+        stagger=stagger_of(given.stagger, quantum),
+        card=given.card,
         network=given.network,
         latency=latency_of(given.latency, quantum),
         loss=part("--loss", given.loss),
@@ -153,6 +171,13 @@ def part(option: str, text: str) -> float:
     if not re.fullmatch(r"\d(\.\d{1,9})?", text) or float(text) > 1:
         raise RunnerError(f"{option} takes 0 to 1, such as 0.01, not {text or 'nothing'}")
     return float(text)
+
+
+def service_of(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise RunnerError(f"--service {text}: {error}") from None
 
 
 def time_of(option: str, text: str) -> int:
@@ -192,6 +217,14 @@ def latency_of(text: str | None, quantum_ns: int) -> int:
     return ns // quantum_ns
 
 
+def stagger_of(text: str | None, quantum_ns: int) -> int:
+    """In quanta."""
+    ns = 0 if text is None else time_of("--stagger", text)
+    if ns % quantum_ns:
+        raise RunnerError(f"--stagger {text} is no whole number of quanta of {text_of(quantum_ns)}")
+    return ns // quantum_ns
+
+
 def period_of(text: str, quantum_ns: int) -> int:
     """Of beats, in ns; 0: none."""
     if not re.fullmatch(r"\d{1,4}(\.\d{1,9})?", text):
@@ -214,6 +247,8 @@ def check(plan: Plan) -> None:
     qemu.check_program(plan.app)
     if not 1 <= plan.total <= NODES_MAX:
         raise RunnerError(f"--nodes and --linux together take 1 to {NODES_MAX}, not {plan.total}")
+    if plan.service:
+        qemu.check_program(Path(plan.service[0]))
     if plan.kernel is not None:
         checks.check_kernel(plan.kernel, None)
     for pair in plan.env:

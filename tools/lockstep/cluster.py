@@ -21,7 +21,6 @@ from .gates import Gates, Missing
 from .node import STREAMS, Ending, Node, options_check
 from .switch import Counts, Switch
 
-MODEL = "e1000"
 #: The end of a node that has rested until the end of the time that was asked for.
 AT_REST = Ending("exit", 0, "")
 
@@ -62,7 +61,7 @@ class Cluster:
         """The data network's first."""
         wanted = [("data", layout.data_mac(number))] if self.plan.network else []
         wanted += [("beats", layout.beats_mac(number))] if self.beats else []
-        return [Cable(name, MODEL, mac, self.plan.quantum_ns) for name, mac in wanted]
+        return [Cable(name, self.plan.card, mac, self.plan.quantum_ns) for name, mac in wanted]
 
     def _options(self, number: int) -> str:
         """Of Tacet's kernel."""
@@ -77,13 +76,15 @@ class Cluster:
 
     def _machine(self, number: int) -> qemu.Machine:
         plan = self.plan
-        args = [word.replace("{node}", str(number)) for word in plan.args]
+        args, service = (
+            [word.replace("{node}", str(number)) for word in words] for words in (plan.args, plan.service)
+        )
         program = qemu.Program(app=plan.app, args=args, env=dict(pair.split("=", 1) for pair in plan.env))
         machine = qemu.Machine(cpus=plan.cpus, memory=plan.memory, icount=0, qemu="newest")
         if self._is_linux(number):
-            card = {"nic": MODEL, "address": f"{layout.address_of(number)}/24"} if plan.network else {}
+            card = {"nic": plan.card, "address": f"{layout.address_of(number)}/24"} if plan.network else {}
             return qemu.LinuxNode(options="hpet=disable", **card).prepare(program, machine)
-        return qemu.TacetNode(plan.kernel, self._options(number)).prepare(program, machine)
+        return qemu.TacetNode(plan.kernel, self._options(number), service=service).prepare(program, machine)
 
     # ---- From the start to the end ----
 
@@ -98,8 +99,11 @@ class Cluster:
             self.nodes.append(self._node(number, layout.name_of(number), self.plan.logs))
         for node in self.nodes:
             node.connect()
-        for node in self.nodes:
-            node.begin(self.plan.quantum_ns, address)
+        for number, node in enumerate(self.nodes):
+            node.timers_set(self.plan.quantum_ns, address)
+            node.begins_after = number * self.plan.stagger
+            if not node.begins_after:
+                node.begin()
 
     def _node(self, number: int, name: str, logs: Path) -> Node:
         node = Node(name, self._machine(number), self._cables(number), logs)
@@ -172,8 +176,8 @@ class Cluster:
                 self._deliver(node, -1, [frame])
 
     def _deliver(self, node: Node, card: int, frames: list[bytes]) -> None:
-        """A node that has ended gets nothing."""
-        if node.process.poll() is None:
+        """A node that has not begun, or has ended, gets nothing."""
+        if node.has_begun and node.process.poll() is None:
             overrun = node.deliver(card, frames)
             if card == 0:
                 self.switch.counts.delivered += len(frames) - overrun

@@ -33,9 +33,11 @@ class Missing(Exception):
 
 
 class Gates:
-    """Nodes that have begun. `first` is the number of the gate that they come to first."""
+    """`first` is the number of the gate that nodes come to first; those whose `begins_after` is not 0 begin,
+    and come to theirs, so many gates later."""
 
     def __init__(self, nodes: Sequence[Node], first: int, limit_s: float = LIMIT_S) -> None:
+        self.first = first
         self.alive = list(nodes)
         self.gate = first - 1
         self.passed = 0
@@ -61,11 +63,14 @@ class Gates:
                 return
             self.passed += 1
             for node in self.alive:
-                node.doorbell.open_gate()
+                if node.has_begun:
+                    node.doorbell.open_gate()
+                elif self.gate + 1 == self.first + node.begins_after:
+                    node.begin()
 
     def _wait(self) -> None:
         """Until all that live stand at the next gate."""
-        waiting = set(self.alive)
+        waiting = {node for node in self.alive if node.has_begun}
         could_run: dict[Node, OwnTime] = {}
         look_at = time.monotonic() + SLOW_S
         while waiting:

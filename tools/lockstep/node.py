@@ -79,13 +79,19 @@ class Hold:
 
 class Node:
     """One QEMU that was started, and its cables. `machine` is ready to boot, its clock deterministic.
-    RunnerError where QEMU does not start."""
+    RunnerError where QEMU does not start.
+
+    begins_after    how many gates the node begins after the others
+    has_begun       it has, and comes to gates
+    """
 
     def __init__(self, name: str, machine: Machine, cables: Sequence[Cable], logs: Path) -> None:
         self.name = name
         self.machine = machine
         self.cables = list(cables)
         self.logs = logs
+        self.begins_after = 0
+        self.has_begun = False
         self.is_taking = False  #: frames that it was given are not all read yet
         self.doorbell = Doorbell()
         self.hold = Hold()
@@ -150,9 +156,13 @@ class Node:
                 return address
         raise RunnerError(f"{self.name}: its firmware has given the doorbell no address")
 
-    def begin(self, quantum_ns: int, address: int) -> None:
-        """Its first instruction."""
+    def timers_set(self, quantum_ns: int, address: int) -> None:
+        """Its gates, before it begins."""
         timers.begin(self.sockets[1], timers.registers(quantum_ns, address, ARRIVED, STOP))
+
+    def begin(self) -> None:
+        """Its first instruction."""
+        self.has_begun = True
         self.monitor.command("cont")
 
     # ---- At gates ----
