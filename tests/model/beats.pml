@@ -13,7 +13,7 @@
  *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send
  *      accepted, head, ring_*      commands that CPU 0 has passed on, the ring with room for ROOM of them
  *      tail, done_epoch, done      of each CPU: how many of them it has taken, and the last it has done
- *      conductor, operator         beat_send (service/conductor.c), and who asks by conductorctl
+ *      conductor, operator         beat_send (service/beats.c), and who asks by conductorctl
  *      registry_take               what the conductor does with an answer
  *
  * The outsider is the wire: it holds SLOTS beats and as many answers, whatever of all that was sent, and

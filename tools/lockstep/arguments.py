@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,6 +43,7 @@ class Plan:
     cpus: int
     memory: str
     options: str
+    service: Sequence[str]
     kernel: Path | None
     quantum_ns: int
     network: bool
@@ -86,6 +88,12 @@ def parser_new() -> Parser:
     add("--cpus", "1", "N", "of each node")
     add("--memory", "256M", "M", "of each node")
     parser.add_argument("--options", default="", metavar='"…"', help="options for Tacet's kernel")
+    parser.add_argument(
+        "--service",
+        default="",
+        metavar='"PROG …"',
+        help="a daemon that runs on each Tacet node, and its words",
+    )
     parser.add_argument("--kernel", type=Path, metavar="FILE", help="another one than the tree's, for Tacet")
     parser.add_argument(
         "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
@@ -140,6 +148,7 @@ def parse(words: Sequence[str]) -> Plan:
         cpus=checks.check_cpus(given.cpus, None),
         memory=checks.check_memory(given.memory, "linux" if given.linux != "0" else None),
         options=given.options,
+        service=service_of(given.service),
         kernel=given.kernel,
         quantum_ns=quantum,
         network=given.network,
@@ -228,6 +237,16 @@ def period_of(text: str, quantum_ns: int) -> int:
             "come at gates"
         )
     return int(period)
+
+
+def service_of(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise RunnerError(f"--service {text}: {error}") from None
+    if words:
+        qemu.check_program(Path(words[0]))
+    return words
 
 
 def answer_every_of(text: str | None, is_commanding: bool) -> int:

@@ -150,6 +150,7 @@ class Conductor:
     def end(self, gate: int, goes_on: bool) -> None:
         """No node runs after this gate. Where the conductor goes on, it knows at last who has fallen silent,
         which is how nodes that were killed have done it."""
+        not_given, self._to_give = self._to_give, []
         while goes_on and self._given:
             due_ns = self._calls["due"]() - EPOCH_NS
             gate = max(gate, -(-due_ns // self._quantum_ns) - 1)
@@ -157,8 +158,7 @@ class Conductor:
         self._calls["end"]()
         self._outcomes_take(gate * self._quantum_ns)
         why = "all nodes had ended before" if goes_on else "the time was over before"
-        self.outcomes += [Outcome(command, error=why) for command in self._to_give]
-        self._to_give = []
+        self.outcomes += [Outcome(command, error=why) for command in not_given]
 
     def _outcomes_take(self, now_ns: int) -> None:
         while self._given and (number := self._calls["outcome"](self._text, _OUTCOME_MAX)) >= 0:

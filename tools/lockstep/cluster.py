@@ -86,7 +86,8 @@ class Cluster:
         if self._is_linux(number):
             card = {"nic": MODEL, "address": f"{layout.address_of(number)}/24"} if plan.network else {}
             return qemu.LinuxNode(options="hpet=disable", **card).prepare(program, machine)
-        return qemu.TacetNode(plan.kernel, self._options(number)).prepare(program, machine)
+        tacet = qemu.TacetNode(plan.kernel, self._options(number), service=plan.service)
+        return tacet.prepare(program, machine)
 
     # ---- From the start to the end ----
 

@@ -3,7 +3,8 @@
 # lockstep.mk: what tools/lockstep-run loads (docs/lockstep.md): a plugin of QEMU 10, and the conductor.
 
 LOCKSTEP_BUILD  := build/lockstep
-LOCKSTEP_CFLAGS := -std=gnu11 -O2 -D_GNU_SOURCE $(WARNINGS) -fPIC -shared -fvisibility=hidden -iquote kernel -iquote .
+LOCKSTEP_CFLAGS := -std=gnu11 -O2 -D_GNU_SOURCE $(WARNINGS) -fPIC -shared -fvisibility=hidden \
+                   -iquote kernel -iquote .
 LOCKSTEP_PARTS  := $(addprefix $(LOCKSTEP_BUILD)/,hold.so conductor.so)
 
 $(LOCKSTEP_BUILD).flags: FLAGS = $(CC) $(LOCKSTEP_CFLAGS)
