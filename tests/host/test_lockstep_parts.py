@@ -244,6 +244,15 @@ def test_the_first_gate_is_after_the_firmware_s_work() -> None:
         assert timers.BEGIN_NS <= first < timers.BEGIN_NS + quantum_ns
 
 
+def test_turns_of_cpus_end_between_gates_and_the_first_one_shortly_after_each() -> None:
+    """What is written last is the period of the timer to nobody; before that, when it comes first."""
+    for turn_ns in (None, 10_000, 1_000):
+        written = timers.registers(MS, 0xFEB00000, 1, 2, turn_ns)
+        comparator = [value for offset, value in written if offset == 0x108 + 2 * 0x20]
+        gate_ns = timers.first_gate(MS) * MS - timers.TICK_NS
+        assert comparator == [(gate_ns + timers.LEAP_NS) // timers.TICK_NS, (turn_ns or MS) // timers.TICK_NS]
+
+
 # ---- What may be asked for ----
 
 WRONG = {
@@ -265,6 +274,9 @@ WRONG = {
     "--quantum 5us": "--quantum takes whole microseconds from 10us to 100ms, not 5us",
     "--quantum 100500ns": "--quantum takes whole microseconds from 10us to 100ms, not 100500ns",
     "--quantum fast": "--quantum takes a time such as 100us, 20ms or 1.5s, not fast",
+    "--turns 1500ns": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 1500ns",
+    "--turns 30us": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 30us",
+    "--turns 200us": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 200us",
     "--network --latency 50us": "--latency 50us is shorter than a quantum, 100us: frames are",
     "--network --latency 250us": "--latency 250us is no whole number of quanta of 100us",
     "--latency 100us": "--latency is for a network: give --network, too",

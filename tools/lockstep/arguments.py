@@ -46,6 +46,7 @@ class Plan:
     service: Sequence[str]
     kernel: Path | None
     quantum_ns: int
+    turn_ns: int  #: of a node's CPUs on its clock, at most
     network: bool
     latency: int  #: quanta
     loss: float
@@ -99,6 +100,7 @@ def parser_new() -> Parser:
         "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
     )
     add("--quantum", "100us", "TIME", "between two gates")
+    add("--turns", None, "TIME", "no CPU of a node is longer on its clock (default: a quantum)")
     parser.add_argument(
         "--network", action="store_true", help="a card and an address for each node, a switch"
     )
@@ -151,6 +153,7 @@ def parse(words: Sequence[str]) -> Plan:
         service=service_of(given.service),
         kernel=given.kernel,
         quantum_ns=quantum,
+        turn_ns=turns_of(given.turns, quantum),
         network=given.network,
         latency=latency_of(given.latency, quantum),
         loss=part("--loss", given.loss),
@@ -206,6 +209,17 @@ def quantum_of(text: str) -> int:
     if ns % QUANTUM_UNIT_NS or not QUANTUM_NS_MIN <= ns <= QUANTUM_NS_MAX:
         low, high = text_of(QUANTUM_NS_MIN), text_of(QUANTUM_NS_MAX)
         raise RunnerError(f"--quantum takes whole microseconds from {low} to {high}, not {text}")
+    return ns
+
+
+def turns_of(text: str | None, quantum_ns: int) -> int:
+    """Of the CPUs of a node, in ns."""
+    ns = quantum_ns if text is None else time_of("--turns", text)
+    if ns % timers.LEAP_NS or quantum_ns % ns:
+        raise RunnerError(
+            f"--turns takes whole microseconds of which a quantum, {text_of(quantum_ns)}, is a multiple, not "
+            f"{text}"
+        )
     return ns
 
 

@@ -103,7 +103,7 @@ class Cluster:
         for node in self.nodes:
             node.connect()
         for node in self.nodes:
-            node.begin(self.plan.quantum_ns, address)
+            node.begin(self.plan.quantum_ns, self.plan.turn_ns, address)
 
     def _node(self, number: int, name: str, logs: Path) -> Node:
         node = Node(name, self._machine(number), self._cables(number), logs)

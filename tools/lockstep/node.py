@@ -150,9 +150,10 @@ class Node:
                 return address
         raise RunnerError(f"{self.name}: its firmware has given the doorbell no address")
 
-    def begin(self, quantum_ns: int, address: int) -> None:
+    def begin(self, quantum_ns: int, turn_ns: int, address: int) -> None:
         """Its first instruction."""
-        timers.begin(self.sockets[1], timers.registers(quantum_ns, address, ARRIVED, STOP))
+        registers = timers.registers(quantum_ns, address, ARRIVED, STOP, turn_ns)
+        timers.begin(self.sockets[1], registers)
         self.monitor.command("cont")
 
     # ---- At gates ----
