@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,11 @@ FIRST_BEAT_NS = 1_200_000_000
 
 
 @contextmanager
-def cluster(words: Sequence[str], folder: Path) -> Iterator[tuple[Any, Any]]:
-    """Nodes that have run to their ends, and a summary of that. LabError where they cannot."""
+def cluster(
+    words: Sequence[str], folder: Path, begun: Callable[[Any], None] = lambda _: None
+) -> Iterator[tuple[Any, Any]]:
+    """Nodes that have run to their ends, and a summary of that; `begun` gets those that were started.
+    LabError where they cannot."""
     arguments = importlib.import_module("lockstep.arguments")
     missing = importlib.import_module("lockstep.gates").Missing
     try:
@@ -30,6 +33,7 @@ def cluster(words: Sequence[str], folder: Path) -> Iterator[tuple[Any, Any]]:
         )
         try:
             nodes.start()
+            begun(nodes.nodes)
             yield nodes, nodes.run()
         finally:
             nodes.close()

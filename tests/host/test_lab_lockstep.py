@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from lab.bench import lockstep, lockstep_cpus
+from lab.bench import lockstep, lockstep_cost, lockstep_cpus
 from lab.bench.lockstep_cpus import PASSED_ON, PERIOD_NS, Beat
 from lab.bench.lockstep_nodes import FIRST_BEAT_NS
 from lab.formats import klog
@@ -64,3 +65,23 @@ def test_the_spread_is_over_all_cpus_of_all_nodes_and_of_beats_that_all_took() -
 def test_a_beat_that_is_taken_twice_counts_once() -> None:
     log = log_of(*rows_of(0, 900), *rows_of(1, 950), (0, FIRST_BEAT_NS + 990, BEAT, 1))
     assert lockstep.delays(log, PERIOD_NS) == {1: 900, 2: 950}
+
+
+# ---- What gates cost ----
+
+
+def test_what_a_gate_costs_is_beside_what_as_many_nodes_take_alone() -> None:
+    said: list[str] = []
+
+    def run(words: Sequence[str]) -> lockstep_cost.Run:
+        nodes, quantum = int(words[1]), words[3]
+        if quantum == lockstep_cost.ALONE:
+            return lockstep_cost.Run(5, 0.5, 0.5, 0.1)
+        return lockstep_cost.Run(5_000, 2.0 * nodes, 1.5 * nodes, 0.05 * nodes)
+
+    rows = lockstep_cost.measure([1, 4], {"compute": ["ftq"]}, said.append, run)
+    assert [row.times_alone() for row in rows] == [3, 3]
+    assert [round(row.gate_us()) for row in rows] == [200, 200]
+    shown = lockstep_cost.as_table(rows).splitlines()[3].split()
+    assert shown[:10] == ["4", "compute", "625", "6.0", "s", "3.0", "200", "µs", "10", "µs"]
+    assert said == ["one node alone: compute", "1 in lockstep: compute", "4 in lockstep: compute"]
