@@ -260,8 +260,8 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts build/simulator/sim foreign-network \
-		$(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl
+bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts build/simulator/sim \
+		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report

@@ -16,7 +16,9 @@ $(LOCKSTEP_BUILD)/conductor.so: tools/lockstep/conductor.c \
         $(patsubst %,service/%.c,beats answers orders registry welcomes commands timeline json) \
         $(patsubst %,kernel/%.c,beat/beat_frame beat/answer_frame beat/welcome lib/siphash) \
         $(wildcard service/*.h kernel/beat/*.h kernel/lib/siphash.h kernel/lib/bytes.h)
+# QEMU has what hold.so calls; nobody has what is missing here.
+$(LOCKSTEP_BUILD)/conductor.so: LOCKSTEP_LINK := -Wl,-z,defs
 $(LOCKSTEP_PARTS): $(LOCKSTEP_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SHARED  $@"
-	$(Q)$(CC) $(LOCKSTEP_CFLAGS) -o $@ $(filter %.c,$^)
+	$(Q)$(CC) $(LOCKSTEP_CFLAGS) $(LOCKSTEP_LINK) -o $@ $(filter %.c,$^)
