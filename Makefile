@@ -261,8 +261,8 @@ bench:
 	@$(MAKE) --no-print-directory bench-ready
 
 .PHONY: bench-ready
-bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 build/simulator/sim foreign-network \
-		$(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl
+bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts build/simulator/sim \
+		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
@@ -271,6 +271,7 @@ bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 build/simulator/s
 	@$(LAB) compare-phases --out build/report
 	@$(LAB) silence --out build/report --shift 4
 	@$(LAB) bench-simulator --out build/report
+	@$(LAB) bench-lockstep --out build/report
 
 # What iso and gdb start without APP: FTQ for a second.
 DEFAULT_APP  := $(BUILD)/apps/ftq

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conductor.c: the program that beats time for a cluster [Betti09 §III]: it broadcasts heartbeats
- * (beat_frame.h) onto an Ethernet interface at multiples of their period, knows the nodes that answer, and
+ * (beats.c) onto an Ethernet interface at multiples of their period, knows the nodes that answer, and
  * changes the rate or sends commands when conductorctl asks for it. One thread, of SCHED_FIFO and in locked
  * memory where the system lets it; a beat's deadline is absolute, so that no beat shifts the next one.
- *
- * A beat whose time has gone by while the machine did something else is left out, and counted: beats never
- * come in a burst. The last beat before a rest of them says so (its period is zero).
  */
 #include "service/conductor.h"
 #include "service/control.h"
@@ -28,9 +25,6 @@
 
 #define PRIORITY         50 /* of SCHED_FIFO */
 #define RATE_DEFAULT     "10"
-#define RATE_MAX_HZ      1000.0
-#define RATE_MIN_HZ      (1.0 / 60)
-#define GREETINGS        3 /* beats of an epoch that ask all nodes who they are */
 #define ANSWER_EVERY_MAX 1000
 
 struct conductor conductor; /* large: it has no values of its own in the program's file */
@@ -84,26 +78,9 @@ uint64_t conductor_now_ns(void)
     return timeline_conductor_ns(&conductor.timeline, monotonic_ns());
 }
 
-/* ---- Beats ---- */
+/* ---- The timer of beats ---- */
 
-bool is_beating(void)
-{
-    return conductor.timeline.period_ns && !conductor.is_last;
-}
-
-uint16_t answer_every(uint64_t sequence)
-{
-    uint64_t beats_a_second;
-
-    if (conductor.answer_every >= 0 && (sequence > GREETINGS || !conductor.answer_every))
-        return (uint16_t)conductor.answer_every;
-    if (sequence <= GREETINGS || !conductor.timeline.period_ns)
-        return 1;
-    beats_a_second = (NS_PER_S + conductor.timeline.period_ns / 2) / conductor.timeline.period_ns;
-    return beats_a_second ? (uint16_t)beats_a_second : 1;
-}
-
-static void timer_set(void)
+void beat_timer_set(void)
 {
     struct itimerspec when = { 0 };
 
@@ -116,72 +93,12 @@ static void timer_set(void)
     timerfd_settime(conductor.polls[POLL_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void beat_send(void)
+static void timer_look(void)
 {
-    struct timeline *timeline = &conductor.timeline;
-    uint64_t late = conductor_now_ns() - timeline->due_ns;
-    struct beat beat = {
-        .epoch = timeline->epoch_ns,
-        .sequence = ++conductor.sequence,
-        .time_ns = timeline->due_ns,
-        .period_ns = conductor.is_last ? 0 : timeline->period_ns,
-        .late_ns = late < UINT32_MAX ? (uint32_t)late : UINT32_MAX,
-        .tai_utc_s = timeline_tai_utc_s(timeline),
-        .answer_every = answer_every(conductor.sequence),
-    };
-    uint8_t payload[BEAT_BYTES_MAX];
+    uint64_t expirations;
 
-    welcomes_put(&conductor.welcomes, &conductor.registry, conductor.key,
-                 BEAT_COMMANDS_MAX - conductor.commands.carried_count, &beat);
-    commands_put(&conductor.commands, &beat);
-    size_t bytes = beat_encode(&beat, conductor.key, payload, sizeof(payload));
-
-    if (wire_send(&conductor.wire, payload, bytes)) {
-        conductor.failed++;
-        conductor.last_error = errno;
-    } else {
-        conductor.sent++;
-        conductor.asked += beat.answer_every && beat.sequence % beat.answer_every == 0;
-        commands_sent(&conductor.commands, beat.time_ns);
-    }
-    conductor.late_sum_ns += late;
-    if (late > conductor.late_max_ns)
-        conductor.late_max_ns = late;
-}
-
-void beat_due(void)
-{
-    uint64_t expirations, now;
-
-    if (read(conductor.polls[POLL_TIMER].fd, &expirations, sizeof(expirations)) < 0)
-        return; /* the rate has changed meanwhile */
-    now = conductor_now_ns();
-    if (!conductor.timeline.period_ns || now < conductor.timeline.due_ns)
-        return;
-    beat_send();
-    conductor.left_out += timeline_advance(&conductor.timeline, conductor_now_ns());
-    if (conductor.is_last) {
-        conductor.is_last = false;
-        timeline_period_set(&conductor.timeline, 0, 0);
-    }
-    timer_set();
-}
-
-bool rate_set(const char *text)
-{
-    char *end;
-    double hz = strtod(text, &end);
-
-    if (end == text || *end || !(hz == 0 || (hz >= RATE_MIN_HZ && hz <= RATE_MAX_HZ)))
-        return false;
-    if (hz == 0) {
-        conductor.is_last = conductor.timeline.period_ns != 0;
-        return true;
-    }
-    conductor.is_last = false;
-    timeline_period_set(&conductor.timeline, (uint64_t)(1e9 / hz + 0.5), conductor_now_ns());
-    timer_set();
-    return true;
+    if (read(conductor.polls[POLL_TIMER].fd, &expirations, sizeof(expirations)) >= 0)
+        beat_due(); /* else the rate has changed meanwhile */
 }
 
 /* ---- The program ---- */
@@ -292,12 +209,12 @@ static void loop(void)
     while (!ended) {
         if (poll(polls, POLL_COUNT, timeout_ms()) < 0)
             continue; /* a signal */
-        beat_due();
+        timer_look();
         if (polls[POLL_WIRE].revents)
             answers_take();
         for (unsigned i = POLL_CLIENTS; i < POLL_COUNT; i++)
             if (polls[i].fd >= 0 && polls[i].revents) {
-                beat_due();
+                timer_look();
                 client_serve(i);
             }
         if (polls[POLL_LISTENER].revents & POLLIN)
@@ -322,10 +239,7 @@ int main(int count, char **words)
            conductor.is_locked ? "" : "; its memory is not locked", conductor.socket_path);
     fflush(stdout);
     loop();
-    if (conductor.timeline.period_ns) { /* nodes need not wait for what does not come */
-        conductor.is_last = true;
-        beat_send();
-    }
+    beats_end();
     unlink(conductor.socket_path);
     return 0;
 }

@@ -2,13 +2,17 @@
 /*
  * conductor.h: the parts of the conductor, which is one thread with one state:
  *
- *     conductor.c   beats, and the loop; beats come first, between any two other things
+ *     conductor.c   the program, its clock, and the loop; beats come first, between any two other things
+ *     beats.c       what the next beat says and carries, and when it is due
  *     answers.c     frames that come: answers of nodes, and beats of other conductors
  *     requests.c    what conductorctl asks for: its words, and JSON
  *     orders.c      the commands among that: who has done them, and what is answered
  *     pages.c       pages of flight logs that conductorctl asks for, from the node's frames to the client
  *     jobs.c        what tacetrun asks for: numbers of jobs, and tickets
  *     clients.c     the connections that requests come by
+ *
+ * tools/lockstep/conductor.c is the conductor of nodes whose time is virtual: it has other ones for
+ * conductor.c, clients.c and wire.c.
  */
 #ifndef TACET_SERVICE_CONDUCTOR_H
 #define TACET_SERVICE_CONDUCTOR_H
@@ -61,8 +65,19 @@ extern struct conductor conductor;
 
 uint64_t conductor_now_ns(void);
 
+/* The beat that is due next is another one: beat_due is to be called at its time. */
+void beat_timer_set(void);
+
+/* A line on standard error, unless that would make beats wait. */
+__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
+
+/* ---- beats.c ---- */
+
 /* Sends the beat that is due, if one is. */
 void beat_due(void);
+
+/* Says that none follows, where nodes wait for one. */
+void beats_end(void);
 
 /* False where the text is no rate. */
 bool rate_set(const char *text);
@@ -72,9 +87,6 @@ bool is_beating(void);
 
 /* Sequence numbers that this divides ask for answers; 0: none does. */
 uint16_t answer_every(uint64_t sequence);
-
-/* A line on standard error, unless that would make beats wait. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
 /* ---- answers.c ---- */
 

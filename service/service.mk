@@ -12,8 +12,8 @@ $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 
 .PHONY: service
 service: $(SERVICE_PROGRAMS)
-$(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor answers requests orders pages jobs clients \
-                              registry welcomes commands timeline control json) \
+$(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor beats answers requests orders pages jobs \
+                              clients registry welcomes commands timeline control json) \
                            kernel/launch/launch_request.c kernel/lib/format.c $(SERVICE_WIRE)
 $(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl words conversation node_view \
                                  log_pull control json)

@@ -1,47 +1,47 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab lockstep`: what heartbeats take from FTQ on nodes that share one virtual clock, and how far apart
-nodes take the same beat: each figure exact, the same in every run (docs/lockstep.md) [Betti09 §VI-A].
+nodes, and the CPUs of a node, take the same beat: each figure exact, the same in every run (docs/lockstep.md)
+[Betti09 §VI-A]. Beside them FTQ on Linux, with its tick, on the same clock.
 
 A beat reaches all nodes' cards at one instant. When each CPU has it, the flight log says, in ticks of the
 cycle counter, which is QEMU's virtual clock in ns: the event `beat` is written once the frame has been
-checked. Writes
+checked; the other CPUs of a node log the interrupt by which it is passed on. With several CPUs that clock
+counts the instructions of all: lockstep_cpus.py. Writes
 
     OUT/lockstep.json                  the figures
-    OUT/lockstep-RATE-nodeN.dat        what FTQ wrote, its format unchanged
+    OUT/lockstep-RATE-nodeN.dat        what FTQ wrote, its format unchanged; RATE is linux there
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from lab.bench import runner
+from lab.bench import lockstep_cpus, runner
 from lab.bench.compare import samples
 from lab.bench.comparison import APPS, REPORT
+from lab.bench.lockstep_nodes import FIRST_BEAT_NS, cluster, ended_check, ftq_words
 from lab.bench.runner import Runner
-from lab.common.errors import LabError
 from lab.common.files import bytes_write, text_write
 from lab.common.text import percent_text, table, time_text
 from lab.formats import ftq, klog
 
 SUMMARY = "FTQ on nodes of one virtual clock under heartbeats: exact figures, in QEMU."
 
-QUANTUM_NS = 1_000_000
 #: [Betti09 §VI-A]
 RATES = (0, 10, 50, 100)
-#: Where beats begin: the card has its link, which takes a second, and FTQ has begun.
-FIRST_BEAT_NS = 1_200_000_000
 #: Quanta before those that count.
 AHEAD = 1_200
+#: Between gates where nothing is carried at them.
+LINUX_GATES = "10ms"
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--samples", type=samples, default=1000, help="quanta of 1 ms (default 1000)")
     parser.add_argument("--nodes", type=int, choices=range(1, 17), default=4, help="1 to 16 (default 4)")
     parser.add_argument("--cpus", type=int, choices=range(1, 9), default=1, help="of each (default 1)")
+    for name, what in (("linux", "FTQ on Linux"), ("spread", "one beat's way to the CPUs of a node")):
+        parser.add_argument(
+            f"--{name}", action=argparse.BooleanOptionalAction, default=True, help=f"{what}, too"
+        )
 
 
 def delays(log: klog.FlightLog, period_ns: int) -> dict[int, int]:
@@ -76,9 +80,7 @@ def delays(log: klog.FlightLog, period_ns: int) -> dict[int, int]:
 
 def node_of(node: Any, rate: int, kept: Path) -> Node:
     """What a node has measured. LabError if it failed."""
-    ending = node.ending()
-    if ending.outcome != "exit" or ending.status:
-        raise LabError(f"{node.name}: {ending.outcome}, status {ending.status}: {ending.reason or '-'}")
+    ended_check([node])
     content = node.file("out").read_bytes()
     bytes_write(kept, content)
     whole = ftq.parse(content.decode("ascii", errors="replace"), kept.name)[0]
@@ -91,20 +93,17 @@ def node_of(node: Any, rate: int, kept: Path) -> Node:
 
 def measure(rate: int, options: argparse.Namespace, folder: Path) -> list[Node]:
     """All nodes at one rate."""
-    arguments = importlib.import_module("lockstep.arguments")
-    cluster_new = importlib.import_module("lockstep.cluster").Cluster
     words = ["--nodes", str(options.nodes), "--cpus", str(options.cpus), "--beats", str(rate)]
-    words += ["--first-beat", f"{FIRST_BEAT_NS}ns", "--logs", str(folder), str(options.ftq)]
-    words += ["-n", str(AHEAD + options.samples), "-q", f"{QUANTUM_NS}ns", "-s"]
-    cluster = cluster_new(arguments.parse(words))
-    try:
-        cluster.start()
-        cluster.run()
-        return [
-            node_of(node, rate, options.out / f"lockstep-{rate}-{node.name}.dat") for node in cluster.nodes
-        ]
-    finally:
-        cluster.close()
+    words += ["--first-beat", f"{FIRST_BEAT_NS}ns", *ftq_words(options, AHEAD + options.samples)]
+    with cluster(words, folder) as (done, _):
+        return [node_of(node, rate, options.out / f"lockstep-{rate}-{node.name}.dat") for node in done.nodes]
+
+
+def measure_linux(options: argparse.Namespace, folder: Path) -> list[Node]:
+    """One node with Linux: others would be the same."""
+    words = ["--nodes", "0", "--linux", "1", "--quantum", LINUX_GATES]
+    with cluster([*words, *ftq_words(options, AHEAD + options.samples)], folder) as (done, _):
+        return [node_of(node, 0, options.out / f"lockstep-linux-{node.name}.dat") for node in done.nodes]
 
 
 def spreads(nodes: Sequence[Node]) -> list[int]:
@@ -131,13 +130,13 @@ def figures(nodes: Sequence[Node]) -> dict[str, Any]:
     }
 
 
-def as_table(found: dict[int, dict[str, Any]]) -> str:
-    """A row a rate."""
+def as_table(found: dict[str, dict[str, Any]]) -> str:
+    """A row each: beats a second, or Linux."""
 
-    def row(rate: int, one: dict[str, Any]) -> list[str]:
+    def row(name: str, one: dict[str, Any]) -> list[str]:
         shown = [one[f"delay_ns_{which}"] for which in ("min", "median", "max")]
         return [
-            f"{rate} Hz",
+            name,
             str(one["beats"]),
             " ".join(map(str, one["disturbed_quanta"])),
             percent_text(max(one["noise_ratio"])),
@@ -147,7 +146,7 @@ def as_table(found: dict[int, dict[str, Any]]) -> str:
         ]
 
     header = ["beats", "taken", "quanta disturbed", "noise, most", "largest loss", "delay, ns", "spread, ns"]
-    return table(header, [row(rate, one) for rate, one in found.items()])
+    return table(header, [row(name, one) for name, one in found.items()])
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
@@ -155,16 +154,27 @@ def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO
     machines, out = machines or runner.load(), out or sys.stdout
     runner.program_found(options.ftq)
     options.out.mkdir(parents=True, exist_ok=True)
-    missing = importlib.import_module("lockstep.gates").Missing
-    found: dict[int, dict[str, Any]] = {}
-    for number, rate in enumerate(RATES, start=1):
-        print(f"[{number}/{len(RATES)}] FTQ on {options.nodes} nodes, {rate} beats a second …", file=out)
-        out.flush()
-        try:
-            with tempfile.TemporaryDirectory(prefix="tacet-lockstep-") as folder:
-                found[rate] = figures(measure(rate, options, Path(folder)))
-        except (missing, machines.RunnerError) as error:
-            raise LabError(str(error)) from None
-    text_write(options.out / "lockstep.json", json.dumps(found, indent=2) + "\n")
-    print(f"\n{as_table(found)}\n\n{options.out / 'lockstep.json'}", file=out, flush=True)
+    nodes = f"FTQ on {options.nodes} nodes"
+    steps: list[tuple[str, Callable[[Path], dict[str, Any]]]] = []
+    for rate in RATES:
+        steps.append((f"{nodes}, {rate} beats a second", lambda at, r=rate: figures(measure(r, options, at))))
+    if options.linux:
+        steps.append(("FTQ on Linux", lambda at: figures(measure_linux(options, at))))
+    rows = lockstep_cpus.ROWS if options.spread else ()
+    for cpus, turns in rows:
+        one = f"{lockstep_cpus.NODES} nodes of {cpus} CPUs that take turns of {turns}"
+        steps.append((one, lambda at, c=cpus, t=turns: lockstep_cpus.measure(c, t, options, at)))
+    done = []
+    for number, (what, step) in enumerate(steps, start=1):
+        print(f"[{number}/{len(steps)}] {what} …", file=out, flush=True)
+        with tempfile.TemporaryDirectory(prefix="tacet-lockstep-") as folder:
+            done.append(step(Path(folder)))
+    names = [f"{rate} Hz" for rate in RATES] + (["Linux"] if options.linux else [])
+    by_rate, by_cpus = dict(zip(names, done, strict=False)), done[len(names) :]
+    kept = options.out / "lockstep.json"
+    text_write(kept, json.dumps({"rates": by_rate, "cpus": by_cpus}, indent=2) + "\n")
+    print(f"\n{as_table(by_rate)}\n", file=out)
+    if by_cpus:
+        print(f"{lockstep_cpus.as_table(by_cpus)}\n", file=out)
+    print(kept, file=out, flush=True)
     return 0

@@ -1,17 +1,58 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program on nodes in lockstep (docs/lockstep.md), for experiments: run to its end, its outputs and flight
-logs kept."""
+"""Nodes in lockstep (docs/lockstep.md), for experiments: run from their start to their ends, their outputs
+and flight logs kept."""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lab.bench import runner
 from lab.common.errors import LabError
+
+#: FTQ's.
+QUANTUM_NS = 1_000_000
+#: Where beats begin: the card has its link, which takes a second, and FTQ has begun.
+FIRST_BEAT_NS = 1_200_000_000
+
+
+@contextmanager
+def cluster(
+    words: Sequence[str], folder: Path, begun: Callable[[Any], None] = lambda _: None
+) -> Iterator[tuple[Any, Any]]:
+    """Nodes that have run to their ends, as `tools/lockstep-run` would run them with these words, and a
+    summary of that; `begun` gets those that were started. LabError where they cannot."""
+    machines = runner.load()
+    arguments = importlib.import_module("lockstep.arguments")
+    missing = importlib.import_module("lockstep.gates").Missing
+    try:
+        nodes = importlib.import_module("lockstep.cluster").Cluster(
+            arguments.parse(["--logs", str(folder), *words])
+        )
+        try:
+            nodes.start()
+            begun(nodes.nodes)
+            yield nodes, nodes.run()
+        finally:
+            nodes.close()
+    except (missing, machines.RunnerError) as error:
+        raise LabError(str(error)) from None
+
+
+def ended_check(nodes: Sequence[Any], how: Callable[[Any], Any] = lambda node: node.ending()) -> None:
+    """LabError where a node's program has failed."""
+    for node in nodes:
+        ending = how(node)
+        if ending.outcome != "exit" or ending.status:
+            said = node.file("err").read_text(errors="replace").strip().splitlines()
+            why = ending.reason or (said[-1] if said else "-")
+            raise LabError(f"{node.name}: {ending.outcome}, status {ending.status}: {why}")
 
 
 @dataclass(frozen=True)
@@ -24,32 +65,24 @@ class Ended:
 
 
 def nodes_run(words: Sequence[str]) -> list[Ended]:
-    """The nodes that `tools/lockstep-run` would run with these words. LabError if one of them fails."""
-    machines = runner.load()
-    arguments = importlib.import_module("lockstep.arguments")
-    cluster_new = importlib.import_module("lockstep.cluster").Cluster
-    missing = importlib.import_module("lockstep.gates").Missing
-    with tempfile.TemporaryDirectory(prefix="tacet-lockstep-") as folder:
-        try:
-            cluster = cluster_new(arguments.parse(["--logs", folder, *words]))
-            try:
-                cluster.start()
-                cluster.run()
-                return [_ended(cluster, node) for node in cluster.nodes]
-            finally:
-                cluster.close()
-        except (missing, machines.RunnerError) as error:
-            raise LabError(str(error)) from None
+    """What each of the nodes has left. LabError if one of them fails."""
+    with (
+        tempfile.TemporaryDirectory(prefix="tacet-lockstep-") as folder,
+        cluster(words, Path(folder)) as (done, _),
+    ):
+        ended_check(done.nodes, done.ending)
+        return [
+            Ended(
+                node.name,
+                node.file("out").read_text(encoding="ascii", errors="replace").replace("\r\n", "\n"),
+                node.file("klog").read_bytes(),
+            )
+            for node in done.nodes
+        ]
 
 
-def _ended(cluster: Any, node: Any) -> Ended:
-    ending = cluster.ending(node)
-    if ending.outcome != "exit" or ending.status:
-        said = node.file("err").read_text(errors="replace").strip().splitlines()
-        why = ending.reason or (said[-1] if said else "-")
-        raise LabError(f"{node.name}: {ending.outcome}, status {ending.status}: {why}")
-    out = node.file("out").read_text(encoding="ascii", errors="replace").replace("\r\n", "\n")
-    return Ended(node.name, out, node.file("klog").read_bytes())
+def ftq_words(options: argparse.Namespace, samples: int) -> list[str]:
+    return [str(options.ftq), "-n", str(samples), "-q", f"{QUANTUM_NS}ns", "-s"]
 
 
 def header(text: str, key: str, where: str) -> float:

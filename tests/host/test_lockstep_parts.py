@@ -8,7 +8,9 @@ import re
 import struct
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from lockstep.cable import DELIVERY_BYTES_MAX, Cable
 from lockstep.switch import Switch
 
 from qemu.errors import RunnerError
-from tests.beat_frames import beat_of
+from tests.beat_frames import ACKNOWLEDGE, SOURCE, Answer, Beat, beat_of, welcome_of, welcomes_in
 from tests.making import made
 
 MS = 10**6
@@ -130,14 +132,111 @@ def test_a_port_takes_so_much_at_a_gate_and_qemu_reads_it_all(cable: Cable) -> N
 # ---- The conductor ----
 
 
-def test_beats_are_the_kernel_s_at_the_gates_that_they_are_due_at() -> None:
+def conductor_new(**more: Any) -> beats.Conductor:
     made("lockstep-parts")
-    conductor = beats.Beats(period_ns=20 * MS, first_ns=105 * MS, quantum_ns=MS // 2)
-    due = {gate: conductor.sequence_at(gate) for gate in range(400) if conductor.sequence_at(gate)}
-    assert due == {240: 1, 280: 2, 320: 3, 360: 4}
-    beat = beat_of(conductor.frame(3), beats.KEY)
-    assert (beat.sequence, beat.epoch, beat.period_ns, beat.answer_every) == (3, beats.EPOCH_NS, 20 * MS, 0)
-    assert beat.time_ns == beats.EPOCH_NS + 320 * MS // 2
+    return beats.Conductor(period_ns=20 * MS, first_ns=105 * MS, quantum_ns=MS // 2, **more)
+
+
+@dataclass
+class Node:
+    """It hears beats from one gate on, and answers and obeys as docs/nettick.md says."""
+
+    number: int
+    hears_from: int = 0
+    done: int = 0
+    is_welcomed: bool = False
+
+    def address(self) -> bytes:
+        return bytes([2, 0, 0, 0, 0, self.number])
+
+    def hear(self, beat: Beat) -> list[bytes]:
+        self.is_welcomed |= welcome_of(self.address(), self.number, beats.KEY) in welcomes_in(beat)
+        if self.is_welcomed:
+            self.done = max([self.done, *(command.number for command in beat.commands)])
+        due = beat.answer_every and beat.sequence % beat.answer_every == 0
+        if not due and not any(command.code & ACKNOWLEDGE for command in beat.commands):
+            return []
+        answer = Answer(
+            beat.sequence, beat.epoch, done=self.done, start=self.number, welcomed=self.is_welcomed
+        )
+        return [answer.frame(SOURCE, self.address(), beats.KEY)]
+
+
+def play(conductor: beats.Conductor, gates: range, *nodes: Node) -> dict[int, Beat]:
+    """All beats, by the gates at which they reach the cards; nodes' answers are there at the gates after."""
+    found: dict[int, Beat] = {}
+    for gate in gates:
+        beat = found.get(gate - 1)
+        hearing = [node for node in nodes if beat and gate > node.hears_from]
+        sent = conductor.at_gate(gate, [frame for node in hearing for frame in node.hear(beat)])
+        if sent is not None:
+            found[gate + 1] = beat_of(sent, beats.KEY)
+    return found
+
+
+def carried(beat: Beat) -> list[tuple[int, int]]:
+    return [(command.code & ~ACKNOWLEDGE, command.number) for command in beat.commands]
+
+
+def test_beats_are_the_conductor_s_at_the_gates_that_they_are_due_at() -> None:
+    found = play(conductor_new(), range(4, 399))
+    assert {gate: beat.sequence for gate, beat in found.items()} == {240: 1, 280: 2, 320: 3, 360: 4}
+    assert all(beat.time_ns == beats.EPOCH_NS + gate * MS // 2 for gate, beat in found.items())
+    assert {(b.epoch, b.period_ns, b.answer_every, b.late_ns) for b in found.values()} == {
+        (beats.EPOCH_NS, 20 * MS, 0, 0)
+    }
+
+
+def test_a_command_goes_with_beats_until_all_nodes_have_done_it() -> None:
+    """The second node hears nothing before 250 ms; the command after it waits for it, too."""
+    commands = [beats.Command(at * MS, words, words) for at, words in ((201, "stop"), (160, "services 500"))]
+    conductor = conductor_new(nodes=2, answer_every=beats.ANSWER_BY_RATE, commands=commands)
+    nodes = [Node(1), Node(2, hears_from=500)]
+    found = {gate: carried(beat) for gate, beat in play(conductor, range(4, 799), *nodes).items()}
+    welcome, services, stop = (8, 0), (7, 1), (1, 2)
+    # The first beats ask who is there.
+    assert found[240] == [] and found[280] == [welcome] and found[320] == [services]
+    assert all(found[gate] == [services] for gate in range(320, 521, 40))
+    # At 520 the second one is heard first, at 560 it is welcomed and does what all have done.
+    assert found[560] == [welcome, services]
+    assert all(found[gate] == [stop] for gate in (600, 640, 680)) and found[720] == []
+    assert [node.done for node in nodes] == [2, 2]
+    assert [
+        (one.command.words, one.first_ns, one.done_ns, one.beats, one.nodes, one.error)
+        for one in conductor.outcomes
+    ] == [("services 500", 160 * MS, 561 * MS // 2, 7, 2, ""), ("stop", 300 * MS, 601 * MS // 2, 1, 2, "")]
+
+
+def test_at_the_end_silence_says_who_was_killed_and_no_command_is_lost() -> None:
+    commands = [beats.Command(at * MS, words, words) for at, words in ((200, "kill"), (900, "stop"))]
+    conductor = conductor_new(nodes=1, answer_every=2, commands=commands)
+    node = Node(1)
+    play(conductor, range(4, 400), node)
+    play(conductor, range(400, 420))
+    assert node.is_welcomed and conductor.outcomes == []
+    conductor.end(420, goes_on=True)
+    kill, stop = conductor.outcomes
+    assert (kill.command.words, kill.first_ns, kill.nodes, kill.error) == ("kill", 200 * MS, 1, "")
+    assert (stop.first_ns, stop.error) == (None, "all nodes had ended before")
+
+
+def test_a_command_that_is_under_way_when_time_is_up_is_said_to_be() -> None:
+    commands = [beats.Command(200 * MS, "stop", "stop"), beats.Command(250 * MS, "kill", "kill")]
+    conductor = conductor_new(nodes=1, commands=commands)
+    play(conductor, range(4, 450))
+    conductor.end(450, goes_on=False)
+    stop, kill = conductor.outcomes
+    assert (stop.first_ns, stop.error) == (200 * MS, "beats have ended before all nodes had done it")
+    assert (kill.first_ns, kill.error) == (None, "the time was over before")
+
+
+def test_frames_that_are_no_answers_change_nothing() -> None:
+    conductor = conductor_new(nodes=1, answer_every=1)
+    others = [b"", bytes(13), bytes(60), bytes(2000), frame(None, 1, b"x" * 100)]
+    others += [SOURCE + bytes(6) + b"\x88\xcb" + bytes([1, kind]) * 70 for kind in (1, 2, 3)]
+    for gate in range(4, 399):
+        conductor.at_gate(gate, others)
+    assert conductor.beats_sent == 4 and conductor.outcomes == []
 
 
 def test_the_first_gate_is_after_the_firmware_s_work() -> None:
@@ -146,12 +245,39 @@ def test_the_first_gate_is_after_the_firmware_s_work() -> None:
         assert timers.BEGIN_NS <= first < timers.BEGIN_NS + quantum_ns
 
 
+def test_turns_of_cpus_end_between_gates_and_the_first_one_shortly_after_each() -> None:
+    """What is written last is the period of the timer to nobody; before that, when it comes first."""
+    for turn_ns in (None, 10_000, 1_000):
+        written = timers.registers(MS, 0xFEB00000, 1, 2, turn_ns)
+        comparator = [value for offset, value in written if offset == 0x108 + 2 * 0x20]
+        gate_ns = timers.first_gate(MS) * MS - timers.TICK_NS
+        assert comparator == [(gate_ns + timers.LEAP_NS) // timers.TICK_NS, (turn_ns or MS) // timers.TICK_NS]
+
+
 # ---- What may be asked for ----
 
 WRONG = {
+    "--command|2s stop": "--command is carried by beats: give --beats HZ, too",
+    "--beats 10 --nodes 0 --linux 1 --command|2s stop": "--command is for Tacet nodes, and there are none",
+    "--beats 10 --command|50ms stop": "--command 50ms stop: the first beat is at 100ms (--first-beat)",
+    "--beats 10 --until 2s --command|2s stop": "--command 2s stop: it is over at 2s (--until)",
+    "--beats 10 --command|stop": "--command takes a time such as 100us, 20ms or 1.5s, not stop",
+    "--beats 10 --command|2s": "--command takes a time and what is commanded, such as 2s stop, not 2s",
+    "--beats 10 --command|2s jump": "--command 2s jump: nodes do not know jump; they know stop, continue, ",
+    "--beats 10 --command|2s trace timer": "--command 2s trace timer: trace takes +CLASS or -CLASS, a class",
+    "--beats 10 --command|2s stop now": "--command 2s stop now: for one job alone: job N, its number",
+    "--beats 10 --command|2s services 0": "services takes the microseconds that they have, 1 to 100000",
+    "--beats 10 --command|2s --within 0 stop": "--within 0 stop: --within takes 1 to 86400, not 0",
+    "--beats 10 --command|2s --one-way": "--command 2s --one-way: nodes do not know that",
+    "--answer-every 5": "--answer-every is for beats: give --beats HZ, too",
+    "--answer-every -1": "--answer-every takes 0 to 1000, not -1",
+    "--service|'x": "--service 'x: No closing quotation",
     "--quantum 5us": "--quantum takes whole microseconds from 10us to 100ms, not 5us",
     "--quantum 100500ns": "--quantum takes whole microseconds from 10us to 100ms, not 100500ns",
     "--quantum fast": "--quantum takes a time such as 100us, 20ms or 1.5s, not fast",
+    "--turns 1500ns": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 1500ns",
+    "--turns 30us": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 30us",
+    "--turns 200us": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 200us",
     "--network --latency 50us": "--latency 50us is shorter than a quantum, 100us: frames are",
     "--stagger 250us": "--stagger 250us is no whole number of quanta of 100us",
     "--service 'a": "--service 'a: No closing quotation",
@@ -174,9 +300,12 @@ WRONG = {
 
 @pytest.mark.parametrize("words", WRONG)
 def test_what_is_wrong_is_said_in_one_line(words: str) -> None:
+    """What stands after | is one word."""
     made("apps")
+    made("lockstep-parts")
+    options, _, one = words.partition("|")
     with pytest.raises(RunnerError, match=re.escape(WRONG[words])) as error:
-        arguments.parse([*words.split(), FTQ])
+        arguments.parse([*options.split(), *([one] if one else []), FTQ])
     assert "\n" not in str(error.value)
 
 

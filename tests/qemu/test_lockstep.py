@@ -22,6 +22,7 @@ from lockstep.gates import Missing
 from planted import planted
 
 import qemu
+from lab.bench import lockstep_cpus
 from lab.bench.lockstep import FIRST_BEAT_NS, delays
 from lab.formats import klog
 from qemu.version import qemu_binary, qemu_major
@@ -131,6 +132,24 @@ def test_a_beat_reaches_all_nodes_at_the_instant_that_it_is_due_at(tmp_path: Pat
     assert ones[0] == ones[1]
     times_ns = [ones[0][sequence] for sequence in range(1, BEATS + 1)]
     assert all(DELAY_MIN_NS < ns < DELAY_MAX_NS for ns in times_ns), times_ns
+
+
+def test_a_beat_reaches_the_cpus_of_a_node_within_a_turn_and_all_nodes_at_one_instant(tmp_path: Path) -> None:
+    """Half a turn is each CPU's share of it."""
+    least_ns = {}
+    for turns_us in (10, 20):
+        words = ["--cpus", "2", "--turns", f"{turns_us}us", "--quantum", "1ms", "--beats", "100"]
+        words += ["--first-beat", f"{FIRST_BEAT_NS}ns", str(APPS / "ftq"), "-n", "1220", "-s"]
+        done = lockstep(tmp_path, *words)
+        assert done.returncode == 0, said(done)
+        logs = [klog.read(tmp_path / "logs" / f"node{number}.klog") for number in (1, 2)]
+        ones = [lockstep_cpus.beats_of(log) for log in logs]
+        assert ones[0][0] == ones[1][0] and ones[0][1] == ones[1][1]
+        found = lockstep_cpus.figures(ones, 2)
+        assert found["beats"] >= 2 and found["spread_of_nodes_ns_max"] == 0
+        assert 0 < found["spread_ns_max"] < 1_000 * turns_us
+        least_ns[turns_us] = found["last_ns"][0]
+    assert least_ns[20] - least_ns[10] == 5_000
 
 
 def test_linux_stops_at_the_same_gates(tmp_path: Path) -> None:

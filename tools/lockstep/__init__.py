@@ -10,12 +10,12 @@ So nothing that a node can see depends on this machine, and every run is the sam
     node.py     one QEMU: started, at a gate, let go on, ended
     cable.py    frames to and from one network card
     switch.py   who gets a frame, and at which gate; pure
-    beats.py    heartbeats, in virtual time
+    beats.py    the conductor, in virtual time
     gates.py    the loop
     cluster.py  nodes, cards, switch and conductor from what was asked for
     arguments.py what may be asked for
     hold.c      a plugin of QEMU: the node waits, its QEMU does not
-    beat.c      the kernel's writer of heartbeats, for beats.py
+    conductor.c the conductor's own code, for beats.py
 
 How frames come in at an exact time. At a gate nothing of a QEMU runs: the CPU's thread stands in write(2) and
 holds QEMU's lock. Frames for a node are put into its cable's socket then. Its main loop reads them some time

@@ -23,6 +23,8 @@ from .gates import LIMIT_S
 WRONG = 2
 NODES_MAX = 64
 CARDS = ("e1000", "e1000e")
+#: That the conductor waits for a command.
+WITHIN_S_MAX = 86_400
 _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 QUANTUM_NS_MIN, QUANTUM_NS_MAX = 10_000, 100_000_000
 #: QEMU's filter-buffer counts in these.
@@ -45,6 +47,7 @@ class Plan:
     service: Sequence[str]  #: its program and arguments, of Tacet nodes
     kernel: Path | None
     quantum_ns: int
+    turn_ns: int  #: of a node's CPUs on its clock, at most
     stagger: int  #: quanta from the start of a node to the next one's
     card: str
     network: bool
@@ -53,6 +56,8 @@ class Plan:
     seed: int
     beat_ns: int  #: between two; 0: none
     first_beat_ns: int
+    answer_every: int  #: as the conductor's; 0: none
+    commands: Sequence[beats.Command]
     until_ns: int | None
     limit_s: float
     logs: Path
@@ -99,6 +104,7 @@ def parser_new() -> Parser:
     )
     add("--quantum", "100us", "TIME", "between two gates")
     add("--stagger", None, "TIME", "from a node's start to the next one's, whole quanta (default: none)")
+    add("--turns", None, "TIME", "no CPU of a node is longer on its clock (default: a quantum)")
     parser.add_argument(
         "--network", action="store_true", help="a card and an address for each node, a switch"
     )
@@ -110,6 +116,21 @@ def parser_new() -> Parser:
     add("--seed", "1", "N", "which ones")
     add("--beats", "0", "HZ", "heartbeats a second (NETTICK), for Tacet nodes")
     add("--first-beat", "100ms", "TIME", "when they begin")
+    add(
+        "--answer-every",
+        None,
+        "N",
+        "nodes answer each Nth beat; 0: none (default: as the conductor has it, "
+        "where something is commanded, else none)",
+    )
+    parser.add_argument(
+        "--command",
+        action="append",
+        default=[],
+        metavar='"TIME WHAT"',
+        help="goes with the beats from TIME on until all Tacet nodes have done it, as conductorctl's WHAT: "
+        "stop, continue, kill, trace, rating, services; may be repeated",
+    )
     add("--until", None, "TIME", "end all nodes then (default: when all have ended)")
     add("--time-limit", f"{LIMIT_S:g}", "S", "how long a node may take from gate to gate, here")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="where consoles and outputs are kept")
@@ -141,12 +162,15 @@ def parse(words: Sequence[str]) -> Plan:
         quantum_ns=quantum,
         stagger=stagger_of(given.stagger, quantum),
         card=given.card,
+        turn_ns=turns_of(given.turns, quantum),
         network=given.network,
         latency=latency_of(given.latency, quantum),
         loss=part("--loss", given.loss),
         seed=whole("--seed", given.seed, 0, 10**9 - 1),
         beat_ns=period_of(given.beats, quantum),
         first_beat_ns=time_of("--first-beat", given.first_beat),
+        answer_every=answer_every_of(given.answer_every, bool(given.command)),
+        commands=[command_of(text) for text in given.command],
         until_ns=None if given.until is None else time_of("--until", given.until),
         limit_s=checks.check_time_limit(given.time_limit),
         logs=(given.logs or qemu.BUILD / "lockstep" / "logs").absolute(),
@@ -173,13 +197,6 @@ def part(option: str, text: str) -> float:
     return float(text)
 
 
-def service_of(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise RunnerError(f"--service {text}: {error}") from None
-
-
 def time_of(option: str, text: str) -> int:
     """A time in ns."""
     found = re.fullmatch(r"(\d{1,15})(?:\.(\d{1,9}))?(ns|us|ms|s)", text)
@@ -201,6 +218,17 @@ def quantum_of(text: str) -> int:
     if ns % QUANTUM_UNIT_NS or not QUANTUM_NS_MIN <= ns <= QUANTUM_NS_MAX:
         low, high = text_of(QUANTUM_NS_MIN), text_of(QUANTUM_NS_MAX)
         raise RunnerError(f"--quantum takes whole microseconds from {low} to {high}, not {text}")
+    return ns
+
+
+def turns_of(text: str | None, quantum_ns: int) -> int:
+    """Of the CPUs of a node, in ns."""
+    ns = quantum_ns if text is None else time_of("--turns", text)
+    if ns % timers.LEAP_NS or quantum_ns % ns:
+        raise RunnerError(
+            f"--turns takes whole microseconds of which a quantum, {text_of(quantum_ns)}, is a multiple, not "
+            f"{text}"
+        )
     return ns
 
 
@@ -242,6 +270,61 @@ def period_of(text: str, quantum_ns: int) -> int:
     return int(period)
 
 
+def service_of(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise RunnerError(f"--service {text}: {error}") from None
+    if words:
+        qemu.check_program(Path(words[0]))
+    return words
+
+
+def answer_every_of(text: str | None, is_commanding: bool) -> int:
+    if text is None:
+        return beats.ANSWER_BY_RATE if is_commanding else 0
+    return whole("--answer-every", text, 0, beats.ANSWER_EVERY_MAX)
+
+
+def command_of(text: str) -> beats.Command:
+    """TIME and conductorctl's words."""
+    time_text, _, given = text.strip().partition(" ")
+    words = given.split()
+    at_ns = time_of("--command", time_text)
+    if not words:
+        raise RunnerError(f"--command takes a time and what is commanded, such as 2s stop, not {text}")
+    request = ""
+    if words[0] == "--one-way":
+        request, words = "one-way ", words[1:]
+    elif words[0] == "--within":
+        seconds = whole(f"--command {text}: --within", (words[1:2] or [""])[0], 1, WITHIN_S_MAX)
+        request, words = f"within {seconds} ", words[2:]
+    wrong = beats.command_wrong(" ".join(words))
+    if wrong == "":
+        raise RunnerError(
+            f"--command {text}: nodes do not know {words[0] if words else 'that'}; they know stop, continue, "
+            "kill, count, trace +CLASS, rating NAME RATING, services US"
+        )
+    if wrong is not None:
+        raise RunnerError(f"--command {text}: {wrong}")
+    return beats.Command(at_ns, request + " ".join(words), given)
+
+
+def check_commands(plan: Plan) -> None:
+    """That beats carry them."""
+    if not plan.beat_ns:
+        raise RunnerError("--command is carried by beats: give --beats HZ, too")
+    if not plan.nodes:
+        raise RunnerError("--command is for Tacet nodes, and there are none")
+    first_ns = beats.first_beat_ns(plan.beat_ns, plan.first_beat_ns)
+    for command in plan.commands:
+        at = f"--command {text_of(command.at_ns)} {command.words}"
+        if command.at_ns < first_ns:
+            raise RunnerError(f"{at}: the first beat is at {text_of(first_ns)} (--first-beat)")
+        if plan.until_ns is not None and command.at_ns >= plan.until_ns:
+            raise RunnerError(f"{at}: it is over at {text_of(plan.until_ns)} (--until)")
+
+
 def check(plan: Plan) -> None:
     """That all it needs is here."""
     qemu.check_program(plan.app)
@@ -256,6 +339,10 @@ def check(plan: Plan) -> None:
             raise RunnerError(f"--env takes K=V, not {pair}")
     if plan.until_ns is not None and plan.until_ns < timers.first_gate(plan.quantum_ns) * plan.quantum_ns:
         raise RunnerError(f"--until {text_of(plan.until_ns)} is before the first gate")
+    if plan.commands:
+        check_commands(plan)
+    elif plan.answer_every and not plan.beat_ns:
+        raise RunnerError("--answer-every is for beats: give --beats HZ, too")
     total, _ = checks.host_memory()
     if total and (wanted := plan.total * (qemu.parse_size(plan.memory) or 0)) > total:
         raise RunnerError(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ class Summary:
     seconds: float
     counts: Counts
     beats: int
+    outcomes: Sequence[beats.Outcome]  #: of commands, in the order in which they came
 
 
 class Cluster:
@@ -44,13 +45,15 @@ class Cluster:
         self.plan = plan
         self.nodes: list[Node] = []
         self.at_rest: list[Node] = []  #: those that were ended because time was up
-        self.beats_sent = 0
         self._closing = ExitStack()
         trace = None
         if plan.frames is not None:
             trace = self._closing.enter_context(plan.frames.open("w"))
         self.switch = Switch(plan.total, plan.latency, plan.loss, plan.seed, trace)
-        self.beats = beats.Beats(plan.beat_ns, plan.first_beat_ns, plan.quantum_ns) if plan.beat_ns else None
+        self.conductor = None
+        if plan.beat_ns:
+            when = plan.beat_ns, plan.first_beat_ns, plan.quantum_ns
+            self.conductor = beats.Conductor(*when, plan.nodes, plan.answer_every, plan.commands)
 
     # ---- Machines ----
 
@@ -60,7 +63,7 @@ class Cluster:
     def _cables(self, number: int) -> list[Cable]:
         """The data network's first."""
         wanted = [("data", layout.data_mac(number))] if self.plan.network else []
-        wanted += [("beats", layout.beats_mac(number))] if self.beats else []
+        wanted += [("beats", layout.beats_mac(number))] if self.conductor else []
         return [Cable(name, self.plan.card, mac, self.plan.quantum_ns) for name, mac in wanted]
 
     def _options(self, number: int) -> str:
@@ -69,7 +72,7 @@ class Cluster:
         if self.plan.network:
             words += [f"ip={layout.address_of(number)}/24,,,{layout.name_of(number)}"]
             words += [f"netdev={layout.data_mac(number)}"]
-        if self.beats:
+        if self.conductor:
             mac = layout.beats_mac(number)
             words += ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={beats.KEY.hex()}"]
         return " ".join([*words, self.plan.options])
@@ -100,7 +103,7 @@ class Cluster:
         for node in self.nodes:
             node.connect()
         for number, node in enumerate(self.nodes):
-            node.timers_set(self.plan.quantum_ns, address)
+            node.timers_set(self.plan.quantum_ns, self.plan.turn_ns, address)
             node.begins_after = number * self.plan.stagger
             if not node.begins_after:
                 node.begin()
@@ -135,7 +138,11 @@ class Cluster:
             node.kill()
         seconds = time.monotonic() - begun
         counts = self.switch.counts
-        return Summary(gates.passed, gates.gate * quantum_ns, seconds, counts, self.beats_sent)
+        sent, outcomes = 0, []
+        if self.conductor:
+            sent, outcomes = self.conductor.beats_sent, self.conductor.outcomes
+            self.conductor.end(gates.gate, goes_on=not self.at_rest)
+        return Summary(gates.passed, gates.gate * quantum_ns, seconds, counts, sent, outcomes)
 
     def _at_gate_new(self, gates: Gates) -> Callable[[int], bool]:
         plan = self.plan
@@ -144,8 +151,8 @@ class Cluster:
         def at_gate(gate: int) -> bool:
             if plan.network:
                 self._carry(gate)
-            if self.beats:
-                self._beat(gate + 1)
+            if self.conductor:
+                self._beat(gate)
             return last is not None and gate >= last
 
         return at_gate
@@ -164,14 +171,11 @@ class Cluster:
             self._deliver(self.nodes[port], 0, frames)
 
     def _beat(self, gate: int) -> None:
-        """The beat that is due at the next gate. Answers of nodes are read, and lead nowhere."""
-        assert self.beats is not None
-        sequence = self.beats.sequence_at(gate)
-        for node in self.nodes:
-            node.cables[-1].collect()
-        if sequence:
-            self.beats_sent += 1
-            frame = self.beats.frame(sequence)
+        """Nodes' answers to the conductor; its beat, if one is due at the next gate, to their cards."""
+        assert self.conductor is not None
+        answers = [frame for node in self.nodes for frame in node.cables[-1].collect()]
+        frame = self.conductor.at_gate(gate, answers)
+        if frame is not None:
             for node in self.nodes:
                 self._deliver(node, -1, [frame])
 

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lockstep.mk: what tools/lockstep-run loads (docs/lockstep.md): a plugin of QEMU 10, and the writer of beats.
+# lockstep.mk: what tools/lockstep-run loads (docs/lockstep.md): a plugin of QEMU 10, and the conductor.
 
 LOCKSTEP_BUILD  := build/lockstep
-LOCKSTEP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -fPIC -shared -fvisibility=hidden -iquote kernel -iquote .
-LOCKSTEP_PARTS  := $(addprefix $(LOCKSTEP_BUILD)/,hold.so beat.so)
+LOCKSTEP_CFLAGS := -std=gnu11 -O2 -D_GNU_SOURCE $(WARNINGS) -fPIC -shared -fvisibility=hidden \
+                   -iquote kernel -iquote .
+LOCKSTEP_PARTS  := $(addprefix $(LOCKSTEP_BUILD)/,hold.so conductor.so)
 
 $(LOCKSTEP_BUILD).flags: FLAGS = $(CC) $(LOCKSTEP_CFLAGS)
 
 .PHONY: lockstep-parts
 lockstep-parts: $(LOCKSTEP_PARTS)
 $(LOCKSTEP_BUILD)/hold.so: tools/lockstep/hold.c tools/caches/qemu_plugin.h
-$(LOCKSTEP_BUILD)/beat.so: tools/lockstep/beat.c kernel/beat/beat_frame.c kernel/lib/siphash.c \
-                           $(wildcard kernel/beat/*.h kernel/lib/siphash.h kernel/lib/bytes.h)
+$(LOCKSTEP_BUILD)/conductor.so: tools/lockstep/conductor.c \
+        $(patsubst %,service/%.c,beats answers orders pages registry welcomes commands timeline json) \
+        $(patsubst %,kernel/%.c,beat/beat_frame beat/answer_frame beat/page_frame beat/welcome lib/siphash) \
+        $(wildcard service/*.h kernel/beat/*.h kernel/lib/siphash.h kernel/lib/bytes.h)
+# QEMU has what hold.so calls; nobody has what is missing here.
+$(LOCKSTEP_BUILD)/conductor.so: LOCKSTEP_LINK := -Wl,-z,defs
 $(LOCKSTEP_PARTS): $(LOCKSTEP_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SHARED  $@"
-	$(Q)$(CC) $(LOCKSTEP_CFLAGS) -o $@ $(filter %.c,$^)
+	$(Q)$(CC) $(LOCKSTEP_CFLAGS) $(LOCKSTEP_LINK) -o $@ $(filter %.c,$^)

@@ -156,9 +156,10 @@ class Node:
                 return address
         raise RunnerError(f"{self.name}: its firmware has given the doorbell no address")
 
-    def timers_set(self, quantum_ns: int, address: int) -> None:
+    def timers_set(self, quantum_ns: int, turn_ns: int, address: int) -> None:
         """Its gates, before it begins."""
-        timers.begin(self.sockets[1], timers.registers(quantum_ns, address, ARRIVED, STOP))
+        registers = timers.registers(quantum_ns, address, ARRIVED, STOP, turn_ns)
+        timers.begin(self.sockets[1], registers)
 
     def begin(self) -> None:
         """Its first instruction."""

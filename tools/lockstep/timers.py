@@ -6,7 +6,8 @@ node's first instruction. The guest must leave the HPET alone: Tacet only reads 
     timer 0    each quantum: the doorbell's vector that says that the node has arrived
     timer 1    at the same instants, after it: the vector whose write(2) does not return before the gate is
                opened
-    timer 2    shortly after each gate, to nobody: where QEMU's main loop leaps to first (__init__.py)
+    timer 2    shortly after each gate, to nobody: where QEMU's main loop leaps to first (__init__.py); with
+               several CPUs as often between two gates as their turns are to be short (qemu/turns.py)
 
 A periodic timer of QEMU's HPET that comes exactly in time, as all do here, comes twice, a tick apart: the
 first time its comparator does not yet lie in the past. So there are two messages to each vector. The second
@@ -69,16 +70,18 @@ def _timer(number: int, first_ns: int, period_ns: int, address: int, message: in
     ]
 
 
-def registers(quantum_ns: int, doorbell: int, arrived: int, stop: int) -> Registers:
+def registers(
+    quantum_ns: int, doorbell: int, arrived: int, stop: int, turn_ns: int | None = None
+) -> Registers:
     """What is to be written, in this order: (offset, value). `doorbell` is where messages go, `arrived` and
-    `stop` are what they say."""
+    `stop` are what they say; no CPU's turn is longer than `turn_ns`, which divides the quantum."""
     first_ns = first_gate(quantum_ns) * quantum_ns - TICK_NS
     return [
         (_CONFIGURATION, 0),
         (_COUNTER, 0),
         *_timer(0, first_ns, quantum_ns, doorbell, arrived),
         *_timer(1, first_ns, quantum_ns, doorbell, stop),
-        *_timer(2, first_ns + LEAP_NS, quantum_ns, _NOBODY, 0),
+        *_timer(2, first_ns + LEAP_NS, turn_ns or quantum_ns, _NOBODY, 0),
         (_CONFIGURATION, 1),
     ]
 

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * conductor.c: the conductor of nodes whose time is virtual (docs/lockstep.md), as a library for Python
+ * (beats.py): the conductor's own beats, answers, registry, welcomes and commands (service/conductor.h). Only
+ * what ties them to a machine is another one here: the clock stands where it was set, frames come from the
+ * caller and go to the caller, and so do the outcomes of commands.
+ *
+ * One conductor a process, as there; by one thread at a time.
+ */
+#include "service/conductor.h"
+#include "service/control.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FOR_PYTHON    __attribute__((visibility("default")))
+#define HEADER_BYTES  14 /* of an Ethernet frame: to, from, type */
+#define ADDRESS_BYTES 6
+#define OUTCOMES_MAX  (COMMANDS_WAITING_MAX + BEAT_COMMANDS_MAX + 1) /* between two looks at them */
+
+struct conductor conductor;
+
+static uint64_t virtual_ns; /* since the nodes' start */
+static struct wire_frame heard;
+static bool is_heard;
+static struct {
+    size_t bytes;
+    uint8_t payload[BEAT_BYTES_MAX];
+} sent;
+static struct outcome {
+    unsigned command; /* as the caller numbers them */
+    char text[CONTROL_ANSWER_BYTES];
+} outcomes[OUTCOMES_MAX];
+static unsigned outcome_count;
+
+/* ---- What the parts call ---- */
+
+uint64_t conductor_now_ns(void)
+{
+    return timeline_conductor_ns(&conductor.timeline, virtual_ns);
+}
+
+void beat_timer_set(void)
+{
+    /* The caller looks at each gate. */
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("conductor: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
+{
+    (void)wire; /* there is one */
+    if (!bytes || bytes > sizeof(sent.payload)) {
+        errno = EMSGSIZE;
+        return -1;
+    }
+    memcpy(sent.payload, payload, bytes);
+    sent.bytes = bytes;
+    return 0;
+}
+
+int wire_receive(const struct wire *wire, struct wire_frame *frame)
+{
+    (void)wire;
+    if (!is_heard) {
+        errno = EAGAIN;
+        return -1;
+    }
+    *frame = heard;
+    is_heard = false;
+    return 0;
+}
+
+void client_answer(unsigned command, const struct json *answer)
+{
+    struct outcome *outcome = &outcomes[outcome_count];
+
+    if (outcome_count == OUTCOMES_MAX)
+        return; /* cannot be: no more commands are under way */
+    outcome->command = command;
+    snprintf(outcome->text, sizeof(outcome->text), "%s", answer->text);
+    outcome_count++;
+}
+
+/* Of an answer that has several: pages of flight logs, for which nobody can ask here. */
+void client_part(unsigned command, const struct json *part)
+{
+    (void)command;
+    (void)part;
+}
+
+/* ---- For Python ---- */
+
+/* Conductor time is epoch_ns + virtual time; the first beat is due at its first multiple of the period that
+ * is at first_ns of virtual time or later. answer_every: as the conductor's --answer-every; -1: about one a
+ * second. So many nodes do each command. */
+FOR_PYTHON void lockstep_begin(uint64_t epoch_ns, const uint8_t key[SIPHASH_KEY_BYTES],
+                               const uint8_t address[ADDRESS_BYTES], uint64_t period_ns, uint64_t first_ns,
+                               int nodes_answer_every, unsigned nodes);
+/* From now on it is so late. What has run out of time has its outcome. */
+FOR_PYTHON void lockstep_time(uint64_t ns);
+/* A whole frame of a node has come. */
+FOR_PYTHON void lockstep_heard(const uint8_t *frame, size_t bytes);
+/* NULL, or what is wrong with a command: "" where there is none of this name. */
+FOR_PYTHON const char *lockstep_command_wrong(const char *text);
+/* A command, "stop", "one-way kill", "within 5 services 500", …, whose outcome comes under this number. */
+FOR_PYTHON void lockstep_command(const char *request, unsigned number);
+/* Conductor time of the next beat. */
+FOR_PYTHON uint64_t lockstep_due(void);
+/* The payload of the beat that is due; its bytes, 0: none is. */
+FOR_PYTHON size_t lockstep_beat(uint8_t *payload, size_t room);
+/* Takes an outcome, the conductor's JSON; the command's number, or -1. */
+FOR_PYTHON int lockstep_outcome(char *text, size_t room);
+/* No beat follows: what is under way has its outcome. */
+FOR_PYTHON void lockstep_end(void);
+
+void lockstep_begin(uint64_t epoch_ns, const uint8_t key[SIPHASH_KEY_BYTES],
+                    const uint8_t address[ADDRESS_BYTES], uint64_t period_ns, uint64_t first_ns,
+                    int nodes_answer_every, unsigned nodes)
+{
+    memset(&conductor, 0, sizeof(conductor));
+    conductor.interface = "lockstep";
+    conductor.timeline.epoch_ns = epoch_ns;
+    conductor.answer_every = nodes_answer_every;
+    conductor.nodes_expected = nodes;
+    memcpy(conductor.key, key, sizeof(conductor.key));
+    memcpy(conductor.wire.address, address, ADDRESS_BYTES);
+    is_heard = false;
+    outcome_count = 0;
+    sent.bytes = 0;
+    virtual_ns = 0;
+    /* "After" a time there. */
+    timeline_period_set(&conductor.timeline, period_ns, epoch_ns + first_ns - 1);
+}
+
+void lockstep_time(uint64_t ns)
+{
+    virtual_ns = ns;
+    orders_settle();
+}
+
+void lockstep_heard(const uint8_t *frame, size_t bytes)
+{
+    if (bytes < HEADER_BYTES || bytes - HEADER_BYTES > sizeof(heard.payload) ||
+        (frame[12] << 8 | frame[13]) != BEAT_ETHERTYPE)
+        return;
+    heard.is_for_us = memcmp(frame, conductor.wire.address, ADDRESS_BYTES) == 0 || (frame[0] & 1);
+    memcpy(heard.from, frame + ADDRESS_BYTES, ADDRESS_BYTES);
+    heard.bytes = bytes - HEADER_BYTES;
+    memcpy(heard.payload, frame + HEADER_BYTES, heard.bytes);
+    is_heard = true;
+    answers_take();
+}
+
+const char *lockstep_command_wrong(const char *text)
+{
+    struct command command;
+    const char *why;
+
+    if (command_read(text, true, &command, &why) == 0)
+        return NULL;
+    return why ? why : "";
+}
+
+void lockstep_command(const char *request, unsigned number)
+{
+    static char text[CONTROL_ANSWER_BYTES];
+    struct json answer = { .text = text, .room = sizeof(text) };
+
+    text[0] = '\0';
+    if (order_take(request, number, &answer))
+        client_answer(number, &answer);
+}
+
+uint64_t lockstep_due(void)
+{
+    return conductor.timeline.due_ns;
+}
+
+size_t lockstep_beat(uint8_t *payload, size_t room)
+{
+    size_t bytes;
+
+    beat_due();
+    bytes = sent.bytes <= room ? sent.bytes : 0;
+    memcpy(payload, sent.payload, bytes);
+    sent.bytes = 0;
+    return bytes;
+}
+
+int lockstep_outcome(char *text, size_t room)
+{
+    int command;
+
+    if (!outcome_count)
+        return -1;
+    command = (int)outcomes[0].command;
+    snprintf(text, room, "%s", outcomes[0].text);
+    memmove(&outcomes[0], &outcomes[1], --outcome_count * sizeof(outcomes[0]));
+    return command;
+}
+
+void lockstep_end(void)
+{
+    conductor.timeline.period_ns = 0;
+    orders_settle();
+}
