@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first process of a cluster's house: `python3 tools/rack PIPE WORDS…`, started by house.py. It brings
-the cluster up, runs what was asked for, and ends, and with it everything in the house."""
+"""The first process of a cluster's house: `python3 tools/rack PIPE PIPE WORDS…`, started by house.py. It
+brings the cluster up, runs what was asked for, and ends, and with it everything in the house. The first pipe
+ends with who has started it; into the second one goes a byte when it ends by itself."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ class Cluster:
 
     def start(self) -> None:
         space = network.Here()
-        services.start(self.plan, space, self.served)
+        for server in services.start(self.plan, space, self.served):
+            threading.Thread(target=lambda one=server: self.say(one.end()), daemon=True).start()
         for node in self.nodes:
             node.thread.start()
 
@@ -171,7 +173,7 @@ def main(words: Sequence[str]) -> int:
     threading.Thread(target=ends_with, args=(int(words[0]),), daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run(arguments.parse(words[1:]))
+        return run(arguments.parse(words[2:]))
     except network.Unavailable as error:
         problem, status = str(error), arguments.UNAVAILABLE
     except qemu.RunnerError as error:
@@ -192,4 +194,6 @@ def main(words: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     # Threads of nodes that run end with the process, and so do their machines.
-    os._exit(main(sys.argv[1:]))
+    ended = main(sys.argv[1:])
+    os.write(int(sys.argv[2]), b"\0")
+    os._exit(ended)
