@@ -5,6 +5,7 @@ leaves nothing when it ends (docs/cluster.md)."""
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -19,6 +20,9 @@ from tests.making import made
 
 SCRIPT = Path(__file__).with_name("cluster_cycles.py")
 HOUSE = "unshare -r --net --pid --mount --ipc --fork --kill-child --mount-proc".split()
+UNAVAILABLE = 3
+#: What conductor_anew.py has the first job print.
+STEPS = 300
 #: Places of its own, which are empty: what is left in them is the cluster's.
 EMPTY = 'mount -n -t tmpfs shm /dev/shm && mount -n -t tmpfs run /run && exec "$@"'
 #: By what a server's memory may differ from one job to the next: pages that it touches for the first time.
@@ -88,3 +92,30 @@ def test_twenty_four_clusters_leave_nothing(tmp_path: Path) -> None:
     assert len(found) == 24
     for cycle in found:
         check(cycle)
+
+
+def test_jobs_outlive_the_conductor_and_obey_the_one_that_is_started_anew(tmp_path: Path) -> None:
+    """On nodes with Tacet and with Linux: output and status are whole, numbers stay and do not come again."""
+    made("service", "build/linux/version")
+    script = [sys.executable, str(Path(__file__).with_name("conductor_anew.py")), str(program("jobs.musl"))]
+    words = ["tools/cluster", "--nodes", "2", "--linux", "1", "--logs", str(tmp_path / "logs"), "--", *script]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode == UNAVAILABLE and "does not work here" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stdout + done.stderr
+    goes_on, killed, last = json.loads(done.stdout)
+    ranks = 3
+    assert Counter(goes_on["lines"]) == Counter(
+        f"rank {r} step {i}" for r in range(ranks) for i in range(STEPS)
+    )
+    for rank in range(ranks):
+        own = [line for line in goes_on["lines"] if line.startswith(f"rank {rank} ")]
+        assert own == [f"rank {rank} step {i}" for i in range(STEPS)]
+    assert goes_on["status"] == 42 and goes_on["running"] and goes_on["done"] == [ranks, ranks], goes_on
+    assert killed["status"] == 128 + signal.SIGKILL and killed["running"], killed
+    assert killed["done"] == [ranks, ranks] and killed["lines"] == ["spins"] * ranks, killed
+    assert last["status"] == 42 and len(last["lines"]) == 10 * ranks, last
+    numbers = [one["numbers"] for one in (goes_on, killed, last)]
+    assert all(len({*own}) == 1 for own in numbers) and len({own[0] for own in numbers}) == 3, numbers
+    # Nobody has to look what becomes of a job: its cluster says which server has gone, and tacetrun nothing.
+    assert done.stderr.count("cluster: conductor has been killed by signal 9") == 1, done.stderr

@@ -142,6 +142,7 @@ def run_command(cluster: Cluster) -> int:
 
 def run(plan: Plan) -> int:
     services.run_own()
+    no_processes = services.processes_own()
     tempfile.tempdir = str(layout.RUN)
     plan.logs.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(plan)
@@ -150,6 +151,8 @@ def run(plan: Plan) -> int:
     cluster.say(
         f"{len(plan.numbers)} node{several}{linux}, {plan.rate} beats a second; consoles are in {plan.logs}"
     )
+    if no_processes:
+        cluster.say(f"ps and pkill see all processes of this machine, by other numbers: {no_processes}")
     cluster.start()
     cluster.wait(RUNS, plan.boot_limit_s)
     if cluster.missing() and not plan.wait:
