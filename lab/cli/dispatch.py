@@ -75,6 +75,7 @@ COMMANDS = (
     ),
     Command("beats", "lab.bench.beats", "FTQ on four nodes under heartbeats beside Linux, in QEMU"),
     Command("lockstep", "lab.bench.lockstep", "the same on one virtual clock: one beat's spread, exactly"),
+    Command("clock-offsets", "lab.bench.clock_offsets", "how far nodes' clocks are apart under heartbeats"),
     Command("bench", "lab.bench.costs", "what Tacet costs beside Linux: calls, boot, memory, image"),
     Command(
         "bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"
