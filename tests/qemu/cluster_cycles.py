@@ -25,6 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 900.0
+BRIDGES = ("tacet", "beats")
 SERVERS = ("conductor", "dnsmasq", "diod")
 #: What is killed, one in each cycle.
 KINDS = ("job", "node", "conductor", "dnsmasq", "diod", "rack", "SIGTERM", "SIGKILL")
@@ -94,6 +95,12 @@ def interfaces(pid: int | str) -> list[str]:
     return sorted(re.findall(r"^ *([^ :|]+):", Path(f"/proc/{pid}/net/dev").read_text(), re.M))
 
 
+def addresses(pid: int) -> list[str]:
+    """Of this machine on the cluster's networks. IPv6's also say which Ethernet address a bridge has."""
+    lines = [line.split() for line in Path(f"/proc/{pid}/net/if_inet6").read_text().splitlines()]
+    return sorted(f"{words[5]} {words[0]}" for words in lines if words[5] in BRIDGES)
+
+
 def sockets(pid: int | str) -> list[str]:
     """Local ones that have a name."""
     lines = Path(f"/proc/{pid}/net/unix").read_text().splitlines()[1:]
@@ -127,6 +134,7 @@ def inside() -> dict[str, Any]:
     return {
         "processes": sorted(processes().values()),
         "interfaces": interfaces(rack),
+        "addresses": addresses(rack),
         "sockets": sockets(rack),
         "mounts": len(entry(rack, "mountinfo").splitlines()),
         "descriptors": {name: descriptors(pid) for name, pid in {**servers, "rack": rack}.items()},

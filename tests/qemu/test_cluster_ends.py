@@ -48,7 +48,7 @@ def check_living(kind: str, before: dict[str, Any], after: dict[str, Any]) -> No
     assert had - left == Counter(gone) and not left - had, (before["processes"], after["processes"])
     assert set(after["interfaces"]) <= set(before["interfaces"])
     assert set(after["sockets"]) <= set(before["sockets"])
-    assert after["mounts"] == before["mounts"]
+    assert after["mounts"] == before["mounts"] and after["addresses"] == before["addresses"]
     for name, kinds in after["descriptors"].items():
         assert all(count <= before["descriptors"][name][what] for what, count in kinds.items()), (name, kinds)
     for name in SERVERS:

@@ -52,7 +52,9 @@ def processes_own() -> str:
 def beats_bridge(space: network.Space, taps: Sequence[str]) -> None:
     """A bridge with these taps, for heartbeats alone: no address, and none of IPv6's own frames.
     network.Unavailable if it cannot be made."""
-    lines = [f"link add {layout.BEATS} type bridge forward_delay 0 mcast_snooping 0"]
+    lines = [
+        f"link add {layout.BEATS} address {layout.BEATS_MAC} type bridge forward_delay 0 mcast_snooping 0"
+    ]
     lines += [f"tuntap add dev {tap} mode tap" for tap in taps]
     lines += [f"link set {tap} addrgenmode none master {layout.BEATS} up" for tap in taps]
     lines += [f"link set {layout.BEATS} addrgenmode none up"]
