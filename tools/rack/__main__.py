@@ -198,5 +198,8 @@ def main(words: Sequence[str]) -> int:
 if __name__ == "__main__":
     # Threads of nodes that run end with the process, and so do their machines.
     ended = main(sys.argv[1:])
-    os.write(int(sys.argv[2]), b"\0")
+    try:
+        os.write(int(sys.argv[2]), b"\0")
+    except BrokenPipeError:
+        pass  # who has started it has gone before
     os._exit(ended)
