@@ -32,7 +32,8 @@ endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-IN_ORDER := clean run compare report bench klog iso pxe cluster beats clock-offsets lockstep gdb test test-long
+IN_ORDER := clean run compare report bench klog iso pxe cluster beats clock-offsets lockstep gdb test \
+            test-long
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif

@@ -35,12 +35,12 @@
 #define SAMPLES_MAX   1000000
 #define BURST_MAX     1000
 #define LIMIT_NS      60000000000ULL        /* until all nodes have to be there */
-#define ANSWER_NS     50000000ULL           /* an exchange that takes longer is lost */
+#define REPLY_NS      50000000ULL           /* an exchange that takes longer is lost */
 #define LINGER        20                    /* intervals in which others may ask once more */
 #define PACKET_MAGIC  0x6f66667365747331ULL /* "offsets1" */
 #define NS_PER_SECOND 1000000000ULL
 
-enum kind { ASK = 1, ANSWER = 2 };
+enum kind { REQUEST = 1, REPLY = 2 };
 
 /* On the wire, all in network byte order. */
 struct packet {
@@ -48,7 +48,7 @@ struct packet {
     uint32_t kind;
     uint32_t has_all; /* the sender needs no more answers */
     uint64_t number;  /* of the exchange */
-    uint64_t asked, heard, answered;
+    uint64_t requested_ns, received_ns, replied_ns;
 };
 
 struct peer {
@@ -137,7 +137,7 @@ static struct peer *peer_find(const struct sockaddr_in *from)
  * Takes one packet, which has to come before `until_ns`; others' questions are answered. True where it is the
  * answer to exchange `number` of this peer: *exchange is that.
  */
-static bool packet_take(uint64_t until_ns, const struct peer *asked, uint64_t number,
+static bool packet_take(uint64_t until_ns, const struct peer *expected, uint64_t number,
                         struct exchange *exchange)
 {
     const uint64_t now = local_ns();
@@ -158,17 +158,17 @@ static bool packet_take(uint64_t until_ns, const struct peer *asked, uint64_t nu
         return false;
     peer->is_there = true;
     peer->has_all |= packet.has_all != 0;
-    if (packet.kind == htobe32(ASK)) {
-        packet.kind = htobe32(ANSWER);
-        packet.heard = htobe64(at_ns);
-        packet.answered = htobe64(clock_ns(CLOCK_TAI));
+    if (packet.kind == htobe32(REQUEST)) {
+        packet.kind = htobe32(REPLY);
+        packet.received_ns = htobe64(at_ns);
+        packet.replied_ns = htobe64(clock_ns(CLOCK_TAI));
         packet_send(peer, &packet);
         return false;
     }
-    if (packet.kind != htobe32(ANSWER) || peer != asked || packet.number != htobe64(number))
+    if (packet.kind != htobe32(REPLY) || peer != expected || packet.number != htobe64(number))
         return false;
-    const int64_t out_ns = (int64_t)(be64toh(packet.heard) - be64toh(packet.asked));
-    const int64_t back_ns = (int64_t)(at_ns - be64toh(packet.answered));
+    const int64_t out_ns = (int64_t)(be64toh(packet.received_ns) - be64toh(packet.requested_ns));
+    const int64_t back_ns = (int64_t)(at_ns - be64toh(packet.replied_ns));
     *exchange = (struct exchange){ at_ns, ticks, (out_ns - back_ns) / 2, out_ns + back_ns };
     return true;
 }
@@ -184,10 +184,10 @@ static void serve_until(uint64_t until_ns)
 /* Asks once; false where no answer has come in time. */
 static bool exchange_make(struct peer *peer, struct exchange *exchange)
 {
-    const uint64_t number = ++exchanges, until_ns = local_ns() + ANSWER_NS;
-    struct packet packet = { .kind = htobe32(ASK), .number = htobe64(number) };
+    const uint64_t number = ++exchanges, until_ns = local_ns() + REPLY_NS;
+    struct packet packet = { .kind = htobe32(REQUEST), .number = htobe64(number) };
 
-    packet.asked = htobe64(clock_ns(CLOCK_TAI));
+    packet.requested_ns = htobe64(clock_ns(CLOCK_TAI));
     packet_send(peer, &packet);
     while (local_ns() < until_ns)
         if (packet_take(until_ns, peer, number, exchange))
@@ -260,10 +260,10 @@ static uint64_t time_read(const char *option, const char *text)
     return time_ns;
 }
 
-static uint64_t count_read(const char *option, const char *text, uint64_t most)
+static uint64_t count_read(const char *option, const char *text, uint64_t maximum)
 {
     uint64_t count;
-    const char *fault = parse_count(text, 1, most, &count);
+    const char *fault = parse_count(text, 1, maximum, &count);
 
     if (fault)
         refuse(option, text, fault);

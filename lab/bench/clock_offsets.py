@@ -41,14 +41,17 @@ from lab.pictures.curves import CurvePanel, curve_picture
 SUMMARY = "How far the global clocks of nodes are apart under heartbeats, in QEMU."
 
 RATES = (10, 100)
-#: Of the whole cluster: until the clocks' slopes are known, which takes three windows of eight beats.
-SETTLE = "5s"
 FIRST_BEAT = "1200ms"
 #: What a node's clock may turn between two of its samples, from which it is known at the moments of others'.
 BETWEEN_NS = 50
 QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 HERE, LOCKSTEP = "here", "lockstep"
-PLACES = {HERE: "clocks of this machine", LOCKSTEP: "one virtual clock"}
+PLACES = {HERE: "cluster", LOCKSTEP: "lockstep"}
+#: Until the clocks' slopes are known, which takes three windows of eight beats; where beats come late, until
+#: what the first one has set is made good, by a thousandth of the time.
+SETTLE = {HERE: "60s", LOCKSTEP: "5s"}
+#: Of a distribution in the picture.
+POINTS = 50
 _ROW = re.compile(r"^(?:node)?(\d+): (\d+(?:\.\d+){3}) (\d+) (\d+) (-?\d+) (-?\d+)$", re.MULTILINE)
 _OWN = re.compile(r"^(?:node)?(\d+): # offsets of (\S+): ", re.MULTILINE)
 
@@ -153,7 +156,7 @@ def words_of(place: str, rate: int, addresses: Sequence[str], options: argparse.
     """The command that runs `offsets` on all nodes."""
     logs = options.out / f"clock-offsets-{place}-{rate}"
     common = ["--nodes", str(len(addresses)), "--logs", str(logs)]
-    own = [str(options.offsets), "-n", str(options.samples), "-w", SETTLE, *addresses]
+    own = [str(options.offsets), "-n", str(options.samples), "-w", SETTLE[place], *addresses]
     if place == HERE:
         cluster = [str(ROOT / "tools/cluster"), *common, "--rate", str(rate), "--"]
         return [*cluster, "tacetrun", "-i", "none", "--label", "--bcast", *own]
@@ -207,8 +210,8 @@ def picture(found: Found, path: Path) -> None:
         for (its, rate), several in found.items():
             for kind, distribution in several.items() if its == place else ():
                 # An offset of 0 has no place on a logarithmic axis.
-                apart = np.sort(np.maximum(distribution.apart_ns, 1))
-                shares = np.arange(1, len(apart) + 1) / len(apart)
+                shares = np.linspace(0, 1, POINTS + 1)
+                apart = np.quantile(np.maximum(distribution.apart_ns, 1), shares)
                 lines[f"{rate} Hz, {kind}"] = list(zip(apart.tolist(), shares.tolist(), strict=True))
         panels.append(CurvePanel(PLACES[place], lines))
     curve_picture(

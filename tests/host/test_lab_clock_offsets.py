@@ -70,7 +70,7 @@ def test_the_table_has_a_row_for_each_distribution() -> None:
     rows = lab.as_table(found).splitlines()
     assert len(rows) == 4
     assert rows[2].split()[-4:] == ["500", "ns", "500", "ns"]
-    assert rows[3].startswith("one virtual clock, 100 Hz, exact") and rows[3].split()[-2:] == ["-", "-"]
+    assert rows[3].startswith("lockstep, 100 Hz, exact") and rows[3].split()[-2:] == ["-", "-"]
 
 
 def test_the_picture_is_drawn_where_clocks_agree_to_the_nanosecond(tmp_path: Path) -> None:
