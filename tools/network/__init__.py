@@ -15,7 +15,7 @@ A process that is in such a namespace already (tools/rack) has the same by `Here
 The bridge forwards from the first frame on (Linux would wait 15 s for a spanning tree), and a router's
 advertisement is there for iPXE, which otherwise waits 13 s for one. It has an Ethernet address of its own:
 without one it would take that of a tap, and another one whenever that node ends, and what other nodes send
-to this machine would not arrive until they look for it anew.
+to this machine would not arrive until they look for it anew. And it takes no address from the advertisement.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _PREFIX = "fd99::"
 _SETUP = """set -e
 ip link set lo up
 ip link add {bridge} address {mac} type bridge forward_delay 0
+echo 0 2>/dev/null >/proc/sys/net/ipv6/conf/{bridge}/autoconf || true
 ip addr add {address} dev {bridge}
 ip -6 addr add {router} dev {bridge} nodad 2>/dev/null || true
 ip link set {bridge} up
