@@ -32,7 +32,8 @@ endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-IN_ORDER := clean run compare report bench klog iso pxe cluster beats lockstep gdb test test-long
+IN_ORDER := clean run compare report bench klog iso pxe cluster beats clock-offsets lockstep gdb test \
+            test-long
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
@@ -146,7 +147,7 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 MUSL := $(BUILD)/musl/stamp
 NOISE_APPS := ftq fwq selfish phase
 CREW_APPS := stream dgemm
-APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) barrier cost daemon policy)
+APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) barrier cost daemon offsets policy)
 
 APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/lib
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
@@ -154,7 +155,7 @@ $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
 $(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
 $(BUILD)/apps/barrier: APP_LIBRARY := $(addprefix apps/lib/,calibrate.c memory.c order.c parse.c)
 $(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c order.c parse.c)
-$(BUILD)/apps/daemon: APP_LIBRARY := apps/lib/parse.c
+$(BUILD)/apps/daemon $(BUILD)/apps/offsets: APP_LIBRARY := apps/lib/parse.c
 
 .PHONY: apps
 apps: $(APPS)
@@ -342,6 +343,15 @@ beats:
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX_KERNEL) service qemu10
 	@$(LAB) beats --out build/report $(BEATS_OPTIONS)
 
+# How far the clocks of four nodes are apart under beats, in a cluster and on one virtual clock.
+# CLOCK_OFFSETS_OPTIONS: see `tools/lab clock-offsets -h`.
+CLOCK_OFFSETS_OPTIONS :=
+.PHONY: clock-offsets
+clock-offsets:
+	@ports/deps.sh build run
+	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) service qemu10 lockstep-parts
+	@$(LAB) clock-offsets --out build/report $(CLOCK_OFFSETS_OPTIONS)
+
 # Nodes in QEMU on one virtual clock (docs/lockstep.md): NODES nodes that run APP, RATE beats a second.
 # Without APP, FTQ under beats at several rates. LOCKSTEP_OPTIONS: see tools/lockstep-run --help, and without
 # APP `tools/lab lockstep -h`.
@@ -411,6 +421,7 @@ help:
 	@echo "         LINUX=2                 further nodes with Linux, which run jobs (docs/jobs.md)"
 	@echo "         APP=prog ARGS='...'     the nodes run it; CLUSTER_OPTIONS: see tools/cluster --help"
 	@echo "make beats                       FTQ on four nodes under heartbeats; build/beats.png"
+	@echo "make clock-offsets               how far nodes' clocks are apart; build/clock-offsets.png"
 	@echo "make lockstep [APP=prog ...]     NODES nodes on one virtual clock; without APP, FTQ under beats"
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"

@@ -65,17 +65,17 @@ void say(const char *format, ...)
     dprintf(STDERR_FILENO, "%s", line);
 }
 
-static uint64_t monotonic_ns(void)
+static uint64_t boottime_ns(void)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_BOOTTIME, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 uint64_t conductor_now_ns(void)
 {
-    return timeline_conductor_ns(&conductor.timeline, monotonic_ns());
+    return timeline_conductor_ns(&conductor.timeline, boottime_ns());
 }
 
 /* ---- The timer of beats ---- */
@@ -85,7 +85,7 @@ void beat_timer_set(void)
     struct itimerspec when = { 0 };
 
     if (conductor.timeline.period_ns) {
-        uint64_t ns = timeline_monotonic_ns(&conductor.timeline, conductor.timeline.due_ns);
+        uint64_t ns = timeline_boottime_ns(&conductor.timeline, conductor.timeline.due_ns);
 
         when.it_value.tv_sec = (time_t)(ns / NS_PER_S);
         when.it_value.tv_nsec = (long)(ns % NS_PER_S);
@@ -182,7 +182,7 @@ static void prepare(int count, char **words)
         give_up("socket %s: %s", conductor.socket_path,
                 errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
-    conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
     jobs_start();
     if (!rate_set(rate))

@@ -70,6 +70,8 @@ static void node_fail_socket(struct node *node, int error)
     else if (node->state != NODE_CONNECTING &&
              (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH))
         node_fail(node, "its network does not answer: it is dead, or cut off");
+    else if (node->state != NODE_CONNECTING && (error == ECONNRESET || error == EPIPE))
+        node_fail(node, "it knows the connection no more: it was started anew, or ended the job");
     else
         node_fail(node, "%s", error ? strerror(error) : "it has closed the connection");
 }

@@ -27,7 +27,7 @@ static uint32_t tai_utc_s(void)
 
 void timeline_start(struct timeline *timeline)
 {
-    *timeline = (struct timeline){ .epoch_ns = now_ns(CLOCK_TAI), .monotonic_ns = now_ns(CLOCK_MONOTONIC) };
+    *timeline = (struct timeline){ .epoch_ns = now_ns(CLOCK_TAI), .boottime_ns = now_ns(CLOCK_BOOTTIME) };
     timeline->is_tai = tai_utc_s() != 0;
 }
 
@@ -36,14 +36,14 @@ uint32_t timeline_tai_utc_s(const struct timeline *timeline)
     return timeline->is_tai ? tai_utc_s() : 0;
 }
 
-uint64_t timeline_conductor_ns(const struct timeline *timeline, uint64_t monotonic_ns)
+uint64_t timeline_conductor_ns(const struct timeline *timeline, uint64_t boottime_ns)
 {
-    return timeline->epoch_ns + (monotonic_ns - timeline->monotonic_ns);
+    return timeline->epoch_ns + (boottime_ns - timeline->boottime_ns);
 }
 
-uint64_t timeline_monotonic_ns(const struct timeline *timeline, uint64_t conductor_ns)
+uint64_t timeline_boottime_ns(const struct timeline *timeline, uint64_t conductor_ns)
 {
-    return timeline->monotonic_ns + (conductor_ns - timeline->epoch_ns);
+    return timeline->boottime_ns + (conductor_ns - timeline->epoch_ns);
 }
 
 static uint64_t multiple_after(uint64_t period_ns, uint64_t ns)

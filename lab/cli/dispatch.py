@@ -84,6 +84,7 @@ COMMANDS = (
         "lockstep-timers", "lab.bench.lockstep_timers", "timers of nodes that start apart, under heartbeats"
     ),
     Command("bench-lockstep", "lab.bench.lockstep_cost", "what gates cost nodes on one virtual clock"),
+    Command("clock-offsets", "lab.bench.clock_offsets", "how far nodes' clocks are apart under heartbeats"),
     Command("bench", "lab.bench.costs", "what Tacet costs beside Linux: calls, boot, memory, image"),
     Command(
         "bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet beside Linux"

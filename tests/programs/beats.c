@@ -7,7 +7,8 @@
  *      beats wait LAST             computes until beat LAST or a later one has come
  *      beats rest LAST             the same, and until no CPU goes by beats; says "at 1" once all had one
  *      beats each COUNT            until every CPU has taken 1, 2, … COUNT beats; says "at 1", "at 2", …
- *      beats follow EVERY LAST NS  sleeps NS again and again until beat LAST; says "at N" for EVERY'th beats
+ *      beats follow EVERY LAST NS  sleeps NS again and again until beat LAST; says "at N" for EVERY'th beats,
+ *                                  and how often global time was read and had gone back
  *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
  *      beats lose LAST NS          sleeps NS again and again, after every CPU's first beat, until beat LAST;
  *                                  says "at loss" when a CPU goes on by itself
@@ -118,16 +119,6 @@ static void sleep_once(int64_t ns)
     late_max_ns = late > late_max_ns ? late : late_max_ns;
 }
 
-static void follow(uint64_t every, uint64_t last, int64_t ns)
-{
-    file_print("/proc/interrupts");
-    for (uint64_t next = every; next <= last; next += every) {
-        while (sequence() < next)
-            sleep_once(ns);
-        printf("at %llu\n", (unsigned long long)next);
-    }
-}
-
 static void look(uint64_t last, int64_t ns)
 {
     const int datagrams = socket(AF_INET, SOCK_DGRAM, 0);
@@ -164,6 +155,28 @@ static int64_t clock_ns(clockid_t clock, int by_call)
     else
         clock_gettime(clock, &now);
     return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static void follow(uint64_t every, uint64_t last, int64_t ns)
+{
+    int64_t last_tai = INT64_MIN;
+    unsigned long reads = 0, backwards = 0;
+
+    file_print("/proc/interrupts");
+    for (uint64_t next = every; next <= last; next += every) {
+        for (uint64_t now; (now = sequence()) < next;) {
+            sleep_once(ns);
+            /* The first beat sets the clock, back, too. */
+            for (int i = 0; now > 0 && i < 20; i++, reads++) {
+                const int64_t tai = clock_ns(CLOCK_TAI, i & 1);
+
+                backwards += tai < last_tai;
+                last_tai = tai;
+            }
+        }
+        printf("at %llu\n", (unsigned long long)next);
+    }
+    printf("reads %lu\nbackwards %lu\n", reads, backwards);
 }
 
 static void clocks(uint64_t last, time_t wait_s)

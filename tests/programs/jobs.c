@@ -2,11 +2,13 @@
 /*
  * jobs.c MODE: ranks of jobs that come one after the other.
  *
- *     leavings       fails where it finds anything of an earlier job, prints what is free, and leaves all it
- * can: dirty memory, files, names of sockets, ports, a connection to itself flood LINES    so many lines of
- * 64 characters, each with its rank and its number meet           each rank gives the next one a word, by
- * PMI, and takes that of the one before it wait           sleeps in short pieces for ever spin computes for
- * ever
+ *      jobs leavings         fails where it finds anything of an earlier job, prints what is free, and leaves
+ *                            all it can: dirty memory, files, names of sockets, ports, unread bytes
+ *      jobs flood LINES      so many lines of 64 characters, each with its rank and its number
+ *      jobs steps COUNT NS   a line every NS; ends with 40 and its rank
+ *      jobs meet             each rank gives the next one a word, by PMI, and takes that of the one before it
+ *      jobs wait             sleeps in short pieces for ever
+ *      jobs spin             computes for ever
  */
 #include "promise.h"
 #include <arpa/inet.h>
@@ -112,6 +114,18 @@ static int flood(unsigned lines)
     return 0;
 }
 
+static int steps(unsigned count, long ns)
+{
+    const unsigned rank = variable("TACET_RANK");
+
+    for (unsigned i = 0; i < count; i++) {
+        printf("rank %u step %u\n", rank, i);
+        fflush(stdout);
+        nanosleep(&(struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 }, NULL);
+    }
+    return 40 + (int)rank;
+}
+
 static int ask(FILE *pmi, const char *request, char *answer, int bytes)
 {
     return fputs(request, pmi) >= 0 && fflush(pmi) == 0 && fgets(answer, bytes, pmi) != NULL;
@@ -169,6 +183,8 @@ int main(int count, char **words)
         return leavings();
     if (strcmp(mode, "flood") == 0 && count > 2)
         return flood((unsigned)strtoul(words[2], NULL, 10));
+    if (strcmp(mode, "steps") == 0 && count > 3)
+        return steps((unsigned)strtoul(words[2], NULL, 10), strtol(words[3], NULL, 10));
     if (strcmp(mode, "meet") == 0)
         return meet();
     if (strcmp(mode, "wait") == 0) {
@@ -183,6 +199,6 @@ int main(int count, char **words)
         for (;;)
             __asm__ volatile("");
     }
-    fprintf(stderr, "jobs: leavings, flood LINES, meet, wait or spin\n");
+    fprintf(stderr, "jobs: leavings, flood LINES, steps COUNT NS, meet, wait or spin\n");
     return 2;
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import program, slowness
+from nodes import other_machine
 from waiting_nodes import LIMIT_S, WaitingNodes
 
 import qemu
@@ -163,6 +164,17 @@ def test_what_cannot_run_is_refused_with_the_reason(
     assert run(pair, "--bcast", BUSYBOX, "echo", "next") == "next\nnext\n"
 
 
+def test_a_program_for_another_machine_is_refused(pair: WaitingNodes, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    content = bytearray(JOBS.read_bytes())
+    content[18:20] = (21).to_bytes(2, "little")  # e_machine: EM_PPC64
+    foreign.write_bytes(content)
+    done = pair.tacetrun("--bcast", foreign)
+    assert done.returncode == LOST, done
+    assert re.search(r"10\.99\.0\.1\d: .* a program for 64-bit PowerPC; this node is x86_64", done.stderr)
+    assert run(pair, "--bcast", BUSYBOX, "echo", "next") == "next\nnext\n"
+
+
 def test_a_program_that_is_too_large_is_refused(pair: WaitingNodes, tmp_path: Path) -> None:
     large = tmp_path / "large"
     with large.open("wb") as file:
@@ -189,6 +201,41 @@ def test_a_node_that_dies_in_a_job_is_named(tmp_path: Path) -> None:
         _, said = job.communicate(timeout=LIMIT_S * slowness())
         assert job.returncode == LOST and nodes.nodes[1].address in said, said
         nodes.nodes[0].wait("ended with status")
+
+
+def test_a_node_that_boots_anew_in_a_job_is_named_and_takes_the_next_one(tmp_path: Path) -> None:
+    """It knows nothing of the job: it says so to whoever sends it something."""
+    with WaitingNodes(tmp_path, nodes=2, memory="128M") as nodes:
+        job = nodes.start("--silence", "30", "--bcast", JOBS, "wait")
+        assert job.stdout is not None and [job.stdout.readline() for _ in range(2)] == ["waits\n"] * 2
+        nodes.nodes[1].reset()
+        _, said = job.communicate(timeout=LIMIT_S * slowness())
+        assert job.returncode == LOST, said
+        assert f"{nodes.nodes[1].address}: it knows the connection no more: it was started anew" in said, said
+        nodes.nodes[0].wait("ended with status")
+        assert run(nodes, "--within", "60", "--bcast", BUSYBOX, "echo", "next") == "next\nnext\n"
+
+
+def test_nodes_are_free_when_the_service_node_comes_back_after_a_power_failure(tmp_path: Path) -> None:
+    """It ends without a word, and then knows of no connection: ranks that write to one are told."""
+    service = "10.99.0.2/24"
+    card = ["ip", "link", "set", "eth0", "address", "52:54:00:00:00:02"]
+    with WaitingNodes(tmp_path, nodes=1, memory="128M") as nodes:
+        words = nodes.words("-i", "none", "--bcast", JOBS, "steps", "1000000", "100000000")
+        with other_machine(nodes.space, service) as inside:
+            nodes.space.run([*inside, *card], check=True)
+            job = nodes.space.popen([*inside, *words], stdout=subprocess.PIPE, text=True)
+            assert job.stdout is not None and job.stdout.readline() == "rank 0 step 0\n"
+            nodes.space.run(["ip", "link", "delete", "port"], check=True)
+            job.kill()
+            job.wait()
+        assert not nodes.nodes[0].said("ended with status")
+        with other_machine(nodes.space, service) as inside:
+            nodes.space.run([*inside, *card], check=True)
+            nodes.nodes[0].wait("ended with status")
+            words = [*inside, *nodes.words("--bcast", BUSYBOX, "echo", "next")]
+            done = nodes.space.run(words, capture_output=True, text=True, timeout=LIMIT_S * slowness())
+            assert (done.returncode, done.stdout) == (0, "next\n"), done
 
 
 def test_only_who_has_the_key_starts_jobs(tmp_path: Path) -> None:

@@ -475,8 +475,8 @@ EVERY = 64
 
 
 def many(last: int, seed: int, sent: Counter[str]) -> Script:
-    """As many beats as that, as fast as the node takes them; some are lost, doubled, late or no beats. What
-    must become of them is counted in `sent`."""
+    """As many beats as that, as fast as the node takes them; some are lost, doubled, late, overtaken by the
+    next one, or no beats. What must become of them is counted in `sent`."""
     chance = random.Random(seed)
 
     def others(sequence: int) -> list[tuple[str, bytes]]:
@@ -493,14 +493,21 @@ def many(last: int, seed: int, sent: Counter[str]) -> Script:
 
     def script(conductor: Conductor) -> None:
         missing = 0
+        overtaken: Beat | None = None
         for sequence in range(1, last + 1):
-            if sequence % EVERY > 1 and chance.random() < 0.01:
+            if sequence % EVERY > 1 and overtaken is None and chance.random() < 0.02:
                 missing += 1
+                if chance.random() < 0.5:
+                    overtaken = Beat(sequence, period_ns=MS)
                 continue
             sent["after_lost" if missing else "next"] += 1
             sent["lost"] += missing
             missing = 0
             conductor.send(Beat(sequence, period_ns=MS).frame())
+            if overtaken is not None:
+                sent["late"] += 1
+                conductor.send(overtaken.frame())
+                overtaken = None
             if chance.random() < 0.06:
                 cause, frame = chance.choice(others(sequence))
                 sent[cause] += 1
@@ -517,8 +524,10 @@ def check_many(tacet: Run, last: int, seed: int, card: str, cpus: int, **more: A
     script = many(last // EVERY * EVERY, seed, sent)
     result = conduct(tacet, script, *words, card=card, cpus=cpus, **more)
     sent["fine"] = sum(sent[place] for place in PLACES)
+    assert all(sent[cause] for cause in (*CAUSES, *PLACES[:-1], "lost") if cause != "other_version"), sent
     said = expect_counts(result, **sent)
     assert said["late_min_ns"] >= 0 and said["sequence"] == last // EVERY * EVERY, result.explain()
+    assert said["reads"] > last // EVERY and said["backwards"] == 0, result.explain()
 
 
 @pytest.mark.parametrize(("card", "cpus"), [("e1000", 1), ("e1000e", 4), ("igb", 4)])

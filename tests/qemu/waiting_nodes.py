@@ -25,6 +25,7 @@ TACETRUN = qemu.BUILD / "service" / "tacetrun"
 #: Until a node waits, a job runs, tacetrun ends: on a machine that does much else.
 LIMIT_S = 60.0
 PORT = 35019
+WAITS = "launch: the node waits for jobs"
 
 
 def address_of(number: int) -> str:
@@ -47,7 +48,7 @@ class Node:
             "kernel": str(qemu.KERNEL),
             "qemu_options": [
                 *("-kernel", str(qemu.KERNEL), "-append", f"stdout=com2 stderr=com3 {words}"),
-                *("-qmp", f"unix:{self._monitor},server=on,wait=off"),
+                *("-qmp", f"unix:{self._monitor},server=on,wait=off", "-action", "reboot=reset"),
             ],
             "network": qemu.Network("bridge", "e1000", f"52:54:00:01:00:{number:02x}", enter=enter),
             "time_limit": 600,
@@ -84,14 +85,24 @@ class Node:
                 assert left > 0 and self.result is None, "\n".join([f"no {text!r}:", *self.lines])
                 self._news.wait(left)
 
+    def command(self, word: str) -> None:
+        """QEMU's."""
+        connection = connect(self._monitor, LIMIT_S)
+        monitor = Monitor(connection, LIMIT_S)
+        monitor.greet()
+        monitor.command(word)
+        connection.close()
+
+    def reset(self) -> None:
+        """As by its button: it boots anew, and waits for jobs again when this returns."""
+        before = self.said(WAITS)
+        self.command("system_reset")
+        self.wait(WAITS, before + 1)
+
     def off(self) -> None:
         """As by its switch."""
         if self.result is None:
-            connection = connect(self._monitor, LIMIT_S)
-            monitor = Monitor(connection, LIMIT_S)
-            monitor.greet()
-            monitor.command("quit")
-            connection.close()
+            self.command("quit")
         self._thread.join(LIMIT_S)
         assert not self._thread.is_alive(), "QEMU does not end"
 
@@ -108,7 +119,7 @@ class WaitingNodes:
     def __enter__(self) -> WaitingNodes:
         try:
             for node in self.nodes:
-                node.wait("launch: the node waits for jobs")
+                node.wait(WAITS)
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -13,7 +13,9 @@ it with nsenter(1): QEMU then makes a tap for its node and joins the bridge (too
 A process that is in such a namespace already (tools/rack) has the same by `Here`.
 
 The bridge forwards from the first frame on (Linux would wait 15 s for a spanning tree), and a router's
-advertisement is there for iPXE, which otherwise waits 13 s for one.
+advertisement is there for iPXE, which otherwise waits 13 s for one. It has an Ethernet address of its own:
+without one it would take that of a tap, and another one whenever that node ends, and what other nodes send
+to this machine would not arrive until they look for it anew. And it takes no address from the advertisement.
 """
 
 from __future__ import annotations
@@ -29,12 +31,15 @@ from typing import Any
 
 BRIDGE = "tacet"
 ADDRESS = "10.99.0.1/24"
+#: The bridge's.
+MAC = "52:54:00:ff:00:01"
 _ROUTER = "fd99::1/64"
 _PREFIX = "fd99::"
 
 _SETUP = """set -e
 ip link set lo up
-ip link add {bridge} type bridge forward_delay 0
+ip link add {bridge} address {mac} type bridge forward_delay 0
+echo 0 2>/dev/null >/proc/sys/net/ipv6/conf/{bridge}/autoconf || true
 ip addr add {address} dev {bridge}
 ip -6 addr add {router} dev {bridge} nodad 2>/dev/null || true
 ip link set {bridge} up
@@ -191,7 +196,7 @@ def check(tools: Sequence[str]) -> None:
 
 
 def _setup(address: str) -> str:
-    return _SETUP.format(bridge=BRIDGE, address=address, router=_ROUTER)
+    return _SETUP.format(bridge=BRIDGE, mac=MAC, address=address, router=_ROUTER)
 
 
 def addresses_of(address: str) -> list[str]:

@@ -101,6 +101,7 @@ class Emulator:
         self.look_at = watch.time_limit
         self.sources = {**self.ports.readers, "own": self.process.stdout.fileno()}
         self.delivery = Delivery()
+        self.was_killed = False  #: by this process
 
     def receive(self, name: str) -> bool:
         """Read what is there; False at the end of the stream."""
@@ -151,6 +152,7 @@ class Emulator:
                     if "ended" in ready:
                         return True
                     if "failed" in ready or LINUX_PANIC in self.received["console"]:
+                        self.was_killed = True
                         self.process.kill()
                         return True
                     if feed is not None and self.received["console"]:
@@ -186,10 +188,12 @@ class Emulator:
 
     def failure(self) -> str:
         """Why a machine that is off, and has not said how it ended, did not run; "" where it did."""
-        if (returned := self.process.returncode) in (0, -signal.SIGKILL):
+        returned = self.process.returncode
+        if returned == 0 or self.was_killed:
             return ""
         said = self.received["own"].decode(errors="replace").strip()
-        return said or f"{self.NAME} ended with status {returned}"
+        how = f"was killed by signal {-returned}" if returned < 0 else f"ended with status {returned}"
+        return said or f"{self.NAME} {how}"
 
     def result(self, command: list[str], in_time: bool, seconds: float) -> Result:
         """How a machine that is off has ended."""

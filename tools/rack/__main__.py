@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first process of a cluster's house: `python3 tools/rack PIPE WORDS…`, started by house.py. It brings
-the cluster up, runs what was asked for, and ends, and with it everything in the house."""
+"""The first process of a cluster's house: `python3 tools/rack PIPE PIPE WORDS…`, started by house.py. It
+brings the cluster up, runs what was asked for, and ends, and with it everything in the house. The first pipe
+ends with who has started it; into the second one goes a byte when it ends by itself."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ class Cluster:
 
     def start(self) -> None:
         space = network.Here()
-        services.start(self.plan, space, self.served)
+        for server in services.start(self.plan, space, self.served):
+            threading.Thread(target=lambda one=server: self.say(one.end()), daemon=True).start()
         for node in self.nodes:
             node.thread.start()
 
@@ -140,6 +142,7 @@ def run_command(cluster: Cluster) -> int:
 
 def run(plan: Plan) -> int:
     services.run_own()
+    no_processes = services.processes_own()
     tempfile.tempdir = str(layout.RUN)
     plan.logs.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(plan)
@@ -148,6 +151,8 @@ def run(plan: Plan) -> int:
     cluster.say(
         f"{len(plan.numbers)} node{several}{linux}, {plan.rate} beats a second; consoles are in {plan.logs}"
     )
+    if no_processes:
+        cluster.say(f"ps and pkill see all processes of this machine, by other numbers: {no_processes}")
     cluster.start()
     cluster.wait(RUNS, plan.boot_limit_s)
     if cluster.missing() and not plan.wait:
@@ -171,7 +176,7 @@ def main(words: Sequence[str]) -> int:
     threading.Thread(target=ends_with, args=(int(words[0]),), daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run(arguments.parse(words[1:]))
+        return run(arguments.parse(words[2:]))
     except network.Unavailable as error:
         problem, status = str(error), arguments.UNAVAILABLE
     except qemu.RunnerError as error:
@@ -192,4 +197,9 @@ def main(words: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     # Threads of nodes that run end with the process, and so do their machines.
-    os._exit(main(sys.argv[1:]))
+    ended = main(sys.argv[1:])
+    try:
+        os.write(int(sys.argv[2]), b"\0")
+    except BrokenPipeError:
+        pass  # who has started it has gone before
+    os._exit(ended)

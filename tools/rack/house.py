@@ -21,6 +21,12 @@ from pathlib import Path
 import network
 
 INSIDE = Path(__file__).resolve().parent
+
+
+class Killed(Exception):
+    """Somebody has ended the cluster from outside; the text says so in a line."""
+
+
 _USER = ("unshare", "--map-root-user")
 _HOUSE = ("unshare", "--net", "--pid", "--mount", "--fork", "--kill-child")
 
@@ -36,14 +42,17 @@ def check() -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the cluster that these words ask for; its exit status. SIGTERM and SIGHUP end it."""
+    """Run the cluster that these words ask for; its exit status. SIGTERM and SIGHUP end it. Killed
+    where its first process was killed: what `unshare` ends with then says nothing."""
     end, ours = os.pipe()
-    inside = [sys.executable, str(INSIDE), str(end), *words]
+    told, tell = os.pipe()
+    inside = [sys.executable, str(INSIDE), str(end), str(tell), *words]
     with _terminal_kept():
         process = subprocess.Popen(
-            [*_USER, "setpriv", "--pdeathsig", "KILL", *_HOUSE, *inside], pass_fds=[end]
+            [*_USER, "setpriv", "--pdeathsig", "KILL", *_HOUSE, *inside], pass_fds=[end, tell]
         )
         os.close(end)
+        os.close(tell)
         ended_by = 0
 
         def leave(number: int, _frame: object) -> None:
@@ -58,7 +67,9 @@ def run(words: Sequence[str]) -> int:
         status = process.wait()
     if ended_by:
         return 128 + ended_by
-    return 128 - status if status < 0 else status
+    if not os.read(told, 1):
+        raise Killed("the cluster's first process has been killed, and all of the cluster with it")
+    return status
 
 
 @contextmanager

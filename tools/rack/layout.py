@@ -11,6 +11,8 @@ NODES_MAX = 64
 #: Nodes with Linux have numbers from 101 on, so that nothing of theirs is a Tacet node's.
 LINUX_BEGIN = 100
 BEATS = "beats"
+#: The conductor's.
+BEATS_MAC = "52:54:00:ff:00:02"
 SERVER = "10.99.0.1"
 RUN = Path("/run")
 KEY = RUN / "beats.key"

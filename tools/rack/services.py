@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import grub
 import network
@@ -32,16 +34,27 @@ def key_new(path: Path) -> str:
 
 def run_own() -> None:
     """An empty /run, which goes with the house. network.Unavailable where there can be none."""
-    words = ["mount", "-t", "tmpfs", "-o", "mode=755", "tacet", str(layout.RUN)]
+    # -n: without it mount(8) first makes a folder for its notes, /run/mount, in the /run that is hidden then.
+    words = ["mount", "-n", "-t", "tmpfs", "-o", "mode=755", "tacet", str(layout.RUN)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
         raise network.Unavailable(f"no {layout.RUN} of its own: {done.stderr.strip()}")
 
 
+def processes_own() -> str:
+    """A /proc of the house's own processes, with the numbers that they have in it, by which QEMU's own time
+    is found, too. Why there is none, or nothing: what runs in a container may be refused one."""
+    words = ["mount", "-n", "-t", "proc", "-o", "nosuid,nodev,noexec", "proc", "/proc"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    return done.stderr.strip() if done.returncode else ""
+
+
 def beats_bridge(space: network.Space, taps: Sequence[str]) -> None:
     """A bridge with these taps, for heartbeats alone: no address, and none of IPv6's own frames.
     network.Unavailable if it cannot be made."""
-    lines = [f"link add {layout.BEATS} type bridge forward_delay 0 mcast_snooping 0"]
+    lines = [
+        f"link add {layout.BEATS} address {layout.BEATS_MAC} type bridge forward_delay 0 mcast_snooping 0"
+    ]
     lines += [f"tuntap add dev {tap} mode tap" for tap in taps]
     lines += [f"link set {tap} addrgenmode none master {layout.BEATS} up" for tap in taps]
     lines += [f"link set {layout.BEATS} addrgenmode none up"]
@@ -65,13 +78,22 @@ def beats_options(mac: str, key: str) -> list[str]:
     return ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={key}"]
 
 
+def conductor_words(
+    key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
+) -> list[str]:
+    """The command that starts the conductor; `nodes` as it takes them."""
+    words = ["conductor", "--interface", bridge, "--key", str(key), "--rate", rate, "--socket", str(control)]
+    return [*words, *(["--nodes", str(nodes)] if nodes else [])]
+
+
 def conductor(
     space: network.Space, key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
 ) -> network.Server:
     """The conductor, ready, for so many nodes (0: for those that answer). network.Unavailable if it does not
     start."""
-    words = [*("sh", "-c", 'exec "$@" >&2', "sh"), layout.SERVICE / "conductor", "--interface", bridge]
-    server = space.server([*words, "--key", key, "--rate", rate, "--nodes", str(nodes), "--socket", control])
+    words = conductor_words(key, control, rate, bridge, nodes)
+    words[0] = str(layout.SERVICE / words[0])
+    server = space.server(["sh", "-c", 'exec "$@" >&2', "sh", *words])
     try:
         server.wait(f"beats on {bridge}")
     except network.Unavailable as error:
@@ -115,9 +137,25 @@ def names_known(plan: Plan) -> None:
     subprocess.run(["mount", "--bind", str(layout.HOSTS), "/etc/hosts"], capture_output=True)
 
 
-def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> str:
-    """All of it; the conductor's key. They end with the house. `on_line` gets what dnsmasq says.
-    network.Unavailable or RunnerError where something does not start."""
+@dataclass(frozen=True)
+class Started:
+    """A server that runs for the whole life of a cluster."""
+
+    name: str
+    process: subprocess.Popen[Any]
+    without: str  #: what there is no more once it has ended
+
+    def end(self) -> str:
+        """Waits for it; how it ended, and what that means."""
+        status = self.process.wait()
+        how = f"has been killed by signal {-status}" if status < 0 else f"has ended with status {status}"
+        return f"{self.name} {how}: {self.without}"
+
+
+def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> list[Started]:
+    """All of it, which ends with the house. `on_line` gets what dnsmasq says. network.Unavailable or
+    RunnerError where something does not start."""
+    started = []
     names_known(plan)
     key = key_new(layout.KEY)
     beats_bridge(space, [layout.tap_of(number) for number in plan.numbers])
@@ -125,12 +163,17 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> s
     layout.SHARE.mkdir()
     files = qemu.FileServer([share], layout.SERVER, layout.SERVER, mapped=True)
     files.start()
+    if files.process is not None:
+        started.append(Started("diod", files.process, f"nodes' calls for {layout.PLACE} fail"))
     if plan.nodes:
         grub.check_tools(pxe.TOOLS)
         pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
-        space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
+        server = space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
+        started.append(Started("dnsmasq", server.process, "nodes that run go on, and none boots"))
     if plan.linux:
         mount = linux.Mount(files.host, files.port, share)
         layout.LINUX_FILES.write_bytes(linux.initramfs(key, mount, layout.HOSTS.read_text()))
-    conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
-    return key
+    server = conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
+    again = [*conductor_words(layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers)), "&"]
+    lost = f"jobs go on; no beats, and no tickets for new jobs, until it runs again: {' '.join(again)}"
+    return [*started, Started("conductor", server.process, lost)]

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab clock-offsets`: how far the global clocks of a cluster's nodes are apart at the same moment, as a
+distribution over all pairs and moments, in QEMU.
+
+Four nodes run `offsets` (apps/offsets) under beats, once in tools/cluster, where each QEMU has a clock of
+its own and beats come when this machine lets them, and once on one virtual clock (docs/lockstep.md). There
+the cycle counters of all nodes are that clock, and so is the conductor's: how far a node is off is then
+known, and not measured. It is known, too, whether what exchanges of messages say is right: to half their
+delay it has to be. Writes
+
+    clock-offsets.png          which part of the offsets is how small
+    OUT/clock-offsets.json     the figures
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.bench import runner
+from lab.bench.compare import samples
+from lab.bench.comparison import APPS, REPORT
+from lab.bench.runner import Runner
+from lab.common.errors import LabError
+from lab.common.files import text_write
+from lab.common.paths import ROOT
+from lab.common.text import table, time_text
+from lab.pictures.curves import CurvePanel, curve_picture
+
+SUMMARY = "How far the global clocks of nodes are apart under heartbeats, in QEMU."
+
+RATES = (10, 100)
+FIRST_BEAT = "1200ms"
+#: What a node's clock may turn between two of its samples, from which it is known at the moments of others'.
+BETWEEN_NS = 50
+QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
+HERE, LOCKSTEP = "here", "lockstep"
+PLACES = {HERE: "cluster", LOCKSTEP: "lockstep"}
+#: Until the clocks' slopes are known, which takes three windows of eight beats; where beats come late, until
+#: what the first one has set is made good, by a thousandth of the time.
+SETTLE = {HERE: "60s", LOCKSTEP: "5s"}
+#: Of a distribution in the picture.
+POINTS = 50
+_ROW = re.compile(r"^(?:node)?(\d+): (\d+(?:\.\d+){3}) (\d+) (\d+) (-?\d+) (-?\d+)$", re.MULTILINE)
+_OWN = re.compile(r"^(?:node)?(\d+): # offsets of (\S+): ", re.MULTILINE)
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Node:
+    """What one node has found: a row for each sample."""
+
+    address: str
+    peers: list[str]
+    at_ns: Numbers
+    ticks: Numbers
+    offset_ns: Numbers
+    delay_ns: Numbers
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Of how far clocks are apart, whichever is ahead; `bound_ns`: what each may be wrong by."""
+
+    apart_ns: Numbers
+    bound_ns: Numbers | None = None
+
+    def figures(self) -> dict[str, Any]:
+        def of(values: Numbers) -> dict[str, int]:
+            found = {"min": int(values.min())}
+            found |= {name: int(np.quantile(values, share)) for name, share in QUANTILES.items()}
+            return found | {"max": int(values.max())}
+
+        found: dict[str, Any] = {"samples": len(self.apart_ns), "apart_ns": of(self.apart_ns)}
+        return found if self.bound_ns is None else found | {"bound_ns": of(self.bound_ns)}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("clock-offsets", description=SUMMARY)
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
+    parser.add_argument("--offsets", type=Path, default=APPS / "offsets", help="path of offsets")
+    parser.add_argument("--samples", type=samples, default=100, help="of each pair (default 100)")
+    parser.add_argument("--nodes", type=int, choices=range(2, 10), default=4, help="2 to 9 (default 4)")
+    parser.add_argument(
+        "--only", choices=tuple(PLACES), help="in tools/cluster alone, or in lockstep (default: both)"
+    )
+    parser.add_argument(
+        "--picture",
+        type=Path,
+        default=ROOT / "build" / "clock-offsets.png",
+        help="(default build/clock-offsets.png)",
+    )
+
+
+def parse(text: str, nodes: int) -> list[Node]:
+    """What all nodes have printed, each line with its node's number. LabError where one has no samples."""
+    own = dict(_OWN.findall(text))
+    rows: dict[str, list[tuple[str, ...]]] = {number: [] for number in own}
+    for number, *row in _ROW.findall(text):
+        rows.setdefault(number, []).append(tuple(row))
+    if len(own) != nodes or not all(rows.values()):
+        there = ", ".join(sorted(address for number, address in own.items() if rows[number])) or "none"
+        raise LabError(f"{nodes} nodes have to print samples, and these have: {there}")
+    found = []
+    for number, address in own.items():
+        peers = [row[0] for row in rows[number]]
+        columns = np.array([[int(word) for word in row[1:]] for row in rows[number]], dtype=np.int64)
+        found.append(Node(address, peers, *columns.T))
+    return found
+
+
+def measured(nodes: Sequence[Node]) -> Distribution:
+    """By exchanges of messages: each is right to half its delay."""
+    return Distribution(
+        np.abs(np.concatenate([node.offset_ns for node in nodes])),
+        np.concatenate([node.delay_ns for node in nodes]) // 2,
+    )
+
+
+def known(nodes: Sequence[Node], epoch_ns: int) -> tuple[Distribution, Distribution]:
+    """On one virtual clock: from node to node, and from node to conductor, whose time was `epoch_ns` when all
+    counters were 0. LabError where an exchange says more than half its delay otherwise: then this is no such
+    clock, or `offsets` is wrong."""
+    errors = {node.address: node.at_ns - epoch_ns - node.ticks for node in nodes}
+    ticks = {node.address: node.ticks for node in nodes}
+    apart: list[Numbers] = []
+    for node in nodes:
+        peers = np.array(node.peers)
+        for peer in dict.fromkeys(node.peers):
+            rows = peers == peer
+            of_peer = np.interp(node.ticks[rows], ticks[peer], errors[peer]).astype(np.int64)
+            ahead = of_peer - errors[node.address][rows]
+            wrong = np.abs(node.offset_ns[rows] - ahead) - node.delay_ns[rows] / 2
+            if wrong.max() > BETWEEN_NS:
+                raise LabError(
+                    f"{node.address} has found {peer} ahead by {wrong.max():.0f} ns more than half the delay "
+                    "allows: do these nodes share one clock?"
+                )
+            apart.append(np.abs(ahead))
+    return Distribution(np.concatenate(apart)), Distribution(np.abs(np.concatenate([*errors.values()])))
+
+
+def words_of(place: str, rate: int, addresses: Sequence[str], options: argparse.Namespace) -> list[str]:
+    """The command that runs `offsets` on all nodes."""
+    logs = options.out / f"clock-offsets-{place}-{rate}"
+    common = ["--nodes", str(len(addresses)), "--logs", str(logs)]
+    own = [str(options.offsets), "-n", str(options.samples), "-w", SETTLE[place], *addresses]
+    if place == HERE:
+        cluster = [str(ROOT / "tools/cluster"), *common, "--rate", str(rate), "--"]
+        return [*cluster, "tacetrun", "-i", "none", "--label", "--bcast", *own]
+    lockstep = [str(ROOT / "tools/lockstep-run"), *common, "--network", "--beats", str(rate)]
+    return [*lockstep, "--first-beat", FIRST_BEAT, *own]
+
+
+def measure(place: str, rate: int, options: argparse.Namespace) -> list[Node]:
+    """All nodes at one rate. LabError if they do not run."""
+    layout = importlib.import_module("rack.layout")
+    addresses = [layout.address_of(number) for number in range(1, options.nodes + 1)]
+    done = subprocess.run(words_of(place, rate, addresses, options), capture_output=True, text=True)
+    if done.returncode != 0:
+        raise LabError(f"{PLACES[place]}, {rate} Hz: status {done.returncode}\n{done.stderr.rstrip()}")
+    return parse(done.stdout, options.nodes)
+
+
+def distributions(place: str, nodes: Sequence[Node]) -> dict[str, Distribution]:
+    """By what they are."""
+    found = {"measured": measured(nodes)}
+    if place == LOCKSTEP:
+        epoch_ns = importlib.import_module("lockstep.beats").EPOCH_NS
+        found["exact"], found["exact, to the conductor"] = known(nodes, epoch_ns)
+    return found
+
+
+Found = dict[tuple[str, int], dict[str, Distribution]]
+
+
+def as_table(found: Found) -> str:
+    """A row for each distribution."""
+    names = ["min", *QUANTILES, "max"]
+    rows = []
+    for (place, rate), several in found.items():
+        for kind, distribution in several.items():
+            figures = distribution.figures()
+            bound = figures.get("bound_ns")
+            rows.append(
+                [f"{PLACES[place]}, {rate} Hz, {kind}"]
+                + [time_text(figures["apart_ns"][name]) for name in names]
+                + ([time_text(bound["median"]), time_text(bound["max"])] if bound else ["-", "-"])
+            )
+    return table(["clocks apart", *names, "± median", "± max"], rows)
+
+
+def picture(found: Found, path: Path) -> None:
+    """Which part of the offsets is how small."""
+    panels = []
+    for place in dict.fromkeys(place for place, _ in found):
+        lines = {}
+        for (its, rate), several in found.items():
+            for kind, distribution in several.items() if its == place else ():
+                # An offset of 0 has no place on a logarithmic axis.
+                shares = np.linspace(0, 1, POINTS + 1)
+                apart = np.quantile(np.maximum(distribution.apart_ns, 1), shares)
+                lines[f"{rate} Hz, {kind}"] = list(zip(apart.tolist(), shares.tolist(), strict=True))
+        panels.append(CurvePanel(PLACES[place], lines))
+    curve_picture(
+        panels,
+        path,
+        x="clocks apart, ns (1: 1 or less)",
+        y="share of samples",
+        title="How far the global clocks of nodes are apart",
+        notes=[
+            "Measured: by exchanges of messages, right to half their delay. Exact: from the clock that all "
+            "nodes share."
+        ],
+    )
+
+
+def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
+    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    out = out or sys.stdout
+    machines = machines or runner.load()
+    runner.program_found(options.offsets)
+    options.out.mkdir(parents=True, exist_ok=True)
+    options.picture.parent.mkdir(parents=True, exist_ok=True)
+    steps = [(place, rate) for place in PLACES if options.only in (None, place) for rate in RATES]
+    found: Found = {}
+    for number, (place, rate) in enumerate(steps, start=1):
+        what = f"{options.nodes} nodes, {PLACES[place]}, {rate} beats a second"
+        print(f"[{number}/{len(steps)}] {what} …", file=out, flush=True)
+        found[place, rate] = distributions(place, measure(place, rate, options))
+    picture(found, options.picture)
+    figures = {
+        f"{place} {rate} Hz": {kind: one.figures() for kind, one in several.items()}
+        for (place, rate), several in found.items()
+    }
+    text_write(options.out / "clock-offsets.json", json.dumps(figures, indent=2) + "\n")
+    print(f"\n{as_table(found)}\n\n{options.picture}\n{options.out / 'clock-offsets.json'}", file=out)
+    out.flush()
+    return 0
