@@ -43,6 +43,10 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *bl
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *block);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *instruction);
+/* Copies its bytes, `room` at most; as of QEMU 9.1. */
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *instruction, void *to, size_t room);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction, plugin_executed *call,
+                                            int registers, void *data);
 unsigned qemu_plugin_mem_size_shift(uint32_t access); /* an access has 2 to the power of it bytes */
 
 #endif /* QEMU_PLUGIN_H */

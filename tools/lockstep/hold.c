@@ -1,42 +1,95 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hold.c: has a node's CPUs wait, at any instruction, while its QEMU takes frames up: a TCG plugin of QEMU.
+ * hold.c: has a node's CPUs wait, at any instruction, while its QEMU takes frames up; and before they halt,
+ * until its QEMU rests: a TCG plugin of QEMU.
  *
  * Option: fd=N, a descriptor of memory that tools/lockstep shares. While its first word is not 0, no CPU
  * begins a block. Virtual time stands then, as it counts instructions. QEMU's lock is free, which it is not
  * at a gate: so its main loop can read the node's cable (tools/lockstep/__init__.py says what that is for).
  *
+ * When all CPUs are halted, QEMU's main loop sets virtual time to the node's next timer: by as much as lies
+ * between that and the time as it was at the end of the CPU's last turn. The CPU's thread says that it is
+ * halted before it ends its turn, which adds the instructions of that turn. A main loop that comes by in
+ * between sets the time too far by these. Nothing wakes it there but what it was woken for before: so a CPU
+ * that is about to halt waits until the main loop sleeps.
+ *
  * Runs on QEMU's threads for the CPUs; tools/lockstep alone writes the word.
  */
 #include "../caches/qemu_plugin.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LOOK_NS 20000
 
 static _Atomic uint32_t *held;
+static int main_state = -1; /* /proc/self/task/…/stat of QEMU's first thread, which runs the main loop */
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_INTERFACE;
 
-static void block_executed(unsigned cpu, void *data)
+static void pause_shortly(void)
 {
     const struct timespec pause = { .tv_nsec = LOOK_NS };
 
+    nanosleep(&pause, NULL);
+}
+
+static void block_executed(unsigned cpu, void *data)
+{
     (void)cpu;
     (void)data;
     while (__builtin_expect(atomic_load_explicit(held, memory_order_acquire) != 0, 0))
-        nanosleep(&pause, NULL);
+        pause_shortly();
+}
+
+/* The CPU's thread has no lock of QEMU's here, so the main loop waits for none. proc(5): the state stands
+ * behind the name, which is in parentheses. */
+static bool main_loop_sleeps(void)
+{
+    char text[256];
+    const ssize_t bytes = pread(main_state, text, sizeof(text) - 1, 0);
+
+    if (bytes <= 0)
+        return true; /* cannot be: the process is this one */
+    text[bytes] = '\0';
+    const char *end = strrchr(text, ')');
+    return !end || strncmp(end, ") S", 3) == 0;
+}
+
+static void halt_begins(unsigned cpu, void *data)
+{
+    (void)cpu;
+    (void)data;
+    while (!main_loop_sleeps())
+        pause_shortly();
+}
+
+/* HLT and MWAIT of x86, the architecture of nodes in lockstep. */
+static bool is_halt(const struct qemu_plugin_insn *instruction)
+{
+    static const uint8_t mwait[] = { 0x0f, 0x01, 0xc9 };
+    uint8_t bytes[16];
+    const size_t count = qemu_plugin_insn_data(instruction, bytes, sizeof(bytes));
+
+    return (count == 1 && bytes[0] == 0xf4) ||
+           (count == sizeof(mwait) && memcmp(bytes, mwait, sizeof(mwait)) == 0);
 }
 
 static void block_translated(plugin_id id, struct qemu_plugin_tb *block)
 {
+    struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(block, qemu_plugin_tb_n_insns(block) - 1);
+
     (void)id;
     qemu_plugin_register_vcpu_tb_exec_cb(block, block_executed, PLUGIN_NO_REGISTERS, NULL);
+    if (is_halt(last))
+        qemu_plugin_register_vcpu_insn_exec_cb(last, halt_begins, PLUGIN_NO_REGISTERS, NULL);
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(plugin_id id, const void *machine, int argc, char **argv)
@@ -55,6 +108,13 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(plugin_id id, const void *machine, in
         return 1;
     }
     held = shared;
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+    main_state = open(path, O_RDONLY | O_CLOEXEC);
+    if (main_state < 0) {
+        perror(path);
+        return 1;
+    }
     qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
     return 0;
 }
