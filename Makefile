@@ -47,32 +47,32 @@ CC      = gcc
 LD      = ld
 NASM    = nasm
 OBJCOPY = objcopy
+include arch/$(ARCH)/arch.mk
 
 # ---- The kernel ----
 
 KERNEL := $(BUILD)/tacet.elf
 
-ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c,$(wildcard arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c))
+ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c, \
+                $(wildcard arch/common/*.c arch/$(ARCH)/*.c arch/$(ARCH)/boot/*.c))
 KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
-KERNEL_ASM := $(sort $(wildcard arch/$(ARCH)/*.asm arch/$(ARCH)/boot/*.asm))
+KERNEL_ASM := $(sort $(wildcard $(addprefix arch/$(ARCH)/,*.asm *.S boot/*.asm boot/*.S)))
 FONT_OBJECT := $(BUILD)/font.o
 include ports/lwip/lwip.mk
 LWIP_OBJECTS := $(LWIP_C:%.c=$(BUILD)/lwip/%.o)
-KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) \
+KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%=$(BUILD)/kernel/%.o) \
                   $(FONT_OBJECT) $(LWIP_OBJECTS)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
-KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie -mcmodel=kernel -mno-red-zone \
-	-mpreferred-stack-boundary=3 \
-	-mgeneral-regs-only -fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables \
-	-fno-omit-frame-pointer -momit-leaf-frame-pointer -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
+KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie $(ARCH_CFLAGS) -fno-stack-protector \
+	-fno-asynchronous-unwind-tables -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
 	-ffunction-sections -fdata-sections $(if $(LOCKCHECK),-DLOCKCHECK)
 # No path of this machine gets into the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
-$(KERNEL_FLAGS): FLAGS = $(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(VDSO_CFLAGS)
+$(KERNEL_FLAGS): FLAGS = $(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(VDSO_CFLAGS)
 $(BUILD)/kernel.list.flags: FLAGS = $(KERNEL_OBJECTS)
 
 .PHONY: kernel
@@ -80,31 +80,36 @@ kernel: $(KERNEL)
 
 $(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld $(BUILD)/kernel.list.flags
 	@echo "  LD      $@"
-	$(Q)$(LD) -nostdlib -static --gc-sections -z noexecstack -z max-page-size=4096 \
+	$(Q)$(KERNEL_LD) -nostdlib -static --gc-sections -z noexecstack -z max-page-size=$(ARCH_PAGE_BYTES) \
 		--no-warn-rwx-segments --build-id=none \
 		-T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
-	$(Q)$(OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
+	$(Q)$(KERNEL_OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
 
 $(BUILD)/kernel/%.o: %.c $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
-	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
+	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 $(BUILD)/kernel/kernel/net/%.o: kernel/net/%.c $(KERNEL_FLAGS) $(LWIP)/stamp
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
-	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
+	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 $(BUILD)/lwip/%.o: $(LWIP)/stamp $(KERNEL_FLAGS) $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 	@mkdir -p $(@D)
 	@echo "  CC      $(LWIP)/src/$*.c"
-	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w $(PREFIX_MAP) -MMD -MP -c -o $@ \
-		$(LWIP)/src/$*.c
+	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w $(PREFIX_MAP) -MMD -MP \
+		-c -o $@ $(LWIP)/src/$*.c
 
 $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)
 	@mkdir -p $(@D)
 	@echo "  NASM    $<"
 	$(Q)$(NASM) -f elf64 -g -F dwarf -I $(BUILD)/ -I arch/$(ARCH)/ -o $@ $<
+
+$(BUILD)/kernel/%.S.o: %.S $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/include/arch/*.h)
+	@mkdir -p $(@D)
+	@echo "  AS      $<"
+	$(Q)$(KERNEL_CC) $(ARCH_ASFLAGS) -g $(PREFIX_MAP) -I $(BUILD) -iquote arch/$(ARCH)/include -c -o $@ $<
 
 # The letters of the framebuffer console, which are not ours.
 $(BUILD)/font.c: ports/font/recipe ports/font/make.py ports/fetch.py
@@ -114,7 +119,7 @@ $(BUILD)/font.c: ports/font/recipe ports/font/make.py ports/fetch.py
 	$(Q)mv $@.part $@
 
 $(FONT_OBJECT): $(BUILD)/font.c $(KERNEL_FLAGS)
-	$(Q)$(CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
+	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 # The vDSO: an ELF file of its own, inside the kernel.
 VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only \
@@ -126,7 +131,7 @@ VDSO_SOURCES := $(addprefix arch/$(ARCH)/,vdso/vdso.c vdso/vdso.ld include/arch/
 $(BUILD)/vdso.so: $(VDSO_SOURCES) $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  VDSO    $@"
-	$(Q)$(CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1 \
+	$(Q)$(KERNEL_CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1 \
 		-Wl,--hash-style=both,--build-id=none \
 		-Wl,-Bsymbolic,-z,defs,-z,noexecstack,-z,noseparate-code,-s -o $@ $<
 
@@ -135,8 +140,8 @@ $(BUILD)/kernel/arch/$(ARCH)/vdso_elf.asm.o: $(BUILD)/vdso.so
 # Constants of C for the assembler: lines "->NAME $VALUE" in the compiler's output.
 $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(KERNEL_CFLAGS) -MMD -MP -MF $(BUILD)/offsets.d -MT $@ -S -o $(BUILD)/offsets.s $<
-	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$\(.*\)/%define \1 \2/p' $(BUILD)/offsets.s > $@
+	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) -MMD -MP -MF $(BUILD)/offsets.d -MT $@ -S -o $(BUILD)/offsets.s $<
+	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$*\(.*\)/$(ARCH_DEFINE) \1 \2/p' $(BUILD)/offsets.s > $@
 
 # What a compiler has written is not to be made.
 %.d: ;

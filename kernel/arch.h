@@ -293,6 +293,7 @@ struct arch_space {
     uint64_t root;
     struct page_pool *pages;
     struct cpu_mask cpus; /* on which it is active */
+    unsigned number;      /* the architecture's, where the CPU tells spaces by one */
 };
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);

@@ -57,6 +57,9 @@ test   gdb                                              gdb
 test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
+test   powerpc64le-linux-gnu-gcc                        gcc-powerpc64le-linux-gnu
+test   /usr/powerpc64le-linux-gnu/lib/libc.a               libc6-dev-ppc64el-cross
+test   qemu-system-ppc64                                qemu-system-ppc
 test   mpicc.mpich                                      mpich
 test   /usr/include/*/mpich/mpi.h                       libmpich-dev
 test   /usr/sbin/diod                                   diod

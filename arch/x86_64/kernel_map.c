@@ -220,7 +220,7 @@ void arch_guard_pages_drop(const struct memory_range *range)
     crosscall(&others, tables_reload, NULL);
 }
 
-static uint64_t table_entry(const uint64_t *table)
+static uint64_t frame_table_entry(const uint64_t *table)
 {
     return arch_physical_of(table) | KERNEL_TABLE_BITS;
 }
@@ -249,10 +249,10 @@ void *frame_map(uint64_t physical, uint64_t bytes)
         for (uint64_t page = at; page < at + ARCH_LARGE_PAGE; page += ARCH_PAGE)
             if (page >= low && page < end)
                 frame_page(&pages[level_index(page, 0)], page, 0);
-        *entry = table_entry(pages);
+        *entry = frame_table_entry(pages);
     }
-    frame_pointers[level_index(FRAME_WINDOW, 2)] = table_entry(frame_directory);
-    boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)] = table_entry(frame_pointers);
+    frame_pointers[level_index(FRAME_WINDOW, 2)] = frame_table_entry(frame_directory);
+    boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)] = frame_table_entry(frame_pointers);
     return (void *)(FRAME_WINDOW + physical - first);
 }
 

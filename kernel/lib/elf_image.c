@@ -7,11 +7,12 @@
  * byte, so the file may lie anywhere. Pure C; any context; owns nothing.
  */
 #include "lib/elf_image.h"
+#include "arch/platform.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define PAGE                 4096ULL
+#define PAGE                 ARCH_PAGE
 #define HEADER_BYTES         64
 #define PROGRAM_HEADER_BYTES 56
 

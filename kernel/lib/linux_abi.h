@@ -65,7 +65,6 @@ struct linux_sigaction {
 #define SS_ONSTACK    1U
 #define SS_DISABLE    2U
 #define SS_AUTODISARM (1U << 31)
-#define MINSIGSTKSZ   2048
 
 struct linux_siginfo {
     int32_t signal, error, code, padding;

@@ -2,7 +2,7 @@
 /*
  * memplan.h: from the boot memory map to an exact plan of who owns which byte.
  *
- * Pure C without any kernel dependency, so that the host tests can try it on thousands of random and hostile
+ * Pure C over the page sizes alone, so that the host tests can try it on thousands of random and hostile
  * maps (the habit of CNK's memory mapper). The plan is made once, before the kernel allocates anything.
  *
  * Guarantees, for every input, hostile or not:
@@ -27,11 +27,12 @@
 #ifndef TACET_MEMPLAN_H
 #define TACET_MEMPLAN_H
 
+#include "arch/platform.h"
 #include "lib/boot_info.h"
 #include "lib/format.h"
 
-#define MEMPLAN_PAGE        4096ULL
-#define MEMPLAN_LARGE_PAGE  (2ULL << 20)
+#define MEMPLAN_PAGE        ARCH_PAGE
+#define MEMPLAN_LARGE_PAGE  ARCH_LARGE_PAGE
 #define MEMPLAN_EXTENTS_MAX 16 /* a slice; the smallest further ones are given up and counted as lost */
 #define MEMPLAN_RANKS_MAX   512
 

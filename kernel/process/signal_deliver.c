@@ -15,6 +15,7 @@
  */
 #include "arch.h"
 #include "debug/console.h"
+#include "arch/linux_abi.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
 #include "process/process.h"

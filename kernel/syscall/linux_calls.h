@@ -139,10 +139,8 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 #define MAP_TYPE            0x0f
 #define MAP_FIXED           0x10
 #define MAP_ANONYMOUS       0x20
-#define MAP_32BIT           0x40
 #define MAP_HUGETLB         0x40000
 #define MAP_FIXED_NOREPLACE 0x100000
-#define MAP_VALID           0xfc17ff7f /* what MAP_SHARED_VALIDATE lets pass */
 #define MAP_HUGE_SHIFT      26
 #define MAP_HUGE_MASK       63
 
@@ -154,8 +152,6 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 #define MS_SYNC       4
 
 #define MLOCK_ONFAULT 1U
-#define MCL_ONFAULT   4
-#define MCL_ALL       7
 
 #define MEMBARRIER_QUERY                      0
 #define MEMBARRIER_PRIVATE_EXPEDITED          8

@@ -25,7 +25,7 @@ long sys_exit_group(uint64_t status)
 long sys_uname(uint64_t buffer)
 {
     struct linux_utsname name = {
-        .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_PLATFORM
+        .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_MACHINE
     };
 
     if (node_facts.name[0])

@@ -20,9 +20,8 @@ static bool waits_by_wall; /* somebody has waited by wall time */
 static union {
     struct clock_page clock;
     uint8_t bytes[CLOCK_PAGE_BYTES];
-} page __attribute__((aligned(4096)));
+} page __attribute__((aligned(ARCH_PAGE)));
 
-_Static_assert(sizeof(struct clock_page) <= CLOCK_PAGE_BYTES, "the clock's parameters fit on their pages");
 _Static_assert(ARCH_CPUS_MAX <= CLOCK_PAGE_CPUS, "each CPU has its place on the pages");
 
 /* ---- Writing ---- */

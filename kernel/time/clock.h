@@ -5,7 +5,11 @@
 #ifndef TACET_CLOCK_H
 #define TACET_CLOCK_H
 
+#include "arch/platform.h"
 #include "time/clock_page.h"
+
+/* The whole pages in which the clock's parameters stand. */
+#define CLOCK_PAGE_BYTES ((sizeof(struct clock_page) + ARCH_PAGE - 1) / ARCH_PAGE * ARCH_PAGE)
 
 void clock_start(void); /* after arch_initialise */
 

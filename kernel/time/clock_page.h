@@ -20,7 +20,6 @@
 
 #define CLOCK_PAGE_SHIFT 32
 #define CLOCK_PAGE_CPUS  1024
-#define CLOCK_PAGE_BYTES (3 * 4096) /* of whole pages, in which it stands */
 
 /* CLOCK_REALTIME, UTC since 1970, as a line over monotonic time. */
 struct clock_wall {

@@ -110,7 +110,7 @@ def part_of(path: Path, arch: str) -> str:
     """The part that a file belongs to, by its path in the tree."""
     match path.parts[:-1]:
         case ("arch", name, *_):
-            return SILENT_CORE if name == arch else ""
+            return SILENT_CORE if name in (arch, "common") else ""
         case ("kernel",):
             return SILENT_CORE if path.suffix == ".h" else ""
         case ("kernel", room, *_):

@@ -95,7 +95,7 @@ shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page
 shared_memory_link := -Wl,--wrap=page_pool_allocate # the test fills what is allocated with junk
 machine_check_sources := arch/x86_64/machine_check.c
 power_sources := arch/x86_64/power.c
-user_map_sources := arch/x86_64/user_map.c arch/x86_64/page_table.c $(vm_sources)
+user_map_sources := arch/common/user_map.c arch/common/page_table.c arch/x86_64/space.c $(vm_sources)
 
 # The benchmarks of apps/.
 HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution caches

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_user_map.c: the page tables of arch/x86_64/user_map.c over an arena: the promises of vm.h on top of
+ * test_user_map.c: the page tables of arch/common/user_map.c over an arena: the promises of vm.h on top of
  * them, then the contract of arch.h itself, with pages of all three sizes, against one entry a page.
  *
  * The test walks the tables as a CPU does [Intel SDM 3A §4.5], and remembers, as a CPU may, translations and

@@ -117,8 +117,8 @@ def node(d: Drawing, x: float, width: float, bottom: float) -> None:
     y += 34
     part = (width - 8) * 0.56
     architectures = [name for name in folders("arch") if name != "include"]
-    same("the architectures", ["x86_64"], architectures)
-    d.card(x, y, part, 44, GREEN, "`arch/x86_64/`", ["entry · paging · CPUs · APIC · vDSO"])
+    same("the architectures", ["common", "ppc64", "x86_64"], architectures)
+    d.card(x, y, part, 44, GREEN, "`arch/x86_64/`, `ppc64/`", ["entry · paging · CPUs · APIC · vDSO"])
     drivers = " · ".join(SAY.get(name, name) for name in folders("drivers"))
     d.card(x + part + 8, y, width - part - 8, 44, GREEN, "`drivers/`", [drivers])
     y += 50

@@ -111,7 +111,7 @@ BANDS = (
                     "a bad pointer of any kind is an EFAULT.",
                 ),
                 {
-                    "arch/x86_64/user_copy.c": ["user_read"],
+                    "arch/common/user_copy.c": ["user_read"],
                     "arch/x86_64/user_copy.asm": ["user_copy", "user_copy_fault"],
                 },
             ),

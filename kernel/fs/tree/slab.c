@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * slab.c: the memory of the file tree (tree.h), and the inodes made of it: a slab allocator with one free
- * list a size class. A page that was cut into objects stays cut: the tree reuses its objects, but never
+ * list a size class. A block that was cut into objects stays cut: the tree reuses its objects, but never
  * returns it. With the tree's lock, or before there is a second CPU. Finding a page is a search whose length
  * a program can choose; so it comes before the lock.
  */
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "fs/tree/tree.h"
+#include "arch/platform.h"
 
 #define CLASS_STEP      64
 #define CLASS_BYTES_MAX ((size_t)CLASS_STEP * TREE_SIZE_CLASSES)
-#define PAGE_BYTES      4096
-#define ADDED_PAGES     3 /* for what a call adds: an inode, its symbolic link's target, its name */
+#define BLOCK_BYTES     4096 /* what objects are cut from; a page has one or several */
+#define ADDED_BLOCKS    3    /* for what a call adds: an inode, its symbolic link's target, its name */
 
 struct free_object {
     struct free_object *next;
 };
 
-/* What an allocation costs, with its share of what is lost at the page's end. */
+/* What an allocation costs, with its share of what is lost at the block's end. */
 #define OBJECT_BYTES(bytes) (((bytes) + CLASS_STEP - 1) / CLASS_STEP * CLASS_STEP)
 #define OBJECT_COST(bytes) \
-    ((PAGE_BYTES + PAGE_BYTES / OBJECT_BYTES(bytes) - 1) / (PAGE_BYTES / OBJECT_BYTES(bytes)))
+    ((BLOCK_BYTES + BLOCK_BYTES / OBJECT_BYTES(bytes) - 1) / (BLOCK_BYTES / OBJECT_BYTES(bytes)))
 
 _Static_assert(sizeof(struct directory_entry) == CLASS_STEP, "an entry is one object");
 _Static_assert(OBJECT_COST(sizeof(struct directory_entry)) + OBJECT_COST(sizeof(struct inode)) <=
                    TREE_ENTRY_BYTES_MAX,
                "TREE_ENTRY_BYTES_MAX is too small");
 
-/* The free list for objects of that size; the last one is that of whole pages. */
+/* The free list for objects of that size; the last one is that of whole blocks. */
 static unsigned class_of(size_t bytes)
 {
     return bytes > CLASS_BYTES_MAX ? TREE_SIZE_CLASSES
@@ -39,7 +40,7 @@ static void object_push(struct tree *tree, unsigned class, void *object)
 {
     ((struct free_object *)object)->next = tree->free_lists[class];
     tree->free_lists[class] = object;
-    tree->free_pages += class == TREE_SIZE_CLASSES;
+    tree->free_blocks += class == TREE_SIZE_CLASSES;
 }
 
 static void *object_pop(struct tree *tree, unsigned class)
@@ -48,44 +49,53 @@ static void *object_pop(struct tree *tree, unsigned class)
 
     if (object) {
         tree->free_lists[class] = object->next;
-        tree->free_pages -= class == TREE_SIZE_CLASSES;
+        tree->free_blocks -= class == TREE_SIZE_CLASSES;
     }
     return object;
 }
 
-/* A page, the first object of which is the caller's; the others go to their free list. */
-static char *page_cut(struct tree *tree, unsigned class, size_t object_bytes)
+static void page_push(struct tree *tree, char *page)
 {
-    char *page = object_pop(tree, TREE_SIZE_CLASSES);
+    for (size_t at = ARCH_PAGE; at > 0; at -= BLOCK_BYTES)
+        object_push(tree, TREE_SIZE_CLASSES, page + at - BLOCK_BYTES);
+}
 
-    if (!page && !tree->lock.held) /* while the tree is built */
+/* A block, the first object of which is the caller's; the others go to their free list. */
+static char *block_cut(struct tree *tree, unsigned class, size_t object_bytes)
+{
+    char *page = NULL, *block;
+
+    if (!tree->free_lists[TREE_SIZE_CLASSES] && !tree->lock.held) /* while the tree is built */
         page = tree->page_allocate(tree->context);
-    for (size_t at = PAGE_BYTES / object_bytes * object_bytes; page && (at -= object_bytes) > 0;)
-        object_push(tree, class, page + at);
-    return page;
+    if (page)
+        page_push(tree, page);
+    block = object_pop(tree, TREE_SIZE_CLASSES);
+    for (size_t at = BLOCK_BYTES / object_bytes * object_bytes; block && (at -= object_bytes) > 0;)
+        object_push(tree, class, block + at);
+    return block;
 }
 
 void tree_lock_to_add(struct tree *tree)
 {
     spin_lock(&tree->lock);
-    while (tree->free_pages < ADDED_PAGES) {
+    while (tree->free_blocks < ADDED_BLOCKS) {
         spin_unlock(&tree->lock);
         void *page = tree->page_allocate(tree->context);
         spin_lock(&tree->lock);
         if (!page) /* what there is may suffice, and the caller may not add anything */
             return;
-        object_push(tree, TREE_SIZE_CLASSES, page);
+        page_push(tree, page);
     }
 }
 
 void *tree_allocate(struct tree *tree, size_t bytes)
 {
     unsigned class = class_of(bytes);
-    size_t object_bytes = class == TREE_SIZE_CLASSES ? PAGE_BYTES : (class + 1) * (size_t)CLASS_STEP;
+    size_t object_bytes = class == TREE_SIZE_CLASSES ? BLOCK_BYTES : (class + 1) * (size_t)CLASS_STEP;
     char *object = object_pop(tree, class);
 
     if (!object)
-        object = page_cut(tree, class, object_bytes);
+        object = block_cut(tree, class, object_bytes);
     return object ? memset(object, 0, object_bytes) : NULL;
 }
 

@@ -28,9 +28,9 @@
 #define TREE_SYMLINKS_MAX 40 /* followed in one lookup, as in Linux */
 #define TREE_LINKS_MAX    65000
 #define TREE_LEFT         1 /* answer of a lookup: the path leads to a mount */
-#define TREE_SIZE_CLASSES 10 /* of the slab allocator; larger allocations take a page */
+#define TREE_SIZE_CLASSES 10 /* of the slab allocator; larger allocations take a block */
 
-/* Memory for one entry of an archive, inode and name, with its share of what is lost at the ends of pages. */
+/* Memory for one entry of an archive, inode and name, with its share of what is lost at ends of blocks. */
 #define TREE_ENTRY_BYTES_MAX 264
 
 struct directory_entry;
@@ -107,10 +107,10 @@ struct tree {
     uint64_t inode_count;
     uint64_t last_number;                    /* of an inode */
     uint64_t secret;                         /* any number that programs do not know; directory.c */
-    void *free_lists[TREE_SIZE_CLASSES + 1]; /* of each size class; the last one of whole pages: */
-    unsigned free_pages;                     /* so many */
-    /* A page of memory, NULL when there is none left; called without the lock. The caller sets it before
-     * anything else. */
+    void *free_lists[TREE_SIZE_CLASSES + 1]; /* of each size class; the last of whole blocks: */
+    unsigned free_blocks;                    /* so many */
+    /* A page of memory (ARCH_PAGE), NULL when there is none left; called without the lock. The caller sets it
+     * before anything else. */
     void *(*page_allocate)(void *context);
     void *context;
     /* Releases what an inode's owner hung on it, before the inode is freed. May be NULL. */

@@ -21,6 +21,14 @@
 #define FIONCLEX   0x5450
 #define FIOCLEX    0x5451
 
+#define MAP_32BIT 0x40
+#define MAP_VALID 0xfc17ff7f /* what MAP_SHARED_VALIDATE lets pass */
+
+#define MCL_ONFAULT 4
+#define MCL_ALL     7 /* with MCL_CURRENT and MCL_FUTURE */
+
+#define MINSIGSTKSZ 2048
+
 #define SO_PASSCRED     16
 #define SO_PEERCRED     17
 #define SO_RCVLOWAT     18
@@ -29,7 +37,8 @@
 #define SO_RCVTIMEO_NEW 66
 #define SO_SNDTIMEO_NEW 67
 
-#define ARCH_PLATFORM "x86_64" /* AT_PLATFORM, and uname's machine */
+#define ARCH_PLATFORM "x86_64" /* AT_PLATFORM */
+#define ARCH_MACHINE  "x86_64" /* uname's */
 
 struct linux_stat {
     uint64_t device;

@@ -22,8 +22,8 @@
 #define PTE_WRITE_COMBINING PTE_WRITE_THROUGH
 /* Two bits that the CPU ignores. Attached: holds memory, although it is not present where the program has no
  * right to it. Unlinked: led to a table that is to be freed after the TLB shootdown; not present any more. */
-#define PTE_ATTACHED   (1ULL << 9)
-#define PTE_UNLINKED   (1ULL << 10)
+#define PTE_ATTACHED (1ULL << 9)
+#define PTE_UNLINKED (1ULL << 10)
 /* Of the kernel's map, ignored as well: a table that split a page for arch_guard_page. */
 #define PTE_OF_GUARD   (1ULL << 11)
 #define PTE_NO_EXECUTE (1ULL << 63)
@@ -32,6 +32,12 @@
 #define TABLE_ENTRIES 512
 #define LEVEL_ROOT    3 /* an entry spans 512 GiB; level 2: 1 GiB; 1: 2 MiB; 0: 4 KiB */
 #define LEVEL_HUGE    2 /* the level of ARCH_HUGE_PAGE, where the CPU has such pages */
+
+static inline uint64_t table_entries(int level)
+{
+    (void)level;
+    return TABLE_ENTRIES;
+}
 
 static inline uint64_t level_bytes(int level)
 {
@@ -46,6 +52,58 @@ static inline unsigned level_index(uint64_t address, int level)
 static inline uint64_t *entry_table(uint64_t entry)
 {
     return arch_physical(entry & PTE_ADDRESS);
+}
+
+/* Entries are read and written in one piece: others may do so meanwhile. */
+static inline uint64_t entry_get(const uint64_t *entry)
+{
+    return __atomic_load_n(entry, __ATOMIC_RELAXED);
+}
+
+static inline void entry_set(uint64_t *entry, uint64_t value)
+{
+    __atomic_store_n(entry, value, __ATOMIC_RELAXED);
+}
+
+/* Tables take a page each. The second one is for a caller that writes all entries. */
+static inline uint64_t table_allocate(struct page_pool *pages, int level)
+{
+    (void)level;
+    return page_pool_allocate_zeroed(pages);
+}
+
+static inline uint64_t table_allocate_to_fill(struct page_pool *pages, int level)
+{
+    (void)level;
+    return page_pool_allocate(pages, ARCH_PAGE, ARCH_PAGE);
+}
+
+static inline void table_free(struct page_pool *pages, uint64_t table, int level)
+{
+    (void)level;
+    page_pool_free_zeroed(pages, table);
+}
+
+static inline uint64_t table_entry(uint64_t table, int level, uint64_t table_bits)
+{
+    (void)level;
+    return table | table_bits;
+}
+
+/* What a page's entry consists of: its memory, and the bits of its rights. */
+static inline uint64_t leaf_entry(uint64_t physical, int level, uint64_t bits)
+{
+    return physical | bits | (level > 0 ? PTE_LARGE : 0);
+}
+
+static inline uint64_t leaf_bits(uint64_t entry)
+{
+    return entry & ~PTE_ADDRESS & ~PTE_LARGE;
+}
+
+static inline uint64_t leaf_address(uint64_t entry, int level)
+{
+    return entry & PTE_ADDRESS & ~(level_bytes(level) - 1);
 }
 
 /* An entry that leads to a table one level down. */
@@ -75,6 +133,23 @@ uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t tabl
  * same memory and rights. -ENOMEM where there is no memory for a table. Invalidates the TLB of this CPU only:
  * what other CPUs have cached of the large page stays true. */
 int page_split(uint64_t root, uint64_t address, uint64_t table_bits, struct page_pool *pages);
+
+/* ---- Programs' spaces, for user_map.c ---- */
+
+#define USER_TABLE_BITS (PTE_PRESENT | PTE_WRITE | PTE_USER)
+
+/* The bits of a page's entry; whether one allows an access; whether one of two takes rights away. */
+uint64_t rights_bits(unsigned rights);
+bool entry_allows(uint64_t entry, unsigned rights);
+
+static inline bool entry_revokes(uint64_t old, uint64_t new)
+{
+    return ((old & ~new) & (PTE_PRESENT | PTE_WRITE)) || (~old & new &PTE_NO_EXECUTE);
+}
+
+/* Drop what this CPU has cached of its space: all; or of one page, and of tables on the way to any. */
+void space_flush_here(const struct arch_space *space);
+void space_flush_page_here(const struct arch_space *space, uint64_t address);
 
 /* The kernel's root table, whose upper half every program's root shares. */
 uint64_t kernel_root(void);

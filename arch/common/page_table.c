@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_table.c: what the kernel's map and the programs' have in common (arch/page_table.h). [Intel SDM 3A
- * §4.5]
+ * page_table.c: what the kernel's map and the programs' have in common (arch/page_table.h).
  *
  * Pure C over arch_physical(), so that the host tests run it on an arena. TLB shootdowns are the callers'.
  */
@@ -15,7 +14,7 @@ struct leaf leaf_find(uint64_t root, uint64_t address)
     struct leaf leaf = { (uint64_t *)arch_physical(root) + level_index(address, LEVEL_ROOT), 0, LEVEL_ROOT };
 
     for (;;) {
-        leaf.value = __atomic_load_n(leaf.entry, __ATOMIC_RELAXED);
+        leaf.value = entry_get(leaf.entry);
         if (!entry_is_table(leaf.value, leaf.level))
             return leaf;
         leaf.level--;
@@ -39,16 +38,16 @@ uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t tabl
     uint64_t *entry = (uint64_t *)arch_physical(root) + level_index(address, LEVEL_ROOT);
 
     for (int above = LEVEL_ROOT; above > level; above--) {
-        if (*entry == 0) {
-            uint64_t table = page_pool_allocate_zeroed(pages);
+        if (entry_get(entry) == 0) {
+            uint64_t table = table_allocate(pages, above - 1);
 
             if (table == PAGE_POOL_NONE)
                 return NULL;
-            *entry = table | table_bits;
+            entry_set(entry, table_entry(table, above - 1, table_bits));
         }
-        if (!entry_is_table(*entry, above))
+        if (!entry_is_table(entry_get(entry), above))
             return NULL;
-        entry = entry_table(*entry) + level_index(address, above - 1);
+        entry = entry_table(entry_get(entry)) + level_index(address, above - 1);
     }
     return entry;
 }
@@ -61,14 +60,15 @@ int page_split(uint64_t root, uint64_t address, uint64_t table_bits, struct page
         if (leaf.value == 0 || (address & (level_bytes(leaf.level) - 1)) == 0)
             return 0;
 
-        uint64_t table = page_pool_allocate(pages, ARCH_PAGE, ARCH_PAGE);
+        const int level = leaf.level - 1;
+        const uint64_t table = table_allocate_to_fill(pages, level);
         if (table == PAGE_POOL_NONE)
             return -ENOMEM;
 
-        uint64_t page = leaf.level == 1 ? leaf.value & ~PTE_LARGE : leaf.value;
-        for (uint64_t i = 0; i < TABLE_ENTRIES; i++)
-            entry_table(table)[i] = page + i * level_bytes(leaf.level - 1);
-        *leaf.entry = table | table_bits;
+        const uint64_t page = leaf_entry(leaf_address(leaf.value, leaf.level), level, leaf_bits(leaf.value));
+        for (uint64_t i = 0; i < table_entries(level); i++)
+            entry_set((uint64_t *)arch_physical(table) + i, page + i * level_bytes(level));
+        entry_set(leaf.entry, table_entry(table, level, table_bits));
         tlb_invalidate_page(address);
     }
 }

@@ -4,12 +4,11 @@
  *
  * Tables come from the process's own slice. A leaf is present where the program has some right to it; memory
  * to which it has none at the moment (mprotect to PROT_NONE) keeps its entry, not present, marked
- * PTE_ATTACHED. Large pages are split only where a range ends inside one. [Intel SDM 3A §4.5]
+ * PTE_ATTACHED. Large pages are split only where a range ends inside one.
  *
  * Several CPUs may use a space, so memory and tables are freed in three steps: entries are made not present,
  * those of tables that become empty PTE_UNLINKED; a TLB shootdown drops what CPUs have cached of both; then
  * memory and tables are freed. Where no other CPU's bit is set in the space's `cpus`, there is no IPI.
- * [§4.10.4, §4.10.5]
  *
  * Crosscalls are served once a table, for a range may be of any size.
  *
@@ -24,53 +23,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define USER_TABLE_BITS (PTE_PRESENT | PTE_WRITE | PTE_USER)
-#define ROOT_USER_HALF  (TABLE_ENTRIES / 2)
 #define TLB_BATCH_PAGES 16 /* for more, loading CR3 is cheaper than INVLPG for each */
-
-static uint64_t rights_bits(unsigned rights)
-{
-    uint64_t bits = PTE_ATTACHED;
-
-    if (rights == 0)
-        return bits;
-    /* Accessed and dirty are set here, so that the CPU never has to write them. */
-    bits |= PTE_PRESENT | PTE_USER | PTE_ACCESSED | PTE_DIRTY;
-    if (rights & RIGHT_WRITE)
-        bits |= PTE_WRITE;
-    if (!(rights & RIGHT_EXECUTE) && cpu_features()->no_execute)
-        bits |= PTE_NO_EXECUTE;
-    return bits;
-}
-
-/* ---- Activation and TLB shootdown ---- */
-
-int arch_space_create(struct arch_space *space, struct page_pool *pages)
-{
-    uint64_t table = page_pool_allocate_zeroed(pages);
-
-    if (table == PAGE_POOL_NONE)
-        return -ENOMEM;
-    memcpy((uint64_t *)arch_physical(table) + ROOT_USER_HALF,
-           (uint64_t *)arch_physical(kernel_root()) + ROOT_USER_HALF, ROOT_USER_HALF * sizeof(uint64_t));
-    space->root = table;
-    space->pages = pages;
-    space->cpus = (struct cpu_mask){ 0 };
-    return 0;
-}
-
-/* The bit is set before the tables are used, and cleared after: a CPU without it has cached nothing. */
-void arch_space_activate(struct arch_space *space)
-{
-    cpu_mask_set_atomic(&space->cpus, arch_cpu_index());
-    cpu_tables_set(space->root);
-}
-
-void arch_space_deactivate(struct arch_space *space)
-{
-    cpu_tables_set(kernel_root());
-    cpu_mask_clear_atomic(&space->cpus, arch_cpu_index());
-}
 
 /* Translations to invalidate, each named by an address: TLB_BATCH_PAGES of them at most; a greater count
  * means the whole TLB. INVLPG for any page also drops what is cached of tables, on the way to every page. */
@@ -92,11 +45,11 @@ static void tlb_flush_here(void *context)
     const struct tlb_batch *batch = context;
 
     if (batch->count > TLB_BATCH_PAGES) {
-        cpu_tables_set(batch->space->root);
+        space_flush_here(batch->space);
         return;
     }
     for (unsigned i = 0; i < batch->count; i++)
-        tlb_invalidate_page(batch->addresses[i]);
+        space_flush_page_here(batch->space, batch->addresses[i]);
 }
 
 /* A CPU may deactivate the space meanwhile, and then must not load its root: it clears its bit with
@@ -132,13 +85,7 @@ static void tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t b
 
 bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights)
 {
-    uint64_t needed = PTE_PRESENT | PTE_USER | (rights & RIGHT_WRITE ? PTE_WRITE : 0);
-
-    if (address >= ARCH_USER_LIMIT)
-        return false;
-
-    uint64_t value = leaf_find(space->root, address).value;
-    return (value & needed) == needed && !((rights & RIGHT_EXECUTE) && (value & PTE_NO_EXECUTE));
+    return address < ARCH_USER_LIMIT && entry_allows(leaf_find(space->root, address).value, rights);
 }
 
 /* ---- Entries ---- */
@@ -151,32 +98,31 @@ static bool entry_next(uint64_t **entry, uint64_t address, int level)
 }
 
 /* As entry_create. Where a large page is to go, there may be an empty table, which is freed then. CPUs may
- * have cached the way to an empty table: they must drop it before its memory is used for anything else [Intel
- * SDM 3A §4.10.3]. */
+ * have cached the way to an empty table: they must drop it before its memory is used for anything else. */
 static uint64_t *leaf_create(struct arch_space *space, uint64_t address, int level)
 {
     uint64_t *entry = entry_create(space->root, address, level, USER_TABLE_BITS, space->pages);
 
-    if (!entry || !entry_is_table(*entry, level))
+    if (!entry || !entry_is_table(entry_get(entry), level))
         return entry;
-    for (int i = 0; i < TABLE_ENTRIES; i++) {
-        uint64_t *below = entry_table(*entry) + i;
+    for (unsigned i = 0; i < table_entries(level - 1); i++) {
+        uint64_t *below = entry_table(entry_get(entry)) + i;
 
-        if (entry_is_table(*below, level - 1))
+        if (entry_is_table(entry_get(below), level - 1))
             leaf_create(space, address + (uint64_t)i * level_bytes(level - 1), level - 1);
-        if (*below)
+        if (entry_get(below))
             return NULL;
     }
-    uint64_t table = *entry & PTE_ADDRESS;
-    *entry = 0;
+    uint64_t table = entry_get(entry) & PTE_ADDRESS;
+    entry_set(entry, 0);
     tlb_shootdown(space, address, ARCH_PAGE);
-    page_pool_free_zeroed(space->pages, table);
+    table_free(space->pages, table, level - 1);
     return entry;
 }
 
 int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint64_t bytes, unsigned rights)
 {
-    uint64_t bits = rights_bits(rights);
+    const uint64_t bits = rights_bits(rights);
 
     for (uint64_t done = 0; done < bytes;) {
         int level = page_level(address + done, physical + done, bytes - done);
@@ -190,10 +136,10 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
             return -ENOMEM;
         }
         do {
-            *entry = (physical + done) | bits | (level > 0 ? PTE_LARGE : 0);
+            entry_set(entry, leaf_entry(physical + done, level, bits));
             done += level_bytes(level);
         } while (bytes - done >= level_bytes(level) && entry_next(&entry, address + done, level) &&
-                 *entry == 0);
+                 entry_get(entry) == 0);
     }
     return 0;
 }
@@ -205,7 +151,7 @@ int arch_split(struct arch_space *space, uint64_t address)
 
 /* Calls `visit` for every leaf in the range, whose ends are page bounds (arch_split). */
 static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t end,
-                         void (*visit)(void *context, uint64_t *entry, uint64_t address, uint64_t bytes),
+                         void (*visit)(void *context, uint64_t *entry, uint64_t address, int level),
                          void *context)
 {
     while (address < end) {
@@ -215,10 +161,11 @@ static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t en
 
         crosscall_serve();
         do {
-            if (*entry)
-                visit(context, entry, address, level_bytes(level));
+            if (entry_get(entry))
+                visit(context, entry, address, level);
             address = (address & ~(level_bytes(level) - 1)) + level_bytes(level);
-        } while (address < end && entry_next(&entry, address, level) && !entry_is_table(*entry, level));
+        } while (address < end && entry_next(&entry, address, level) &&
+                 !entry_is_table(entry_get(entry), level));
     }
 }
 
@@ -238,7 +185,7 @@ struct unmap {
 static void entries_in_range(const struct unmap *unmap, uint64_t base, int level, uint64_t *first,
                              uint64_t *last)
 {
-    uint64_t table_bytes = TABLE_ENTRIES * level_bytes(level);
+    uint64_t table_bytes = table_entries(level) * level_bytes(level);
     uint64_t from = unmap->start > base ? unmap->start - base : 0;
     uint64_t to = unmap->end - base < table_bytes ? unmap->end - base : table_bytes;
 
@@ -256,16 +203,16 @@ static void range_unlink(struct unmap *unmap, uint64_t *table, uint64_t base, in
     for (uint64_t i = first; i <= last; i++) {
         uint64_t *entry = table + i, address = base + i * level_bytes(level);
 
-        if (!entry_is_table(*entry, level)) {
-            if (*entry & PTE_PRESENT)
+        if (!entry_is_table(entry_get(entry), level)) {
+            if (entry_get(entry) & PTE_PRESENT)
                 tlb_batch_add(&unmap->batch, address);
-            *entry &= ~PTE_PRESENT;
+            entry_set(entry, entry_get(entry) & ~PTE_PRESENT);
             continue;
         }
-        range_unlink(unmap, entry_table(*entry), address, level - 1);
+        range_unlink(unmap, entry_table(entry_get(entry)), address, level - 1);
         if (address >= unmap->hole.low && address + level_bytes(level) <= unmap->hole.high) {
             tlb_batch_add(&unmap->batch, address);
-            *entry = (*entry & PTE_ADDRESS) | PTE_UNLINKED;
+            entry_set(entry, (entry_get(entry) & PTE_ADDRESS) | PTE_UNLINKED);
         }
     }
 }
@@ -294,17 +241,18 @@ static void range_release(struct unmap *unmap, uint64_t *table, uint64_t base, i
     entries_in_range(unmap, base, level, &first, &last);
     for (uint64_t i = first; i <= last; i++) {
         uint64_t *entry = table + i, address = base + i * level_bytes(level);
-        bool unlinked = level > 0 && (*entry & PTE_UNLINKED);
+        const uint64_t value = entry_get(entry);
+        const bool unlinked = level > 0 && (value & PTE_UNLINKED);
 
-        if (unlinked || entry_is_table(*entry, level)) {
-            range_release(unmap, entry_table(*entry), address, level - 1);
+        if (unlinked || entry_is_table(value, level)) {
+            range_release(unmap, entry_table(value), address, level - 1);
             if (!unlinked)
                 continue;
-            page_pool_free_zeroed(unmap->pages, *entry & PTE_ADDRESS);
-        } else if (*entry) {
-            run_release(unmap, *entry & PTE_ADDRESS & ~(level_bytes(level) - 1), level_bytes(level));
+            table_free(unmap->pages, value & PTE_ADDRESS, level - 1);
+        } else if (value) {
+            run_release(unmap, leaf_address(value, level), level_bytes(level));
         }
-        *entry = 0;
+        entry_set(entry, 0);
     }
 }
 
@@ -329,12 +277,12 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
         release(context, unmap.physical, unmap.bytes);
 }
 
-static void leaf_unlink(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
+static void leaf_unlink(void *context, uint64_t *entry, uint64_t address, int level)
 {
-    (void)bytes;
-    if (*entry & PTE_PRESENT)
+    (void)level;
+    if (entry_get(entry) & PTE_PRESENT)
         tlb_batch_add(context, address);
-    *entry &= ~PTE_PRESENT;
+    entry_set(entry, entry_get(entry) & ~PTE_PRESENT);
 }
 
 struct move {
@@ -343,14 +291,14 @@ struct move {
     unsigned rights;
 };
 
-static void leaf_move(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
+static void leaf_move(void *context, uint64_t *entry, uint64_t address, int level)
 {
     const struct move *move = context;
-    uint64_t physical = *entry & PTE_ADDRESS & ~(bytes - 1);
+    const uint64_t physical = leaf_address(entry_get(entry), level);
 
-    *entry = 0;
+    entry_set(entry, 0);
     /* Cannot fail: the caller has ensured that there is memory for tables. */
-    (void)arch_map(move->space, address + move->distance, physical, bytes, move->rights);
+    (void)arch_map(move->space, address + move->distance, physical, level_bytes(level), move->rights);
 }
 
 void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t bytes, unsigned rights)
@@ -372,19 +320,18 @@ struct protect {
 
 /* A right that is revoked needs a shootdown. One that is added needs it only here, for the caller's sake:
  * another CPU's fault is spurious then. */
-static void leaf_protect(void *context, uint64_t *entry, uint64_t address, uint64_t bytes)
+static void leaf_protect(void *context, uint64_t *entry, uint64_t address, int level)
 {
     struct protect *protect = context;
-    uint64_t old = *entry, bits = protect->bits;
-    bool revokes = ((old & ~bits) & (PTE_PRESENT | PTE_WRITE)) || (~old & bits & PTE_NO_EXECUTE);
+    const uint64_t old = entry_get(entry), new = leaf_entry(leaf_address(old, level), level, protect->bits);
 
-    *entry = (old & PTE_ADDRESS & ~(bytes - 1)) | bits | (bytes > ARCH_PAGE ? PTE_LARGE : 0);
+    entry_set(entry, new);
     if (!(old & PTE_PRESENT))
         return;
-    if (revokes)
+    if (entry_revokes(old, new))
         tlb_batch_add(&protect->batch, address);
     else
-        tlb_invalidate_page(address);
+        space_flush_page_here(protect->batch.space, address);
 }
 
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights)
@@ -407,7 +354,7 @@ uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t
         uint64_t run = left < end - address ? left : end - address;
 
         if (leaf.value) {
-            arch_zero(arch_physical((leaf.value & PTE_ADDRESS & ~within) + (address & within)), run);
+            arch_zero(arch_physical(leaf_address(leaf.value, leaf.level) + (address & within)), run);
             zeroed += run;
         }
         address += run;
@@ -426,13 +373,13 @@ uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uin
 
         crosscall_serve();
         if (at == address)
-            *attached = *entry != 0;
+            *attached = entry_get(entry) != 0;
         do {
-            if ((*entry != 0) != *attached)
+            if ((entry_get(entry) != 0) != *attached)
                 return at - address;
             at = (at & ~(level_bytes(level) - 1)) + level_bytes(level);
             entry++;
-        } while (at < end && level_index(at, level) != 0 && !entry_is_table(*entry, level));
+        } while (at < end && level_index(at, level) != 0 && !entry_is_table(entry_get(entry), level));
     }
     return (at < end ? at : end) - address;
 }
@@ -442,5 +389,5 @@ uint64_t arch_translate(const struct arch_space *space, uint64_t address)
     struct leaf leaf = leaf_find(space->root, address);
     uint64_t within = level_bytes(leaf.level) - 1;
 
-    return leaf.value ? (leaf.value & PTE_ADDRESS & ~within) + (address & within) : PAGE_POOL_NONE;
+    return leaf.value ? leaf_address(leaf.value, leaf.level) + (address & within) : PAGE_POOL_NONE;
 }

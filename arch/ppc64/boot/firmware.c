@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * firmware.c: see firmware.h. On the first CPU, in real mode, before kernel_start().
+ */
+#include "arch/firmware.h"
+#include "arch.h"
+#include "lib/bytes.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include <stdarg.h>
+
+#define CELLS 12
+
+static uint32_t entry;
+
+uint64_t firmware_enter(uint32_t arguments, uint32_t base, uint32_t at);
+
+static uint32_t swapped(uint32_t value)
+{
+    return __builtin_bswap32(value);
+}
+
+static uint32_t cell_of(const void *pointer)
+{
+    return (uint32_t)arch_physical_of(pointer);
+}
+
+/* Calls a service with so many cells; `count` answers follow them in the array. 0, or -1 where there is no
+ * such service. */
+static int call(const char *service, unsigned count, const uint32_t *in, unsigned answers, uint32_t *out)
+{
+    static uint32_t cells[3 + CELLS];
+
+    cells[0] = swapped(cell_of(service));
+    cells[1] = swapped(count);
+    cells[2] = swapped(answers);
+    for (unsigned i = 0; i < count; i++)
+        cells[3 + i] = swapped(in[i]);
+    for (unsigned i = 0; i < answers; i++)
+        cells[3 + count + i] = swapped(UINT32_MAX);
+    if ((uint32_t)firmware_enter(cell_of(cells), 0, entry) == UINT32_MAX)
+        return -1;
+    for (unsigned i = 0; i < answers; i++)
+        out[i] = swapped(cells[3 + count + i]);
+    return 0;
+}
+
+static uint32_t call1(const char *service, uint32_t argument)
+{
+    uint32_t out = UINT32_MAX;
+
+    call(service, 1, &argument, 1, &out);
+    return out;
+}
+
+void firmware_start(uint64_t at)
+{
+    entry = (uint32_t)at;
+}
+
+firmware_node firmware_find(const char *path)
+{
+    const uint32_t node = call1("finddevice", cell_of(path));
+
+    return node == UINT32_MAX ? 0 : node;
+}
+
+firmware_node firmware_child(firmware_node node)
+{
+    return call1("child", node);
+}
+
+firmware_node firmware_peer(firmware_node node)
+{
+    return call1("peer", node);
+}
+
+int firmware_property(firmware_node node, const char *name, void *to, unsigned room)
+{
+    static uint8_t copy[8192];
+    const uint32_t in[] = { node, cell_of(name), cell_of(copy), sizeof(copy) };
+    uint32_t length = UINT32_MAX;
+
+    if (call("getprop", 4, in, 1, &length) || length == UINT32_MAX)
+        return -1;
+    memcpy(to, copy, smaller(room, smaller(length, sizeof(copy))));
+    return (int)length;
+}
+
+/* Option vectors [LoPAPR §B.6.2.3]: after the CPUs, each with the number of its bytes less one. */
+static const uint8_t options[] = {
+    0xff,   0xff, 0x00, 0x00, 0x00, 0x4e, 0x00, 0x00, /* POWER9: mask and value of the version register */
+    0xff,   0xff, 0xff, 0xff, 0x0f, 0x00, 0x00, 0x05, /* any CPU of Power ISA 3.0 */
+    0x00,   0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, /* the last one */
+    6 - 1,                                            /* vectors */
+    2 - 1,  0x00, 0x00,                               /* 1: of ISA 2 and 3 below */
+    1 - 1,  0x00,                                     /* 2: real mode: as it is */
+    2 - 1,  0x00, 0xc0,                               /* 3: floating point, VMX */
+    2 - 1,  0x00, 0x00,                               /* 4 */
+    26 - 1,                                           /* 5 */
+    0x00,   0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, /* byte 5: associativity of form 1 */
+    0x00,   0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, /* 9: CPUs at most */
+    0x00,   0x00, 0x00, 0x00, 0x00, 0x00,             /* 17 … */
+    0x40,                                             /* 23: XIVE's exploitation */
+    0x40,                                             /* 24: radix */
+    0x00,   0x40,                                     /* 26: guest translation shootdown (GTSE) */
+    1 - 1,  0x00                                      /* 6 */
+};
+
+int firmware_negotiate(void)
+{
+    static uint8_t copy[sizeof(options)];
+    const uint32_t root = call1("open", cell_of("/"));
+    uint32_t in[] = { cell_of("ibm,client-architecture-support"), root, cell_of(copy) }, out[2] = { 1, 1 };
+
+    memcpy(copy, options, sizeof(copy));
+    if (root == 0 || root == UINT32_MAX)
+        return -1;
+    if (call("call-method", 3, in, 2, out) || out[0])
+        return -1;
+    return (int)out[1];
+}
+
+uint32_t firmware_rtas_start(uint32_t base)
+{
+    const uint32_t node = call1("open", cell_of("/rtas"));
+    const uint32_t in[] = { cell_of("instantiate-rtas"), node, base };
+    uint32_t out[2] = { 1, 0 };
+
+    if (node == 0 || node == UINT32_MAX || call("call-method", 3, in, 2, out) || out[0])
+        return 0;
+    return out[1];
+}
+
+void firmware_quiesce(void)
+{
+    call("quiesce", 0, NULL, 0, NULL);
+}

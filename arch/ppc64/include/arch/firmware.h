@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/firmware.h: the firmware's client interface [IEEE 1275-1994 §6.3], RTAS and the hypervisor's calls
+ * [PAPR §7, §14].
+ */
+#ifndef ARCH_FIRMWARE_H
+#define ARCH_FIRMWARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The hypervisor's calls, and what they answer: 0, or a negative status. */
+#define H_CEDE                0xe0
+#define H_GET_TERM_CHAR       0x54
+#define H_PUT_TERM_CHAR       0x58
+#define H_SET_MODE            0x31c
+#define H_REGISTER_PROC_TABLE 0x37c
+#define H_BUSY                1
+
+int64_t hypercall(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t *out);
+
+/* A node of the device tree; 0: there is none. */
+typedef uint32_t firmware_node;
+
+void firmware_start(uint64_t entry);
+firmware_node firmware_find(const char *path);
+firmware_node firmware_child(firmware_node node);
+firmware_node firmware_peer(firmware_node node);
+
+/* A property's bytes, at most `room`; their number, or -1: the node has it not. */
+int firmware_property(firmware_node node, const char *name, void *to, unsigned room);
+
+/* Tells the firmware what this kernel can do, and gets what the machine has of that: radix tables, XIVE. 0,
+ * or what the firmware answers. */
+int firmware_negotiate(void);
+
+/* The client interface is not called any more. */
+void firmware_quiesce(void);
+
+/* Copies RTAS, of "rtas-size" bytes, to that address; its entry, or 0. */
+uint32_t firmware_rtas_start(uint32_t base);
+
+#endif

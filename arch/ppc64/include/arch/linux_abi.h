@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/linux_abi.h: the parts of Linux's user interface whose layout or numbers differ between architectures,
+ * for ppc64. Source: Linux's include/uapi/asm-generic and arch/powerpc/include/uapi/asm headers (facts of the
+ * interface).
+ */
+#ifndef ARCH_LINUX_ABI_H
+#define ARCH_LINUX_ABI_H
+
+#include <stdint.h>
+
+#define O_DIRECTORY 0x4000
+#define O_NOFOLLOW  0x8000
+
+#define TCGETS     0x402c7413
+#define TCSETS     0x802c7414 /* and the next two */
+#define TIOCGPGRP  0x40047477
+#define TIOCGWINSZ 0x40087468
+#define FIONREAD   0x4004667f
+#define FIONBIO    0x8004667e
+#define FIONCLEX   0x20006602
+#define FIOCLEX    0x20006601
+
+#define MAP_32BIT 0          /* there is none */
+#define MAP_VALID 0xfc17ffff /* what MAP_SHARED_VALIDATE lets pass */
+
+#define MCL_ONFAULT 0x8000
+#define MCL_ALL     0xe000 /* with MCL_CURRENT and MCL_FUTURE */
+
+#define MINSIGSTKSZ 16384
+
+#define SO_PASSCRED     20
+#define SO_PEERCRED     21
+#define SO_RCVLOWAT     16
+#define SO_RCVTIMEO     18
+#define SO_SNDTIMEO     19
+#define SO_RCVTIMEO_NEW 66
+#define SO_SNDTIMEO_NEW 67
+
+#define ARCH_PLATFORM "power9"  /* AT_PLATFORM */
+#define ARCH_MACHINE  "ppc64le" /* uname's */
+
+struct linux_stat {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t links;
+    uint32_t mode;
+    uint32_t user, group;
+    uint32_t padding;
+    uint64_t represented_device;
+    int64_t size;
+    int64_t block_size;
+    int64_t blocks; /* of 512 bytes */
+    uint64_t access_s, access_ns, modify_s, modify_ns, change_s, change_ns;
+    int64_t unused[3];
+};
+
+/* What TCGETS fills: struct termios of the kernel's interface. */
+struct linux_termios {
+    uint32_t input, output, control, local;
+    uint8_t characters[19];
+    uint8_t line;
+    uint32_t input_speed, output_speed;
+};
+
+struct linux_epoll_event {
+    uint32_t events;
+    uint64_t data;
+};
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kernel_map.c: the kernel's half of every address space: quadrant 3, which goes by the table of process 0.
+ *
+ *     0xc000000000000000  direct map: usable memory, boot modules, writable and never executable; in it the
+ *                         image: text R-X, constants R--, data RW-; the vectors, R-X
+ *     0xc008000000000000  device window: registers, uncached
+ *
+ * Nothing is both writable and executable. Built once at boot from the kernel's pool.
+ */
+#include "arch.h"
+#include "arch/firmware.h"
+#include "arch/page_table.h"
+#include "arch/setup.h"
+#include "arch/trap.h"
+#include "debug/stop.h"
+#include "lib/boot_info.h"
+#include "lib/kstring.h"
+#include "mm/page.h"
+#include "mm/page_pool.h"
+
+extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
+
+#define VECTORS_BYTES ARCH_PAGE
+
+#define KERNEL_BITS (PTE_REFERENCED | PTE_CHANGED | PTE_PRIVILEGED | PTE_READ)
+
+/* Of an entry of the process table: the size of the tree, 52 bits, and of its root. */
+#define TREE_52_BITS (2ULL << 61 | 5ULL << 5)
+
+#define PROCESS_TABLE_NEW_RADIX_GTSE 0x1d
+#define PROCESS_TABLE_BITS           16
+
+static uint64_t root, process_table;
+static struct page_pool *kernel_pages;
+static uint64_t tables, tables_end; /* of small tables: what is left of a page */
+
+struct memory_range arch_kernel_image(void)
+{
+    return (struct memory_range){ arch_physical_of(image_start), (uint64_t)(image_end - image_start) };
+}
+
+void process_table_set(unsigned process, uint64_t tree)
+{
+    entry_set((uint64_t *)arch_physical(process_table) + 2 * process,
+              TREE_52_BITS | tree | level_bits(LEVEL_ROOT));
+}
+
+/* Real mode reaches all memory. */
+uint64_t arch_early_limit(void)
+{
+    return ADDRESS_LIMIT;
+}
+
+uint64_t arch_address_limit(void)
+{
+    return ADDRESS_LIMIT;
+}
+
+bool arch_huge_pages(void)
+{
+    return true;
+}
+
+static uint64_t range_table_bytes(const struct memory_range *range)
+{
+    const uint64_t bytes = smaller(range->bytes, ADDRESS_LIMIT);
+
+    return (6 + 2 * (bytes >> 39)) * 4096;
+}
+
+uint64_t arch_pool_bytes(const struct boot_info *boot)
+{
+    uint64_t bytes = 5 * ARCH_PAGE + (4 + ((uint64_t)(image_end - image_start) >> 21)) * 4096;
+
+    for (unsigned i = 0; i < boot->usable_count; i++)
+        bytes += range_table_bytes(&boot->usable[i]);
+    for (unsigned i = 0; i < boot->module_count; i++)
+        bytes += range_table_bytes(&boot->modules[i].range);
+    return page_up(bytes);
+}
+
+static _Noreturn void no_memory(void)
+{
+    node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
+}
+
+static uint64_t table_take(uint64_t bytes)
+{
+    uint64_t at = align_up(tables, bytes);
+
+    if (at + bytes > tables_end) {
+        at = page_pool_allocate_zeroed(kernel_pages);
+        if (at == PAGE_POOL_NONE)
+            no_memory();
+        tables_end = at + ARCH_PAGE;
+    }
+    tables = at + bytes;
+    return at;
+}
+
+static uint64_t *kernel_entry_create(uint64_t address, int level)
+{
+    uint64_t *table = arch_physical(root);
+
+    for (int at = LEVEL_ROOT; at > level; at--) {
+        uint64_t *entry = &table[level_index(address, at)];
+
+        if (!(entry_get(entry) & PTE_PRESENT))
+            entry_set(entry, PTE_PRESENT | table_take(8ULL << level_bits(at - 1)) | level_bits(at - 1));
+        ASSERT(!(entry_get(entry) & PTE_LEAF));
+        table = arch_physical(entry_get(entry) & PTE_ADDRESS);
+    }
+    return &table[level_index(address, level)];
+}
+
+static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
+{
+    entry_set(kernel_entry_create(address, level), PTE_PRESENT | PTE_LEAF | physical | KERNEL_BITS | bits);
+}
+
+static uint64_t image_rights(uint64_t physical)
+{
+    const uint64_t text_end = arch_physical_of(image_text_end),
+                   constants_end = arch_physical_of(image_rodata_end);
+
+    if (physical < VECTORS_BYTES)
+        return PTE_EXECUTE;
+    if (physical < arch_physical_of(image_start) || physical >= arch_physical_of(image_end))
+        return PTE_WRITE;
+    return physical < text_end ? PTE_EXECUTE : physical < constants_end ? 0 : PTE_WRITE;
+}
+
+/* In pages of 64 KiB up to the end of the image, then as large as fits. */
+static void direct_map_range(const struct memory_range *range)
+{
+    const uint64_t small_end = align_up(arch_physical_of(image_end), level_bytes(1));
+    uint64_t at = page_down(range->base), end = smaller(page_up(range->base + range->bytes), ADDRESS_LIMIT);
+
+    while (at < end) {
+        int level = 2;
+
+        while (level > 0 && (at < small_end || at % level_bytes(level) || end - at < level_bytes(level)))
+            level--;
+        kernel_page(DIRECT_MAP + at, at, level, image_rights(at));
+        at += level_bytes(level);
+    }
+}
+
+void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot)
+{
+    kernel_pages = pool;
+    root = page_pool_allocate_zeroed(pool);
+    process_table = page_pool_allocate_zeroed(pool);
+    const uint64_t empty = page_pool_allocate_zeroed(pool);
+    if (root == PAGE_POOL_NONE || process_table == PAGE_POOL_NONE || empty == PAGE_POOL_NONE)
+        no_memory();
+    for (unsigned i = 0; i < boot->usable_count; i++)
+        direct_map_range(&boot->usable[i]);
+    entry_set(arch_physical(process_table), TREE_52_BITS | root | level_bits(LEVEL_ROOT));
+
+    int64_t status = hypercall(H_REGISTER_PROC_TABLE, PROCESS_TABLE_NEW_RADIX_GTSE, process_table, 0,
+                               PROCESS_TABLE_BITS - 12, NULL);
+    if (status)
+        node_stop(STOP_BAD_INPUT, "the hypervisor takes no radix tables (%ld): POWER9 with radix is needed",
+                  status);
+    process_table_set(PROCESS_NONE, empty);
+    space_process_set(PROCESS_NONE);
+    status = hypercall(H_SET_MODE, 3, ADDRESS_TRANSLATION_MODE, 0, 0, NULL);
+    if (status)
+        node_stop(STOP_BAD_INPUT, "the hypervisor leaves no translation on in interrupts (%ld)", status);
+    kernel_map_activate();
+}
+
+void kernel_map_activate(void)
+{
+    uint64_t msr;
+
+    __asm__ volatile("mfmsr %0" : "=r"(msr));
+    translation_on(msr | MSR_TRANSLATION | MSR_RECOVERABLE | MSR_VECTORS);
+}
+
+volatile void *arch_device_map(uint64_t physical, uint64_t bytes)
+{
+    static uint64_t used;
+    const uint64_t offset = physical & (ARCH_PAGE - 1), length = page_up(offset + bytes);
+    const uint64_t address = DEVICE_WINDOW + used;
+
+    for (uint64_t done = 0; done < length; done += ARCH_PAGE)
+        kernel_page(address + done, physical - offset + done, 0, PTE_WRITE | PTE_DEVICE);
+    used += length;
+    return (volatile void *)(address + offset);
+}
+
+void *arch_dma_allocate(uint64_t bytes)
+{
+    const uint64_t memory = page_pool_allocate(kernel_pages, page_up(bytes), ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return NULL;
+    arch_zero(arch_physical(memory), page_up(bytes));
+    return arch_physical(memory);
+}
+
+uint64_t arch_dma_address(const void *memory)
+{
+    return arch_physical_of(memory);
+}
