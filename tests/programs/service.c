@@ -136,8 +136,9 @@ static void iterations(void)
             &count, &running, &waiting, &sum_running, &sum_waiting);
         PROMISE(count == i + 1, "%llu", count);
         PROMISE(running >= 10 * MS && running < now_ns() - begun_ns, "%llu ns running", running);
-        PROMISE(waiting >= 29 * MS, "%llu ns waiting", waiting);
-        PROMISE(sum_running >= count * 10 * MS && sum_waiting >= count * 29 * MS, "the sums");
+        /* On a slow machine, the way to the wait and back takes a part of it. */
+        PROMISE(waiting > 0 && running + waiting >= 40 * MS, "%llu ns waiting", waiting);
+        PROMISE(sum_running >= count * 10 * MS && sum_running + sum_waiting >= count * 40 * MS, "the sums");
     }
     FAILS(write(file, "begin", 5), EINVAL);
 }

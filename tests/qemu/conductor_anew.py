@@ -45,20 +45,20 @@ def job_of_all() -> int:
     return next(iter(found.values())) if set(found) == {*NAMES} and len({*found.values()}) == 1 else 0
 
 
-def conductor() -> int:
-    """The one that runs; a cluster has a /proc of its own."""
+def conductors() -> list[int]:
+    """Those that run; a cluster has a /proc of its own."""
     done = subprocess.run(
         ["pgrep", "--exact", "--runstates", "RSD", "conductor"], capture_output=True, text=True
     )
-    (pid,) = done.stdout.split()
-    return int(pid)
+    return [int(pid) for pid in done.stdout.split()]
 
 
 def start_anew(meanwhile: Callable[[], None]) -> None:
     """The conductor, by the words that it was started with."""
-    pid = conductor()
+    (pid,) = conductors()
     words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
     os.kill(pid, signal.SIGKILL)
+    wait_for("end of the conductor", lambda: not conductors())
     meanwhile()
     subprocess.Popen(words, stdout=subprocess.DEVNULL)
 
@@ -74,7 +74,7 @@ class Job:
             text=True,
         )
         self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read)
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
