@@ -176,6 +176,7 @@ class Wire:
             subprocess.run(["ip", *command.split()], check=True)
         self.folder, self.control = folder, folder / "control"
         self.conductor: subprocess.Popen[bytes] | None = None
+        self._started: list[subprocess.Popen[bytes]] = []
         self.messages = folder / "stderr"
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88CB))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
@@ -213,6 +214,7 @@ class Wire:
             process = subprocess.Popen(
                 [*command, "--socket", self.folder / control, *words], stdout=subprocess.PIPE, stderr=messages
             )
+        self._started.append(process)
         assert process.stdout and b"beats on" in process.stdout.readline()
         if control == "control":
             self.conductor = process
@@ -220,6 +222,11 @@ class Wire:
             self.until(lambda: self.status()["nodes"] >= len(known))
             self.until(lambda: all(node.welcomed or not node.answers for node in known))
         return process
+
+    def close(self) -> None:
+        """No conductor runs any more."""
+        for process in self._started:
+            process.kill()
 
     def add(self, *nodes: FakeNode) -> None:
         with self.lock:

@@ -346,8 +346,7 @@ def play(scene: str, folder: Path) -> None:
     try:
         globals()["scene_" + scene](wire)
     finally:
-        if wire.conductor:
-            wire.conductor.kill()
+        wire.close()
 
 
 if __name__ == "__main__":

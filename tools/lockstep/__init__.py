@@ -26,5 +26,7 @@ timer is virtual: it gives the frames to the card at the next gate's instant, be
 
 A CPU that is halted executes nothing anyway, and QEMU's main loop leaps to the next timer of the node, but
 may do so once with what it knew before the gate, frames not seen. A third timer (timers.py) is there for it
-to leap to; then it looks at its sockets again.
+to leap to; then it looks at its sockets again. It may also leap too far: if it comes by when a CPU says that
+it is halted, and has not yet added the instructions of its last turn to the node's time. So, before it halts,
+hold.c has a CPU wait until the main loop sleeps.
 """
