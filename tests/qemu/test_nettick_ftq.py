@@ -111,10 +111,11 @@ def test_ftq_loses_operations_to_beats_and_to_nothing_else(card: str, tmp_path: 
 def test_a_beat_costs_the_cpu_that_takes_it_less_than_1500_instructions(card: str) -> None:
     result = beside_beats(APPS / "selfish", ["-r", "4s", "-s"], card)
     detours = sorted(int(ns) for ns in re.findall(r"^\d+\t(\d+)\r?$", result.stdout.decode(), re.M))
-    if card == "e1000e":  # QEMU's has an interrupt more now and then, which finds no frame
-        detours = [ns for ns in detours if ns > BEAT_MIN]
-    assert len(detours) >= BEATS_MIN, result.explain()
-    assert detours[len(detours) // 2] < BEAT_MAX and detours[0] > BEAT_MIN, result.explain()
+    # After several beats at once, which a busy machine hands over late, QEMU's cards interrupt once more, and
+    # there is no frame.
+    beats = [ns for ns in detours if ns > BEAT_MIN]
+    assert len(beats) >= BEATS_MIN and 2 * len(beats) > len(detours), result.explain()
+    assert beats[len(beats) // 2] < BEAT_MAX, result.explain()
 
 
 def test_a_beat_costs_each_other_cpu_less_than_300_instructions(tacet: Run, tmp_path: Path) -> None:
