@@ -98,8 +98,8 @@ def test_misses_grow_with_the_tick_s_rate_in_the_first_level_alone(folder: Path)
     for model in ("M1", "M2, M3", "M4"):
         assert 1.8 < found[f"{model}: L1, 1000 Hz / 500 Hz"]["Linux"] < 2.1
         assert found[f"{model}: L2, 1000 Hz / 500 Hz"]["Linux"] < 1.2
-        # The loop's own lines: of its code, of the readings' array, of both, or of neither: which of them share
-        # a set with the tick's way is a matter of the program's layout.
+        # The loop's own lines: of its code, of the readings' array, of both, or of neither: which of them
+        # share a set with the tick's way is a matter of the program's layout.
         assert 0 <= found[f"  {model}: L1 misses of the program after it"]["Linux"] <= 5
     assert (
         found["M2, M3, 1000 Hz: L1 misses in a phase"]["Linux"]
