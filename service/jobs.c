@@ -34,7 +34,7 @@ void ticket_write(const char *text, struct json *answer)
     if (nonce_read(text, &nonce))
         json_print(answer, "{\"ticket\": \"%016" PRIx64 "\"}\n", launch_ticket(conductor.key, nonce));
     else
-        json_print(answer, "{\"error\": \"ticket takes a node's nonce: 16 hexadecimal digits\"}\n");
+        json_error(answer, "ticket takes a node's nonce: 16 hexadecimal digits");
 }
 
 void jobs_start(void)

@@ -39,6 +39,13 @@ void json_string(struct json *json, const char *string)
     json_print(json, "\"");
 }
 
+void json_error(struct json *json, const char *error)
+{
+    json_print(json, "{\"error\": ");
+    json_string(json, error);
+    json_print(json, "}\n");
+}
+
 void json_cut(struct json *json, size_t length)
 {
     json->length = length;

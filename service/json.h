@@ -21,6 +21,9 @@ __attribute__((format(printf, 2, 3))) void json_print(struct json *json, const c
 /* Appends a string with its quotes, and escapes what has to be. */
 void json_string(struct json *json, const char *string);
 
+/* Appends the answer that something is wrong: {"error": …}, a line. */
+void json_error(struct json *json, const char *error);
+
 /* Drops what was appended since the text was that long. */
 void json_cut(struct json *json, size_t length);
 

@@ -28,7 +28,8 @@
 
 /* A node of the list, and its log. */
 struct pulled {
-    const char *quoted; /* its name in JSON */
+    const char *listed; /* what the list says of it */
+    const char *quoted; /* its name there, in JSON */
     char name[NAME_BYTES], address[NAME_BYTES], file[FILE_BYTES];
     char why[WHY_BYTES]; /* there is no log; empty: there is */
     uint8_t *log, *have; /* the file, and for each page whether it is there */
@@ -110,7 +111,9 @@ static void nodes_choose(void)
     for (const char *at = json_first(pull.list.text); at; at = json_next(at)) {
         struct pulled *node = &pull.nodes[pull.count];
 
-        *node = (struct pulled){ .quoted = json_member(at, "name"), .why = "it was not asked any more" };
+        *node = (struct pulled){ .listed = at,
+                                 .quoted = json_member(at, "name"),
+                                 .why = "it was not asked any more" };
         text_of(at, "name", node->name, sizeof(node->name));
         text_of(at, "address", node->address, sizeof(node->address));
         pull.count += is_chosen(node);
@@ -322,9 +325,9 @@ static bool node_pull(struct pulled *node)
 /* ---- All nodes ---- */
 
 /* Why a node has not held its log, as the list has it; false: it has. */
-static bool has_not_held(const char *listed, uint32_t number, struct pulled *node)
+static bool has_not_held(struct pulled *node, uint32_t number)
 {
-    const uint64_t done = number_of(listed, "done"), result = number_of(listed, "result");
+    const uint64_t done = number_of(node->listed, "done"), result = number_of(node->listed, "result");
 
     if (done < number)
         snprintf(node->why, sizeof(node->why), "it has not held its log in time");
@@ -345,17 +348,9 @@ static bool nodes_pull(uint32_t number)
 
     for (size_t i = 0; i < pull.count; i++)
         file_name(i);
-    for (const char *at = json_first(pull.list.text); at && goes_on; at = json_next(at)) {
-        char address[NAME_BYTES];
-        struct pulled *node = NULL;
-
-        text_of(at, "address", address, sizeof(address));
-        for (size_t i = 0; i < pull.count && !node; i++)
-            if (strcmp(pull.nodes[i].address, address) == 0)
-                node = &pull.nodes[i];
-        if (node && !has_not_held(at, number, node))
-            goes_on = node_pull(node);
-    }
+    for (size_t i = 0; i < pull.count && goes_on; i++)
+        if (!has_not_held(&pull.nodes[i], number))
+            goes_on = node_pull(&pull.nodes[i]);
     return goes_on;
 }
 

@@ -21,13 +21,6 @@
 
 static char answer_text[CONTROL_ANSWER_BYTES];
 
-static void error_write(struct json *answer, const char *error)
-{
-    json_print(answer, "{\"error\": ");
-    json_string(answer, error);
-    json_print(answer, "}\n");
-}
-
 /* Reads "one-way" or "within SECONDS"; NULL where the seconds are none. */
 static const char *protocol_read(const char *request, bool *is_acknowledged, uint64_t *within_s)
 {
@@ -105,17 +98,17 @@ bool order_take(const char *request, unsigned client, struct json *answer)
     struct command command;
 
     if (!text)
-        error_write(answer, "a command's time is 1 to 86400 seconds");
+        json_error(answer, "a command's time is 1 to 86400 seconds");
     else if (command_read(text, is_acknowledged, &command, &why))
-        error_write(answer,
+        json_error(answer,
                     why ? why
                         : "there are the requests: status, rate HZ, nodes FROM, remove NAME, ticket NONCE, "
                           "job begin, page ADDRESS OFFSET COUNT, stop, continue, kill, count, trace, rating, "
                           "services, hold, release");
     else if (is_hold(&command) && (why = hold_refusal(&command, client)))
-        error_write(answer, why);
+        json_error(answer, why);
     else if (!is_beating())
-        error_write(answer, "no beats, so none will carry the command (conductorctl rate HZ)");
+        json_error(answer, "no beats, so none will carry the command (conductorctl rate HZ)");
     else {
         command.client = client;
         command.deadline_ns = conductor_now_ns() + within_s * NS_PER_S;
@@ -129,7 +122,7 @@ bool order_take(const char *request, unsigned client, struct json *answer)
             json_print(answer, "{\"command\": \"%s\", \"number\": %u}\n", command.name,
                        conductor.commands.last_number);
         else
-            error_write(answer, is_acknowledged
+            json_error(answer, is_acknowledged
                                     ? "too many commands wait for the one that is not acknowledged yet"
                                     : "beats are full: 16 commands are under way");
     }
@@ -260,7 +253,7 @@ static void waiting_answer(const struct command *command, const char *error)
 {
     struct json answer = { .text = answer_text, .room = sizeof(answer_text) };
 
-    error_write(&answer, error);
+    json_error(&answer, error);
     client_answer(command->client, &answer);
 }
 

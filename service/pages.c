@@ -78,9 +78,7 @@ bool pages_take(const char *words, unsigned client, struct json *answer)
     const char *why = request_start(words, &reader);
 
     if (why) {
-        json_print(answer, "{\"error\": ");
-        json_string(answer, why);
-        json_print(answer, "}\n");
+        json_error(answer, why);
         return true;
     }
     *reader_find(0) = reader; /* there is a place for each client, which waits for one answer */

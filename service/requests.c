@@ -153,7 +153,7 @@ static void remove_do(const char *name, struct json *answer)
     struct node *node = registry_find(&conductor.registry, name);
 
     if (!node) {
-        json_print(answer, "{\"error\": \"no node of this name or Ethernet address is known\"}\n");
+        json_error(answer, "no node of this name or Ethernet address is known");
         return;
     }
     registry_remove(&conductor.registry, node);
@@ -167,7 +167,7 @@ bool request_take(const char *request, unsigned client, struct json *answer)
     else if (strncmp(request, "rate ", 5) == 0 && rate_set(request + 5))
         status_write(answer);
     else if (strncmp(request, "rate ", 5) == 0)
-        json_print(answer, "{\"error\": \"a rate is 0, or from 1/60 to 1000 beats a second\"}\n");
+        json_error(answer, "a rate is 0, or from 1/60 to 1000 beats a second");
     else if (strncmp(request, "nodes ", 6) == 0)
         nodes_write(answer, strtoul(request + 6, NULL, 10));
     else if (strncmp(request, "remove ", 7) == 0)

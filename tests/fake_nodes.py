@@ -11,9 +11,11 @@ or less. For a network namespace of its own: the interfaces are `beats` and `nod
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -267,3 +269,14 @@ class Wire:
         while not holds():
             assert time.monotonic() < end, "what was waited for has not come"
             time.sleep(0.01)
+
+
+def play(scene: Callable[[Wire], None], folder: Path) -> None:
+    """In a namespace of its own, as a process's whole work."""
+    wire = Wire(folder)
+    try:
+        scene(wire)
+    finally:
+        wire.close()
+    sys.stdout.flush()
+    os._exit(0)

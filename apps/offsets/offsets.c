@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * offsets.c: how far the global clocks (CLOCK_TAI, docs/nettick.md) of several nodes are apart. It runs on
- * all of them at once and is told the addresses of all; each asks each other one what time it is, by UDP.
+ * all of them at once, with the addresses of all; each asks each other one what time it is, by UDP.
  *
  * An exchange gives four times: asked and answered by the own clock, heard and answered by the other's. From
  * these follow the offset, ((t1 - t0) + (t2 - t3)) / 2, and the delay, (t3 - t0) - (t2 - t1) [Mills, RFC 5905

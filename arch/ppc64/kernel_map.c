@@ -2,8 +2,8 @@
 /*
  * kernel_map.c: the kernel's half of every address space: quadrant 3, which goes by the table of process 0.
  *
- *     0xc000000000000000  direct map: usable memory, boot modules, writable and never executable; in it the
- *                         image: text R-X, constants R--, data RW-; the vectors, R-X
+ *     0xc000000000000000  direct map: usable memory, which boot modules are a part of, writable and never
+ *                         executable; in it the image: text R-X, constants R--, data RW-; the vectors, R-X
  *     0xc008000000000000  device window: registers, uncached
  *
  * Nothing is both writable and executable. Built once at boot from the kernel's pool.
@@ -75,8 +75,6 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
 
     for (unsigned i = 0; i < boot->usable_count; i++)
         bytes += range_table_bytes(&boot->usable[i]);
-    for (unsigned i = 0; i < boot->module_count; i++)
-        bytes += range_table_bytes(&boot->modules[i].range);
     return page_up(bytes);
 }
 
@@ -157,14 +155,14 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
         no_memory();
     for (unsigned i = 0; i < boot->usable_count; i++)
         direct_map_range(&boot->usable[i]);
-    entry_set(arch_physical(process_table), TREE_52_BITS | root | level_bits(LEVEL_ROOT));
+    process_table_set(0, root);
+    process_table_set(PROCESS_NONE, empty);
 
     int64_t status = hypercall(H_REGISTER_PROC_TABLE, PROCESS_TABLE_NEW_RADIX_GTSE, process_table, 0,
                                PROCESS_TABLE_BITS - 12, NULL);
     if (status)
         node_stop(STOP_BAD_INPUT, "the hypervisor takes no radix tables (%ld): POWER9 with radix is needed",
                   status);
-    process_table_set(PROCESS_NONE, empty);
     space_process_set(PROCESS_NONE);
     status = hypercall(H_SET_MODE, 3, ADDRESS_TRANSLATION_MODE, 0, 0, NULL);
     if (status)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * smp.c: the machine's CPUs.
+ * smp.c: the machine's CPUs, of which one is used; and what there is of the contract in kernel/arch.h beside
+ * memory, traps, time and power: docs/power.md lists what this architecture has nothing for yet.
  */
 #include "arch.h"
 #include "arch/firmware.h"

@@ -9,12 +9,6 @@
 #include "lib/elf_image.h"
 #include "lib/errno.h"
 
-/* An address space's number: above the root, which is a whole page. */
-static unsigned number_of(const struct arch_space *space)
-{
-    return space->number;
-}
-
 uint64_t rights_bits(unsigned rights)
 {
     uint64_t bits = PTE_ATTACHED;
@@ -75,7 +69,7 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages)
 void arch_space_activate(struct arch_space *space)
 {
     cpu_mask_set_atomic(&space->cpus, arch_cpu_index());
-    space_process_set(number_of(space));
+    space_process_set(space->number);
 }
 
 void arch_space_deactivate(struct arch_space *space)
@@ -86,13 +80,13 @@ void arch_space_deactivate(struct arch_space *space)
 
 void space_flush_here(const struct arch_space *space)
 {
-    process_flush(number_of(space));
+    process_flush(space->number);
 }
 
 void space_flush_page_here(const struct arch_space *space, uint64_t address)
 {
     (void)address; /* of whichever size its page was */
-    process_flush(number_of(space));
+    process_flush(space->number);
 }
 
 void tlb_invalidate_page(uint64_t address)

@@ -94,7 +94,7 @@ _Noreturn void arch_start_enter(struct arch_context *context)
 
 void arch_request_slow_return(void)
 {
-    cpu_this()->returns_slowly = true;
+    call_frame()->returns_slowly = true;
 }
 
 uint64_t arch_call_stack(void)
@@ -102,9 +102,9 @@ uint64_t arch_call_stack(void)
     return call_frame()->gpr[1];
 }
 
+/* Only its address counts, in the table: system_call looks for it. */
 void syscall_hole(void)
 {
-    call_frame()->gpr[3] = (uint64_t)syscall_unknown(call_frame()->gpr[0]);
 }
 
 long sys_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t tls, uint64_t child_tid)
@@ -116,11 +116,9 @@ void system_call(struct trap_frame *frame)
 {
     typedef long handler(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
     const uint64_t number = frame->gpr[0], *a = &frame->gpr[3];
-    struct cpu *cpu = cpu_this();
     long result;
 
-    cpu->returns_slowly = false;
-    cpu->counters.system_calls++;
+    cpu_this()->counters.system_calls++;
     frame->argument = frame->gpr[3];
     if (number < SYSCALL_SLOTS && syscall_table[number] != (void *)syscall_hole)
         result = ((handler *)(uintptr_t)syscall_table[number])(a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -133,7 +131,7 @@ void system_call(struct trap_frame *frame)
         frame->gpr[3] = (uint64_t)result;
         frame->condition &= ~SUMMARY_OVERFLOW;
     }
-    if (cpu_this()->returns_slowly)
+    if (frame->returns_slowly)
         thread_slow_return(frame);
 }
 

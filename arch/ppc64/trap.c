@@ -72,6 +72,7 @@ void arch_backtrace_print(void)
 }
 
 #define STATUS_STORE 0x02000000ULL /* DSISR */
+#define CAUSE_TRAP   0x20000ULL    /* SRR1 of a program interrupt: a trap instruction */
 
 extern const uint64_t user_copy_table_start[], user_copy_table_end[];
 extern const uint8_t user_copy_fault[];
@@ -127,7 +128,7 @@ static void user_fault(struct trap_frame *frame)
         fault.signal = SIGNAL_BUS;
         fault.cause = "unaligned access";
     } else {
-        fault.signal = (frame->msr & 0x20000) ? SIGNAL_TRAP : SIGNAL_ILL;
+        fault.signal = (frame->msr & CAUSE_TRAP) ? SIGNAL_TRAP : SIGNAL_ILL;
         fault.cause = "an instruction that this CPU does not have, or that is not allowed";
     }
     trap_user_fault(&fault);

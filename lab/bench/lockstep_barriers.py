@@ -35,7 +35,7 @@ from lab.bench.lockstep_nodes import header, nodes_run
 from lab.bench.runner import program_found
 from lab.common.errors import LabError
 from lab.common.files import text_write
-from lab.common.paths import REPORT, ROOT
+from lab.common.paths import APPS, REPORT
 from lab.common.simulator import sim
 from lab.common.text import table, time_ns, time_option
 from lab.formats import registry
@@ -43,7 +43,6 @@ from lab.formats.trace import Trace, noise_write
 
 SUMMARY = "Barriers under noise on nodes of one virtual clock, beside the simulator: exact, in QEMU."
 
-APPS = ROOT / "build" / "x86_64" / "apps"
 #: When the loop begins: the ranks have met.
 BEGIN_NS = 60_000_000
 #: A card that has its link at once.

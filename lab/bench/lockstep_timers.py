@@ -27,13 +27,13 @@ from lab.bench.lockstep_nodes import nodes_run
 from lab.bench.runner import program_found
 from lab.common.errors import LabError
 from lab.common.files import text_write
-from lab.common.paths import REPORT, ROOT
+from lab.common.paths import APPS, REPORT
 from lab.common.text import table, time_ns, time_option, time_text
 from lab.formats import klog
 
 SUMMARY = "Smart timers of nodes that start one after the other, without and with heartbeats: exact, in QEMU."
 
-DAEMON = ROOT / "build" / "x86_64" / "apps" / "daemon"
+DAEMON = APPS / "daemon"
 QUANTUM_NS = 1_000_000
 RATES = (0, 10, 50, 100)
 #: Where beats begin: all nodes have their programs.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import random
 import subprocess
 import sys
@@ -26,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from test_conductor_nodes import OFTEN, SELDOM, connect, service  # noqa: F401
 
 from tests.beat_frames import HOLD, KEY, PAGE_BYTES, SEND_PAGES, Page
-from tests.fake_nodes import SERVICE, FakeNode, Wire
+from tests.fake_nodes import SERVICE, FakeNode, Wire, play
 
 EBUSY = 16
 
@@ -340,16 +339,5 @@ def test_words_that_are_wrong_end_with_status_2(words: list[str], service: None)
     assert ran.returncode == 2 and "usage: conductorctl" in ran.stderr and not ran.stdout
 
 
-def play(scene: str, folder: Path) -> None:
-    """In the namespace."""
-    wire = Wire(folder)
-    try:
-        globals()["scene_" + scene](wire)
-    finally:
-        wire.close()
-
-
 if __name__ == "__main__":
-    play(sys.argv[1], Path(sys.argv[2]))
-    sys.stdout.flush()
-    os._exit(0)
+    play(globals()["scene_" + sys.argv[1]], Path(sys.argv[2]))

@@ -8,7 +8,6 @@ Each test runs as `scene_…` in a namespace, by itself.
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import socket
@@ -38,7 +37,7 @@ from tests.beat_frames import (
     welcome_of,
     welcomes_in,
 )
-from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of
+from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of, play
 from tests.making import made
 
 ENOSYS = 38
@@ -649,16 +648,5 @@ def test_words_that_are_wrong_end_with_status_2(words: list[str], service: None)
     assert ran.returncode == 2 and "usage: conductorctl" in ran.stderr and not ran.stdout
 
 
-def play(scene: str, folder: Path) -> None:
-    """In the namespace."""
-    wire = Wire(folder)
-    try:
-        globals()["scene_" + scene](wire)
-    finally:
-        wire.close()
-
-
 if __name__ == "__main__":
-    play(sys.argv[1], Path(sys.argv[2]))
-    sys.stdout.flush()
-    os._exit(0)
+    play(globals()["scene_" + sys.argv[1]], Path(sys.argv[2]))

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * firmware.c: see firmware.h. On the first CPU, in real mode, before kernel_start().
+ * firmware.c: see firmware.h. On the first CPU, in real mode, before kernel_start(); firmware_call at any
+ * time.
  */
 #include "arch/firmware.h"
 #include "arch.h"
 #include "lib/bytes.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
-#include <stdarg.h>
-
-#define CELLS 12
 
 static uint32_t entry;
 
@@ -25,24 +23,28 @@ static uint32_t cell_of(const void *pointer)
     return (uint32_t)arch_physical_of(pointer);
 }
 
-/* Calls a service with so many cells; `count` answers follow them in the array. 0, or -1 where there is no
- * such service. */
-static int call(const char *service, unsigned count, const uint32_t *in, unsigned answers, uint32_t *out)
+uint32_t firmware_call(uint32_t at, uint32_t base, uint32_t first, unsigned count, const uint32_t *in,
+                       unsigned answers, uint32_t *out)
 {
-    static uint32_t cells[3 + CELLS];
+    static uint32_t cells[3 + FIRMWARE_CELLS];
 
-    cells[0] = swapped(cell_of(service));
+    cells[0] = swapped(first);
     cells[1] = swapped(count);
     cells[2] = swapped(answers);
     for (unsigned i = 0; i < count; i++)
         cells[3 + i] = swapped(in[i]);
     for (unsigned i = 0; i < answers; i++)
         cells[3 + count + i] = swapped(UINT32_MAX);
-    if ((uint32_t)firmware_enter(cell_of(cells), 0, entry) == UINT32_MAX)
-        return -1;
+    const uint32_t result = (uint32_t)firmware_enter(cell_of(cells), base, at);
     for (unsigned i = 0; i < answers; i++)
         out[i] = swapped(cells[3 + count + i]);
-    return 0;
+    return result;
+}
+
+/* Calls a service of the client interface. 0, or -1 where there is no such service. */
+static int call(const char *service, unsigned count, const uint32_t *in, unsigned answers, uint32_t *out)
+{
+    return firmware_call(entry, 0, cell_of(service), count, in, answers, out) == UINT32_MAX ? -1 : 0;
 }
 
 static uint32_t call1(const char *service, uint32_t argument)

@@ -5,8 +5,7 @@
  * One `struct cpu` a CPU, page-aligned; its variables of smp/per_cpu.h follow it. In the kernel, r13 points
  * into the running CPU's own, to what the entry code needs: an instruction reaches 32 KiB from there. The ABI
  * gives that register to threads' local variables, which the kernel has none of, so no compiled code touches
- * it. The area's first page is mapped into programs, for the counters:
- * nothing else may be stored there.
+ * it. The area's first page is mapped into programs, for the counters: nothing else may be stored there.
  */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
@@ -44,9 +43,7 @@ struct cpu {
     uint64_t scratch[4];     /* of the entry code */
     uint64_t kernel_ticks;   /* spent in the kernel: each entry subtracts the time base, each exit adds it */
     uint64_t distance;       /* from the first CPU's area to this one */
-    bool returns_slowly;     /* the system call that runs */
     uint32_t index;
-    uint32_t server; /* the hypervisor's number of it */
     uint32_t numa_domain;
     uint32_t core;
 };

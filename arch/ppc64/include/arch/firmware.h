@@ -38,6 +38,13 @@ int firmware_negotiate(void);
 /* The client interface is not called any more. */
 void firmware_quiesce(void);
 
+/* Calls 32-bit big-endian code of the firmware at `at` with an array: `first`, the counts, `count` arguments,
+ * and room for answers, all ones at first; what comes back in r3. `base` goes with RTAS. One CPU at a time.
+ */
+#define FIRMWARE_CELLS 12
+uint32_t firmware_call(uint32_t at, uint32_t base, uint32_t first, unsigned count, const uint32_t *in,
+                       unsigned answers, uint32_t *out);
+
 /* Copies RTAS, of "rtas-size" bytes, to that address; its entry, or 0. */
 uint32_t firmware_rtas_start(uint32_t base);
 

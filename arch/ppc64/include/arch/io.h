@@ -13,8 +13,8 @@ static inline uint32_t mmio_read32(const volatile void *address)
 {
     uint32_t value;
 
-    __asm__ volatile("lwbrx %0, 0, %1\n\ttwi 0, %0, 0\n\tisync" : "=r"(value) : "r"(address) : "memory");
-    return __builtin_bswap32(value);
+    __asm__ volatile("lwz %0, 0(%1)\n\ttwi 0, %0, 0\n\tisync" : "=r"(value) : "b"(address) : "memory");
+    return value;
 }
 
 static inline void mmio_write32(volatile void *address, uint32_t value)

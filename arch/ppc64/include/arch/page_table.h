@@ -122,31 +122,17 @@ static inline bool entry_is_table(uint64_t entry, int level)
     return level > 0 && (entry & PTE_PRESENT) && !(entry & PTE_LEAF);
 }
 
-struct leaf {
-    uint64_t *entry;
-    uint64_t value;
-    int level;
-};
-struct leaf leaf_find(uint64_t root, uint64_t address);
-int page_level(uint64_t address, uint64_t physical, uint64_t bytes);
-uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t table_bits,
-                       struct page_pool *pages);
-int page_split(uint64_t root, uint64_t address, uint64_t table_bits, struct page_pool *pages);
-
-/* ---- Programs' spaces, for user_map.c ---- */
+/* ---- Programs' spaces, for common/user_map.c ---- */
 
 #define USER_TABLE_BITS 0
 
-uint64_t rights_bits(unsigned rights);
-bool entry_allows(uint64_t entry, unsigned rights);
-
-static inline bool entry_revokes(uint64_t old, uint64_t new)
+static inline bool entry_revokes(uint64_t old, uint64_t after)
 {
-    return (old & ~new) & (PTE_PRESENT | PTE_READ | PTE_WRITE | PTE_EXECUTE);
+    return (old & ~after) & (PTE_PRESENT | PTE_READ | PTE_WRITE | PTE_EXECUTE);
 }
 
-void space_flush_here(const struct arch_space *space);
-void space_flush_page_here(const struct arch_space *space, uint64_t address);
 void tlb_invalidate_page(uint64_t address);
+
+#include "arch/common/page_table.h"
 
 #endif

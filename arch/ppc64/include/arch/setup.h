@@ -18,8 +18,7 @@
 struct machine_facts {
     uint64_t timebase_hz;
     uint32_t decrementer_bits;
-    uint32_t version; /* PVR */
-    char model[48];
+    uint32_t version;          /* PVR */
     uint32_t rtas, rtas_bytes; /* its entry; 0: there is none */
     uint32_t rtas_base;
     uint32_t power_off, reboot; /* tokens of RTAS; UINT32_MAX: not there */
@@ -44,8 +43,5 @@ void space_process_set(unsigned process);
 void translation_on(uint64_t msr);
 void decrementer_initialise(void);
 void decrementer_quiet(void); /* as far as it can wait */
-
-/* Calls RTAS: so many arguments, one answer, its status. */
-int32_t rtas_call(uint32_t token, unsigned count, const uint32_t *arguments);
 
 #endif

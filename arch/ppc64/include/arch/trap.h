@@ -13,8 +13,9 @@ struct trap_frame {
     uint64_t link, counter, xer;
     uint64_t condition;       /* in the low word */
     uint64_t address, status; /* DAR, DSISR */
-    uint64_t vector;
-    uint64_t argument; /* of a system call: the first, which the result replaces */
+    uint32_t vector;          /* stored as a whole word, with: */
+    uint32_t returns_slowly;  /* by thread_slow_return: a system call */
+    uint64_t argument;        /* of a system call: the first, which the result replaces */
 };
 
 #define MSR_PROBLEM (1ULL << 14) /* the program's state */

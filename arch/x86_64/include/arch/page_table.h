@@ -112,46 +112,19 @@ static inline bool entry_is_table(uint64_t entry, int level)
     return level > 0 && (entry & PTE_PRESENT) && !(entry & PTE_LARGE);
 }
 
-/* The entry that maps `address`, or the one at which the walk ends: there is no table below it. Others may
- * change entries meanwhile, so each is read once; `value` is what was read. */
-struct leaf {
-    uint64_t *entry;
-    uint64_t value;
-    int level;
-};
-struct leaf leaf_find(uint64_t root, uint64_t address);
-
-/* The level of the largest page with which a mapping of `address` to `physical` can go on for `bytes`. */
-int page_level(uint64_t address, uint64_t physical, uint64_t bytes);
-
-/* The entry for `address` at `level`; missing tables above it are created with `table_bits`. NULL where there
- * is no memory for one, or `address` is inside a larger page. */
-uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t table_bits,
-                       struct page_pool *pages);
-
-/* Makes `address` the beginning of a page: replaces large pages around it by tables of smaller ones with the
- * same memory and rights. -ENOMEM where there is no memory for a table. Invalidates the TLB of this CPU only:
- * what other CPUs have cached of the large page stays true. */
-int page_split(uint64_t root, uint64_t address, uint64_t table_bits, struct page_pool *pages);
-
-/* ---- Programs' spaces, for user_map.c ---- */
+/* ---- Programs' spaces, for common/user_map.c ---- */
 
 #define USER_TABLE_BITS (PTE_PRESENT | PTE_WRITE | PTE_USER)
 
-/* The bits of a page's entry; whether one allows an access; whether one of two takes rights away. */
-uint64_t rights_bits(unsigned rights);
-bool entry_allows(uint64_t entry, unsigned rights);
-
-static inline bool entry_revokes(uint64_t old, uint64_t new)
+/* Whether one of two entries takes rights away. */
+static inline bool entry_revokes(uint64_t old, uint64_t after)
 {
-    return ((old & ~new) & (PTE_PRESENT | PTE_WRITE)) || (~old & new &PTE_NO_EXECUTE);
+    return ((old & ~after) & (PTE_PRESENT | PTE_WRITE)) || (~old & after & PTE_NO_EXECUTE);
 }
-
-/* Drop what this CPU has cached of its space: all; or of one page, and of tables on the way to any. */
-void space_flush_here(const struct arch_space *space);
-void space_flush_page_here(const struct arch_space *space, uint64_t address);
 
 /* The kernel's root table, whose upper half every program's root shares. */
 uint64_t kernel_root(void);
+
+#include "arch/common/page_table.h"
 
 #endif
