@@ -122,20 +122,21 @@ $(FONT_OBJECT): $(BUILD)/font.c $(KERNEL_FLAGS)
 	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP -c -o $@ $<
 
 # The vDSO: an ELF file of its own, inside the kernel.
-VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default -mgeneral-regs-only \
-	-fno-stack-protector -fcf-protection=none -fno-asynchronous-unwind-tables -fno-builtin -fno-strict-aliasing \
+VDSO_CFLAGS := -std=gnu11 -O2 -ffreestanding -fPIC -fvisibility=default $(ARCH_VDSO_CFLAGS) \
+	-fno-stack-protector -fno-asynchronous-unwind-tables -fno-builtin -fno-strict-aliasing \
 	$(WARNINGS) -iquote kernel -iquote arch/$(ARCH)/include
-VDSO_SOURCES := $(addprefix arch/$(ARCH)/,vdso/vdso.c vdso/vdso.ld include/arch/vdso.h) \
-                kernel/time/clock_page.h
+VDSO_CODE := arch/common/vdso/vdso.c $(wildcard arch/$(ARCH)/vdso/*.S)
+VDSO_SOURCES := $(VDSO_CODE) arch/$(ARCH)/vdso/vdso.ld kernel/time/clock_page.h \
+                $(addprefix arch/$(ARCH)/include/arch/,vdso.h vdso_machine.h)
 
 $(BUILD)/vdso.so: $(VDSO_SOURCES) $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	@echo "  VDSO    $@"
 	$(Q)$(KERNEL_CC) $(VDSO_CFLAGS) -shared -nostdlib -Wl,-T,arch/$(ARCH)/vdso/vdso.ld,-soname,linux-vdso.so.1 \
 		-Wl,--hash-style=both,--build-id=none \
-		-Wl,-Bsymbolic,-z,defs,-z,noexecstack,-z,noseparate-code,-s -o $@ $<
+		-Wl,-Bsymbolic,-z,defs,-z,noexecstack,-z,noseparate-code,-s -o $@ $(VDSO_CODE)
 
-$(BUILD)/kernel/arch/$(ARCH)/vdso_elf.asm.o: $(BUILD)/vdso.so
+$(patsubst %,$(BUILD)/kernel/%.o,$(wildcard arch/$(ARCH)/vdso_elf.*)): $(BUILD)/vdso.so
 
 # Constants of C for the assembler: lines "->NAME $VALUE" in the compiler's output.
 $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
@@ -152,13 +153,14 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 MUSL := $(BUILD)/musl/stamp
 NOISE_APPS := ftq fwq selfish phase
 CREW_APPS := stream dgemm
-APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) barrier cost daemon offsets policy)
+APPS := $(addprefix $(BUILD)/apps/,$(NOISE_APPS) $(CREW_APPS) balance barrier cost daemon offsets policy)
 
 APP_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -Iapps/lib
 APP_SOURCES = $(wildcard apps/$(@F)/*.c) $(APP_LIBRARY)
 $(NOISE_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(wildcard apps/lib/*.c)
 $(CREW_APPS:%=$(BUILD)/apps/%): APP_LIBRARY := $(addprefix apps/lib/,crew.c affinity.c memory.c parse.c)
 $(BUILD)/apps/barrier: APP_LIBRARY := $(addprefix apps/lib/,calibrate.c memory.c order.c parse.c)
+$(BUILD)/apps/balance: APP_LIBRARY := $(addprefix apps/lib/,affinity.c parse.c)
 $(BUILD)/apps/cost: APP_LIBRARY := $(addprefix apps/lib/,affinity.c order.c parse.c)
 $(BUILD)/apps/daemon $(BUILD)/apps/offsets: APP_LIBRARY := apps/lib/parse.c
 
@@ -179,11 +181,28 @@ $(MUSL): ports/musl/recipe ports/musl/build.sh libc/openmp.c
 
 # ---- Neighbours: a real Linux, and a QEMU that can run it with two CPUs under a deterministic clock ----
 
-LINUX_KERNEL := build/linux/version
+# What of the neighbours this architecture has: the kernel of `stock`, and besides it busybox as a program of
+# the architecture's own.
+LINUX_KERNEL_x86_64 := build/linux/version
+LINUX_KERNEL_ppc64  := build/linux-ppc64/version build/ppc64/busybox
+LINUX_KERNEL        := $(LINUX_KERNEL_$(ARCH))
 
-$(LINUX_KERNEL): ports/linux/fetch.sh ports/apt.sh
+.PHONY: linux
+linux: $(LINUX_KERNEL)
+
+build/linux/version: ports/linux/fetch.sh ports/apt.sh
 	@echo "  PORT    Debian's Linux kernel: fetched once, unpacked in some seconds, not installed"
 	$(Q)ports/linux/fetch.sh build stock
+	@touch $@
+
+build/linux-ppc64/version: ports/linux/fetch.sh ports/linux-ppc64/recipe
+	@echo "  PORT    Debian's Linux kernel for POWER: fetched once, unpacked in some seconds, not installed"
+	$(Q)ports/linux/fetch.sh build ppc64
+	@touch $@
+
+build/ppc64/busybox: ports/busybox-ppc64/fetch.sh ports/busybox-ppc64/recipe
+	@echo "  PORT    Debian's busybox for POWER: fetched once, not installed"
+	$(Q)ports/busybox-ppc64/fetch.sh build
 	@touch $@
 
 # Without it the comparison says that it is absent.
@@ -191,9 +210,10 @@ $(LINUX_KERNEL): ports/linux/fetch.sh ports/apt.sh
 linux-rt:
 	$(Q)ports/linux/fetch.sh build rt || [ $$? = 3 ]
 
-.PHONY: qemu10
-qemu10:
-	$(Q)ports/qemu/fetch.sh build || [ $$? = 3 ]
+.PHONY: qemu10 qemu10-x86_64 qemu10-ppc64
+qemu10: qemu10-$(ARCH)
+qemu10-x86_64 qemu10-ppc64: qemu10-%:
+	$(Q)ports/qemu/fetch.sh build $* || [ $$? = 3 ]
 
 # A plugin of QEMU 10 that counts cache misses (tools/caches), for `tools/lab reproduce tsafrir-fig6`.
 CACHES_CFLAGS := -std=gnu11 -O2 $(WARNINGS) -fPIC -shared -fvisibility=hidden
@@ -235,15 +255,18 @@ NETWORK_OPTIONS = $(if $(NET),--network $(call quoted,$(NET))) $(if $(NIC),--nic
 # the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
 KLOG ?= build/klog.bin
 
+# What runs and benchmarks leave.
+REPORT := build/report$(if $(filter-out x86_64,$(ARCH)),-$(ARCH))
+
 .PHONY: run run-app compare report bench gdb iso klog
 run:
 	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(MOUNT)$(RUN_OPTIONS)) ] || \
 		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, MOUNT, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
-	@ports/deps.sh build run
+	@ports/deps.sh build run $(ARCH_DEPS)
 	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
 
 run-app: $(KERNEL)
-	@tools/run $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) \
+	@tools/run --arch $(ARCH) $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) \
 		$(if $(ENV),--env-words=$(call quoted,$(ENV))) $(if $(STDIN),--stdin $(call quoted,$(STDIN))) \
 		$(if $(FILES),--files $(call quoted,$(FILES))) $(NETWORK_OPTIONS) $(RUN_OPTIONS) -- \
 		$(call quoted,$(APP)) $(ARGS)
@@ -254,17 +277,26 @@ klog:
 	@$(LAB) klog $(KLOG) $(KLOG_OPTIONS)
 
 compare: $(KERNEL) $(APPS) $(LINUX_KERNEL) qemu10
-	@$(LAB) compare --out build/report $(COMPARE_OPTIONS)
+	@$(LAB) compare --arch $(ARCH) --out $(REPORT) $(COMPARE_OPTIONS)
 
 # One page on what `make run` and `make bench` have left. REPORT_OPTIONS: `tools/lab report -h`.
 report:
-	@ls build/report/*-tacet.dat >/dev/null 2>&1 || \
+	@ls $(REPORT)/*-tacet.dat >/dev/null 2>&1 || \
 		{ echo "make report: nothing is measured yet; make run or make bench does" >&2; exit 1; }
-	@$(LAB) report --runs build/report -o build/report/report.html $(REPORT_OPTIONS)
+	@$(LAB) report --runs $(REPORT) -o $(REPORT)/report.html $(REPORT_OPTIONS)
 
+# Of what `make bench` measures, every architecture has the noise, the costs and the silent hour; networks,
+# several CPUs' wake-ups, the tuned Linux and whatever runs on this host are x86_64's.
 bench:
-	@ports/deps.sh build run
-	@$(MAKE) --no-print-directory bench-ready
+	@ports/deps.sh build run $(ARCH_DEPS)
+	@$(MAKE) --no-print-directory $(if $(filter x86_64,$(ARCH)),bench-ready,bench-common)
+
+.PHONY: bench-common
+bench-common: $(KERNEL) $(APPS) $(LINUX_KERNEL) qemu10
+	@$(LAB) compare --arch $(ARCH) --out $(REPORT) --samples 10000
+	@$(LAB) bench --arch $(ARCH) --out $(REPORT)
+	@$(LAB) silence --arch $(ARCH) --out $(REPORT) --shift 6
+	@echo "make bench ARCH=$(ARCH): programs, cores, network, phases, simulator and lockstep are x86_64's only"
 
 .PHONY: bench-ready
 bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts build/simulator/sim \
@@ -409,6 +441,7 @@ test-long:
 .PHONY: help clean format abi compile_commands.json
 help:
 	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
+	@echo "                                 (ARCH=ppc64: on POWER, in build/report-ppc64/; so does bench)"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
 	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"

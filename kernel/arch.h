@@ -36,7 +36,8 @@
  *   io_read8(address), io_write8(address, value)    a device's register of one byte in the address space in
  *                                     which the architecture has such devices (x86_64: ports)
  *   mmio_read32(address), mmio_write32(address, value)    a device's register in memory that arch_device_map
- *                                     has mapped, little-endian; in order among themselves, after all earlier
+ *                                     mapped, little-endian; in order among themselves, also those of two
+ *                                     CPUs that hold the same lock one after the other, after all earlier
  *                                     stores to memory that the device reads, before all later loads
  *   dma_barrier()                     between loads, or between stores, of memory that a device reads and
  *                                     writes too (arch_dma_allocate)
@@ -68,7 +69,8 @@
  *   call-up: crosscall crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
  * before and after each system call while arch_system_calls_log(true) holds.
- *   call-up: kernel_print console_default_move console_serving console_lock_break node_stop
+ *   call-up: kernel_print console_register console_default_move console_serve console_serving
+ *   call-up: console_lock_break node_stop
  *   call-up: klog_mask klog_cpu_start klog_system_call klog_system_call_end
  * lib/: text and memory; the parsers' side of struct boot_info; the command line.
  *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print
@@ -205,10 +207,12 @@ int arch_idle_configure(const struct command_line *line, struct message *why);
 void arch_cpu_idle(void);
 
 /* Ends another CPU's arch_cpu_idle, or interrupts its program, so that it calls crosscall_serve. The sender
- * has stored before what the other CPU is to find. */
+ * has stored before what the other CPU is to find. So a full barrier comes before the interrupt is sent,
+ * where the store or the call that sends it may overtake stores to memory: all that this CPU has stored, or
+ * has seen stored by others, the other one sees from its interrupt, or the end of its arch_cpu_idle, on. */
 void arch_ipi_send(unsigned cpu);
 
-/* Interrupts all other CPUs: each calls nettick_interrupt. */
+/* Interrupts all other CPUs, after the same barrier: each calls nettick_interrupt. */
 void arch_beat_send(void);
 
 /* The same, and this one, too, once it accepts interrupts. */
@@ -293,17 +297,20 @@ struct arch_space {
     uint64_t root;
     struct page_pool *pages;
     struct cpu_mask cpus; /* on which it is active */
-    unsigned number;      /* the architecture's, where the CPU tells spaces by one */
 };
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);
 
-/* Makes it this CPU's address space; replaces it by the kernel's own map, before its tables may be freed. */
+/* Makes it this CPU's address space; replaces it by the kernel's own map, before its tables may be freed. The
+ * CPU's bit of `cpus` is set before, and a full barrier comes before the tables are used: a CPU that changes
+ * an entry and then finds the bit clear sends no shootdown. It is cleared once nothing is cached any more. */
 void arch_space_activate(struct arch_space *space);
 void arch_space_deactivate(struct arch_space *space);
 
-/* Whether the program may access `address` with these rights now. Lock-free, but interrupts must be off:
- * tables are not freed before this CPU has served a crosscall. */
+/* Whether the program may access `address` with these rights now. Lock-free: on a CPU on which the space is
+ * active, interrupts off, and in a grace period: a table that is taken out of the tree is freed only after
+ * each CPU of `cpus` has served a crosscall since. That is not the TLB's flush, though the same crosscall
+ * flushes: an architecture that could flush other CPUs' TLBs without them still owes it. */
 bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights);
 
 /* The physical address of one of the program's, or PAGE_POOL_NONE. Lock-free as arch_space_allows. */
@@ -369,7 +376,7 @@ int64_t user_read_string(char *to, uint64_t from, uint64_t bytes);
 
 /* An aligned word of the program's that its threads change at the same time. user_read_word reads it in one
  * piece: 0 or -EFAULT. user_exchange_word replaces it if it is *expected: 1; if it is another, stores that in
- * *expected: 0; or -EFAULT. */
+ * *expected: 0; or -EFAULT; it is a full barrier, as the program may take and release locks by such words. */
 int user_read_word(uint32_t *to, uint64_t from);
 int user_exchange_word(uint64_t at, uint32_t *expected, uint32_t desired);
 
@@ -398,6 +405,9 @@ void arch_call_restart(void *frame, unsigned number);
 /* Sets or gets the thread pointer: Linux's arch_prctl on x86_64; -ENOSYS elsewhere. */
 long arch_thread_pointer_call(uint64_t code, uint64_t address);
 
+/* Operations of prctl that only the architecture has, for the caller; -EINVAL for all others. */
+long arch_thread_option(uint32_t operation, uint64_t argument);
+
 /* ---- Threads ---- */
 
 /* Fills the registers with which a thread begins, on a kernel stack that ends at `kernel_stack`: arch_switch
@@ -416,6 +426,15 @@ _Noreturn void arch_start_enter(struct arch_context *context);
  * arch_switch, perhaps on another CPU, loads `from`. */
 void arch_switch(struct arch_context *from, const struct arch_context *to);
 
+/* Hardware priorities: how hardware threads share their core [Betti09 §IV]. A program's thread has one, which
+ * goes with it from CPU to CPU; it may also change it without a call. arch_priority_max: the highest that it
+ * may have, 1 being the lowest; 0 where CPUs have none, and the other two do nothing. arch_priority: the
+ * caller's own, or that with which another thread left a CPU last or that it has set since.
+ * arch_priority_set: the caller's. In a system call. */
+unsigned arch_priority_max(void);
+unsigned arch_priority(const struct arch_context *context);
+void arch_priority_set(unsigned priority);
+
 /* Makes a page of the direct map fault in the kernel: so that the overflow of a stack above it
  * does. Where the pool has no memory for tables, it stays as it is. */
 void arch_guard_page(uint64_t address, struct page_pool *pool);
@@ -430,9 +449,11 @@ void arch_guard_pages_drop(const struct memory_range *range);
 struct arch_signal {
     const struct linux_siginfo *info; /* lib/linux_abi.h */
     uint64_t handler, restorer;
+    uint64_t vdso;                    /* where the program sees the vDSO's image */
     uint64_t blocked;                 /* the mask that is restored when the handler returns */
     const struct signal_stack *stack; /* the alternate one; process/signal.h */
     bool on_alternate;                /* the action has SA_ONSTACK */
+    bool takes_info;                  /* the action has SA_SIGINFO */
 };
 
 /* Makes `frame` lead into the handler, which returns to where the frame led. -EFAULT where the stack cannot
@@ -478,6 +499,11 @@ void arch_system_calls_log(bool on);
 uint64_t arch_random(void);
 
 uint64_t arch_hwcap(unsigned word); /* 1: AT_HWCAP, 2: AT_HWCAP2 */
+
+/* What the auxiliary vector has on this architecture alone: types and values, at most ARCH_AUXILIARY_MAX;
+ * their number. `platform`: where the program finds the text of AT_PLATFORM. */
+#define ARCH_AUXILIARY_MAX 16
+unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2]);
 
 /* The vDSO: an ELF file of whole pages in the kernel's image, which programs see directly above the page of
  * clock_page.h; 0 bytes where the architecture has none. arch_vdso_features: its word on that page. */

@@ -32,7 +32,7 @@ out_of_reach()
 {
     name=$1
     shift
-    for folder in linux linux-rt qemu10 go rust libraries network; do
+    for folder in linux linux-rt qemu10 qemu10-ppc64 go rust libraries network; do
         [ -f "$cache/$folder/SHA256SUMS" ] && there="${there:-} $folder" || absent="${absent:-} $folder"
     done
     unavailable "$*; without network, copy the folder $name of another machine's cache to $cache" \

@@ -9,6 +9,7 @@
 #
 #   build   compile the kernel, musl and the programs
 #   run     run them in QEMU, make boot media, draw the lab's pictures
+#   ppc64   what ARCH=ppc64 needs on top of these two
 #   test    what the tests need on top
 #   dev     what changes sources: the formatter, of the version that .clang-format is written for
 
@@ -48,6 +49,9 @@ run    python:numpy                                     python3-numpy
 run    python:matplotlib                                python3-matplotlib
 run    python:scipy                                     python3-scipy
 
+ppc64  powerpc64le-linux-gnu-gcc                        gcc-powerpc64le-linux-gnu
+ppc64  qemu-system-ppc64                                qemu-system-ppc
+
 test   chromium                                         chromium
 test   python:pytest                                    python3-pytest
 test   python:xdist                                     python3-pytest-xdist
@@ -58,6 +62,8 @@ test   gfortran                                         gfortran
 test   cmake                                            cmake
 test   tclsh                                            tcl
 test   powerpc64le-linux-gnu-gcc                        gcc-powerpc64le-linux-gnu
+test   powerpc64le-linux-gnu-g++                        g++-powerpc64le-linux-gnu
+test   powerpc64le-linux-gnu-gfortran                   gfortran-powerpc64le-linux-gnu
 test   /usr/powerpc64le-linux-gnu/lib/libc.a               libc6-dev-ppc64el-cross
 test   qemu-system-ppc64                                qemu-system-ppc
 test   mpicc.mpich                                      mpich
@@ -77,12 +83,12 @@ check=no
 groups=" $* "
 for group in "$@"; do
     case $group in
-    build | run | test | dev) ;;
-    *) echo "ports/deps.sh: no such group: $group (build, run, test, dev)" >&2 && exit 2 ;;
+    build | run | ppc64 | test | dev) ;;
+    *) echo "ports/deps.sh: no such group: $group (build, run, ppc64, test, dev)" >&2 && exit 2 ;;
     esac
 done
 [ "${TACET_DEPS:-}" != skip ] || exit 0
-[ $# -gt 0 ] || { echo "usage: ports/deps.sh [--check] build|run|test|dev..." >&2 && exit 2; }
+[ $# -gt 0 ] || { echo "usage: ports/deps.sh [--check] build|run|ppc64|test|dev..." >&2 && exit 2; }
 
 there()
 {

@@ -31,6 +31,8 @@ from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = "/usr/bin/python3"
+#: How long each of pytest's tests took, in JUnit's form.
+TIMES = ROOT / "build" / "test-times"
 CPUS = len(os.sched_getaffinity(0))
 WORKERS = str(max(2, min(CPUS, 8)))
 
@@ -105,14 +107,15 @@ def make(*targets: str) -> list[str]:
 def pytest_stage(name: str, title: str, seconds: float, *words: str) -> Stage:
     side_by_side = ["-n", WORKERS, "--dist", "loadgroup"] if has_xdist() else []
     command = [PYTHON, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--durations=10"]
-    return Stage(name, title, [*command, *side_by_side, *words], seconds, pytest=True)
+    times = f"--junitxml={TIMES / name}.xml"
+    return Stage(name, title, [*command, times, *side_by_side, *words], seconds, pytest=True)
 
 
 def build_stage(*further: str) -> Stage:
     return Stage(
         "build",
         "The kernel, the programs, the tests' programs",
-        make("kernel", "apps", "test-programs", "qemu10", *further),
+        make("kernel", "apps", "test-programs", "qemu10-x86_64", "qemu10-ppc64", *further),
         3600,
         counts=False,
     )

@@ -78,8 +78,10 @@ first. A thread that blocks costs its CPU nothing: where nobody else waits for t
 
 `AT_SYSINFO_EHDR` points to an ELF file with `__vdso_clock_gettime`, `__vdso_clock_getres`,
 `__vdso_gettimeofday`, `__vdso_time` and `__vdso_getcpu`, and the same names without `__vdso_`, all of version
-`LINUX_2.6`. They give the kernel's own numbers without entering it; only for the CPU-time clocks, which it
-alone knows, they make the system call. Static glibc and musl use them by themselves.
+`LINUX_2.6`; on POWER `__kernel_clock_gettime` and so on, `__kernel_get_tbfreq` and the signals' trampoline
+`__kernel_sigtramp_rt64`, all of version `LINUX_2.6.15`. They give the kernel's own numbers without entering
+it; only for the CPU-time clocks, which it alone knows, they make the system call. Static glibc and musl use
+them by themselves, musl on x86_64 alone.
 
 ## Files of `/proc` and `/sys`
 
@@ -101,6 +103,7 @@ paging and scheduling has no number for is 0.
 | `/proc/sys/vm/overcommit_memory` | 2: never |
 | `/proc/tacet/{clockevents,counters,klog,nettick,timers}` | docs/timers.md, docs/flight-log.md, docs/nettick.md |
 | `/proc/tacet/threads` | for each CPU: switches between threads, turns that were over (rotations), IPIs that a thread which became ready had to send, threads that wait for it now |
+| `/proc/tacet/priorities` | a line for each thread of the node: its hardware priority; writing a digit, 1 to 6, sets the writer's (`EOPNOTSUPP` where CPUs have none); docs/balancer.md |
 | `/proc/tacet/iterations` | a line for each process: CPU time of its threads (running) and what was left of its CPUs' time (waiting), in its last iteration and in all of them; writing `mark` ends an iteration [Betti09 §IV] |
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`: the number that OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` use |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/{core_id,physical_package_id,thread_siblings_list,core_siblings_list}` | all CPUs of the node |

@@ -4,12 +4,15 @@
  * main(), the memory that the system keeps. Prints `key value` lines on standard output. The same ELF file
  * runs on Tacet and Linux.
  *
- * Ticks are those of cycles_now(). Under QEMU's `-icount shift=0` one tick is one guest instruction, so that
- * the figures are exact and the same in every run; elsewhere they are time.
+ * Ticks are those of cycles_now(). Under QEMU's `-icount shift=0` an instruction is a nanosecond, so that the
+ * figures are the same in every run: on x86_64 a tick is one guest instruction, on POWER 1.95; elsewhere they
+ * are time.
  *
  * An empty system call is getpid by the system call instruction itself, without a library around it. Its cost
  * is the ticks between two clock reads with the call between them, less those between two clock reads with
  * everything but the call between them: the system call instruction, the kernel, and the return instruction.
+ * Where a tick is more than an instruction, several calls stand between them, and a call's share is printed
+ * with decimals.
  *
  * On Tacet the same call is timed with the flight log's class of system calls on: it writes two events then,
  * so that one costs half of the difference, the saving of registers around it included.
@@ -57,11 +60,17 @@ static void key_print(const char *key, uint64_t value)
     printf("%s %" PRIu64 "\n", key, value);
 }
 
-/* Smallest ticks of many empty system calls; sorts them. */
+/* Ticks of CYCLES_CALLS calls, as those of one. */
+static void call_print(const char *key, uint64_t ticks)
+{
+    printf("%s %.*f\n", key, CYCLES_CALLS > 1 ? 3 : 0, (double)ticks / CYCLES_CALLS);
+}
+
+/* Smallest ticks of CYCLES_CALLS empty system calls in many timings; sorts them. */
 static uint64_t calls_time(size_t calls)
 {
     for (size_t i = 0; i < calls; i++)
-        calls_ticks[i] = cycles_around_system_call(SYS_getpid);
+        calls_ticks[i] = cycles_around_system_calls(SYS_getpid);
     order_sort(calls_ticks, calls);
     return calls_ticks[0];
 }
@@ -85,11 +94,11 @@ static void log_event_measure(size_t calls, uint64_t read_min, uint64_t call_min
         return;
     logged_min = calls_time(calls);
     calls_log("-syscall");
-    key_print("getpid_logged_ticks_min", logged_min > read_min ? logged_min - read_min : 0);
-    key_print("klog_event_ticks", logged_min > call_min ? (logged_min - call_min) / 2 : 0);
+    call_print("getpid_logged_ticks_min", logged_min > read_min ? logged_min - read_min : 0);
+    call_print("klog_event_ticks", logged_min > call_min ? (logged_min - call_min) / 2 : 0);
 }
 
-/* Times many empty system calls, and as many pairs of clock reads with none between. */
+/* Times many runs of CYCLES_CALLS empty system calls, and as many pairs of clock reads with none between. */
 static void system_call_measure(size_t calls)
 {
     uint64_t read_min, read_median, call_min;
@@ -104,10 +113,10 @@ static void system_call_measure(size_t calls)
     read_min = reads_ticks[0];
     read_median = reads_ticks[calls / 2];
     key_print("clock_reads_ticks_min", read_min);
-    key_print("getpid_ticks_min", call_min > read_min ? call_min - read_min : 0);
-    key_print("getpid_ticks_median",
-              calls_ticks[calls / 2] > read_median ? calls_ticks[calls / 2] - read_median : 0);
-    key_print("getpid_calls", calls);
+    call_print("getpid_ticks_min", call_min > read_min ? call_min - read_min : 0);
+    call_print("getpid_ticks_median",
+               calls_ticks[calls / 2] > read_median ? calls_ticks[calls / 2] - read_median : 0);
+    key_print("getpid_calls", calls * CYCLES_CALLS);
     log_event_measure(calls, read_min, call_min);
 }
 
@@ -210,10 +219,10 @@ static void sleep_print(const char *which, unsigned long slack_ns)
     printf("sleep_%s_late_max_ns %" PRId64 "\n", which, lateness.max_ns);
 }
 
-/* Memory from mmap to munmap, a page; nothing is printed of what does not fit. */
+/* Memory from mmap to munmap, a page of the machine's; nothing is printed of what does not fit. */
 static void map_print(const char *key, uint64_t bytes, unsigned times)
 {
-    const uint64_t page_bytes = 4096;
+    const uint64_t page_bytes = (uint64_t)getpagesize();
     uint64_t ticks;
 
     if (map_measure((size_t)bytes, times, &ticks))
@@ -304,7 +313,7 @@ int main(int argc, char **argv)
                 "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
                 "main(), and the\n"
                 "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not report.\n"
-                "With -b only what a page costs from mmap to munmap, of 64 KiB and of MIB;\n"
+                "With -b only what a page costs from mmap to munmap, of 16 pages and of MIB;\n"
                 "with -w only what it costs to wake a thread on another CPU; with -s only what it costs two\n"
                 "threads to share one; with -u only what the network costs, with PEER, ADDRESS:PORT, as it "
                 "is "
@@ -319,7 +328,7 @@ int main(int argc, char **argv)
         usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w, -s, -u PEER or -h");
 
     if (map_mib) {
-        map_print("map_small_page_ticks", 64 << 10, 20);
+        map_print("map_small_page_ticks", 16 * (uint64_t)getpagesize(), 20);
         map_print("map_large_page_ticks", map_mib << 20, 2);
         return fflush(stdout) || ferror(stdout);
     }

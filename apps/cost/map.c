@@ -8,11 +8,12 @@
 #include "cycles.h"
 
 #include <sys/mman.h>
-
-#define PAGE_BYTES 4096
+#include <unistd.h>
 
 bool map_measure(size_t bytes, unsigned times, uint64_t *ticks)
 {
+    const size_t page_bytes = (size_t)getpagesize();
+
     *ticks = UINT64_MAX;
     for (unsigned i = 0; i < times; i++) {
         uint64_t before = cycles_now(), after;
@@ -20,7 +21,7 @@ bool map_measure(size_t bytes, unsigned times, uint64_t *ticks)
 
         if (memory == MAP_FAILED)
             return false;
-        for (size_t at = 0; at < bytes; at += PAGE_BYTES)
+        for (size_t at = 0; at < bytes; at += page_bytes)
             memory[at] = 1;
         if (munmap((void *)memory, bytes))
             return false;

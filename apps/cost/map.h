@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Smallest ticks, of `times` times, to map `bytes` of anonymous memory, to write a word of each of its 4 KiB
- * pages, and to unmap it. False where there is not so much memory. */
+/* Smallest ticks, of `times` times, to map `bytes` of anonymous memory, to write a word of each of its pages,
+ * and to unmap it. False where there is not so much memory. */
 bool map_measure(size_t bytes, unsigned times, uint64_t *ticks);
 
 #endif

@@ -59,6 +59,16 @@ static int column_find(const char *line, uint32_t cpu, int *columns)
     return found;
 }
 
+/* How many of the rows so far have this name. */
+static uint32_t rows_named(const struct counters_snapshot *snapshot, const char *name)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < snapshot->row_count; i++)
+        found += !strcmp(snapshot->rows[i].name, name);
+    return found;
+}
+
 /* One row, `LOC:  250  12  Local timer interrupts`. Rows with a single count for all CPUs (ERR, MIS) are
  * skipped. */
 static void interrupts_row_parse(struct counters_snapshot *snapshot, const char *line, int column,
@@ -75,6 +85,7 @@ static void interrupts_row_parse(struct counters_snapshot *snapshot, const char 
     if (line[length] != ':' || length == 0)
         return;
     memcpy(row->name, line, length < sizeof row->name ? length : sizeof row->name - 1);
+    row->number = rows_named(snapshot, row->name);
     line += length + 1;
     for (int i = 0; i < columns; i++) {
         char *end;
@@ -181,6 +192,9 @@ void counters_print(FILE *out, const struct counters_snapshot *before, const str
             fprintf(out, "kernel_entries_%s: %llu\n", row->name, gained);
         else if (after->source == COUNTERS_TACET)
             fprintf(out, "kernel_entries_%s_%u: %llu\n", row->name, row->number, gained);
+        else if (row->number)
+            fprintf(out, "kernel_entries_%s_%u: %llu (%s)\n", row->name, row->number, gained,
+                    row->description);
         else
             fprintf(out, "kernel_entries_%s: %llu (%s)\n", row->name, gained, row->description);
     }

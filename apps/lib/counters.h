@@ -21,7 +21,7 @@ enum counters_source { COUNTERS_NONE, COUNTERS_TACET, COUNTERS_PROC_INTERRUPTS }
 struct counters_row {
     char name[12];        /* "system_call", "exception", "interrupt", or Linux's row name, "LOC" */
     char description[40]; /* Linux's text, "Local timer interrupts"; else empty */
-    uint32_t number;      /* of the exception or interrupt on Tacet */
+    uint32_t number; /* of the exception or interrupt on Tacet; on Linux, rows before it of the same name */
     uint64_t count;
 };
 

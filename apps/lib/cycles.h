@@ -144,35 +144,32 @@ static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks,
     return count;
 }
 
+/* System calls of one timing: as many as make a tick of the clock small beside one call. Here a tick is. */
+#define CYCLES_CALLS 1
+
 /*
- * Ticks between two clock reads with the system call `number` (without arguments) between them, made by the
- * bare instruction; and with everything but that instruction between them. Their difference is what the call
- * costs: the system call instruction, the kernel, and the return instruction.
+ * Ticks between two clock reads with CYCLES_CALLS times the system call `number` (without arguments) between
+ * them, made by the bare instruction; and with everything but that instruction between them. Their difference
+ * is what the calls cost: the system call instruction, the kernel, and the return instruction.
  */
-#define CYCLES_AROUND(instruction)                                 \
-    uint64_t first, last;                                          \
-                                                                   \
-    __asm__ volatile("rdtsc\n\t"                                   \
-                     "shl $32, %%rdx\n\t"                          \
-                     "lea (%%rax,%%rdx), %[first]\n\t"             \
-                     "mov %[number], %%rax\n\t" instruction "\n\t" \
-                     "rdtsc\n\t"                                   \
-                     "shl $32, %%rdx\n\t"                          \
-                     "or %%rdx, %%rax"                             \
-                     : [first] "=&r"(first), "=&a"(last)           \
-                     : [number] "r"(number)                        \
-                     : "rcx", "rdx", "r11", "cc", "memory");       \
+#define CYCLES_AROUND(times, instruction)                                                        \
+    uint64_t first, last;                                                                        \
+                                                                                                 \
+    __asm__ volatile("rdtsc\n\t"                                                                 \
+                     "shl $32, %%rdx\n\t"                                                        \
+                     "lea (%%rax,%%rdx), %[first]\n\t"                                           \
+                     ".rept " CYCLES_STRING(times) "\n\t"                                        \
+                                                   "mov %[number], %%rax\n\t" instruction "\n\t" \
+                                                   ".endr\n\t"                                   \
+                                                   "rdtsc\n\t"                                   \
+                                                   "shl $32, %%rdx\n\t"                          \
+                                                   "or %%rdx, %%rax"                             \
+                     : [first] "=&r"(first), "=&a"(last)                                         \
+                     : [number] "r"(number)                                                      \
+                     : "rcx", "rdx", "r11", "cc", "memory");                                     \
     return last - first
 
-static inline uint64_t cycles_around_system_call(long number)
-{
-    CYCLES_AROUND("syscall");
-}
-
-static inline uint64_t cycles_around_nothing(long number)
-{
-    CYCLES_AROUND("");
-}
+#define SYSTEM_CALL "syscall"
 
 #elif defined(__powerpc64__)
 
@@ -266,33 +263,47 @@ static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks,
     return count;
 }
 
-#define CYCLES_AROUND(instruction)                                                                        \
+/* The time base is slower than the processor: of one call it would say little. */
+#define CYCLES_CALLS             64
+
+/* As for x86_64 above. */
+#define CYCLES_AROUND(times, instruction)                                                                 \
     uint64_t first, last;                                                                                 \
                                                                                                           \
     __asm__ volatile("mftb %[first]\n\t"                                                                  \
-                     "mr 0, %[number]\n\t" instruction "\n\t"                                             \
-                     "mftb %[last]"                                                                       \
+                     ".rept " CYCLES_STRING(times) "\n\t"                                                 \
+                                                   "mr 0, %[number]\n\t" instruction "\n\t"               \
+                                                   ".endr\n\t"                                            \
+                                                   "mftb %[last]"                                         \
                      : [first] "=&r"(first), [last] "=&r"(last)                                           \
                      : [number] "r"(number)                                                               \
                      : "r0", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", \
                        "memory");                                                                         \
     return last - first
 
-static inline uint64_t cycles_around_system_call(long number)
-{
-    CYCLES_AROUND("sc");
-}
-
-static inline uint64_t cycles_around_nothing(long number)
-{
-    CYCLES_AROUND("");
-}
+#define SYSTEM_CALL "sc"
 
 #else
 #error "cycles.h: add the clock and the basic operation of this architecture"
 #endif
 
+static inline uint64_t cycles_around_system_call(long number)
+{
+    CYCLES_AROUND(1, SYSTEM_CALL);
+}
+
+static inline uint64_t cycles_around_system_calls(long number)
+{
+    CYCLES_AROUND(CYCLES_CALLS, SYSTEM_CALL);
+}
+
+static inline uint64_t cycles_around_nothing(long number)
+{
+    CYCLES_AROUND(CYCLES_CALLS, "");
+}
+
 #undef CYCLES_AROUND
+#undef SYSTEM_CALL
 
 _Static_assert(OPERATION_ARITH_INSTRUCTIONS + OPERATION_READ_INSTRUCTIONS == OPERATION_INSTRUCTIONS,
                "the operation's stated length must be the length of its parts");

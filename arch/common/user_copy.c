@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * user_copy.c: the range checks before user_copy.asm. A range that passes is in the program's half; whether
- * it is mapped, and with which rights, the hardware checks during the copy.
+ * user_copy.c: the range checks before an architecture's copies (user_copy.asm, user_copy.S). A range that
+ * passes is in the program's half; whether it is mapped, and with which rights, the hardware checks during
+ * the copy.
  *
  * Interrupts are off, so what is long goes in pieces, between which the crosscalls of other CPUs are served.
  */

@@ -10,6 +10,11 @@
  * those of tables that become empty PTE_UNLINKED; a TLB shootdown drops what CPUs have cached of both; then
  * memory and tables are freed. Where no other CPU's bit is set in the space's `cpus`, there is no IPI.
  *
+ * The crosscall of the shootdown is also the grace period of who walks the tables without the lock
+ * (arch_space_allows, arch_translate): a walker serves none, so the tables that it may have come to are
+ * freed after it has ended. CPUs whose bit is not set have nothing cached: activating the space drops what
+ * they had.
+ *
  * Crosscalls are served once a table, for a range may be of any size.
  *
  * arch_map either succeeds or changes nothing; the only other function that may need memory is arch_split,
@@ -23,10 +28,10 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define TLB_BATCH_PAGES 16 /* for more, loading CR3 is cheaper than INVLPG for each */
+#define TLB_BATCH_PAGES 16 /* for more, dropping all is cheaper than each */
 
 /* Translations to invalidate, each named by an address: TLB_BATCH_PAGES of them at most; a greater count
- * means the whole TLB. INVLPG for any page also drops what is cached of tables, on the way to every page. */
+ * means the whole TLB. For any page, what is cached of tables is dropped, too, on the way to every page. */
 struct tlb_batch {
     struct arch_space *space;
     unsigned count;

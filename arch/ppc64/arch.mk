@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# arch.mk: how the kernel is compiled for ppc64: by Debian's cross compiler, little-endian, for POWER9.
+# arch.mk: how the kernel and programs are compiled for ppc64: by Debian's cross compiler, little-endian, the
+# kernel for POWER9.
 
 CROSS          ?= powerpc64le-linux-gnu-
 KERNEL_CC      = $(CROSS)gcc
 KERNEL_LD      = $(CROSS)ld
 KERNEL_OBJCOPY = $(CROSS)objcopy
+PROGRAM_CC     = $(CROSS)gcc
+PROGRAM_CXX    = $(CROSS)g++
 
-# Without floating point and vector registers, which belong to programs.
-ARCH_CFLAGS := -mcpu=power9 -mabi=elfv2 -mcmodel=medium -msoft-float -mno-altivec -mno-vsx
+# Without floating point and vector registers, which belong to programs. The compiler uses no instruction that
+# POWER8 lacks, for the sake of the line which says that POWER9 is needed.
+ARCH_CFLAGS := -mcpu=power9 -mno-modulo -mblock-compare-inline-limit=0 \
+	-mabi=elfv2 -mcmodel=medium -msoft-float -mno-altivec -mno-vsx
 ARCH_ASFLAGS := -mcpu=power9 -Wa,-mregnames
+# No table of contents, through which tables of jumps would be found.
+ARCH_VDSO_CFLAGS := -mcpu=power9 -mabi=elfv2 -mno-altivec -mno-vsx -fno-jump-tables -Wa,-mregnames \
+	-Wl,--eh-frame-hdr
 ARCH_PAGE_BYTES := 65536
 ARCH_DEFINE := \#define
+
+# The group of ports/deps.sh that has its compiler and its QEMU.
+ARCH_DEPS := ppc64

@@ -6,7 +6,8 @@
  *                         executable; in it the image: text R-X, constants R--, data RW-; the vectors, R-X
  *     0xc008000000000000  device window: registers, uncached
  *
- * Nothing is both writable and executable. Built once at boot from the kernel's pool.
+ * Nothing is both writable and executable. Built once at boot from the kernel's pool; only arch_device_map
+ * and arch_guard_page change it later.
  */
 #include "arch.h"
 #include "arch/firmware.h"
@@ -18,6 +19,7 @@
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "mm/page_pool.h"
+#include "smp/spinlock.h"
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
@@ -33,6 +35,7 @@ extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
 static uint64_t root, process_table;
 static struct page_pool *kernel_pages;
+static uint64_t kernel_pages_base, kernel_pages_bytes;
 static uint64_t tables, tables_end; /* of small tables: what is left of a page */
 
 struct memory_range arch_kernel_image(void)
@@ -75,7 +78,12 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
 
     for (unsigned i = 0; i < boot->usable_count; i++)
         bytes += range_table_bytes(&boot->usable[i]);
-    return page_up(bytes);
+    return page_up(bytes) + cpus_pool_bytes();
+}
+
+struct page_pool *kernel_map_pool(void)
+{
+    return kernel_pages;
 }
 
 static _Noreturn void no_memory(void)
@@ -140,7 +148,8 @@ static void direct_map_range(const struct memory_range *range)
 
         while (level > 0 && (at < small_end || at % level_bytes(level) || end - at < level_bytes(level)))
             level--;
-        kernel_page(DIRECT_MAP + at, at, level, image_rights(at));
+        if (at != arch_physical_of(boot_cpu.guard))
+            kernel_page(DIRECT_MAP + at, at, level, image_rights(at));
         at += level_bytes(level);
     }
 }
@@ -148,6 +157,8 @@ static void direct_map_range(const struct memory_range *range)
 void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot)
 {
     kernel_pages = pool;
+    kernel_pages_base = arch_physical_of(pool->extents); /* it is one extent */
+    kernel_pages_bytes = pool->total_bytes;
     root = page_pool_allocate_zeroed(pool);
     process_table = page_pool_allocate_zeroed(pool);
     const uint64_t empty = page_pool_allocate_zeroed(pool);
@@ -175,8 +186,60 @@ void kernel_map_activate(void)
     uint64_t msr;
 
     __asm__ volatile("mfmsr %0" : "=r"(msr));
-    translation_on(msr | MSR_TRANSLATION | MSR_RECOVERABLE | MSR_VECTORS);
+    translation_on(msr | MSR_TRANSLATION | MSR_VECTORS);
 }
+
+/* ---- Guard pages ---- */
+
+/* What any CPU has cached of the kernel's map, translations and tables on the way to them. */
+static void kernel_flush(void)
+{
+    const uint64_t of_process = 1 << 10, kernel = 0;
+
+    __asm__ volatile("ptesync; .machine push; .machine power9; tlbie %0, %1, 2, 1, 1; .machine pop;"
+                     "eieio; tlbsync; ptesync; isync"
+                     :
+                     : "r"(of_process), "r"(kernel)
+                     : "memory");
+}
+
+/* Large pages around it become tables of smaller ones while CPUs use them: no entry can be made invalid in
+ * between, for what runs here may lie in the same page. It need not be: who has the large page's translation
+ * uses that, and who has it not finds the table; both have the same memory and rights. */
+void arch_guard_page(uint64_t address, struct page_pool *pool)
+{
+    static struct spinlock lock; /* ranks share the tables */
+
+    SPIN_GUARD(&lock);
+    if (page_split(root, address, 0, pool) || page_split(root, address + ARCH_PAGE, 0, pool))
+        return;
+    entry_set(leaf_find(root, address).entry, 0);
+    kernel_flush();
+}
+
+/* A table of arch_guard_page is in memory of a rank, no other one is. */
+static bool is_of_guard(uint64_t entry)
+{
+    return arch_physical_of(entry_table(entry)) - kernel_pages_base >= kernel_pages_bytes;
+}
+
+void arch_guard_pages_drop(const struct memory_range *range)
+{
+    for (uint64_t at = range->base; at < range->base + range->bytes;) {
+        int level = LEVEL_ROOT;
+        uint64_t *entry = (uint64_t *)arch_physical(root) + level_index(DIRECT_MAP + at, level);
+
+        while (entry_is_table(entry_get(entry), level) && !is_of_guard(entry_get(entry)))
+            entry = entry_table(entry_get(entry)) + level_index(DIRECT_MAP + at, --level);
+        if (entry_is_table(entry_get(entry), level) || entry_get(entry) == 0)
+            entry_set(entry, PTE_PRESENT |
+                                 leaf_entry(at & ~(level_bytes(level) - 1), level, KERNEL_BITS | PTE_WRITE));
+        at = (at | (level_bytes(level) - 1)) + 1;
+    }
+    kernel_flush();
+}
+
+/* ---- Devices ---- */
 
 volatile void *arch_device_map(uint64_t physical, uint64_t bytes)
 {

@@ -1,48 +1,73 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * smp.c: the machine's CPUs, of which one is used; and what there is of the contract in kernel/arch.h beside
- * memory, traps, time and power: docs/power.md lists what this architecture has nothing for yet.
+ * smp.c: starts the machine's CPUs, which the device tree names, and knows where they are.
+ *
+ * A CPU on each core is started first, then the others, so that ranks fill cores before they share one. One
+ * that does not answer is named and left out. The first CPU starts them one after the other, by RTAS, in
+ * real mode (entry.S); each reports, and goes to kernel_cpu_start(). Their time bases are the machine's, and
+ * so alike.
  */
 #include "arch.h"
-#include "arch/firmware.h"
+#include "arch/interrupts.h"
 #include "arch/setup.h"
+#include "debug/console.h"
 #include "debug/klog.h"
+#include "debug/stop.h"
 #include "lib/boot_info.h"
-#include "lib/errno.h"
-#include "lib/kstring.h"
+#include "mm/page.h"
+#include "mm/page_pool.h"
 #include <stddef.h>
 
-uint64_t arch_cpu_distances[ARCH_CPUS_MAX];
-static unsigned cpu_count = 1;
+#define ANSWER_WAIT_US 1000000
+#define SILENT_WAIT_US (3 * ANSWER_WAIT_US)
+#define BRIEF_WAIT_US  3000
+
+#define SILENT_NAMED_MAX 16 /* CPUs with a line each */
+#define KLOG_LONG_CPUS   64 /* up to so many CPUs have a flight log of KLOG_EVENTS */
+
+extern uint8_t per_cpu_end[];         /* link.ld */
+extern const uint8_t further_entry[]; /* entry.S */
+
+uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; those that run */
+static unsigned cpu_count = 1, core_count = 1;
+
+/* The area of a CPU that is being started, by its place in machine_cpus; it takes it from here, unless the
+ * first CPU has taken it back before. entry.S reads it. */
+struct cpu *further_cpus[ARCH_CPUS_MAX];
 
 static struct {
     _Alignas(64) uint8_t bytes[KLOG_RING_BYTES(KLOG_EVENTS)];
 } boot_klog;
 
-static struct cpu *cpu_of(unsigned index)
+struct cpu *cpu_of(unsigned index)
 {
     return (struct cpu *)((uint64_t)&boot_cpu + arch_cpu_distances[index]);
 }
 
-void cpu_initialise(struct cpu *cpu, unsigned index)
+static void cpu_initialise(struct cpu *cpu, struct klog_ring *klog, uint64_t klog_events)
 {
-    cpu->index = index;
     cpu->numa_domain = NUMA_DOMAIN_NONE;
-    cpu->core = index;
-    cpu->klog = (struct klog_ring *)boot_klog.bytes;
-    cpu->klog->last = KLOG_EVENTS - 1;
-    cpu->kernel_stack = (uint64_t)cpu->stack + CPU_STACK_BYTES;
+    cpu->klog = klog;
+    cpu->klog->last = klog_events - 1;
+    entry_initialise(cpu);
+}
+
+void cpu_initialise_first(void)
+{
+    cpu_initialise(&boot_cpu, (struct klog_ring *)boot_klog.bytes, KLOG_EVENTS);
+}
+
+static void cpu_place_set(struct cpu *cpu, const struct machine_cpu *place)
+{
+    cpu->server = place->server;
+    cpu->place_core = place->core;
+    cpu->place_package = place->package;
+    cpu->numa_domain = place->numa_domain;
 }
 
 unsigned arch_cpus_present(void)
 {
-    return 1;
-}
-
-void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot_information)
-{
-    (void)pool;
-    (void)boot_information;
+    return machine_cpu_count ? machine_cpu_count : 1;
 }
 
 unsigned arch_cpu_count(void)
@@ -52,7 +77,7 @@ unsigned arch_cpu_count(void)
 
 unsigned arch_core_count(void)
 {
-    return cpu_count;
+    return core_count;
 }
 
 unsigned arch_core_of(unsigned cpu)
@@ -62,13 +87,209 @@ unsigned arch_core_of(unsigned cpu)
 
 struct cpu_place arch_cpu_place(unsigned cpu)
 {
-    return (struct cpu_place){ 0, cpu };
+    return (struct cpu_place){ cpu_of(cpu)->place_package, cpu_of(cpu)->place_core };
+}
+
+/* ---- On the CPU that is started ---- */
+
+_Noreturn void arch_start_further(struct cpu *cpu);
+_Noreturn void arch_start_further(struct cpu *cpu)
+{
+    kernel_map_activate();
+    decrementer_quiet();
+    interrupts_open();
+    __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&cpu->is_known, __ATOMIC_ACQUIRE))
+        arch_pause();
+    cpu_facilities_initialise();
+    klog_cpu_start(); /* the options have come since this CPU's setup */
+    kernel_cpu_start(cpu->index);
+}
+
+/* ---- On the first CPU ---- */
+
+/* Of a CPU's area, and the variables that follow it (link.ld). */
+static uint64_t area_bytes(void)
+{
+    return (uint64_t)per_cpu_end - (uint64_t)&boot_cpu;
+}
+
+/* The flight log is half of what a CPU takes: where there are many, each further one's is shorter. */
+static uint64_t klog_events(void)
+{
+    return arch_cpus_present() <= KLOG_LONG_CPUS ? KLOG_EVENTS : KLOG_EVENTS / 2;
+}
+
+static uint64_t further_bytes(void)
+{
+    return page_up(area_bytes() + KLOG_RING_BYTES(klog_events()));
+}
+
+/* Beside areas: tables for their guard pages, which split the large pages around them, and for the registers
+ * of the interrupt controller. */
+uint64_t cpus_pool_bytes(void)
+{
+    const unsigned count = arch_cpus_present();
+    const uint64_t bytes = (count - 1) * further_bytes();
+
+    return bytes + count * interrupts_cpu_bytes() + (4 + bytes / ARCH_HUGE_PAGE) * ARCH_PAGE;
+}
+
+static struct cpu *spare; /* the area of a CPU that has not answered, for the next one */
+
+/* All zeroes at first. */
+static struct cpu *area_allocate(struct page_pool *pool)
+{
+    const uint64_t memory = page_pool_allocate(pool, further_bytes(), ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
+    struct cpu *cpu = arch_physical(memory);
+    arch_zero(cpu, further_bytes());
+    cpu->index = cpu->counters.cpu = cpu_count;
+    cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
+    cpu_initialise(cpu, (struct klog_ring *)((uint64_t)cpu + area_bytes()), klog_events());
+    arch_guard_page((uint64_t)cpu->guard, pool);
+    return cpu;
+}
+
+/* How long one is waited for that does not answer, and all of these together: after that, as briefly as any
+ * CPU needs that is there. So 1,000 that are absent cost seconds, not a quarter of an hour. */
+static struct {
+    uint64_t left_us; /* for all together */
+    unsigned count;
+    uint32_t last;
+} silent = { .left_us = SILENT_WAIT_US };
+
+static bool online_await(const struct cpu *cpu, uint64_t limit_us)
+{
+    const uint64_t start = cpu_ticks(), ticks = arch_clock_hz() / 1000000 * limit_us;
+
+    while (!__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
+        if (cpu_ticks() - start > ticks)
+            return false;
+        else
+            arch_pause();
+    return true;
+}
+
+/* One that has taken its area has begun: it is waited for once more, and keeps the area. */
+static bool answer_await(struct cpu *cpu, struct cpu **slot)
+{
+    const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
+    const uint64_t limit_us = is_patient ? ANSWER_WAIT_US : BRIEF_WAIT_US;
+
+    if (online_await(cpu, limit_us))
+        return true;
+    if (__atomic_exchange_n(slot, NULL, __ATOMIC_SEQ_CST))
+        spare = cpu;
+    else if (online_await(cpu, ANSWER_WAIT_US))
+        return true;
+    if (is_patient)
+        silent.left_us -= ANSWER_WAIT_US;
+    silent.last = cpu->server;
+    if (silent.count++ < SILENT_NAMED_MAX)
+        kernel_print("CPU %u of the device tree does not answer its start-up within %lu ms; the node goes on "
+                     "without it\n",
+                     cpu->server, limit_us / 1000);
+    return false;
+}
+
+static bool is_on_core(unsigned cpu, const struct machine_cpu *place)
+{
+    return cpu_of(cpu)->place_core == place->core && cpu_of(cpu)->place_package == place->package;
+}
+
+static void cpu_take_in(struct cpu *cpu, const struct machine_cpu *place)
+{
+    cpu->core = cpu->index;
+    for (unsigned other = 0; other < cpu_count && cpu->core == cpu->index; other++)
+        if (is_on_core(other, place))
+            cpu->core = other;
+    arch_cpu_distances[cpu_count++] = cpu->distance;
+    __atomic_store_n(&cpu->is_known, true, __ATOMIC_RELEASE);
+}
+
+static void cpu_start(struct page_pool *pool, unsigned at)
+{
+    const struct machine_cpu *place = &machine_cpus[at];
+    const uint32_t arguments[] = { place->server, (uint32_t)arch_physical_of(further_entry), at };
+    struct cpu *cpu = spare ?: area_allocate(pool);
+
+    spare = cpu;
+    cpu_place_set(cpu, place);
+    if (!interrupts_prepare(cpu, pool))
+        return;
+    __atomic_store_n(&further_cpus[at], cpu, __ATOMIC_SEQ_CST);
+    const int32_t status = rtas_call(machine.start_cpu, 3, arguments, 0, NULL);
+    if (status) {
+        further_cpus[at] = NULL;
+        kernel_print("RTAS does not start CPU %u of the device tree (%d); the node goes on without it\n",
+                     place->server, status);
+        return;
+    }
+    spare = NULL;
+    if (answer_await(cpu, &further_cpus[at]))
+        cpu_take_in(cpu, place);
+}
+
+/* Whether a CPU that runs is on the same core. */
+static bool core_runs(const struct machine_cpu *place)
+{
+    for (unsigned cpu = 0; cpu < cpu_count; cpu++)
+        if (is_on_core(cpu, place))
+            return true;
+    return false;
+}
+
+/* CPUs that are left alone, in a line for each cause. */
+static void cpus_left_print(void)
+{
+    if (silent.count > SILENT_NAMED_MAX)
+        kernel_print("%u more CPUs do not answer, up to CPU %u of the device tree; the node goes on without "
+                     "them\n",
+                     silent.count - SILENT_NAMED_MAX, silent.last);
+    if (machine_cpus_named > machine_cpu_count)
+        kernel_print("the device tree names %u CPUs, more than the %u that the kernel manages; %u are left "
+                     "alone\n",
+                     machine_cpus_named, ARCH_CPUS_MAX, machine_cpus_named - machine_cpu_count);
+}
+
+/* Where no CPU of a core has answered, another one of it is tried in its stead. */
+void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
+{
+    static bool tried[ARCH_CPUS_MAX];
+
+    (void)boot;
+    if (machine_cpu_count > 1 && machine.start_cpu == TOKEN_NONE) {
+        kernel_print("RTAS has no start-cpu: %u CPUs are left alone\n", machine_cpu_count - 1);
+        return;
+    }
+    for (unsigned at = 1; at < machine_cpu_count; at++)
+        if (!core_runs(&machine_cpus[at])) {
+            tried[at] = true;
+            cpu_start(pool, at);
+        }
+    core_count = cpu_count;
+    for (unsigned at = 1; at < machine_cpu_count; at++)
+        if (!tried[at])
+            cpu_start(pool, at);
+    if (machine_cpu_count > 1)
+        kernel_print("cpus: %u run on %u cores, interrupts by %s\n", cpu_count, core_count,
+                     interrupts_name());
+    cpus_left_print();
+}
+
+void cpus_initialise(struct page_pool *pool)
+{
+    cpu_place_set(&boot_cpu, &machine_cpus[0]);
+    interrupts_initialise(pool);
 }
 
 unsigned arch_numa_ranges(const struct numa_range **ranges)
 {
-    *ranges = NULL;
-    return 0;
+    *ranges = machine.numa_ranges;
+    return machine.numa_range_count;
 }
 
 uint32_t arch_cpu_numa_domain(unsigned cpu)
@@ -93,125 +314,7 @@ void arch_kernel_ticks_begin(void)
 
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
-    const uint64_t ticks = cpu_of(cpu)->kernel_ticks;
+    const uint64_t ticks = __atomic_load_n(&cpu_of(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
 
     return (int64_t)ticks >= 0 ? ticks : ticks + cpu_ticks_ordered();
-}
-
-void arch_system_calls_log(bool on)
-{
-    (void)on;
-}
-
-/* ---- Idle ---- */
-
-int arch_idle_configure(const struct command_line *line, struct message *why)
-{
-    (void)line;
-    (void)why;
-    return 0;
-}
-
-/* The hypervisor lets interrupts in, and returns after one. */
-void arch_cpu_idle(void)
-{
-    hypercall(H_CEDE, 0, 0, 0, 0, NULL);
-    __asm__ volatile("mtmsrd %0, 1" : : "r"(MSR_RECOVERABLE) : "memory");
-}
-
-void arch_interrupts_accept(void)
-{
-    __asm__ volatile("mtmsrd %0, 1" : : "r"(MSR_INTERRUPTS | MSR_RECOVERABLE) : "memory");
-    __asm__ volatile("mtmsrd %0, 1" : : "r"(MSR_RECOVERABLE) : "memory");
-}
-
-/* ---- Facts ---- */
-
-uint64_t arch_random(void)
-{
-    uint64_t value;
-
-    for (int tries = 0; tries < 10; tries++) {
-        __asm__ volatile("darn %0, 1" : "=r"(value));
-        if (value != UINT64_MAX)
-            return value;
-    }
-    return cpu_ticks() * 0x9e3779b97f4a7c15ULL;
-}
-
-uint64_t arch_wall_clock_s(void)
-{
-    return 0;
-}
-
-bool arch_key_pressed(void)
-{
-    return false;
-}
-
-unsigned arch_pci_segments(const struct arch_pci_segment **segments)
-{
-    *segments = NULL;
-    return 0;
-}
-
-uint32_t arch_pci_read(uint32_t function, unsigned offset)
-{
-    (void)function;
-    (void)offset;
-    return UINT32_MAX;
-}
-
-void arch_pci_write(uint32_t function, unsigned offset, uint32_t value)
-{
-    (void)function;
-    (void)offset;
-    (void)value;
-}
-
-void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
-{
-    (void)cpu;
-    (void)sink;
-}
-
-const char *arch_interrupt_name(unsigned number)
-{
-    (void)number;
-    return NULL;
-}
-
-uint64_t arch_hwcap(unsigned word)
-{
-    (void)word;
-    return 0;
-}
-
-uint64_t arch_vdso_image(const void **image)
-{
-    *image = NULL;
-    return 0;
-}
-
-uint32_t arch_vdso_features(void)
-{
-    return 0;
-}
-
-long arch_thread_pointer_call(uint64_t code, uint64_t address)
-{
-    (void)code;
-    (void)address;
-    return -ENOSYS;
-}
-
-void arch_guard_page(uint64_t address, struct page_pool *pool)
-{
-    (void)address;
-    (void)pool;
-}
-
-void arch_guard_pages_drop(const struct memory_range *range)
-{
-    (void)range;
 }

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * space.c: programs' address spaces on ppc64, beside what all architectures do alike (common/user_map.c).
- * Each has an entry of the process table, by whose number the TLB knows its translations.
+ *
+ * The TLB knows translations by the number of an entry of the process table, which leads to a tree. Here each
+ * CPU has a number of its own, whatever space it runs: arch_space_activate makes its entry lead there, and
+ * drops what the CPU has cached under the number before. So no two spaces ever have one number, none
+ * is used up, and what a CPU may have of a space ends with its bit in the space's `cpus`.
+ *
+ * All of it is dropped on the CPU itself, by a crosscall (user_map.c), never by tlbie for others.
  */
 #include "arch.h"
 #include "arch/page_table.h"
@@ -32,16 +38,35 @@ bool entry_allows(uint64_t entry, unsigned rights)
     return (entry & needed) == needed;
 }
 
-/* All that this CPU has cached of a process: translations and tables on the way to them. */
-static void process_flush(unsigned process)
-{
-    const uint64_t source = (uint64_t)process << 32, of_process = 1 << 10;
+#define TLB_SETS 128 /* of POWER9 with radix tables; tlbiel for all of a process names one */
 
-    __asm__ volatile(
-        "ptesync; .machine push; .machine power9; tlbiel %0, %1, 2, 1, 1; .machine pop; ptesync; isync"
-        :
-        : "r"(of_process), "r"(source)
-        : "memory");
+/* What tlbiel invalidates. */
+enum { TRANSLATIONS = 0, TABLES = 1, ALL = 2 };
+
+#define OF_PROCESS (1ULL << 10)
+
+#define TLBIEL(what, source)                                                                 \
+    __asm__ volatile(".machine push; .machine power9; tlbiel %0, %1, %2, 1, 1; .machine pop" \
+                     :                                                                       \
+                     : "r"(what), "r"((uint64_t)process_here() << 32), "i"(source)           \
+                     : "memory")
+
+_Static_assert(PROCESS_OF_CPU(ARCH_CPUS_MAX) <= PROCESSES_MAX, "each CPU has a number");
+
+static unsigned process_here(void)
+{
+    return PROCESS_OF_CPU(arch_cpu_index());
+}
+
+/* Drops all that this CPU has cached of its own process: translations, tables on the way to them, the entry
+ * of the process table. */
+static void process_flush(void)
+{
+    __asm__ volatile("ptesync" : : : "memory");
+    TLBIEL(OF_PROCESS, ALL);
+    for (uint64_t set = 1; set < TLB_SETS; set++)
+        TLBIEL(OF_PROCESS | set << 12, TRANSLATIONS);
+    __asm__ volatile("ptesync; isync" : : : "memory");
 }
 
 void space_process_set(unsigned process)
@@ -51,25 +76,22 @@ void space_process_set(unsigned process)
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages)
 {
-    static unsigned last = PROCESS_NONE;
     const uint64_t root = page_pool_allocate_zeroed(pages);
 
     if (root == PAGE_POOL_NONE)
         return -ENOMEM;
-    unsigned number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) % (PROCESSES_MAX - 2) + 2;
     space->root = root;
     space->pages = pages;
     space->cpus = (struct cpu_mask){ 0 };
-    space->number = number;
-    process_table_set(number, root);
-    process_flush(number);
     return 0;
 }
 
 void arch_space_activate(struct arch_space *space)
 {
     cpu_mask_set_atomic(&space->cpus, arch_cpu_index());
-    space_process_set(space->number);
+    process_table_set(process_here(), space->root);
+    process_flush();
+    space_process_set(process_here());
 }
 
 void arch_space_deactivate(struct arch_space *space)
@@ -80,16 +102,27 @@ void arch_space_deactivate(struct arch_space *space)
 
 void space_flush_here(const struct arch_space *space)
 {
-    process_flush(space->number);
+    (void)space; /* which is this CPU's */
+    process_flush();
 }
 
+/* Of whichever size the page was. */
 void space_flush_page_here(const struct arch_space *space, uint64_t address)
 {
-    (void)address; /* of whichever size its page was */
-    process_flush(space->number);
+    static const uint64_t sizes[] = { 5 << 5, 1 << 5, 2 << 5 }; /* 64 KiB, 2 MiB, 1 GiB */
+
+    (void)space;
+    __asm__ volatile("ptesync" : : : "memory");
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        TLBIEL((address & ~(ARCH_PAGE - 1)) | sizes[i], TRANSLATIONS);
+    TLBIEL(OF_PROCESS, TABLES);
+    __asm__ volatile("ptesync; isync" : : : "memory");
 }
 
+/* Called where a page is split. A CPU that has the large page's translation uses that, with the same memory
+ * and rights, until a change of these drops it, by address (space_flush_page_here: of any size); one that has
+ * it not finds the table. So none comes to have both. */
 void tlb_invalidate_page(uint64_t address)
 {
-    (void)address; /* of the program's, which splits one of its pages: what is cached stays true */
+    (void)address;
 }

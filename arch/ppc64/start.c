@@ -20,114 +20,66 @@ struct cpu boot_cpu __attribute__((aligned(CPU_PAGE_BYTES), section(".bss.boot_c
 
 static struct boot_info boot;
 
-/* ---- The hypervisor's terminal ---- */
-
-static void terminal_write(struct console_device *device, const char *text, size_t bytes)
-{
-    for (size_t part; bytes; text += part, bytes -= part) {
-        char words[16] = { 0 };
-
-        part = smaller(bytes, sizeof(words));
-        memcpy(words, text, part);
-        console_serve();
-        while (hypercall(H_PUT_TERM_CHAR, device->address, part, load_be64(words), load_be64(words + 8),
-                         NULL) == H_BUSY)
-            arch_pause();
-    }
-}
-
-static struct console_device terminal = { .name = "hvc0", .is_default = true, .write = terminal_write };
-
-/* ---- The tree ---- */
-
-static uint64_t property_number(firmware_node node, const char *name, uint64_t otherwise)
-{
-    uint8_t bytes[8];
-
-    switch (firmware_property(node, name, bytes, sizeof(bytes))) {
-    case 4:
-        return load_be32(bytes);
-    case 8:
-        return load_be64(bytes);
-    default:
-        return otherwise;
-    }
-}
-
-static bool is_type(firmware_node node, const char *type)
-{
-    char text[16] = "";
-    const int bytes = firmware_property(node, "device_type", text, sizeof(text) - 1);
-
-    return bytes > 0 && strcmp(text, type) == 0;
-}
-
-static void memory_read(void)
-{
-    for (firmware_node node = firmware_child(firmware_find("/")); node; node = firmware_peer(node)) {
-        uint8_t cells[16 * 16];
-        int bytes;
-
-        if (!is_type(node, "memory") || (bytes = firmware_property(node, "reg", cells, sizeof(cells))) < 16)
-            continue;
-        for (int at = 0; at + 16 <= (int)smaller((uint64_t)bytes, sizeof(cells)); at += 16)
-            boot_info_add_range(&boot, load_be64(cells + at), load_be64(cells + at + 8), true);
-    }
-}
-
-struct machine_facts machine = { .decrementer_bits = 32 };
-
-static void cpu_read(void)
-{
-    for (firmware_node node = firmware_child(firmware_find("/cpus")); node; node = firmware_peer(node)) {
-        if (!is_type(node, "cpu"))
-            continue;
-        machine.timebase_hz = property_number(node, "timebase-frequency", 0);
-        machine.decrementer_bits = (uint32_t)property_number(node, "ibm,dec-bits", 32);
-        machine.version = (uint32_t)property_number(node, "cpu-version", 0);
-        return;
-    }
-}
-
 /* RTAS gets memory of its own below 4 GiB, which nobody else has. */
-static void rtas_read(void)
+static void rtas_start(void)
 {
     static uint8_t memory[CPU_PAGE_BYTES] __attribute__((aligned(CPU_PAGE_BYTES)));
-    const firmware_node node = firmware_find("/rtas");
 
-    machine.rtas_bytes = (uint32_t)property_number(node, "rtas-size", 0);
-    if (!machine.rtas_bytes || machine.rtas_bytes > sizeof(memory))
-        return;
-    machine.rtas_base = (uint32_t)arch_physical_of(memory);
-    machine.rtas = firmware_rtas_start(machine.rtas_base);
-    machine.power_off = (uint32_t)property_number(node, "power-off", UINT32_MAX);
-    machine.reboot = (uint32_t)property_number(node, "system-reboot", UINT32_MAX);
+    if (machine.rtas_bytes && machine.rtas_bytes <= sizeof(memory)) {
+        machine.rtas_base = (uint32_t)arch_physical_of(memory);
+        machine.rtas = firmware_rtas_start(machine.rtas_base);
+    }
+    if (!machine.rtas)
+        kernel_print("rtas: the firmware starts none (%u bytes; 1 to %zu are expected): the node can't power "
+                     "itself off, and has no battery clock\n",
+                     machine.rtas_bytes, sizeof(memory));
+}
+
+static void dropped_report(void)
+{
+    if (machine.terminals_named > machine.terminal_count)
+        kernel_print(
+            "the firmware lists %u terminals, more than the %u that the kernel has; %u are left alone\n",
+            machine.terminals_named, TERMINALS_MAX, machine.terminals_named - machine.terminal_count);
+    if (machine.numa_ranges_dropped)
+        kernel_print("memory: %u ranges of NUMA domains are more than the kernel keeps; of those it is not "
+                     "known to whom they are near\n",
+                     machine.numa_ranges_dropped);
+}
+
+static uint32_t cpu_version(void)
+{
+    uint32_t version;
+
+    __asm__ volatile("mfspr %0, 287" : "=r"(version)); /* PVR */
+    return version;
 }
 
 _Noreturn void arch_start(uint64_t initrd, uint64_t initrd_bytes, uint64_t firmware);
 _Noreturn void arch_start(uint64_t initrd, uint64_t initrd_bytes, uint64_t firmware)
 {
+    struct message why = { "" };
+
     boot_ticks = cpu_ticks();
-    cpu_initialise(&boot_cpu, 0);
-    console_register(&terminal);
-    boot.protocol = "Open Firmware";
+    cpu_initialise_first();
+    terminals_begin();
     firmware_start(firmware);
     const int negotiated = firmware_negotiate();
-    const firmware_node chosen = firmware_find("/chosen");
-
-    firmware_property(chosen, "bootargs", boot.command_line, sizeof(boot.command_line) - 1);
-    const uint64_t from = property_number(chosen, "linux,initrd-start", initrd);
-    const uint64_t to = property_number(chosen, "linux,initrd-end", initrd + initrd_bytes);
-    if (to > from)
-        boot_info_add_module(&boot, from, to - from, "", 0);
-    memory_read();
-    cpu_read();
-    rtas_read();
+    const int error = device_tree_read(&boot, initrd, initrd_bytes, &why);
+    boot_cpu.numa_domain = machine_cpus[0].numa_domain;
+    terminals_register();
+    rtas_start();
+    dropped_report();
     firmware_quiesce();
     hypercall(H_SET_MODE, 1, LITTLE_ENDIAN_MODE, 0, 0, NULL);
     vectors_install();
     if (negotiated)
-        node_stop(STOP_BAD_INPUT, "the firmware has not agreed to radix tables (%d)", negotiated);
+        node_stop(STOP_BAD_INPUT,
+                  "the firmware agrees to no radix tables (%d) on this CPU, whose version is %08x: POWER9 is "
+                  "needed (QEMU: -cpu power9, max-cpu-compat=power9)",
+                  negotiated, cpu_version());
+    if (error)
+        node_stop(STOP_BAD_INPUT, "%s", why.text);
     kernel_start(&boot);
 }
 
@@ -135,6 +87,8 @@ void arch_initialise(const struct boot_info *info)
 {
     (void)info;
     decrementer_initialise();
+    cpus_initialise(kernel_map_pool());
+    cpu_facilities_initialise();
 }
 
 void arch_cpu_describe(char *text, size_t bytes)

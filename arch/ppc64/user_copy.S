@@ -30,23 +30,37 @@ FUNCTION user_copy_fault
 
 /* long user_copy(void *to, const void *from, uint64_t bytes): 0 or -EFAULT */
 FUNCTION user_copy
-    srdi. r6, r5, 3
+    srdi. r6, r5, 5
     beq 2f
     mtctr r6
 1:  MAY_FAULT ld r0, 0(r4)
+    MAY_FAULT ld r6, 8(r4)
+    MAY_FAULT ld r7, 16(r4)
+    MAY_FAULT ld r8, 24(r4)
+    MAY_FAULT std r0, 0(r3)
+    MAY_FAULT std r6, 8(r3)
+    MAY_FAULT std r7, 16(r3)
+    MAY_FAULT std r8, 24(r3)
+    addi r4, r4, 32
+    addi r3, r3, 32
+    bdnz 1b
+2:  rldicl. r6, r5, 61, 62
+    beq 4f
+    mtctr r6
+3:  MAY_FAULT ld r0, 0(r4)
     MAY_FAULT std r0, 0(r3)
     addi r4, r4, 8
     addi r3, r3, 8
-    bdnz 1b
-2:  andi. r6, r5, 7
-    beq 4f
+    bdnz 3b
+4:  andi. r6, r5, 7
+    beq 6f
     mtctr r6
-3:  MAY_FAULT lbz r0, 0(r4)
+5:  MAY_FAULT lbz r0, 0(r4)
     MAY_FAULT stb r0, 0(r3)
     addi r4, r4, 1
     addi r3, r3, 1
-    bdnz 3b
-4:  li r3, 0
+    bdnz 5b
+6:  li r3, 0
     blr
 
 /* long user_zero(void *to, uint64_t bytes): 0 or -EFAULT */
@@ -111,19 +125,32 @@ FUNCTION user_swap_word
     li r3, 0
     blr
 
-/* void memory_zero(void *memory, uint64_t bytes): kernel memory */
+/* void memory_zero(void *memory, uint64_t bytes): kernel memory
+ * From the beginning of a cache line on, an instruction a line, which does not fetch it first [Power ISA 3.0B
+ * II §4.3.2]. It takes cached memory, which the kernel's all is. */
+#define CACHE_LINE_BYTES 128
+#define CACHE_LINE_SHIFT 7
 FUNCTION memory_zero
-    li r0, 0
-    srdi. r6, r4, 3
+    andi. r6, r3, CACHE_LINE_BYTES - 1
+    bne 2f
+    srdi. r6, r4, CACHE_LINE_SHIFT
     beq 2f
     mtctr r6
-1:  std r0, 0(r3)
-    addi r3, r3, 8
+1:  dcbz 0, r3
+    addi r3, r3, CACHE_LINE_BYTES
     bdnz 1b
-2:  andi. r6, r4, 7
+    andi. r4, r4, CACHE_LINE_BYTES - 1
+2:  li r0, 0
+    srdi. r6, r4, 3
+    beq 4f
+    mtctr r6
+3:  std r0, 0(r3)
+    addi r3, r3, 8
+    bdnz 3b
+4:  andi. r6, r4, 7
     beqlr
     mtctr r6
-3:  stb r0, 0(r3)
+5:  stb r0, 0(r3)
     addi r3, r3, 1
-    bdnz 3b
+    bdnz 5b
     blr

@@ -6,8 +6,8 @@
  *                         screen, start-up code of further CPUs); writable, never executable
  *     0xfffffe8000000000  the framebuffer, write-combining
  *     0xffffff0000000000  device window: registers, uncached
- *     0xffffffff80000000  the image: text R-X, constants R--, data RW-, in 4 KiB pages; the page below the
- *                         first CPU's stack is not mapped
+ *     0xffffffff80000000  the image: text R-X, constants R--, data RW-, in 4 KiB pages; the pages below the
+ *                         first CPU's stacks are not mapped
  *
  * Nothing is both writable and executable, nothing is reachable from programs except the pages that
  * user_map.c maps for them. Built once at boot from the kernel's pool; only arch_device_map and
@@ -111,10 +111,8 @@ static uint64_t no_execute(void)
 
 static void image_section_map(const uint8_t *from, const uint8_t *to, uint64_t bits)
 {
-    const uint64_t guard = (uint64_t)boot_cpu.guard;
-
     for (uint64_t address = (uint64_t)from; address < (uint64_t)to; address += ARCH_PAGE)
-        if (address != guard)
+        if (address != (uint64_t)boot_cpu.guard && address != (uint64_t)boot_guard)
             kernel_page(address, address - KERNEL_BASE, 0, bits);
 }
 

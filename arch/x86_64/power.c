@@ -11,6 +11,7 @@
  * pulse on its output that resets a PC); MC146818A datasheet.
  */
 #include "arch.h"
+#include "arch/common/calendar.h"
 #include "arch/io.h"
 #include "arch/setup.h"
 
@@ -162,17 +163,6 @@ static unsigned from_bcd(unsigned value)
     return (value >> 4) * 10 + (value & 15);
 }
 
-/* Days from 1970-01-01 to the given date of the Gregorian calendar, for years from 1970 on. Years are counted
- * from March, so that a leap day is the last of its year; five months from March or August on have 153 days.
- */
-static uint64_t days_since_1970(unsigned year, unsigned month, unsigned day)
-{
-    uint64_t years = year - (month <= 2), months = (month + 9) % 12;
-    const uint64_t until_1970 = 719469; /* the same sum for 1970-01-01 */
-
-    return years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day - until_1970;
-}
-
 uint64_t arch_wall_clock_s(void)
 {
     static const uint8_t index[6] = { 0, 2, 4, 7, 8, 9 }; /* second, minute, hour, day, month, year */
@@ -201,7 +191,5 @@ uint64_t arch_wall_clock_s(void)
         now[2] = now[2] % 12 + (afternoon ? 12 : 0);
 
     unsigned year = now[5] + (now[5] < 70 ? 2000 : 1900);
-    if (now[4] < 1 || now[4] > 12 || now[3] < 1 || now[3] > 31 || now[2] > 23 || now[1] > 59 || now[0] > 59)
-        return 0;
-    return days_since_1970(year, now[4], now[3]) * 86400 + now[2] * 3600ULL + now[1] * 60ULL + now[0];
+    return calendar_seconds(&(struct calendar_time){ year, now[4], now[3], now[2], now[1], now[0] });
 }

@@ -176,6 +176,15 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     return 0;
 }
 
+/* The frame may begin anywhere between two places where it is aligned. */
+unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2])
+{
+    (void)platform;
+    entries[0][0] = AT_MINSIGSTKSZ;
+    entries[0][1] = sizeof(struct handler_frame) + 16 + 8 + state_stack_bytes() + STATE_ALIGNMENT;
+    return 1;
+}
+
 /* ---- Return from the handler ---- */
 
 /* How many bytes of XSAVE's layout are on the stack: as noted when the frame was made, if the note is intact;

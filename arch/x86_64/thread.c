@@ -11,6 +11,7 @@
 #include "process/thread.h"
 #include "arch/setup.h"
 #include "arch/trap.h"
+#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "syscall/syscall.h"
 
@@ -143,6 +144,12 @@ void arch_request_slow_return(void)
         *plain = (uint64_t)call_return_slow;
     else if (*logged == (uint64_t)call_return_logged)
         *logged = (uint64_t)call_return_logged_slow;
+}
+
+long arch_thread_option(uint32_t operation, uint64_t argument)
+{
+    (void)operation, (void)argument; /* there is none */
+    return -EINVAL;
 }
 
 void program_return(struct trap_frame *frame)

@@ -300,6 +300,7 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
         kernel_print("  %s, address %016lx\n", page_fault_cause(frame), fault_address());
     if (frame->vector == TRAP_DOUBLE_FAULT &&
         (fault_address() - (uint64_t)cpu->guard < ARCH_PAGE ||
+         fault_address() - (uint64_t)boot_guard < ARCH_PAGE ||
          fault_address() - (cpu->kernel_stack - ARCH_KERNEL_STACK_BYTES - ARCH_PAGE) < ARCH_PAGE))
         kernel_print("  the kernel's stack has overflowed\n"); /* the page fault for the guard page could not
                                                                   push its frame */

@@ -1,7 +1,7 @@
 ; SPDX-License-Identifier: BSD-2-Clause
 ;
-; vdso_elf.asm: the vDSO (vdso/vdso.c), an ELF file, as whole pages of the kernel's constants. Programs see
-; these pages, so they are filled up with zeroes.
+; vdso_elf.asm: the vDSO (common/vdso/vdso.c), an ELF file, as whole pages of the kernel's constants. Programs
+; see these pages, so they are filled up with zeroes.
 
 section .rodata align=4096
 

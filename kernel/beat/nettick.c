@@ -242,9 +242,10 @@ void nettick_pass_on_later(void)
     arch_beat_send_all();
 }
 
+/* Without the lock: asked by the CPU that has taken the beat; nettick_answer looks again. */
 bool nettick_answer_due(void)
 {
-    return heard.answer_due;
+    return __atomic_load_n(&heard.answer_due, __ATOMIC_RELAXED);
 }
 
 bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],

@@ -314,27 +314,41 @@ static void devices_listen(void)
         interrupted_cpu = cpu;
 }
 
+static void listener_add(unsigned cpu)
+{
+    if ((*PER_CPU_OF(listeners, cpu))++ == 0)
+        cpu_mask_set(&listening, cpu);
+    __atomic_store_n(&listener_count, listener_count + 1, __ATOMIC_RELAXED);
+    devices_listen();
+}
+
+static void listener_remove(unsigned cpu)
+{
+    if (--*PER_CPU_OF(listeners, cpu) == 0)
+        cpu_mask_clear(&listening, cpu);
+    __atomic_store_n(&listener_count, listener_count - 1, __ATOMIC_RELAXED);
+    devices_listen();
+}
+
+/* What arrives just before a device listens may never interrupt: it is looked for after that, too. */
 enum console_input console_listen_begin(unsigned cpu)
 {
     SPIN_GUARD(&input_lock);
 
     if (input_is_ready())
         return CONSOLE_INPUT_READY;
-    if ((*PER_CPU_OF(listeners, cpu))++ == 0)
-        cpu_mask_set(&listening, cpu);
-    __atomic_store_n(&listener_count, listener_count + 1, __ATOMIC_RELAXED);
-    devices_listen();
-    return can_interrupt ? CONSOLE_INPUT_ANNOUNCED : CONSOLE_INPUT_POLLED;
+    listener_add(cpu);
+    if (!input_is_ready())
+        return can_interrupt ? CONSOLE_INPUT_ANNOUNCED : CONSOLE_INPUT_POLLED;
+    listener_remove(cpu);
+    return CONSOLE_INPUT_READY;
 }
 
 void console_listen_end(unsigned cpu)
 {
     SPIN_GUARD(&input_lock);
 
-    if (--*PER_CPU_OF(listeners, cpu) == 0)
-        cpu_mask_clear(&listening, cpu);
-    __atomic_store_n(&listener_count, listener_count - 1, __ATOMIC_RELAXED);
-    devices_listen();
+    listener_remove(cpu);
 }
 
 bool console_listens(void)
@@ -423,7 +437,7 @@ static int speed_parse(const char *option, const char *text, size_t bytes, struc
     for (size_t i = 0; i < bytes && i < SPEED_DIGITS_MAX; i++)
         baud = baud * 10 + (uint64_t)(text[i] - '0');
     if (!device->speed_set)
-        return message_set(why, -EINVAL, "%s=%s,%.*s: a screen has no speed; com1 to com4 have", option,
+        return message_set(why, -EINVAL, "%s=%s,%.*s: this console has no speed; serial ports have", option,
                            device->name, (int)bytes, text);
     if (bytes > SPEED_DIGITS_MAX || device->speed_set(device, baud))
         return message_set(why, -EINVAL,

@@ -171,6 +171,7 @@ static struct klog_header header_make(void)
         .event_bytes = sizeof(struct klog_event),
         .clock_hz = arch_clock_hz(),
         .boot_ticks = arch_boot_ticks(),
+        .architecture = ARCH_NAME,
     };
 }
 

@@ -20,7 +20,7 @@
 #include "lib/command_line.h"
 
 #define KLOG_EVENTS  1024 /* a CPU, at most; a power of two, as the events of any ring */
-#define KLOG_VERSION 1
+#define KLOG_VERSION 2
 
 /* In the file, the kind of an event that its CPU overwrote while it was read; its other fields are invalid.
  */
@@ -70,6 +70,7 @@ struct klog_header {
     char magic[8]; /* "TACETLOG" */
     uint32_t version, cpu_count, kinds, event_bytes;
     uint64_t clock_hz, boot_ticks;
+    char architecture[16]; /* whose system calls and vectors the numbers in events are; NUL-padded */
 };
 
 struct klog_kind {
@@ -98,7 +99,8 @@ static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_
     __atomic_store_n(&ring->written, ring->written + 1, __ATOMIC_RELEASE);
 }
 
-/* klog(timer_arm, deadline, boundary): one event, if its class is on. Any context. */
+/* klog(timer_arm, deadline, boundary): one event, if its class is on. Any context. The mask is read plainly:
+ * an event more or less, as a class is switched, is as good. */
 #define klog(name, first, second)                       \
     do {                                                \
         if (klog_mask & 1U << KLOG_##name##_class)      \

@@ -10,6 +10,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/process.h"
+#include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "smp/per_cpu.h"
 
@@ -22,7 +23,8 @@ char *path_buffer(unsigned which)
     char **pair = PER_CPU_HERE(buffers);
 
     if (!*pair) {
-        uint64_t memory = page_pool_allocate(arch_process()->vm.pages, BUFFERS * TREE_PATH_MAX, ARCH_PAGE);
+        uint64_t bytes = page_up(BUFFERS * TREE_PATH_MAX);
+        uint64_t memory = page_pool_allocate(arch_process()->vm.pages, bytes, ARCH_PAGE);
 
         if (memory == PAGE_POOL_NONE)
             return NULL;
@@ -100,7 +102,7 @@ void path_unlock(struct path *path)
 /* ---- Mounts ---- */
 
 /* The rest of the path, what leads out of the mount, and another text. */
-#define WORK_BYTES (3 * (uint64_t)TREE_PATH_MAX)
+#define WORK_BYTES page_up(3 * (uint64_t)TREE_PATH_MAX)
 
 static int work_allocate(struct path *path)
 {

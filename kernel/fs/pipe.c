@@ -107,7 +107,7 @@ static int64_t step_wait(const struct file *file)
 {
     if (file->flags & O_NONBLOCK)
         return -EAGAIN;
-    if (event_audience_add(&pipe_of(file)->audience))
+    if (event_audience_add(&pipe_of(file)->audience, file->object))
         return 0; /* what has happened before that was not notified here */
     return event_wait(pipe_events(file), WAIT_FOREVER);
 }
@@ -161,7 +161,7 @@ static unsigned pipe_ready(struct file *file)
 {
     struct pipe *pipe = pipe_of(file);
 
-    event_audience_add(&pipe->audience);
+    event_audience_add(&pipe->audience, pipe);
     bool ended = __atomic_load_n(&pipe->ended, __ATOMIC_ACQUIRE);
     bool unwanted = __atomic_load_n(&pipe->unwanted, __ATOMIC_ACQUIRE);
     uint64_t unread = pipe_unread(file);
@@ -227,7 +227,7 @@ int pipe_create(struct process *process, unsigned flags, struct file *ends[2])
     struct pipe *pipe = arch_physical(memory);
     memset(pipe, 0, offsetof(struct pipe, ring));
     pipe->ends = 2;
-    event_audience_add(&pipe->audience);
+    event_audience_add(&pipe->audience, pipe);
     for (unsigned end = 0; end < 2; end++) {
         ends[end]->operations = &pipe_operations;
         ends[end]->object = pipe;

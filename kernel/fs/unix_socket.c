@@ -36,7 +36,7 @@ struct unix_socket *unix_socket_make(unsigned type)
     socket->socket = (struct socket){ .type = (uint16_t)type, .family = AF_UNIX };
     socket->socket.receive_room = socket->socket.send_room = RING_BYTES;
     socket->name = socket->peer_name = (struct socket_address){ .bytes = 2, .family = AF_UNIX };
-    event_audience_add(&socket->audience);
+    event_audience_add(&socket->audience, socket);
     return socket;
 }
 
@@ -432,7 +432,7 @@ static long unix_control(struct file *file, uint32_t request, uint64_t argument)
 
 static unsigned listener_ready(struct unix_socket *socket)
 {
-    event_audience_add(&socket->audience);
+    event_audience_add(&socket->audience, socket);
     SPIN_GUARD(&socket->lock);
     if (socket->state == UNIX_LISTENING)
         return socket->waiting.first ? READY_IN : 0;
@@ -454,12 +454,12 @@ static unsigned unix_ready(struct file *file)
         unix_ring_get(out);
     spin_unlock(&socket->lock);
 
-    event_audience_add(&in->audience);
+    event_audience_add(&in->audience, in);
     bool no_more = __atomic_load_n(&in->ended, __ATOMIC_ACQUIRE) || in->unwanted;
     ready |= no_more || unix_ring_has(in) ? READY_IN : 0;
     if (!out)
         return ready | READY_OUT;
-    event_audience_add(&out->audience);
+    event_audience_add(&out->audience, out);
     ready |= unix_ring_has_room(out) ? READY_OUT : 0;
     ready |= no_more && (out->ended || out->unwanted) ? READY_HANG_UP : 0;
     ready |= no_more && socket->socket.type != SOCK_DGRAM ? READY_PEER_ENDED : 0;

@@ -44,7 +44,7 @@ struct unix_ring *unix_ring_create(bool has_messages)
     ring->payer = process;
     ring->has_messages = has_messages;
     ring->sender = (uint32_t)process->pid;
-    event_audience_add(&ring->audience);
+    event_audience_add(&ring->audience, ring);
     return ring;
 }
 
@@ -89,7 +89,7 @@ int unix_wait(const struct file *file, unsigned flags, struct event_audience *au
 {
     if (socket_nonblocking(file, flags) || clock_now_ns() >= deadline_ns)
         return -EAGAIN;
-    if (event_audience_add(audience))
+    if (event_audience_add(audience, object))
         return 0; /* what has happened before that was not notified here */
     return event_wait(event_of(object), deadline_ns);
 }

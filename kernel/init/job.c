@@ -104,7 +104,8 @@ static void rank_kill(unsigned rank)
 
 void job_kill(void)
 {
-    __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&job.is_killed, true, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* then: who is there? A rank that begins asks the other way */
     for (unsigned rank = 0; rank < process_rank_count; rank++)
         rank_kill(rank);
 }
@@ -388,7 +389,7 @@ _Noreturn void job_begin(void)
     for (unsigned rank = 0; rank < process_rank_count; rank++) {
         const struct cpu_mask cpus = job_cpus_of(rank);
 
-        schedule_group_add(&cpus);
+        schedule_group_add(&cpus, job.service.path);
     }
     __atomic_add_fetch(&job.started, 1, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)

@@ -3,8 +3,8 @@
  * load.c: see load.h: copies a checked ELF image into the address space of a process and builds the first
  * stack. Runs once for each rank, on its first CPU, interrupts off, before the rank's first thread.
  *
- * The image keeps the 4 KiB rights of its segments; everything else (stack, later heap and mappings) is in
- * large pages. Layout:
+ * The image keeps the rights of its segments, by small pages; everything else (stack, later heap and
+ * mappings) is in large pages. Layout:
  *
  *     program       as linked, or at ARCH_PIE_BASE for a static-PIE
  *     heap          from the next large page after the program
@@ -201,7 +201,7 @@ static int stack_build(struct process *process, const struct program *program, c
     stack->at &= ~15ULL;
     uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
-    const uint64_t auxiliary[][2] = {
+    const uint64_t common[][2] = {
         { AT_PHDR, image->headers_address ? base + image->headers_address : 0 }, /* 0: none */
         { AT_PHENT, image->header_bytes },
         { AT_PHNUM, image->header_count },
@@ -222,17 +222,20 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_PLATFORM, platform },
         { AT_SYSINFO_EHDR, vdso_address() },
         { AT_TACET_NODE, STACK_TOP },
-        { AT_NULL, 0 },
     };
+    uint64_t auxiliary[sizeof(common) / sizeof(common[0]) + ARCH_AUXILIARY_MAX + 1][2] = { { AT_NULL } };
+    unsigned auxiliary_count = sizeof(common) / sizeof(common[0]);
     unsigned auxiliary_word =
         1 + program->argument_count + 1 + program->environment_count + program->variable_count + 1;
 
-    stack->count = auxiliary_word + (unsigned)(sizeof(auxiliary) / sizeof(uint64_t));
+    memcpy(auxiliary, common, sizeof(common));
+    auxiliary_count += arch_auxiliary(platform, &auxiliary[auxiliary_count]) + 1; /* and AT_NULL */
+    stack->count = auxiliary_word + 2 * auxiliary_count;
     if (stack->count > VECTOR_WORDS_MAX)
         return -E2BIG;
     memset(stack->words, 0, stack->count * sizeof(stack->words[0]));
     vector_begin(stack, program, &process->image);
-    memcpy(&stack->words[auxiliary_word], auxiliary, sizeof(auxiliary));
+    memcpy(&stack->words[auxiliary_word], auxiliary, auxiliary_count * sizeof(auxiliary[0]));
 
     stack->at &= ~15ULL;
     if (stack->count % 2)
@@ -300,6 +303,7 @@ static int image_load(struct process *process, const struct program *program, st
         .bias = base,
         .low = base + image->low,
         .high = base + image->high,
+        .vdso = vdso_address(),
         .file = file,
         .file_bytes = program->inode->bytes,
     };

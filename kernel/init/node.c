@@ -8,8 +8,8 @@
 
 static union {
     struct tacet_node node;
-    uint8_t page[TACET_PAGE_BYTES];
-} facts __attribute__((aligned(TACET_PAGE_BYTES)));
+    uint8_t page[ARCH_PAGE];
+} facts __attribute__((aligned(ARCH_PAGE)));
 
 void node_facts_set(uint64_t kernel_bytes)
 {
@@ -27,10 +27,10 @@ void node_zeroed_set(uint64_t bytes)
 
 int node_pages_map(struct vm *vm, uint64_t address)
 {
-    int error = vm_map_kernel(vm, address, &facts, TACET_PAGE_BYTES, RIGHT_READ, "[tacet]");
+    int error = vm_map_kernel(vm, address, &facts, ARCH_PAGE, RIGHT_READ, "[tacet]");
 
     for (unsigned cpu = 0; cpu < arch_cpu_count() && !error; cpu++)
-        error = vm_map_kernel(vm, address + (1 + cpu) * TACET_PAGE_BYTES, arch_counters(cpu),
-                              TACET_PAGE_BYTES, RIGHT_READ, "[tacet]");
+        error = vm_map_kernel(vm, address + (1 + cpu) * ARCH_PAGE, arch_counters(cpu), ARCH_PAGE, RIGHT_READ,
+                              "[tacet]");
     return error;
 }

@@ -90,7 +90,8 @@ static void crowd_trial(struct trial_timer *timers)
 {
     struct trial trial = { 0 };
     struct timer_counts before = timer_counts();
-    uint64_t start_ns = clock_now_ns() + 20 * CROWD_BOUND_NS;
+    /* All between two boundaries, multiples of the bound, which is rounded down to a power of two. */
+    uint64_t start_ns = align_up(clock_now_ns() + 20 * CROWD_BOUND_NS, 1 << 20) + 1;
 
     for (uint64_t i = 0; i < CROWD; i++)
         trial_arm(&trial, &timers[i], start_ns + i, CROWD_BOUND_NS);
@@ -194,6 +195,40 @@ static void lock_trial(const char *name, void *memory)
 }
 #endif
 
+/* Beyond the end of this CPU's stack: the node stops, and says that it has overflowed. */
+static __attribute__((noinline)) unsigned stack_trial(unsigned depth)
+{
+    volatile uint8_t room[1024];
+
+    room[0] = (uint8_t)depth;
+    if (depth < 2 * ARCH_KERNEL_STACK_BYTES / sizeof(room))
+        return stack_trial(depth + 1) + room[0];
+    return room[0];
+}
+
+/* A page below a stack: what is around it stays, and it faults, until it is dropped. */
+static void guard_trial(struct memory_range range)
+{
+    struct page_pool pool;
+
+    page_pool_initialise(&pool, &range, 1);
+    const uint64_t memory = page_pool_allocate(&pool, 3 * ARCH_PAGE, ARCH_PAGE);
+    volatile uint64_t *words = arch_physical(memory);
+    const unsigned page_words = ARCH_PAGE / sizeof(words[0]);
+
+    words[page_words] = 1;
+    arch_guard_page((uint64_t)&words[page_words], &pool);
+    words[page_words - 1] = words[2 * page_words] = 2;
+    arch_guard_pages_drop(&range);
+    promise(words[page_words] == 1 && words[page_words - 1] == 2 && words[2 * page_words] == 2,
+            "a guard page comes back as it was");
+    page_pool_initialise(&pool, &range, 1);
+    arch_guard_page((uint64_t)&words[page_words], &pool);
+    kernel_print("selftest: a guard page is read now\n");
+    promise(words[page_words] == 0, "a guard page faults");
+    node_exit(broken);
+}
+
 _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)
 {
     const uint64_t bytes = page_up(CROWD * sizeof(struct trial_timer));
@@ -204,8 +239,13 @@ _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)
 #endif
     if (strcmp(name, "network") == 0 || strcmp(name, "network-polled") == 0)
         selftest_network(strcmp(name, "network") == 0);
+    if (strcmp(name, "stack") == 0)
+        node_exit(stack_trial(0) != 0);
+    if (strcmp(name, "guard") == 0)
+        guard_trial(slice->extents[slice->extent_count - 1]);
     if (strcmp(name, "timers") != 0)
-        node_stop(STOP_BAD_INPUT, "selftest=%s: there are timers, network and network-polled", name);
+        node_stop(STOP_BAD_INPUT, "selftest=%s: there are timers, stack, guard, network and network-polled",
+                  name);
     page_pool_initialise(&pool, slice->extents, slice->extent_count);
     uint64_t memory = page_pool_allocate(&pool, bytes, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE)

@@ -2,9 +2,9 @@
 /*
  * boot_info.h: the description of the machine that the kernel is started with.
  *
- * Every boot protocol (multiboot2 and PVH on x86_64, the flat device tree on ppc64) is parsed into this one
- * structure by its architecture, and the rest of the kernel sees nothing else. Everything in it is a copy:
- * after parsing, the boot loader's own structures may be overwritten. Addresses are physical.
+ * Every boot protocol (multiboot2 and PVH on x86_64, Open Firmware's device tree on ppc64) is parsed into
+ * this one structure by its architecture, and the rest of the kernel sees nothing else. Everything in it is a
+ * copy: after parsing, the boot loader's own structures may be overwritten. Addresses are physical.
  */
 #ifndef TACET_BOOT_INFO_H
 #define TACET_BOOT_INFO_H

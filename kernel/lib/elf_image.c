@@ -30,6 +30,11 @@
 #define FLAG_WRITE          2
 #define FLAG_READ           4
 
+/* Of the header's flags [OpenPOWER ELF V2 ABI §4.1]. */
+#define MACHINE_PPC64 21
+#define PPC64_ABI     3
+#define PPC64_ABI_1   1
+
 struct file {
     const uint8_t *at;
     uint64_t bytes;
@@ -59,8 +64,14 @@ static const struct {
     uint16_t number;
     const char *name;
 } machines[] = {
-    { 3, "i386" },        { 20, "32-bit PowerPC" }, { 21, "64-bit PowerPC" }, { 22, "s390x" },
-    { 40, "32-bit ARM" }, { 62, "x86_64" },         { 183, "AArch64" },       { 243, "RISC-V" },
+    { 3, "i386" },
+    { 20, "32-bit PowerPC" },
+    { MACHINE_PPC64, "64-bit PowerPC" },
+    { 22, "s390x" },
+    { 40, "ARM" },
+    { 62, "x86_64" },
+    { 183, "AArch64" },
+    { 243, "RISC-V" },
 };
 
 static const char *machine_name(uint16_t number)
@@ -105,13 +116,19 @@ static int check_header(const uint8_t *at, uint64_t bytes, uint16_t machine, str
     if (bytes < HEADER_BYTES)
         return message_set(why, -ENOEXEC, "ELF: truncated in the header: %llu bytes of %d",
                            (unsigned long long)bytes, HEADER_BYTES);
+    const uint16_t number = at[5] == LITTLE_ENDIAN ? load_le16(at + 18) : load_be16(at + 18);
     if (at[4] != CLASS_64)
-        return message_set(why, -ENOEXEC, "ELF: a 32-bit program; compile for 64 bits");
+        return message_set(why, -ENOEXEC,
+                           "ELF: a 32-bit program for %s; this node is %s: compile for 64 bits",
+                           machine_name(number), machine_name(machine));
     if (at[5] != LITTLE_ENDIAN)
-        return message_set(why, -ENOEXEC, "ELF: a big-endian program; compile for little-endian");
-    if (load_le16(at + 18) != machine)
-        return message_set(why, -ENOEXEC, "ELF: a program for %s; this node is %s",
-                           machine_name(load_le16(at + 18)), machine_name(machine));
+        return message_set(why, -ENOEXEC, "ELF: a program for big-endian %s; this node is %s, little-endian",
+                           machine_name(number), machine_name(machine));
+    if (number != machine)
+        return message_set(why, -ENOEXEC, "ELF: a program for %s; this node is %s", machine_name(number),
+                           machine_name(machine));
+    if (number == MACHINE_PPC64 && (load_le32(at + 48) & PPC64_ABI) == PPC64_ABI_1)
+        return message_set(why, -ENOEXEC, "ELF: a program of the ABI ELFv1; compile for ELFv2 (-mabi=elfv2)");
     return check_type(load_le16(at + 16), why);
 }
 

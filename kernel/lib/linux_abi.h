@@ -28,10 +28,12 @@ enum {
     AT_HWCAP = 16,
     AT_CLKTCK = 17,
     AT_SECURE = 23,
+    AT_BASE_PLATFORM = 24,
     AT_RANDOM = 25,
     AT_HWCAP2 = 26,
     AT_EXECFN = 31,
     AT_SYSINFO_EHDR = 33,
+    AT_MINSIGSTKSZ = 51,
 };
 
 /* Time and processes */

@@ -23,6 +23,7 @@
 
 #define PAGE_POOL_NONE   UINT64_MAX /* no memory: not an address of a page */
 #define PAGE_POOL_ZEROED 8          /* free pages at most that are kept zeroed */
+#define PAGE_POOL_SHARED 2          /* lists of allocated pages that small page tables share */
 
 struct page_pool {
     struct spinlock lock;
@@ -34,6 +35,7 @@ struct page_pool {
     uint64_t reserved_bytes; /* of the free ones, for reserving_cpu alone */
     unsigned zeroed_count;   /* free pages that are no extents */
     uint64_t zeroed[PAGE_POOL_ZEROED];
+    uint64_t shared[PAGE_POOL_SHARED]; /* of the architecture: first pages of its lists; 0: empty */
 };
 
 /* Extents are page-aligned, disjoint, and mapped for arch_physical(). */

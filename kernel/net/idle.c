@@ -3,7 +3,8 @@
  * idle.c: see idle.h. The keeper changes under the network's lock alone; `idle` says of each CPU whether it
  * idles. A CPU that ends idling clears its bit and then reads who the keeper is; who makes it the keeper
  * writes that and then reads the bit. So one of them sees the other, and a device is never left to interrupt
- * a CPU that runs a program.
+ * a CPU that runs a program. In the same way a thread that waits counts itself and then reads whether there
+ * is a keeper, and who leaves none writes that and then reads the count.
  */
 #include "net/idle.h"
 #include "arch.h"
@@ -69,7 +70,7 @@ static unsigned waiting_on(unsigned cpu)
 /* Nobody is the keeper: if threads wait, their own CPU looks, and no other. With the network's lock. */
 static void poll_for_waiting(void)
 {
-    if (!__atomic_load_n(&waiting, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) /* after `keeper` was written */
         return;
     CPU_MASK_EACH(cpu, &waiting_cpus)
     if (waiting_on((unsigned)cpu)) {
@@ -181,12 +182,12 @@ void idle_wait_begin(void)
 
     thread->waits_for_network = true;
     thread->waits_on_cpu = cpu;
-    __atomic_fetch_add(PER_CPU_HERE(waiting_here), 1, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
-    if (!network_device)
-        return;
     if (!cpu_mask_test(&waiting_cpus, cpu))
         cpu_mask_set_atomic(&waiting_cpus, cpu);
+    __atomic_fetch_add(PER_CPU_HERE(waiting_here), 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST); /* last: who sees it sees the others */
+    if (!network_device)
+        return;
     if (!schedule_others_ready() || __atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
         return;
     network_lock();

@@ -24,10 +24,8 @@
 #include "lwip/ip4.h"
 #include "lwip/udp.h"
 
-#define PAYLOAD_MAX      65507 /* of an IP packet, less the headers of IP and UDP */
-#define RAW_PAYLOAD_MAX  65515
-#define FIONREAD_REQUEST 0x541b
-#define SIOCOUTQ_REQUEST 0x5411
+#define PAYLOAD_MAX     65507 /* of an IP packet, less the headers of IP and UDP */
+#define RAW_PAYLOAD_MAX 65515
 
 static struct datagram_socket *datagram_of(const struct file *file)
 {
@@ -147,9 +145,9 @@ static struct netif *interface_of(uint32_t address)
 {
     struct netif *interface;
 
-    NETIF_FOREACH (interface)
-        if (netif_ip4_addr(interface)->addr == address)
-            return interface;
+    NETIF_FOREACH(interface)
+    if (netif_ip4_addr(interface)->addr == address)
+        return interface;
     return NULL;
 }
 
@@ -426,11 +424,11 @@ static long datagram_control(struct file *file, uint32_t request, uint64_t argum
     struct datagram_socket *socket = datagram_of(file);
     int32_t value = 0;
 
-    if (request != FIONREAD_REQUEST && request != SIOCOUTQ_REQUEST)
+    if (request != FIONREAD && request != TIOCOUTQ)
         return inet_control(file, request, argument);
     network_poll();
     network_lock();
-    if (request == FIONREAD_REQUEST && socket->received.first)
+    if (request == FIONREAD && socket->received.first)
         value = (int32_t)LIST_OWNER(socket->received.first, datagram, link)->bytes;
     network_unlock();
     return user_write(argument, &value, sizeof(value)) ? -EFAULT : 0;

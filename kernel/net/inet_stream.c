@@ -20,9 +20,7 @@
 #include "time/timespec.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define FIONREAD_REQUEST 0x541b
-#define SIOCOUTQ_REQUEST 0x5411
-#define TCP_INFO_BYTES   104 /* of Linux's struct tcp_info, up to what is known here */
+#define TCP_INFO_BYTES 104 /* of Linux's struct tcp_info, up to what is known here */
 
 /* Linux's options of level TCP. */
 enum tcp_option {
@@ -488,12 +486,12 @@ static long stream_control(struct file *file, uint32_t request, uint64_t argumen
     struct stream *stream = stream_of_file(file);
     int32_t value;
 
-    if (request == FIONREAD_REQUEST && stream->state == STREAM_LISTENING)
+    if (request == FIONREAD && stream->state == STREAM_LISTENING)
         return -EINVAL;
-    if (request != FIONREAD_REQUEST && request != SIOCOUTQ_REQUEST)
+    if (request != FIONREAD && request != TIOCOUTQ)
         return inet_control(file, request, argument);
     network_poll();
-    value = (int32_t)(request == FIONREAD_REQUEST ? stream->in.bytes : stream->out.bytes);
+    value = (int32_t)(request == FIONREAD ? stream->in.bytes : stream->out.bytes);
     return user_write(argument, &value, sizeof(value)) ? -EFAULT : 0;
 }
 

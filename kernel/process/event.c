@@ -142,7 +142,10 @@ void event_notify(struct process *process, uint64_t kinds)
     spin_unlock(&list->lock);
 }
 
-bool event_audience_add(struct event_audience *audience)
+/* Who is new may have checked the object before a notifier changed it that did not see the new one yet. So
+ * the processes that it newly stands for are notified, whose threads check again, the caller's others too:
+ * after that, by the barriers of count_event, they see what the notifier had changed. */
+bool event_audience_add(struct event_audience *audience, const void *object)
 {
     struct process *process = arch_process();
 
@@ -150,12 +153,18 @@ bool event_audience_add(struct event_audience *audience)
         struct process *member = NULL;
 
         if (__atomic_compare_exchange_n(&audience->members[i], &member, process, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_SEQ_CST))
+                                        __ATOMIC_SEQ_CST)) {
+            if (i > 0) /* else nobody else knows the object yet */
+                event_notify(process, event_of(object));
             return true;
+        }
         if (member == process)
             return false;
     }
-    return !__atomic_exchange_n(&audience->is_everyone, true, __ATOMIC_SEQ_CST);
+    if (__atomic_exchange_n(&audience->is_everyone, true, __ATOMIC_SEQ_CST))
+        return false;
+    event_audience_notify(audience, event_of(object));
+    return true;
 }
 
 void event_audience_notify_others(const struct event_audience *audience, uint64_t kinds)

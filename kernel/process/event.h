@@ -58,10 +58,12 @@ struct event_audience {
     bool is_everyone;
 };
 
-/* Adds the calling process, before it checks what it would wait for. False: it was there already. */
-bool event_audience_add(struct event_audience *audience);
+/* Adds the calling process to those of `object`, before it checks what it would wait for. False: it was there
+ * already. */
+bool event_audience_add(struct event_audience *audience, const void *object);
 
-/* event_notify for all of them. */
+/* event_notify for all of them. The second member is read plainly: between what the caller has changed and
+ * this, event_notify has a full barrier. */
 void event_audience_notify_others(const struct event_audience *audience, uint64_t kinds);
 static inline void event_audience_notify(const struct event_audience *audience, uint64_t kinds)
 {

@@ -57,7 +57,7 @@ static void fire(struct smart_timer *alarm, uint64_t now_ns)
             timer->armed = false;
             signal_now(timer);
         } else {
-            timer_start(alarm, deadline_wait_ns(deadline_of_timer(timer)), alarm->bound_ns);
+            timer_start(alarm, deadline_of_timer(timer), alarm->bound_ns);
         }
     }
     spin_unlock(&process->timers.lock);
@@ -73,8 +73,7 @@ static void arm(struct posix_timer *timer)
     timer->alarm.expire = fire;
     timer->alarm.context = timer->process;
     timer->alarm.is_background = schedule_is_background(&arch_thread()->schedule);
-    timer->alarm.is_wall = timer->goes_by_wall;
-    timer_start(&timer->alarm, deadline_wait_ns(deadline_of_timer(timer)), arch_thread()->latency_bound_ns);
+    timer_start(&timer->alarm, deadline_of_timer(timer), arch_thread()->latency_bound_ns);
 }
 
 /* Withdraws the alarm and the pending signal of the present setting. */
@@ -144,7 +143,7 @@ void posix_timers_resume(struct process *process, int signal)
 {
     struct process_timers *timers = &process->timers;
 
-    if (!timers->some_set)
+    if (!timers->some_set) /* a timer whose signal was discarded was set before: signals.lock has shown it */
         return;
     spin_lock(&timers->lock);
     for (struct posix_timer *timer = timers->all; timer <= &timers->all[POSIX_TIMERS_MAX]; timer++)

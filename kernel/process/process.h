@@ -40,6 +40,7 @@ struct process_image {
     uint64_t arguments, arguments_end;     /* strings, each after the other */
     uint64_t environment, environment_end; /* the same */
     uint64_t auxiliary, auxiliary_end;     /* vector */
+    uint64_t vdso;                         /* 0 where there is none */
     const void *file;                      /* the ELF file, for its symbols */
     uint64_t file_bytes;
 };
@@ -116,6 +117,13 @@ struct process *process_ended(unsigned rank);
 
 /* All have ended, and their memory is to be used anew. */
 void processes_drop(void);
+
+/* The status with which a process ends, where it was seen that it does. */
+static inline unsigned process_exit_status(const struct process *process)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* it was stored before `ending` */
+    return process->exit_status;
+}
 
 /* Ends this thread's process, all its threads. */
 _Noreturn void process_exit(unsigned status);

@@ -22,9 +22,9 @@
 #define ROTATION_MIN_NS 100000
 
 PER_CPU static struct cpu_group cpu_group; /* of the first CPU of each group: it */
-static struct cpu_group *groups;           /* all of them */
+static struct cpu_group *groups;           /* all of them; constant while a job runs */
 static bool is_finished;                   /* schedule_finish */
-static bool has_service; /* CPUs of any group may take its ready threads, when they become idle */
+static bool has_service; /* CPUs of any group may take its ready threads, when they become idle; so as well */
 void (*schedule_idle_hook)(bool begins);
 void (*schedule_home_hook)(void) __attribute__((noreturn));
 
@@ -115,7 +115,10 @@ static void cpu_interrupt(unsigned cpu)
  * comes and fetches it. */
 static void wanderer_offer(const struct thread *thread)
 {
-    for (struct cpu_group *group = thread->process->is_service ? groups : NULL; group; group = group->next) {
+    if (!thread->process->is_service)
+        return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* it counts as a wanderer; then: who is idle? See idle() */
+    for (struct cpu_group *group = groups; group; group = group->next) {
         unsigned idle = cpu_mask_next_common(&group->idle, &thread->schedule.affinity, 0);
 
         if (idle != CPU_MASK_END) {
@@ -151,7 +154,7 @@ static bool wanderer_fetch(struct run_queue *queue)
     struct thread *thread = NULL;
 
     for (struct cpu_group *group = groups; group && !thread && run_queue_wanderers(); group = group->next) {
-        if (group == queue->group || !group->ready)
+        if (group == queue->group || !__atomic_load_n(&group->ready, __ATOMIC_RELAXED))
             continue;
         spin_lock(&group->lock);
         if ((thread = cpu_group_first(group, queue->cpu))) {
@@ -335,8 +338,6 @@ void schedule_start(struct thread *thread)
 {
     struct cpu_group *group = cpu_group_lock(thread);
 
-    if (thread->process->is_service) /* nobody ever takes this back */
-        has_service = true;
     place(group, thread);
     spin_unlock(&group->lock);
 }
@@ -610,10 +611,11 @@ uint64_t schedule_rotation_ns(void)
     return rotation_ns;
 }
 
-void schedule_group_add(const struct cpu_mask *cpus)
+void schedule_group_add(const struct cpu_mask *cpus, bool services)
 {
     struct cpu_group *group = PER_CPU_OF(cpu_group, cpu_mask_first(cpus));
 
+    has_service |= services; /* nobody ever takes this back */
     group->next = groups;
     groups = group;
     group->cpus = *cpus;

@@ -84,8 +84,9 @@ struct schedule_entry {
 /* Applies `rotation=`. -EINVAL with `why`. */
 int schedule_configure(const struct command_line *line, struct message *why);
 
-/* These CPUs serve the same threads: a rank's. Before one of them runs a thread or idles. */
-void schedule_group_add(const struct cpu_mask *cpus);
+/* These CPUs serve the same threads: a rank's, and, where there are `services`, those. Before any group's CPU
+ * runs a thread or idles. */
+void schedule_group_add(const struct cpu_mask *cpus, bool services);
 
 /* All threads of all groups have ended, but for the caller, which leaves next: each of their CPUs calls the
  * hook, on its own stack, with nobody's registers, no locks held. */

@@ -172,6 +172,7 @@ static void retarget(struct process *process, uint64_t newly_blocked)
     }
 }
 
+/* Plain reads: see thread_has_pending_work. */
 bool signal_is_pending(const struct thread *thread)
 {
     const struct process_signals *signals = &thread->process->signals;
@@ -370,7 +371,7 @@ int signal_take(uint64_t set, struct signal_info *info)
     struct posix_timer *timer = NULL;
     uint64_t setting = 0;
 
-    if (!((pending->set | signals->pending.set) & set))
+    if (!((pending->set | signals->pending.set) & set)) /* what comes now finds a thread that takes it */
         return 0;
     spin_lock(&signals->lock);
     if (!(pending->set & set))

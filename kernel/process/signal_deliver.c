@@ -133,12 +133,14 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
         .restorer = action->restorer,
         .blocked = signals->mask_swapped ? signals->mask_before : signals->blocked,
         .stack = &signals->stack,
+        .vdso = thread->process->image.vdso,
         .on_alternate = action->flags & SA_ONSTACK,
+        .takes_info = action->flags & SA_SIGINFO,
     };
     uint64_t own = action->flags & SA_NODEFER ? 0 : signal_bit(info->signal), place = 0;
 
     signal_info_to_linux(&linux_info, info);
-    if (!(action->flags & SA_RESTORER)) {
+    if (SIGNAL_RESTORER_REQUIRED && !(action->flags & SA_RESTORER)) {
         frame_fault(frame, info->signal, "a signal's handler without SA_RESTORER: it could not return");
         return;
     }

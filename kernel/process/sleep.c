@@ -33,7 +33,7 @@ static uint64_t block(struct thread *thread)
     return now_ns;
 }
 
-/* The time limit is over, and not only the first wait for it (deadline_wait_ns). */
+/* The time limit is over, and not only the first wait for it (timer_start). */
 static bool is_over(struct thread *thread, uint64_t deadline)
 {
     struct smart_timer *timer = &thread->sleep_timer;
@@ -42,7 +42,7 @@ static bool is_over(struct thread *thread, uint64_t deadline)
         return false;
     if (deadline_is_over(deadline))
         return true;
-    timer_start(timer, deadline_wait_ns(deadline), thread->latency_bound_ns);
+    timer_start(timer, deadline, thread->latency_bound_ns);
     return false;
 }
 
@@ -59,8 +59,7 @@ static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
     if (is_limited) {
         timer->expire = sleep_expire;
         timer->is_background = schedule_is_background(&thread->schedule);
-        timer->is_wall = deadline_is_wall(deadline);
-        timer_start(timer, wait_ns, thread->latency_bound_ns);
+        timer_start(timer, deadline, thread->latency_bound_ns);
     }
     for (;;) {
         result = woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE)  ? 0
@@ -95,5 +94,5 @@ void thread_sleep_stopped(struct thread *thread)
     while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
         block(thread);
     if (process->ending)
-        thread_exit(process->exit_status);
+        thread_exit(process_exit_status(process));
 }

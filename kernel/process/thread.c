@@ -53,15 +53,25 @@ struct thread *thread_find(const struct process *process, uint32_t tid)
     return NULL;
 }
 
+const struct thread *thread_from(const struct process *process, uint32_t lowest)
+{
+    const struct thread *found = NULL;
+
+    PROCESS_THREADS_EACH(thread, process)
+    {
+        lock_work_step();
+        if (thread->tid >= lowest && (!found || thread->tid < found->tid))
+            found = thread;
+    }
+    return found;
+}
+
 uint32_t thread_tid_from(struct process *process, uint32_t lowest)
 {
-    uint32_t found = 0;
-
     SPIN_GUARD(&process->lock);
-    PROCESS_THREADS_EACH(thread, process)
-    if (thread->tid >= lowest && (!found || thread->tid < found))
-        found = thread->tid;
-    return found;
+    const struct thread *thread = thread_from(process, lowest);
+
+    return thread ? thread->tid : 0;
 }
 
 bool thread_rename(struct process *process, uint32_t tid, const char name[THREAD_NAME_BYTES])
@@ -290,7 +300,7 @@ void thread_slow_return(void *frame)
 
     do {
         if (thread->process->ending)
-            thread_exit(thread->process->exit_status);
+            thread_exit(process_exit_status(thread->process));
         signal_deliver(frame);
         schedule_return();
     } while (thread->process->ending || signal_is_pending(thread));
@@ -298,6 +308,9 @@ void thread_slow_return(void *frame)
 
 /* ---- Pending work ---- */
 
+/* These words are read plainly, without the locks of who changes them: that one calls thread_interrupt
+ * afterwards. So a thread that has missed a change finds `notified` under its group's lock when it blocks, or
+ * is interrupted on its way to the program, and looks again. */
 bool thread_has_pending_work(const struct thread *thread)
 {
     return thread->process->ending || signal_is_pending(thread) || schedule_must_move(thread);

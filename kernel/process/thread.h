@@ -104,7 +104,10 @@ void thread_release(struct thread *thread);
 /* The thread of a process with this tid; NULL. Under the process's lock. */
 struct thread *thread_find(const struct process *process, uint32_t tid);
 
-/* The lowest tid of a process from `lowest` on; 0: there is none. */
+/* The one with the lowest tid from `lowest` on; NULL. Likewise. */
+const struct thread *thread_from(const struct process *process, uint32_t lowest);
+
+/* Its tid; 0: there is none. */
 uint32_t thread_tid_from(struct process *process, uint32_t lowest);
 
 /* Names a thread; the first one's name is the process's, too. False where the process has no such thread. */

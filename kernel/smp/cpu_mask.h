@@ -7,8 +7,10 @@
  * words. A word that is used stays used when its last CPU leaves, until the set is assigned as a whole.
  *
  * The functions whose names end in _atomic may change a set on several CPUs at once; all are sequentially
- * consistent. What only reads a set may run beside them, and sees each word as it was at some time meanwhile;
- * a CPU that was in the set all the time is seen.
+ * consistent. What only reads a set may run beside them, and sees each word as it was at some time meanwhile,
+ * also where it reads plainly or copies the set: each CPU's bit is in one byte. A CPU that was in the set all
+ * the time is seen. None of this is a barrier on every machine: who changes a set and then looks at something
+ * else, or the other way round, has one between the two.
  */
 #ifndef TACET_CPU_MASK_H
 #define TACET_CPU_MASK_H

@@ -5,7 +5,8 @@
  * A caller has at most one call at a time, which is its own CPU's; each CPU has a set of the callers whose
  * call is pending there, and a flag that it is not empty, so that a CPU that is not called looks at one word.
  * A caller enters itself before it sets the flag, and the CPU clears the flag before it takes the callers: so
- * none is missed. Interrupts off; nothing is locked.
+ * none is missed. Between the two, each has a full barrier: that of an access that is seq_cst comes before it
+ * on every machine. Interrupts off; nothing is locked.
  */
 #include "smp/crosscall.h"
 #include "arch.h"

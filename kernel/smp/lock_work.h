@@ -35,7 +35,7 @@
 
 /* A piece, twice: where the program's memory ends in it, it is written again page by page, the rest zeroed.
  */
-#define LOCK_BYTES_MAX (2 * 64 * 1024UL + 4096)
+#define LOCK_BYTES_MAX (2 * 64 * 1024UL + (unsigned long)ARCH_PAGE)
 /* A rename goes through two paths, each with its links at most 4096 components of two steps, and from either
  * directory up at most 2048. */
 #define LOCK_STEPS_MAX (5 * 4096UL)

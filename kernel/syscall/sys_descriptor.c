@@ -165,7 +165,10 @@ static long terminal_control(uint32_t request, uint64_t argument)
     } window = { 25, 80, 0, 0 };
     /* A terminal's initial modes: lines are edited, input is echoed, 115200 baud, 8 bits. */
     static const struct linux_termios terminal = {
-        .input = 0x500, .output = 5, .control = 0x10b2 | 0x30, .local = 0x8a3b
+        .input = ICRNL | IXON,
+        .output = OPOST | ONLCR,
+        .control = B115200 | CS8 | CREAD,
+        .local = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
     };
     struct linux_termios ignored;
     int32_t group = (int32_t)arch_process()->pid;

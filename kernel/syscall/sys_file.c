@@ -216,7 +216,7 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
     return (int64_t)file->offset;
 }
 
-long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
+static int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t whence)
 {
     const uint64_t start = 0;
     struct file *file;
@@ -236,5 +236,20 @@ long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
         spin_unlock(&file->lock);
     }
     file_put(file);
-    return restartable(SYSCALL_NUMBER_lseek, result);
+    return result;
+}
+
+long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
+{
+    return restartable(SYSCALL_NUMBER_lseek, descriptor_seek(descriptor, offset, whence));
+}
+
+/* The offset in two halves, from a time when registers had 32 bits; the new one goes to memory. */
+long sys__llseek(uint64_t descriptor, uint64_t high, uint64_t low, uint64_t address, uint64_t whence)
+{
+    const int64_t result = descriptor_seek(descriptor, high << 32 | (uint32_t)low, whence);
+
+    if (result < 0)
+        return restartable(SYSCALL_NUMBER__llseek, result);
+    return user_write(address, &result, sizeof(result));
 }

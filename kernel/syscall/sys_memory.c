@@ -17,7 +17,7 @@
 #define MIB (1UL << 20)
 
 /* Linux's protection bits are the kernel's rights; memory that can be written or executed can also be read,
- * on both architectures. Like Linux this ignores unknown bits. */
+ * on both architectures. Unknown bits are ignored. */
 static int rights_from(uint64_t protection, unsigned *rights)
 {
     protection &= PROT_ALL;
@@ -139,7 +139,7 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
     unsigned rights, vm_flags = 0;
     int error;
 
-    if (offset % ARCH_PAGE)
+    if (offset % ARCH_PAGE || (protection & ~MMAP_RIGHTS))
         return -EINVAL;
     if (!(flags & MAP_ANONYMOUS) && !(file = file_get(process, (uint32_t)descriptor)))
         return -EBADF;

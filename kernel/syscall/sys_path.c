@@ -141,7 +141,8 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     if (!result) {
         file->inode = path.found.inode;
         file->tid = path.found.tid;
-        file->flags = (unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL);
+        file->flags = ((unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL)) |
+                      (flags & O_PATH ? 0 : O_LARGEFILE);
         result = file_complete(file, flags);
     }
     file_put(file);
@@ -188,7 +189,7 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
     if (!file)
         return -EMFILE;
     file->inode = unnamed_create(process);
-    file->flags = O_RDWR;
+    file->flags = O_RDWR | O_LARGEFILE;
     int result = file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
     file_put(file);
     return result;

@@ -340,3 +340,14 @@ long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
     file_put(file);
     return error ? error : user_write(buffer, &status, sizeof(status));
 }
+
+/* On a 64-bit architecture the structure is statfs's own, and `bytes` its size. */
+long sys_statfs64(uint64_t address, uint64_t bytes, uint64_t buffer)
+{
+    return bytes == sizeof(struct linux_statfs) ? sys_statfs(address, buffer) : -EINVAL;
+}
+
+long sys_fstatfs64(uint64_t descriptor, uint64_t bytes, uint64_t buffer)
+{
+    return bytes == sizeof(struct linux_statfs) ? sys_fstatfs(descriptor, buffer) : -EINVAL;
+}

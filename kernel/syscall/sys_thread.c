@@ -107,7 +107,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
     case GET_NAME:
         return user_write(argument, thread->name, sizeof(thread->name));
     default:
-        return -EINVAL;
+        return arch_thread_option((uint32_t)operation, argument);
     }
 }
 

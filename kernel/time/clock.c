@@ -26,10 +26,13 @@ _Static_assert(ARCH_CPUS_MAX <= CLOCK_PAGE_CPUS, "each CPU has its place on the 
 
 /* ---- Writing ---- */
 
-/* Full barriers: who has still read the old parameters read the clock before the writer does from here on. */
+/* A full barrier after the number: who sees any of the parameters that change from here on sees that they do,
+ * and who has still read the old ones read the clock before the writer does. Being atomic, the addition alone
+ * orders nothing after it on POWER. */
 static void change_begin(uint32_t *sequence)
 {
-    __atomic_fetch_add(sequence, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(sequence, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 static void change_end(uint32_t *sequence)
@@ -180,7 +183,8 @@ uint64_t deadline_wall_wait_ns(uint64_t deadline)
     uint64_t now_ns, clock_ns, wait_ns;
     uint32_t number;
 
-    __atomic_store_n(&waits_by_wall, true, __ATOMIC_SEQ_CST); /* before the line is read: no step is missed */
+    __atomic_store_n(&waits_by_wall, true, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* now the line is read: its next step finds somebody waiting */
     do {
         number = clock_sequence_begin(&wall->sequence);
         now_ns = clock_now_ns();

@@ -50,13 +50,17 @@ void timer_cpu_start(void)
     timer_queue_initialise(queue_here(), clock_event_top());
 }
 
-void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
+void timer_start(struct smart_timer *timer, uint64_t deadline, uint64_t bound_ns)
 {
     struct timer_queue *queue = queue_here();
 
     if (timer->is_background && !timer_background_used)
         timer_background_used = true;
     spin_lock(&queue->lock);
+    /* Not before: a CPU that waits for the lock serves crosscalls, and one may say that the clock has stepped
+     * (timer_wall_check) while this timer is not there yet. */
+    const uint64_t deadline_ns = deadline_wait_ns(deadline);
+    timer->is_wall = deadline_is_wall(deadline);
     timer_queue_start(queue, timer, deadline_ns, bound_ns);
     spin_unlock(&queue->lock);
     klog(timer_arm, deadline_ns, timer->boundary_ns);

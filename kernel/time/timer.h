@@ -20,8 +20,9 @@ uint64_t latency_bound_default_ns(void);
 /* Prepares this CPU's queue, once the devices have their ratings. */
 void timer_cpu_start(void);
 
-/* Starts a timer of this CPU (timer_queue_start); it must not be pending on another one. */
-void timer_start(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns);
+/* Starts a timer of this CPU (timer_queue_start); it must not be pending on another one. The deadline is one
+ * of any clock (clock.h). */
+void timer_start(struct smart_timer *timer, uint64_t deadline, uint64_t bound_ns);
 
 /* As timer_start with a bound of 1, and sharp also where the device in use interrupts at times of its own, as
  * heartbeats do. One timer of each CPU at a time: the last one that was started so. */
@@ -37,7 +38,8 @@ static inline bool timer_is_pending(const struct smart_timer *timer)
 }
 
 /* Whether this CPU runs a thread that background timers must not disturb; may be left out before the node's
- * first background timer, whose CPU does not. */
+ * first background timer, whose CPU does not. A plain read: a CPU that has such timers has read or written
+ * `true` itself when it started them, and reads nothing older afterwards. */
 extern bool timer_background_used;
 static inline bool timer_has_background(void)
 {

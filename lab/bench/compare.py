@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab compare`: the noise of Tacet and of Linux, the same FTQ file on both, one table and one picture.
 
-Runs `ftq` in QEMU on Tacet, on stock Linux and on tuned Linux, one after the other, with `icount`, so that
-guest time is a function of the instructions executed and two runs print the same digits. Writes into the
-folder `--out`:
+Runs `ftq` in QEMU on Tacet, on stock Linux and, on x86_64, on tuned Linux, one after the other, with
+`icount`, so that guest time is a function of the instructions executed and two runs print the same digits.
+Writes into the folder `--out`:
 
     ftq.png            lost operations over time, one panel a system [Betti09 Fig. 3]
     ftq.json           the figures
@@ -32,6 +32,7 @@ from typing import Any, TextIO
 from lab.bench import runner
 from lab.bench.comparison import NAMES, Absent, options_add, system_run, turns_of, unbounded
 from lab.bench.runner import Result, Runner
+from lab.common import architecture
 from lab.common.errors import LabError
 from lab.common.files import text_write
 from lab.common.text import table, time_ns, time_text
@@ -40,7 +41,7 @@ from lab.pictures.ftq import Panel, ftq_picture
 
 SUMMARY = "Compare the noise of Tacet and of Linux by the same FTQ file on both, in QEMU."
 
-#: the systems of this comparison, in the order of columns and panels
+#: the systems of this comparison, in the order of columns and panels, as far as an architecture has them
 SYSTEMS = {key: NAMES[key] for key in ("tacet", "linux", "linux_tuned")}
 
 #: what one must know to read a system's figures whose turns nobody bounds
@@ -113,7 +114,7 @@ def samples(text: str) -> int:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("compare", description=SUMMARY)
-    options_add(parser, "ftq")
+    options_add(parser, "ftq", any_architecture=True)
     parser.add_argument("--samples", type=samples, default=1000, help="quanta to measure (default 1000)")
     parser.add_argument(
         "--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)"
@@ -237,6 +238,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
     """ftq.json and ftq.png."""
     folder: Path = options.out
     figures: dict[str, Any] = {column.key: as_json(column) for column in columns}
+    figures["arch"] = options.arch
     figures["command"] = options.command_line
     text_write(folder / "ftq.json", json.dumps(figures, indent=2) + "\n")
 
@@ -263,16 +265,18 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
 
 def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     """The whole comparison; LabError if it fails."""
+    architecture.options_settle(options, ftq="ftq")
     runner.program_found(options.ftq)
+    systems = architecture.chosen(options).systems
     options.out.mkdir(parents=True, exist_ok=True)
     columns = [
-        measure(key, machines, options, out, f"[{i}/{len(SYSTEMS)}] FTQ on {name}")
-        for i, (key, name) in enumerate(SYSTEMS.items(), start=1)
+        measure(key, machines, options, out, f"[{i}/{len(systems)}] FTQ on {SYSTEMS[key]}")
+        for i, key in enumerate(systems, start=1)
     ]
     report_write(columns, options)
     print("\n" + as_table(columns), file=out)
     print(f"\n{options.out / 'ftq.png'}\n{options.out / 'ftq.json'}", file=out, flush=True)
-    linux = columns[list(SYSTEMS).index("linux")].summary
+    linux = columns[systems.index("linux")].summary
     if linux is not None and linux.disturbed_quanta == 0:
         raise LabError(
             "Linux shows no disturbed quantum: the method is blind here, and Tacet's zero proves nothing. A "

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from lab.bench import runner
 from lab.bench.runner import Result, Runner
+from lab.common import architecture
 from lab.common.errors import LabError
 from lab.common.files import bytes_write, text_write
 from lab.common.paths import APPS, REPORT
@@ -59,11 +60,15 @@ def unbounded(key: str, options: argparse.Namespace) -> bool:
     return key in SEVERAL_CPUS and not options.turns
 
 
-def options_add(parser: argparse.ArgumentParser, program: str) -> None:
+def options_add(parser: argparse.ArgumentParser, program: str, any_architecture: bool = False) -> None:
     """The options of every comparison; `program` is the one that it runs, and the name of the option for its
-    path."""
-    parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
-    parser.add_argument(f"--{program}", type=Path, default=APPS / program, help=f"path of {program}")
+    path. With `any_architecture`, options_settle of lab.common.architecture fills in what was not given."""
+    parser.set_defaults(arch=architecture.DEFAULT, firmware=None)
+    out, path = (None, None) if any_architecture else (REPORT, APPS / program)
+    if any_architecture:
+        architecture.options_add(parser)
+    parser.add_argument("--out", type=Path, default=out, help="folder for the results")
+    parser.add_argument(f"--{program}", type=Path, default=path, help=f"path of {program}")
     parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
     parser.add_argument(
         "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
@@ -88,6 +93,8 @@ def _start(key: str, path: Path, args: list[str], machines: Runner, options: arg
         "icount": 0,
         "qemu": options.qemu,
         "time_limit": options.time_limit,
+        "arch": options.arch,
+        "firmware": options.firmware,
     }
     if key == "tacet":
         return machines.run_tacet(path, args, options=options.tacet_options, **common)

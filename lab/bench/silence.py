@@ -38,9 +38,9 @@ from typing import Any, TextIO
 
 from lab.bench import runner
 from lab.bench.runner import Result, Runner
+from lab.common import architecture
 from lab.common.errors import DataError, LabError
 from lab.common.files import bytes_write, text_write
-from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 from lab.formats import ftq, fwq, selfish
 
@@ -154,7 +154,8 @@ def cores(text: str) -> int:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("silence", description=SUMMARY)
-    parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
+    architecture.options_add(parser)
+    parser.add_argument("--out", type=Path, help="folder for the results")
     parser.add_argument("--hours", type=hours, default=1.0, help="guest time of each program (default 1)")
     parser.add_argument(
         "--shift",
@@ -165,7 +166,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--cores", type=cores, default=4, help="cores of the run on several; 0: none (default 4)"
     )
-    parser.add_argument("--apps", type=Path, default=APPS, help="folder of the programs")
+    parser.add_argument("--apps", type=Path, help="folder of the programs")
     parser.add_argument("--memory", default="256M", help="memory of the machine (default 256M)")
     parser.add_argument(
         "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
@@ -253,12 +254,13 @@ def ranks_judged(count: int, result: Result) -> tuple[dict[str, Any], str]:
 
 def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     """All runs; LabError if one is not silent."""
+    architecture.options_settle(options)
     runs = plan(options.hours, options.shift)
     total = len(runs) + (options.cores > 0)
     for run in runs:
         runner.program_found(options.apps / run.program)
     options.out.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {"hours": options.hours}
+    found: dict[str, Any] = {"arch": options.arch, "hours": options.hours}
     wrong: list[str] = []
 
     def start(title: str, program: str, args: list[str], shift: int, **more: Any) -> Result:
@@ -268,7 +270,8 @@ def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
                 title, out,
                 lambda: machines.run_tacet(
                     options.apps / program, args, icount=shift, memory=options.memory, qemu=options.qemu,
-                    options=kernel_options, time_limit=options.time_limit, **more,
+                    options=kernel_options, time_limit=options.time_limit, arch=options.arch,
+                    firmware=options.firmware, **more,
                 ),
             )  # fmt: skip
         except machines.RunnerError as error:

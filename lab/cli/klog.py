@@ -23,6 +23,7 @@ import numpy as np
 from lab.common.files import text_write
 from lab.flight_log.causes import heading, node_rows, node_summary, rows, summary
 from lab.flight_log.chrome import chrome, node_chrome
+from lab.flight_log.names import unknown
 from lab.formats.klog import NEVER, NS_PER_S, FlightLog, KlogError, read
 from lab.formats.klog_nodes import Interval, read_folder, together
 
@@ -72,11 +73,13 @@ def nodes_heading(folder: Path, interval: Interval) -> str:
     """What all logs have, and whether their clocks agree."""
     beats, spread_ns = interval.beat_spread_ns()
     events, nodes = sum(map(len, interval.logs.values())), len(interval.logs)
+    architectures = sorted({log.architecture for log in interval.logs.values()})
     return (
         f"{folder}: {events} events of {nodes} node{'s' if nodes > 1 else ''} within "
         f"{interval.length_ns / NS_PER_S:.6f} s, which all logs have\n"
         f"Times are ns after {interval.begin_ns} of the conductor's clock; words have the node's own.\n"
         f"{beats} beats came to all nodes, the same one within {spread_ns / 1000:.1f} us."
+        + "".join(f"\n{line}" for architecture in architectures for line in unknown(architecture))
     )
 
 

@@ -38,7 +38,11 @@ WAITING: tuple[Waiting, ...] = (
         "the same phases on FreeBSD",
         "an image of FreeBSD that runs a program given to it",
     ),
-    Waiting("Beckman06 Table 1", "how long typical detours are on PowerPC", "a second architecture (POWER)"),
+    Waiting(
+        "Beckman06 Table 1",
+        "how long typical detours are on PowerPC",
+        "a real POWER machine: an emulator has no times",
+    ),
     Waiting("Hoefler10 Table III", "LogGP parameters of five networks", "a cluster to measure them on"),
     Waiting("Hoefler10 Fig. 8-10", "Sweep3D, AMG2006 and POP under noise", "MPI traces of the applications"),
     Waiting("Betti09 Fig. 5, Table I, II", "NAS EP and BT under a heartbeat", "a cluster, NETTICK and MPI"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.common.text import table
-from lab.flight_log.names import cause, fields
+from lab.flight_log.names import cause, fields, unknown
 from lab.formats.klog import FlightLog, Kind
 
 #: A pair has an end named after its beginning; these two are named otherwise.
@@ -59,7 +59,8 @@ def spans(log: FlightLog) -> list[Span]:
 def heading(log: FlightLog) -> str:
     """What the file holds, in a line or a few."""
     span = f", from {log.time_ns[0]} to {log.time_ns[-1]} ns since boot" if len(log) else ""
-    lines = [f"{log.name}: {len(log)} events of {len(log.cpus)} CPU{'s' if len(log.cpus) > 1 else ''}{span}"]
+    cpus = f"{len(log.cpus)} CPU{'s' if len(log.cpus) > 1 else ''} of {log.architecture}"
+    lines = [f"{log.name}: {len(log)} events of {cpus}{span}", *unknown(log.architecture)]
     if log.clock_hz == 0:
         lines.append("The node ended before it knew its clock's rate: times are ticks of the clock.")
     lines += [f"CPU {part.cpu}: {part.lost} older events are overwritten" for part in log.cpus if part.lost]
@@ -71,7 +72,9 @@ def _event_rows(log: FlightLog, longest: int, node: str = "") -> Iterator[tuple[
     columns = zip(log.time_ns.tolist(), log.cpu.tolist(), log.kind.tolist(), log.words.tolist())
     for time_ns, cpu, number, words in columns:
         kind = log.kinds[number]
-        shown = "  ".join(f"{field} {value}" for field, value in fields(kind, words).items())
+        shown = "  ".join(
+            f"{field} {value}" for field, value in fields(kind, words, log.architecture).items()
+        )
         yield time_ns, f"{time_ns:>15}  {node}{cpu:>3}  {kind.name:<{longest}}  {shown}".rstrip()
 
 
@@ -113,7 +116,7 @@ def causes(log: FlightLog) -> dict[tuple[int, str], Cause]:
     kinds, all_words = log.kind.tolist(), log.words.tolist()
     for i, (cpu, number, words) in enumerate(zip(cpus, kinds, all_words)):
         kind = log.kinds[number]
-        entry = found[cpu, cause(log.kinds[begin_of.get(number, number)], words)]
+        entry = found[cpu, cause(log.kinds[begin_of.get(number, number)], words, log.architecture)]
         if i in ended:
             taken = times[i] - times[ended[i]]
             entry.total_ns = (entry.total_ns or 0) + taken

@@ -44,25 +44,22 @@ def _events(log: FlightLog, node: int) -> list[dict[str, Any]]:
         if i in ends:
             continue
         kind = log.kinds[number]
-        shown = fields(kind, words)
+        shown = fields(kind, words, log.architecture)
+        name = cause(kind, words, log.architecture)
         event = {
             "ph": "i",
             "s": "t",
             "ts": time_ns / 1000,
             "pid": node,
             "tid": cpu,
-            "name": cause(kind, words),
+            "name": name,
             "cat": kind.event_class,
         }
         if i in end_of:
             end = end_of[i]
-            shown.update(fields(log.kinds[kinds[end]], all_words[end]))
+            shown.update(fields(log.kinds[kinds[end]], all_words[end], log.architecture))
             del event["s"]
-            event.update(
-                ph="X",
-                dur=(times[end] - time_ns) / 1000,
-                name=cause(kind, words).removeprefix("system_call "),
-            )
+            event.update(ph="X", dur=(times[end] - time_ns) / 1000, name=name.removeprefix("system_call "))
             if kind.name == "program_enter":
                 event["name"] = f"program of rank {words[0]}"
         event["args"] = {field: _argument(value) for field, value in shown.items()}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +22,14 @@ import numpy as np
 from lab.common.errors import LabError
 
 MAGIC = b"TACETLOG"
-VERSION = 1
+VERSION = 2
+#: Of version 1, which does not say it.
+FIRST_ARCHITECTURE = "x86_64"
 
-#: struct klog_header, struct klog_kind, struct klog_cpu, struct klog_event.
+#: struct klog_header but for its end, which is the architecture's name from version 2 on, struct klog_kind,
+#: struct klog_cpu, struct klog_event.
 HEADER = struct.Struct("<8sIIIIQQ")
+NAME = struct.Struct("<16s")
 KIND = struct.Struct("<24s16s40s")
 CPU = struct.Struct("<IIQ")
 EVENT = np.dtype([("ticks", "<u8"), ("kind", "<u4"), ("cpu", "<u4"), ("words", "<u8", (2,))])
@@ -78,14 +82,15 @@ class FlightLog:
     kind: np.ndarray
     words: np.ndarray  #: two to an event
     ticks: np.ndarray  #: the cycle counter's own stamps
+    architecture: str = FIRST_ARCHITECTURE  #: whose system calls and vectors the numbers are; any name
 
     def __len__(self) -> int:
         return len(self.time_ns)
 
     def select(self, keep: np.ndarray) -> FlightLog:
         """The log with those events only."""
-        arrays = (self.time_ns[keep], self.cpu[keep], self.kind[keep], self.words[keep], self.ticks[keep])
-        return FlightLog(self.name, self.clock_hz, self.kinds, self.cpus, *arrays)
+        arrays = ("time_ns", "cpu", "kind", "words", "ticks")
+        return replace(self, **{array: getattr(self, array)[keep] for array in arrays})
 
     def of(self, kind: str) -> np.ndarray:
         """The words of all events of one kind, in the order of time."""
@@ -111,11 +116,11 @@ class _Bytes:
         self.offset += count
         return memoryview(self.data)[self.offset - count : self.offset]
 
-    def text(self, field: bytes, pattern: str, what: str) -> str:
+    def text(self, field: bytes, pattern: str, what: str, offset: int | None = None) -> str:
         """A NUL-padded name. Only what a kernel would write: names go to a terminal."""
         plain, _, rest = field.partition(b"\0")
         if rest.strip(b"\0") or not re.fullmatch(pattern.encode(), plain):
-            raise self.error(f"{what} is {field[:24]!r}, no name")
+            raise self.error(f"{what} is {field[:24]!r}, no name", offset)
         return plain.decode("ascii")
 
 
@@ -187,14 +192,19 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
     _, version, cpu_count, kind_count, event_bytes, hz, boot_ticks = HEADER.unpack(
         source.take(HEADER.size, "the header")
     )
-    if version != VERSION:
-        raise source.error(f"version {version}; this program reads version {VERSION}", 8)
+    if not 1 <= version <= VERSION:
+        raise source.error(f"version {version}; this program reads versions 1 to {VERSION}", 8)
     if not 1 <= cpu_count <= CPUS_MAX:
         raise source.error(f"{cpu_count} CPUs; a node has 1 to {CPUS_MAX}", 12)
     if not 1 <= kind_count <= KINDS_MAX:
         raise source.error(f"{kind_count} kinds of events; there are 1 to {KINDS_MAX}", 16)
     if event_bytes != EVENT.itemsize:
         raise source.error(f"events of {event_bytes} bytes; version {VERSION} has {EVENT.itemsize}", 20)
+    architecture = FIRST_ARCHITECTURE
+    if version > 1:
+        at = source.offset
+        (name_bytes,) = NAME.unpack(source.take(NAME.size, "the architecture's name"))
+        architecture = source.text(name_bytes, r"[a-z][a-z0-9_]*", "the architecture", at)
     kinds = _kinds(source, kind_count)
     parts: list[CpuPart] = []
     arrays: list[np.ndarray] = []
@@ -213,7 +223,7 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
     order = np.argsort(time_ns, kind="stable")
     merged = merged[order]
     arrays = (time_ns[order], merged["cpu"], merged["kind"], merged["words"], merged["ticks"])
-    return FlightLog(name, hz, kinds, tuple(parts), *arrays)
+    return FlightLog(name, hz, kinds, tuple(parts), *arrays, architecture)
 
 
 def read(path: Path) -> FlightLog:

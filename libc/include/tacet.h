@@ -2,11 +2,11 @@
 /*
  * tacet.h: what a program can ask of a Tacet node beyond the Linux ABI.
  *
- * The kernel maps a read-only run of 4 KiB pages into every process and puts its address into the auxiliary
- * vector: first one `struct tacet_node`, then one `struct tacet_counters` a CPU. Reading them is an ordinary
- * load; it does not enter the kernel, so a benchmark can count the kernel entries in its own measuring window
- * without adding one. On any other system `tacet_node()` answers NULL, so that the same program, even the
- * same ELF file, runs there too.
+ * The kernel maps a read-only run of pages into every process and puts its address into the auxiliary
+ * vector: first one `struct tacet_node`, then one `struct tacet_counters` a CPU, each at the beginning of a
+ * page (AT_PAGESZ: 4 KiB on x86_64, 64 KiB on ppc64). Reading them is an ordinary load; it does not enter the
+ * kernel, so a benchmark can count the kernel entries in its own measuring window without adding one. On any
+ * other system `tacet_node()` answers NULL, so that the same program, even the same ELF file, runs there too.
  *
  * The kernel includes this file: it is the one definition of the layout.
  */
@@ -23,7 +23,6 @@
 /* Changes whenever a field of the structures below moves. */
 #define TACET_LAYOUT 1
 
-#define TACET_PAGE_BYTES 4096
 #define TACET_EXCEPTIONS 64
 #define TACET_INTERRUPTS 256
 
@@ -43,13 +42,12 @@ struct tacet_counters {
     uint32_t cpu; /* which CPU this page belongs to, 0 .. cpu_count - 1 */
     uint32_t reserved;
     uint64_t system_calls;                 /* entries by the system call instruction */
-    uint64_t exceptions[TACET_EXCEPTIONS]; /* by the architecture's exception number (x86_64: vector 0-31) */
-    uint64_t
-        interrupts[TACET_INTERRUPTS]; /* by the architecture's interrupt number (x86_64: vector 32-255) */
-    uint64_t switches;                /* from one thread to another, or to none */
-    uint64_t rotations;               /* of these: a turn was over (rotation=) */
-    uint64_t wake_ipis;               /* sent, because a thread that became ready had to interrupt another */
-    uint32_t ready;                   /* threads that wait for this CPU now: who spins may block instead */
+    uint64_t exceptions[TACET_EXCEPTIONS]; /* by number (x86_64: vector 0-31; ppc64: vector / 256) */
+    uint64_t interrupts[TACET_INTERRUPTS]; /* by number (x86_64: vector 32-255; ppc64: alike) */
+    uint64_t switches;                     /* from one thread to another, or to none */
+    uint64_t rotations;                    /* of these: a turn was over (rotation=) */
+    uint64_t wake_ipis; /* sent, because a thread that became ready had to interrupt another */
+    uint32_t ready;     /* threads that wait for this CPU now: who spins may block instead */
 };
 
 #ifndef TACET_KERNEL
@@ -70,8 +68,7 @@ static inline const volatile struct tacet_counters *tacet_counters(uint32_t cpu)
 
     if (!node || cpu >= node->cpu_count)
         return NULL;
-    return (const volatile struct tacet_counters *)((const char *)node +
-                                                    (size_t)TACET_PAGE_BYTES * (1 + cpu));
+    return (const volatile struct tacet_counters *)((const char *)node + getauxval(AT_PAGESZ) * (1 + cpu));
 }
 
 /* All kernel entries of CPU `cpu` since boot; 0 where there are no counters. */

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # ports/musl/build.sh BUILD-FOLDER [ARCH]: musl for Tacet's programs as BUILD-FOLDER/ARCH/musl/{include,lib},
-# static only. ARCH is x86_64 (default) or ppc64le. The sources come from ports/fetch.py, Debian's patches on
-# top; the compiler's OpenMP runtime is made fit for it (libc/openmp.c). CC names another compiler. Does
-# nothing when the recipe, this file, libc/openmp.c and the compiler are those of the last time.
+# static only. ARCH is x86_64 (default) or ppc64, which is little-endian. The sources come from
+# ports/fetch.py, Debian's patches on top; the compiler's OpenMP runtime is made fit for it (libc/openmp.c).
+# CC names another compiler. Does nothing when the recipe, this file, libc/openmp.c and the compiler are those
+# of the last time.
 
 set -eu
 
@@ -16,13 +17,15 @@ x86_64)
     compiler=${CC:-gcc}
     binutils=''
     options=''
+    target=x86_64
     ;;
-ppc64le)
+ppc64)
     compiler=${CC:-powerpc64le-linux-gnu-gcc}
     binutils=powerpc64le-linux-gnu-
     options='-mlong-double-64'
+    target=powerpc64le
     ;;
-*) echo "ports/musl/build.sh: no such architecture: $arch (x86_64, ppc64le)" >&2 && exit 1 ;;
+*) echo "ports/musl/build.sh: no such architecture: $arch (x86_64, ppc64)" >&2 && exit 1 ;;
 esac
 
 mkdir -p "$build/$arch"
@@ -55,8 +58,9 @@ unset MAKEFLAGS MFLAGS
 # makefile, which cannot take any path: the compiler is a script of the work folder, the prefix is relative.
 printf '#!/bin/sh\nexec %s "-ffile-prefix-map=$PWD=musl" "$@"\n' "$compiler" >tacet-gcc
 chmod +x tacet-gcc
-if ! { ./configure --target="$arch" --disable-shared --disable-wrapper --prefix=../musl --syslibdir=../musl \
-    CC=./tacet-gcc AR="${binutils}ar" RANLIB="${binutils}ranlib" CFLAGS="-O2 -g $options" &&
+if ! { ./configure --target="$target" --disable-shared --disable-wrapper \
+    --prefix=../musl --syslibdir=../musl CC=./tacet-gcc \
+    AR="${binutils}ar" RANLIB="${binutils}ranlib" CFLAGS="-O2 -g $options" &&
     make -s -j"$(nproc)" && make -s install; } >log 2>&1; then
     tail -n 20 log >&2
     echo "ports/musl/build.sh: musl did not build; everything it said is in $work/log" >&2

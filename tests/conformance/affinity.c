@@ -8,7 +8,7 @@
 static void bits_beyond_the_machine(const unsigned long *own)
 {
     unsigned long wide[512] = { 0 }, seen[512];
-    char *pages = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     for (unsigned i = 0; i < 512; i++)
         seen[i] = 0x5a5a;
@@ -29,11 +29,11 @@ static void bits_beyond_the_machine(const unsigned long *own)
     holds("is what it was", seen[0] == own[0]);
     result("set by a byte", sys(SYS_sched_setaffinity, 0, 1, wide));
     result("set by nothing", sys(SYS_sched_setaffinity, 0, 0, wide));
-    munmap(pages + 4096, 4096);
-    *(unsigned long *)(pages + 4096 - 8) = own[0];
+    munmap(pages + PAGE, PAGE);
+    *(unsigned long *)(pages + PAGE - 8) = own[0];
     result("set from a word at the end of memory, of a larger set",
-           sys(SYS_sched_setaffinity, 0, 128, pages + 4096 - 8));
-    result("set from memory that ends within the word", sys(SYS_sched_setaffinity, 0, 128, pages + 4096 - 4));
+           sys(SYS_sched_setaffinity, 0, 128, pages + PAGE - 8));
+    result("set from memory that ends within the word", sys(SYS_sched_setaffinity, 0, 128, pages + PAGE - 4));
 }
 
 CONFORM(affinity)

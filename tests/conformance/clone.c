@@ -7,12 +7,13 @@
      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
 static int parents_word, childs_word;
-int conform_clone_sum; /* known to the assembler by its name */
+int conform_clone_sum; /* known to x86's assembler by its name */
 
 /* The new thread's first and last instructions: clone returns 0 on the new stack, where nothing may be relied
  * on but that. */
 static long thread_started(void *stack)
 {
+#if defined(__x86_64__)
     register long r10 __asm__("r10") = (long)&childs_word;
     long value;
 
@@ -29,6 +30,34 @@ static long thread_started(void *stack)
                        "r"(r10), [exit] "i"(SYS_exit)
                      : "rcx", "r11", "memory");
     return value;
+#else
+    register long r0 __asm__("r0") = SYS_clone;
+    register long r3 __asm__("r3") = THREAD;
+    register void *r4 __asm__("r4") = stack;
+    register int *r5 __asm__("r5") = &parents_word;
+    register long r6 __asm__("r6") = 0;
+    register int *r7 __asm__("r7") = &childs_word;
+    register int *sum __asm__("r14") = &conform_clone_sum;
+
+    __asm__ volatile("sc\n\t"
+                     "bns 3f\n\t"
+                     "neg 3, 3\n\t"
+                     "b 1f\n"
+                     "3: cmpdi 3, 0\n\t"
+                     "bne 1f\n"
+                     "2: lwarx 4, 0, 14\n\t"
+                     "addi 4, 4, 42\n\t"
+                     "stwcx. 4, 0, 14\n\t"
+                     "bne- 2b\n\t"
+                     "li 0, %[exit]\n\t"
+                     "li 3, 0\n\t"
+                     "sc\n"
+                     "1:"
+                     : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7)
+                     : "r"(sum), [exit] "i"(SYS_exit)
+                     : "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", "xer", "memory");
+    return r3;
+#endif
 }
 
 CONFORM(clone)

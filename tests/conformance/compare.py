@@ -5,8 +5,10 @@
     tests/conformance/compare.py [NAME…]      these tests, or all: what differs and is not listed in
                                               `differences`; builds what it needs
     tests/conformance/compare.py --kind glibc --raw NAME    what each system says, without looking at any list
+    tests/conformance/compare.py --arch ppc64 NAME    on POWER
 
-`differences` has a paragraph for each choice that makes Tacet answer otherwise: lines with `#` give the
+`differences`, and ARCH/differences for one architecture, has a paragraph for each choice that makes Tacet
+answer otherwise: lines with `#` give the
 reason, then the exact lines, `-` Linux's and `+` Tacet's. A difference that is not listed is an error, and so
 are a listed one that there is not, and a test for which either system printed nothing.
 """
@@ -26,10 +28,11 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[1] / "tools")]
 
 import qemu
+from qemu.architectures import ALL, DEFAULT
 from tests.making import made
 
 #: What a comparison runs: make's targets.
-NEEDED = ("kernel", "test-programs", "build/linux/version")
+NEEDED = ("kernel", "test-programs", "linux")
 
 KINDS = ["musl", "glibc"]
 #: Threads of a test run side by side, each on a CPU of its own.
@@ -56,9 +59,17 @@ class Said:
     whole: bool = False
 
 
-def names() -> list[str]:
-    """The tests' names: the files of this folder."""
-    return sorted(path.stem for path in HERE.glob("*.c") if path.stem != "conform")
+def names(arch: str = DEFAULT) -> list[str]:
+    """The tests' names: the files of this folder, and of the architecture's."""
+    files = [*HERE.glob("*.c"), *(HERE / arch).glob("*.c")]
+    return sorted(path.stem for path in files if path.stem != "conform")
+
+
+def differences_of(arch: str = DEFAULT) -> list[Difference]:
+    """The listed ones: those of every architecture, and its own."""
+    return [
+        d for folder in (HERE, HERE / arch) for d in read_differences((folder / "differences").read_text())
+    ]
 
 
 def read_differences(listed: str) -> list[Difference]:
@@ -131,15 +142,15 @@ def silence(name: str, linux: Said, tacet: Said) -> str:
     )
 
 
-def unknown_names(wrong: Sequence[str]) -> str:
+def unknown_names(wrong: Sequence[str], arch: str = DEFAULT) -> str:
     """What to say of names that no test has."""
     said = []
     for name in wrong:
-        close = difflib.get_close_matches(name, names(), n=5, cutoff=0.5)
-        close += [known for known in names() if name and name in known and known not in close]
+        close = difflib.get_close_matches(name, names(arch), n=5, cutoff=0.5)
+        close += [known for known in names(arch) if name and name in known and known not in close]
         said.append(f"no such test: {name}" + (f"; is it {', '.join(close)}?" if close else ""))
     where = os.path.relpath(HERE / "NAME.c")
-    return "\n".join([*said, f"{len(names())} tests are there, the files {where}"])
+    return "\n".join([*said, f"{len(names(arch))} tests are there, the files {where}"])
 
 
 def files_make(folder: Path) -> Path:
@@ -154,21 +165,29 @@ def files_make(folder: Path) -> Path:
     return folder
 
 
-def program(kind: str) -> Path:
-    return qemu.BUILD / "x86_64" / "tests" / f"conform.{kind}"
+def program(kind: str, arch: str = DEFAULT) -> Path:
+    return qemu.BUILD / arch / "tests" / f"conform.{kind}"
 
 
-def run_linux(kind: str, tests: Sequence[str] = (), cpu: str = "max") -> Said:
-    """What Debian's kernel says on a CPU by QEMU's name."""
+def run_linux(kind: str, tests: Sequence[str] = (), *, arch: str = DEFAULT, cpu: str | None = None) -> Said:
+    """What Debian's kernel says, on the usual CPU of an architecture or on one by QEMU's name."""
     with tempfile.TemporaryDirectory() as folder:
         result = qemu.run_linux(
-            program(kind), tests, files=files_make(Path(folder)), cpus=CPUS, cpu=cpu, time_limit=120
+            program(kind, arch),
+            tests,
+            files=files_make(Path(folder)),
+            arch=arch,
+            cpus=CPUS,
+            cpu=cpu,
+            time_limit=120,
         )
     lines = lines_of(result.stdout.decode(errors="replace"))
     return Said(lines, [result], whole=lines.pop("conform", None) is not None and result.status == 0)
 
 
-def run_tacet(kind: str, tests: Sequence[str], time_limit: float = 60, cpu: str = "max") -> Said:
+def run_tacet(
+    kind: str, tests: Sequence[str], *, time_limit: float = 60, arch: str = DEFAULT, cpu: str | None = None
+) -> Said:
     """What Tacet says. Where a test ends the run, the ones after it run in another, so that one fault shows
     as one."""
     said = Said({}, [])
@@ -177,7 +196,14 @@ def run_tacet(kind: str, tests: Sequence[str], time_limit: float = 60, cpu: str 
         files = files_make(Path(folder))
         while left and len(said.runs) < RUNS_MAX:
             result = qemu.run_tacet(
-                program(kind), left, files=files, cpus=CPUS, cpu=cpu, options="ranks=1", time_limit=time_limit
+                program(kind, arch),
+                left,
+                files=files,
+                arch=arch,
+                cpus=CPUS,
+                cpu=cpu,
+                options="ranks=1",
+                time_limit=time_limit,
             )
             lines = lines_of(result.stdout.decode(errors="replace"))
             said.runs.append(result)
@@ -188,9 +214,9 @@ def run_tacet(kind: str, tests: Sequence[str], time_limit: float = 60, cpu: str 
     return said
 
 
-def report(chosen: Sequence[str], linux: Said, tacet: Said, raw: bool) -> bool:
+def report(chosen: Sequence[str], linux: Said, tacet: Said, raw: bool, arch: str = DEFAULT) -> bool:
     """Print what differs, or what each says; whether all is as on Linux. Silence is an error in both."""
-    differences = read_differences((HERE / "differences").read_text())
+    differences = differences_of(arch)
     same = 0
     for name in chosen:
         silent = silence(name, linux, tacet)
@@ -216,17 +242,20 @@ def main() -> int:
     parser.add_argument(
         "--kind", choices=KINDS, default="musl", help="which C library's program (default musl)"
     )
-    parser.add_argument("--cpu", default="max", help="QEMU's name of a CPU (default max)")
+    parser.add_argument("--arch", choices=ALL, default=DEFAULT, help=f"default {DEFAULT}")
+    parser.add_argument("--cpu", help="QEMU's name of a CPU (default: the architecture's usual one)")
     parser.add_argument("--raw", action="store_true", help="show what each system says instead")
     arguments = parser.parse_args()
-    if wrong := [name for name in dict.fromkeys(arguments.tests) if name not in names()]:
-        print(f"compare.py: {unknown_names(wrong)}", file=sys.stderr)
+    machine = {"arch": arguments.arch, "cpu": arguments.cpu}
+    known = names(arguments.arch)
+    if wrong := [name for name in dict.fromkeys(arguments.tests) if name not in known]:
+        print(f"compare.py: {unknown_names(wrong, arguments.arch)}", file=sys.stderr)
         return 2
-    chosen = list(dict.fromkeys(arguments.tests)) or names()
+    chosen = list(dict.fromkeys(arguments.tests)) or known
     try:
-        made(*NEEDED)
-        linux = run_linux(arguments.kind, chosen, arguments.cpu)
-        tacet = run_tacet(arguments.kind, chosen, cpu=arguments.cpu)
+        made(*NEEDED, f"ARCH={arguments.arch}")
+        linux = run_linux(arguments.kind, chosen, **machine)
+        tacet = run_tacet(arguments.kind, chosen, **machine)
     except (AssertionError, qemu.RunnerError) as failure:
         print(f"compare.py: {failure}", file=sys.stderr)
         return 2
@@ -234,7 +263,7 @@ def main() -> int:
         print(f"Linux: {linux.runs[-1].explain()}", file=sys.stderr)
     if len(tacet.runs) > 1 or not tacet.whole:
         print(f"Tacet: {tacet.runs[-1].explain()}\n{len(tacet.runs)} runs were needed", file=sys.stderr)
-    return 0 if report(chosen, linux, tacet, arguments.raw) else 1
+    return 0 if report(chosen, linux, tacet, arguments.raw, arguments.arch) else 1
 
 
 if __name__ == "__main__":

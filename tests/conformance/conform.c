@@ -5,6 +5,7 @@
  * cannot pass for a whole run.
  */
 #include "conform.h"
+#include "tests/programs/raw_call.h"
 
 #include <sys/mount.h>
 
@@ -14,16 +15,8 @@ static const struct conform_test *running;
 
 long sys_bare(long number, long a, long b, long c, long d, long e, long f)
 {
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    long value;
-
-    __asm__ volatile("syscall"
-                     : "=a"(value)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return value;
+    return bare(number, (const uint64_t[6]){ (uint64_t)a, (uint64_t)b, (uint64_t)c, (uint64_t)d, (uint64_t)e,
+                                             (uint64_t)f });
 }
 
 /* Two C libraries know the names of errors in two ways. */
@@ -133,11 +126,11 @@ char *edge(size_t bytes)
     static char *pages;
 
     if (!pages) {
-        pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (pages == MAP_FAILED || mprotect(pages + 4096, 4096, PROT_NONE) != 0)
+        pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_NONE) != 0)
             exit(70);
     }
-    return pages + 4096 - bytes;
+    return pages + PAGE - bytes;
 }
 
 char *read_only(void)
@@ -145,7 +138,7 @@ char *read_only(void)
     static char *page;
 
     if (!page) {
-        page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED)
             exit(70);
     }

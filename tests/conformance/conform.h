@@ -29,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -65,6 +66,9 @@ void text(const char *what, const char *value);
 /* Addresses that no call may use: nobody's, and the kernel's. */
 #define NOWHERE     ((void *)8)
 #define KERNEL_SIDE ((void *)0xffff800000000000)
+
+/* Bytes of a page: 4 KiB on x86_64, 64 KiB on POWER. */
+#define PAGE getauxval(AT_PAGESZ)
 
 /* Memory of which the first byte after `bytes` (at most a page) cannot be touched; memory that cannot be
  * written. */

@@ -32,7 +32,7 @@ static int touched(volatile char *place, bool write)
 CONFORM(guard)
 {
     struct sigaction action;
-    char *place = mmap(NULL, 12288, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *place = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     memset(&action, 0, sizeof(action));
     action.sa_sigaction = note;
@@ -42,16 +42,16 @@ CONFORM(guard)
         holds("a handler", false);
         return;
     }
-    sys(SYS_mprotect, place + 4096, 4096, PROT_NONE);
-    sys(SYS_mprotect, place + 8192, 4096, PROT_READ);
+    sys(SYS_mprotect, place + PAGE, PAGE, PROT_NONE);
+    sys(SYS_mprotect, place + 2 * PAGE, PAGE, PROT_READ);
     result("what is there", touched(place, true));
-    result("a page without rights, read", touched(place + 5000, false));
+    result("a page without rights, read", touched(place + PAGE + 1000, false));
     result("its code", reported.si_code);
-    holds("its address", reported.si_addr == place + 5000);
-    result("a read-only page, read", touched(place + 9000, false));
-    result("a read-only page, written", touched(place + 9000, true));
+    holds("its address", reported.si_addr == place + PAGE + 1000);
+    result("a read-only page, read", touched(place + 2 * PAGE + 1000, false));
+    result("a read-only page, written", touched(place + 2 * PAGE + 1000, true));
     result("its code then", reported.si_code);
-    sys(SYS_munmap, place + 4096, 4096);
-    result("nobody's memory", touched(place + 5000, false));
+    sys(SYS_munmap, place + PAGE, PAGE);
+    result("nobody's memory", touched(place + PAGE + 1000, false));
     result("its code there", reported.si_code);
 }

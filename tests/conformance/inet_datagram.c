@@ -14,10 +14,10 @@ static void messages(void)
     int unread = -1;
 
     result("nothing yet", got(one, words, sizeof(words), MSG_DONTWAIT));
-    result("poll of nothing", ready(one, 0));
+    result("poll of nothing", ready(one));
     result("sent to nobody", sent(two, "x", 0));
     result("sent to a port", sys(SYS_sendto, two, "hello", 5, 0, &to, sizeof(to)));
-    result("poll", ready(one, 1000));
+    result("poll", ready_then(one));
     sys(SYS_ioctl, one, FIONREAD, &unread);
     result("unread", unread);
     result("peek at its length", sys(SYS_recvfrom, one, words, 2, MSG_PEEK | MSG_TRUNC, &from, &bytes));
@@ -51,7 +51,7 @@ static void connecting(void)
     result("not from a stranger", got(two, words, 8, MSG_DONTWAIT));
     sys(SYS_close, one);
     result("sent to who has left", sent(two, "x", 0));
-    result("poll of the error", ready(two, 1000));
+    result("poll of the error", ready_then(two));
     result("the error", got(two, words, 8, 0));
     result("only once", got(two, words, 8, MSG_DONTWAIT));
     result("disconnect", sys(SYS_connect, two, &nobody, sizeof(nobody)));

@@ -53,12 +53,22 @@ static inline long got(int end, char *words, size_t room, int flags)
     return sys(SYS_recvfrom, end, words, room, flags, NULL, NULL);
 }
 
-static inline long ready(int end, int milliseconds)
+static inline long ready(int end)
 {
     struct pollfd set = { end, POLLIN | POLLOUT | POLLRDHUP, 0 };
 
-    sys(SYS_poll, &set, 1, milliseconds);
+    sys(SYS_poll, &set, 1, 0);
     return set.revents;
+}
+
+/* The same, once something has come from the other end: a thread of the kernel's may be on its way with it,
+ * and one can write all the time. */
+static inline long ready_then(int end)
+{
+    struct pollfd set = { end, POLLIN | POLLRDHUP, 0 };
+
+    sys(SYS_poll, &set, 1, 10000);
+    return ready(end);
 }
 
 static inline long option(int end, int level, int which)

@@ -43,7 +43,7 @@ static void making(void)
     result("sent before", sent(client, "x", MSG_NOSIGNAL));
     result("accept of what does not listen", sys(SYS_accept, client, NULL, NULL));
     result("shut down before", sys(SYS_shutdown, client, SHUT_WR));
-    result("poll before", ready(client, 0));
+    result("poll before", ready(client));
     result("bind with a short name", sys(SYS_bind, client, &name, 8));
     name.sin_family = AF_UNIX;
     result("bind with another family", sys(SYS_bind, client, &name, sizeof(name)));
@@ -58,9 +58,9 @@ static void making(void)
     result("connect to who does not listen", connected(client, listening));
     result("listen", sys(SYS_listen, listening, 5));
     result("is it listening", option(listening, SOL_SOCKET, SO_ACCEPTCONN));
-    result("poll of a listener", ready(listening, 0));
+    result("poll of a listener", ready(listening));
     result("connect", connected(client, listening));
-    result("poll of a listener that is called", ready(listening, 1000));
+    result("poll of a listener that is called", ready_then(listening));
     result("connect again", connected(client, listening));
     result("peer", sys(SYS_getpeername, client, &peer, &bytes));
     holds("the listener's", memcmp(&peer, &name, 8) == 0);
@@ -78,13 +78,13 @@ static void moving(void)
     int unread = -1;
 
     pair();
-    result("poll of nothing", ready(ends[0], 0));
+    result("poll of nothing", ready(ends[0]));
     result("sent", sent(ends[0], "hello ", 0));
     result("written", sys(SYS_write, ends[0], "world", 5));
     arrived(ends[1], 11);
     sys(SYS_ioctl, ends[1], FIONREAD, &unread);
     result("unread", unread);
-    result("poll", ready(ends[1], 0));
+    result("poll", ready(ends[1]));
     result("peek", got(ends[1], words, sizeof(words), MSG_PEEK));
     result("some", got(ends[1], words, 5, 0));
     result("the rest", sys(SYS_read, ends[1], words, sizeof(words)));
@@ -93,13 +93,13 @@ static void moving(void)
     result("out of band", got(ends[1], words, 1, MSG_OOB));
     result("shut down, to send", sys(SYS_shutdown, ends[0], SHUT_WR));
     result("end of file", got(ends[1], words, sizeof(words), 0));
-    result("poll of the other end", ready(ends[1], 0));
+    result("poll of the other end", ready(ends[1]));
     result("sent after that", sent(ends[0], "x", MSG_NOSIGNAL));
     result("the other way", sent(ends[1], "back", 0));
     result("all of it", got(ends[0], words, 4, MSG_WAITALL));
     sys(SYS_close, ends[1]);
     result("its end", got(ends[0], words, 4, 0));
-    result("poll of both ended", ready(ends[0], 0));
+    result("poll of both ended", ready(ends[0]));
     sys(SYS_close, ends[0]);
 }
 
@@ -111,7 +111,7 @@ static void resetting(void)
     pair();
     sys(SYS_setsockopt, ends[0], SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
     sys(SYS_close, ends[0]);
-    holds("poll of a reset end", (ready(ends[1], 1000) & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
+    holds("poll of a reset end", (ready_then(ends[1]) & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
     result("reset", sys(SYS_read, ends[1], words, 1));
     result("then the end of it", sys(SYS_read, ends[1], words, 1));
     result("sent into it", sent(ends[1], "x", MSG_NOSIGNAL));
@@ -122,6 +122,7 @@ static void resetting(void)
     sent(ends[0], "lost", 0);
     arrived(ends[1], 4);
     sys(SYS_close, ends[1]);
+    ready_then(ends[0]);
     result("reset by what was not read", option(ends[0], SOL_SOCKET, SO_ERROR));
     result("only once", option(ends[0], SOL_SOCKET, SO_ERROR));
     sys(SYS_close, ends[0]);

@@ -3,6 +3,7 @@
 #include "conform.h"
 
 #include <sys/ioctl.h>
+#include <termios.h>
 
 CONFORM(ioctl)
 {

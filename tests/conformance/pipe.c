@@ -2,11 +2,14 @@
 /* pipe.c: bytes from one end to the other, in one process. */
 #include "conform.h"
 
+#include <sys/ioctl.h>
+
 CONFORM(pipe)
 {
-    static char much[65536 + 4096];
+    static char much[(1 << 20) + 4096]; /* more than any holds */
     char bytes[16];
     int ends[2] = { -1, -1 }, left = 0;
+    long room;
     struct stat status;
     struct pollfd set;
 
@@ -21,7 +24,7 @@ CONFORM(pipe)
     result("poll of an empty one", sys(SYS_poll, &set, 1, 0));
     result("write", sys(SYS_write, ends[1], "12345", 5));
     result("poll", sys(SYS_poll, &set, 1, 0) * 100 + set.revents);
-    result("FIONREAD", sys(SYS_ioctl, ends[0], 0x541b, &left));
+    result("FIONREAD", sys(SYS_ioctl, ends[0], FIONREAD, &left));
     result("bytes in it", left);
     result("read a part", sys(SYS_read, ends[0], bytes, 3));
     result("read the rest", sys(SYS_read, ends[0], bytes, 16));
@@ -29,11 +32,13 @@ CONFORM(pipe)
     result("read from the writing end", sys(SYS_read, ends[1], bytes, 1));
     result("seek", sys(SYS_lseek, ends[0], 0, SEEK_SET));
     result("read at a place", sys(SYS_pread64, ends[0], bytes, 1, 0));
-    result("write until it is full", sys(SYS_write, ends[1], much, sizeof(much)));
+    room = sys(SYS_fcntl, ends[1], F_GETPIPE_SZ);
+    result("its room", room);
+    holds("write until it is full", sys(SYS_write, ends[1], much, sizeof(much)) == room);
     result("write into a full one", sys(SYS_write, ends[1], "1", 1));
     set = (struct pollfd){ ends[1], POLLOUT, 0 };
     result("poll of a full one", sys(SYS_poll, &set, 1, 0));
-    result("read all", sys(SYS_read, ends[0], much, sizeof(much)));
+    holds("read all", sys(SYS_read, ends[0], much, sizeof(much)) == room);
     result("from nobody's memory", sys(SYS_write, ends[1], NOWHERE, 4));
     sys(SYS_write, ends[1], "xyz", 3);
     result("to nobody's memory", sys(SYS_read, ends[0], NOWHERE, 3));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* prlimit64.c: limits, read, and set to what they are. */
 #include "conform.h"
+#include "tests/programs/machine.h"
 
 CONFORM(prlimit64)
 {
@@ -8,7 +9,7 @@ CONFORM(prlimit64)
 
     result("RLIMIT_NOFILE", sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &old));
     holds("descriptors enough", old.rlim_cur >= 256 && old.rlim_max >= old.rlim_cur);
-    result("the same by getrlimit", sys(SYS_getrlimit, RLIMIT_NOFILE, &limit));
+    result("the same by getrlimit", sys(MACHINE_GETRLIMIT, RLIMIT_NOFILE, &limit));
     holds("is the same", limit.rlim_cur == old.rlim_cur && limit.rlim_max == old.rlim_max);
     result("RLIMIT_STACK", sys(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &old));
     holds("mebibytes", old.rlim_cur >= 1 << 20);
@@ -21,6 +22,6 @@ CONFORM(prlimit64)
     result("from nobody's memory", sys(SYS_prlimit64, 0, RLIMIT_CORE, NOWHERE, NULL));
     limit = (struct rlimit){ 10, 5 };
     result("more than one may have", sys(SYS_prlimit64, 0, RLIMIT_CORE, &limit, NULL));
-    result("getrlimit, no such limit", sys(SYS_getrlimit, 99, &limit));
-    result("getrlimit to nobody's memory", sys(SYS_getrlimit, RLIMIT_AS, NOWHERE));
+    result("getrlimit, no such limit", sys(MACHINE_GETRLIMIT, 99, &limit));
+    result("getrlimit to nobody's memory", sys(MACHINE_GETRLIMIT, RLIMIT_AS, NOWHERE));
 }

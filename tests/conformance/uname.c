@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* uname.c: a Linux on x86_64, whatever its name. */
+/* uname.c: a Linux on this machine, whatever its name. */
 #include "conform.h"
 
 #include <sys/utsname.h>

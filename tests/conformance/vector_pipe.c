@@ -4,10 +4,11 @@
 
 CONFORM(vector_pipe)
 {
-    static char block[65536];
+    static char block[1 << 20]; /* as much as any holds, or more */
     char a[4], b[4];
     struct iovec two[2] = { { "abcd", 4 }, { "ef", 2 } }, places[2] = { { a, 4 }, { b, 4 } };
-    struct iovec large[2] = { { block, 2000 }, { block, 2000 } }, small[2] = { { block, 60 }, { block, 60 } };
+    struct iovec large[2] = { { block, PAGE - 2096 }, { block, 2000 } },
+                 small[2] = { { block, 60 }, { block, 60 } };
     struct iovec broken[2] = { { block, 10 }, { NOWHERE, 10 } };
     int ends[2] = { -1, -1 };
 
@@ -18,9 +19,10 @@ CONFORM(vector_pipe)
     result("one place's worth", sys(SYS_write, ends[1], "1234", 4));
     result("the second place waits for nothing", sys(SYS_readv, ends[0], places, 2));
     sys(SYS_fcntl, ends[1], F_SETFL, O_NONBLOCK);
-    result("all that fits", sys(SYS_write, ends[1], block, sizeof(block)));
-    result("a page is read", sys(SYS_read, ends[0], block, 4096));
-    result("room for both", sys(SYS_writev, ends[1], large, 2));
+    holds("all that fits",
+          sys(SYS_write, ends[1], block, sizeof(block)) == sys(SYS_fcntl, ends[1], F_GETPIPE_SZ));
+    holds("a page is read", sys(SYS_read, ends[0], block, PAGE) == (long)PAGE);
+    holds("room for both", sys(SYS_writev, ends[1], large, 2) == (long)PAGE - 96);
     result("room for one of two", sys(SYS_writev, ends[1], small, 2));
     while (sys(SYS_read, ends[0], block, sizeof(block)) == sizeof(block))
         ;

@@ -16,8 +16,8 @@ import subprocess
 from blocks import ANY, ROOT, Block, Command, difference
 
 #: What `make` builds, below build/: a reader has it, or gets it by the same make in some minutes.
-LINKED = ("x86_64/musl", "x86_64/tests", "linux", "lwip", "qemu10")
-COPIED = ("x86_64", "simulator", "host")
+LINKED = ("x86_64/musl", "x86_64/tests", "ppc64/musl", "ppc64/tests", "linux", "lwip", "qemu10")
+COPIED = ("x86_64", "ppc64", "simulator", "host")
 
 #: Variables of the tests' own environment that a reader does not have.
 NOT_A_READER_S = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "TACET_BUILD", "PYTHON")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random system calls on a Tacet node, for as long as one likes: `make fuzz-calls MINUTES=60`, or
 
-    tests/fuzz/calls.py [--minutes M] [--seed S] [--threads T] [--cpus N] [--cpu C]
+    tests/fuzz/calls.py [--minutes M] [--seed S] [--threads T] [--cpus N] [--cpu C] [--arch A]
 
 Machines of two ranks one after the other, each with the next seed: rank 1 runs tests/programs/call_fuzz.c for
 a minute, rank 0 watches. Ends with status 1 at the first harm: a kernel that stops, a rank that ends
@@ -21,8 +21,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import qemu
+from qemu import architectures
 
-PROGRAM = qemu.BUILD / "x86_64" / "tests" / "call_fuzz.musl-pie"
+PROGRAM = "tests/call_fuzz.musl-pie"
 
 
 def run(
@@ -32,7 +33,8 @@ def run(
     cpus: int | None = None,
     seconds: int = 60,
     options: str = "",
-    cpu: str = "max",
+    cpu: str | None = None,
+    arch: str = architectures.DEFAULT,
     trace_from: int | None = None,
 ) -> qemu.Result:
     """One machine; each rank has half of its CPUs, as many as threads where `cpus` does not say."""
@@ -40,8 +42,9 @@ def run(
     if trace_from is not None:
         words += ["-T", str(trace_from)]
     return qemu.run_tacet(
-        PROGRAM,
+        qemu.BUILD / arch / PROGRAM,
         words,
+        arch=arch,
         cpus=cpus or 2 * threads,
         memory="256M",
         options=f"ranks=2 {options}".strip(),
@@ -68,14 +71,14 @@ def harm(result: qemu.Result) -> str:
     return ""
 
 
-def last_call(result: qemu.Result, seed: int, threads: int) -> str:
+def last_call(result: qemu.Result, seed: int, threads: int, arch: str = architectures.DEFAULT) -> str:
     """The last call before the end, by making the same calls again. With several threads only the seed can be
     summary."""
     seen = [int(number) for number in re.findall(rb"^0:(\d+)$", result.stderr, re.MULTILINE)]
     again = f"again: call_fuzz -s {seed} -j {threads} -T {seen[-1] if seen else 0}"
     if threads > 1:
         return again
-    traced = run(seed, seconds=600, trace_from=seen[-1] if seen else 0)
+    traced = run(seed, seconds=600, arch=arch, trace_from=seen[-1] if seen else 0)
     named = [
         line for line in traced.stderr.decode(errors="replace").splitlines() if re.match(r"\d+:\d+ ", line)
     ]
@@ -90,7 +93,8 @@ def main() -> int:
     )
     parser.add_argument("--threads", type=int, default=1, help="fuzzing threads in one process (default 1)")
     parser.add_argument("--cpus", type=int, help="of the machine (default: two for each thread)")
-    parser.add_argument("--cpu", default="max", help="QEMU's name of a CPU (default max)")
+    parser.add_argument("--cpu", help="QEMU's name of a CPU (default: the architecture's usual one)")
+    parser.add_argument("--arch", default=architectures.DEFAULT, choices=list(architectures.ALL))
     arguments = parser.parse_args()
     seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
     while (left := end - time.monotonic()) > 0:
@@ -100,11 +104,14 @@ def main() -> int:
             cpus=arguments.cpus,
             seconds=max(1, min(60, int(left))),
             cpu=arguments.cpu,
+            arch=arguments.arch,
         )
         summary = re.search(rb"calls: .*", result.stdout)
         print(f"seed {seed}: {summary[0].decode() if summary else 'no end'}", flush=True)
         if wrong := harm(result):
-            print(f"{wrong}\n{last_call(result, seed, arguments.threads)}\n{result.explain()}")
+            print(
+                f"{wrong}\n{last_call(result, seed, arguments.threads, arguments.arch)}\n{result.explain()}"
+            )
             print(f"fuzz-calls: {seed - arguments.seed} passed, 1 failed")
             return 1
         seed += 1

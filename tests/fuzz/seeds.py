@@ -196,6 +196,88 @@ def acpi() -> Iterator[bytes]:
     yield machine(2, 276)
 
 
+@seeds_of("device_tree")
+def device_tree() -> Iterator[bytes]:
+    # By their places in the lists of fuzz_device_tree.c.
+    chosen, cpus, cpu, memory, rtas, vdevice, vty, controller, blocks, reserved = range(10)
+    up, peer, child = b"\x40", 224, 228
+    names = (
+        "device_type compatible reg status bootargs initrd-start initrd-end stdout cpu timebase dec-bits "
+        "servers associativity points chip-id address-cells size-cells rtas-size time interrupts lisn "
+        "eq-sizes lmb-size memory memory-v2 arrays vec-5"
+    ).split()
+
+    def have(name: str, content: bytes) -> bytes:
+        return bytes([96 + names.index(name), len(content)]) + content
+
+    def cells(name: str, *numbers: int) -> bytes:
+        return have(name, struct.pack(f">{len(numbers)}I", *numbers))
+
+    def node(kind: int, *parts: bytes) -> bytes:
+        return bytes([kind]) + b"".join(parts) + up
+
+    def processor(*servers: int, domain: int = 0) -> bytes:
+        return node(
+            cpu,
+            have("device_type", b"cpu\0"),
+            cells("reg", servers[0]),
+            cells("servers", *servers),
+            cells("timebase", 512000000),
+            cells("dec-bits", 56),
+            cells("associativity", 5, 0, 0, 0, domain, servers[0]),
+        )
+
+    def ram(base: int, size: int, domain: int = 0) -> bytes:
+        near = cells("associativity", 4, 0, 0, 0, domain)
+        return node(memory, have("device_type", b"memory\0"), cells("reg", 0, base, 0, size), near)
+
+    root = cells("address-cells", 2) + cells("size-cells", 2)
+    functions = node(rtas, cells("rtas-size", 2204), cells("time", 0x2001), cells("points", 4, 4, 2))
+    terminal = node(
+        vty, have("compatible", b"hvterm1\0"), cells("reg", 0x71000000), cells("interrupts", 4352, 0)
+    )
+    xive = node(
+        controller,
+        have("compatible", b"ibm,power-ivpe\0"),
+        cells("reg", 0x60302, 0x31B0000, 0, 0x10000, 0x60302, 0x31A0000, 0, 0x10000),
+        cells("lisn", 0, 8),
+        cells("eq-sizes", 12, 16, 21, 24),
+    )
+    chosen_one = node(
+        chosen, have("bootargs", b"-- one\0"), cells("stdout", 0x10003), have("vec-5", bytes(27))
+    )
+    plugged = node(
+        blocks,
+        cells("lmb-size", 0, 1 << 28),
+        cells(
+            "memory-v2", 2, 2, 0, 0x40000000, 0x80000004, 0, 8, 12, 0, 0x60000000, 0x80000006, 0xFFFFFFFF, 0
+        ),
+        cells("arrays", 1, 4, 0, 0, 0, 1),
+    )
+    small = root + node(chosen) + node(cpus, processor(0)) + ram(0, 1 << 28)
+    yield small
+    yield (
+        root
+        + node(chosen)
+        + node(cpus, processor(0, 1, 2, 3), processor(4, 5, domain=1))
+        + functions
+        + ram(0, 1 << 28)
+        + ram(1 << 28, 1 << 28, 1)
+        + node(vdevice, terminal)
+        + xive
+        + plugged
+    )
+    yield (
+        root
+        + chosen_one
+        + node(cpus, processor(8))
+        + ram(0, 1 << 30)
+        + node(reserved, node(10, cells("reg", 0)))
+    )
+    yield small + bytes([memory, peer, 3])
+    yield small + bytes([cpus, child, 2])
+
+
 @seeds_of("sim")
 def sim() -> Iterator[bytes]:
     yield b"""tnum_ranks 2

@@ -109,6 +109,12 @@ uint64_t clock_wall_steps(void)
     return wall.steps;
 }
 
+/* A clock that may step, and shows the same. */
+uint64_t deadline_wall_wait_ns(uint64_t deadline)
+{
+    return deadline & ~DEADLINE_TAI;
+}
+
 uint64_t arch_random(void)
 {
     return 4; /* nobody here is welcomed */

@@ -7,6 +7,8 @@
 # A new C test: its name in HOST_TESTS and its sources in NAME_sources (the test is tests/host/test_NAME.c).
 # A test whose sources stand on physical memory, privileged instructions or each CPU's variables is in
 # ARENA_TESTS instead: the headers in tests/host/stub then come before the architecture's of the same name.
+# One of a source of arch/ppc64 that is pure C is in PPC64_TESTS (and PPC64_FUZZERS): that architecture's
+# headers come first then.
 # Fuzzing needs clang with its runtime (Debian: clang, libclang-rt-14-dev or the one of your version).
 # A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (tests/fuzz/fuzz_NAME.c).
 
@@ -21,7 +23,7 @@ FUZZ_BUILD    := build/fuzz
 
 HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 HOST_INCLUDES := -iquote kernel -iquote arch/x86_64/include -iquote tests/host -I libc/include \
-                 -iquote apps/lib -iquote . -iquote tools/caches
+                 -iquote apps/lib -iquote apps/balance -iquote . -iquote tools/caches
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
@@ -34,6 +36,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               global_clock \
               registry welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus
+PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command log_page clock
 
@@ -67,6 +70,9 @@ cpu_mask_sources :=
 cpu_mask_link := -pthread
 spinlock_sources :=
 spinlock_link := -pthread
+ARENA_TESTS += crosscall
+crosscall_sources :=
+crosscall_link := -pthread
 avl_sources := kernel/lib/avl.c
 checksum_sources := kernel/lib/checksum.c
 beat_frame_sources := kernel/beat/beat_frame.c kernel/lib/siphash.c
@@ -95,18 +101,23 @@ shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page
 shared_memory_link := -Wl,--wrap=page_pool_allocate # the test fills what is allocated with junk
 machine_check_sources := arch/x86_64/machine_check.c
 power_sources := arch/x86_64/power.c
+device_tree_sources := arch/ppc64/boot/device_tree.c kernel/lib/boot_info.c kernel/lib/format.c
 user_map_sources := arch/common/user_map.c arch/common/page_table.c arch/x86_64/space.c $(vm_sources)
 
 # The benchmarks of apps/.
-HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution caches
+HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution caches balance balance_library
 
 apps_lib_sources := apps/lib/order.c apps/lib/parse.c apps/lib/together.c
 fwq_analysis_sources := apps/fwq/analysis.c apps/lib/order.c
 selfish_analysis_sources := apps/selfish/analysis.c apps/lib/order.c
 phase_distribution_sources := apps/phase/distribution.c apps/lib/order.c
+balance_sources := apps/balance/heuristic.c apps/balance/model.c
+balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi
+PPC64_FUZZERS := device_tree
+FUZZERS += $(PPC64_FUZZERS)
 
 multiboot2_fuzz_sources := $(multiboot2_sources) drivers/screen/screen.c
 pvh_fuzz_sources := $(pvh_sources)
@@ -116,6 +127,7 @@ symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
 beat_frame_fuzz_sources := $(page_frame_sources)
+device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
 launch_request_fuzz_sources := $(launch_writer_sources)
 
@@ -129,12 +141,15 @@ frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) ke
                        kernel/lib/checksum.c
 ninep_fuzz_sources := $(ninep_sources)
 
-host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)
+host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
+              $(filter $(1),$(PPC64_TESTS)),ppc64/)
+fuzz_folder = $(FUZZ_BUILD)/$(if $(filter $(1),$(PPC64_FUZZERS)),ppc64/)
 host_objects = $(patsubst %.c,$(host_folder)%.o,tests/host/test_$(1).c $($(1)_sources))
-fuzz_objects = $(patsubst %.c,$(FUZZ_BUILD)/%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
+fuzz_objects = $(patsubst %.c,$(fuzz_folder)%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
 
 # The simulator's are C++: simulator/simulator.mk builds them.
-HOST_BINARIES := $(patsubst %,$(HOST_BUILD)/test_%,$(HOST_TESTS) $(ARENA_TESTS)) $(HOST_BUILD)/test_sim
+C_TESTS := $(HOST_TESTS) $(ARENA_TESTS) $(PPC64_TESTS)
+HOST_BINARIES := $(patsubst %,$(HOST_BUILD)/test_%,$(C_TESTS)) $(HOST_BUILD)/test_sim
 FUZZ_BINARIES := $(FUZZERS:%=$(FUZZ_BUILD)/fuzz_%) $(FUZZ_BUILD)/fuzz_sim
 
 ifndef SIM
@@ -153,11 +168,15 @@ define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1)) tests/host/host.mk
 	$$(HOST_CC) $$(HOST_CFLAGS) $($(1)_link) -o $$@ $$(filter %.o,$$^) -lm
 endef
-$(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(eval $(call host_binary,$(test))))
+$(foreach test,$(C_TESTS),$(eval $(call host_binary,$(test))))
 
 $(HOST_BUILD)/arena/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
 	$(HOST_CC) -iquote tests/host/stub -iquote kernel $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(HOST_BUILD)/ppc64/%.o: %.c $(HOST_FLAGS)
+	@mkdir -p $(@D)
+	$(HOST_CC) -iquote tests/host/stub -iquote arch/ppc64/include $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
 
 # Sets of CPUs are Linux's alone.
 $(HOST_BUILD)/test_launch_cpus: HOST_CFLAGS += -D_GNU_SOURCE
@@ -183,6 +202,10 @@ $(FUZZ_BUILD)/lwip/%.o: $(LWIP)/stamp $(HOST_FLAGS) $(LWIP_HEADERS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w -c -o $@ $(LWIP)/src/$*.c
 
+$(FUZZ_BUILD)/ppc64/%.o: %.c $(HOST_FLAGS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -iquote tests/host/stub -iquote arch/ppc64/include $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
 $(FUZZ_BUILD)/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
@@ -192,5 +215,5 @@ fuzz-build: $(FUZZ_BINARIES)
 fuzz: fuzz-build
 	@$(HOST_PYTHON) tests/fuzz/run.py --seconds $(FUZZ_SECONDS) --build $(FUZZ_BUILD) $(FUZZERS) sim
 
--include $(sort $(foreach test,$(HOST_TESTS) $(ARENA_TESTS),$(patsubst %.o,%.d,$(call host_objects,$(test)))))
+-include $(sort $(foreach test,$(C_TESTS),$(patsubst %.o,%.d,$(call host_objects,$(test)))))
 -include $(sort $(foreach fuzzer,$(FUZZERS),$(patsubst %.o,%.d,$(call fuzz_objects,$(fuzzer)))))

@@ -158,8 +158,8 @@ def test_a_linux_node_is_told_who_it_is_and_where_its_files_are(
 ) -> None:
     for name in ("e1000", "9p", "9pnet", "9pnet_fd"):
         (tmp_path / f"{name}.ko").write_bytes(b"\0depends=" + (b"9pnet" if name == "9p" else b"") + b"\0")
-    monkeypatch.setattr(linux.LinuxNode, "module_folder", lambda self: tmp_path)
-    monkeypatch.setattr(linux.LinuxNode, "kernel_file", lambda self: tmp_path / "vmlinux")
+    monkeypatch.setattr(linux.LinuxNode, "module_folder", lambda self, *_: tmp_path)
+    monkeypatch.setattr(linux.LinuxNode, "kernel_file", lambda self, *_: tmp_path / "vmlinux")
     monkeypatch.setattr(qemu, "BUSYBOX", tmp_path / "e1000.ko")
     archive = linux.initramfs(
         "00" * 16, linux.Mount("10.99.0.1", 20000, Path("/a share")), "10.99.0.11 node1\n"

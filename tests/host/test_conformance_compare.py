@@ -104,18 +104,21 @@ def test_an_unknown_name_lists_close_ones(main: Main, name: str, close: str | No
         assert first.startswith(f"compare.py: no such test: {name}; is it ") and close in first, first
 
 
-def test_it_builds_what_it_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("arch", "linux"), [("x86_64", "stock"), ("ppc64", "ppc64")])
+def test_it_builds_what_it_runs(
+    arch: str, linux: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What it makes are targets that there are, and they include the program of each kind."""
 
     def fails(*targets: str) -> None:
         raise AssertionError(f"make {' '.join(targets)}: no rule")
 
     monkeypatch.setattr(compare, "made", fails)
-    monkeypatch.setattr(sys, "argv", ["compare.py", "pipe"])
+    monkeypatch.setattr(sys, "argv", ["compare.py", "--arch", arch, "pipe"])
     assert compare.main() == 2
-    assert capsys.readouterr().err == f"compare.py: make {' '.join(compare.NEEDED)}: no rule\n"
+    assert capsys.readouterr().err == f"compare.py: make {' '.join(compare.NEEDED)} ARCH={arch}: no rule\n"
     planned = subprocess.run(
-        ["make", "-nB", *compare.NEEDED], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "-nB", *compare.NEEDED, f"ARCH={arch}"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    for part in ("conform.musl", "conform.glibc", "tacet.elf", "ports/linux/fetch.sh build stock"):
+    for part in ("conform.musl", "conform.glibc", "tacet.elf", f"ports/linux/fetch.sh build {linux}"):
         assert part in planned, part

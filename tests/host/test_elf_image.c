@@ -177,16 +177,30 @@ TEST(wrong_class_order_and_machine_are_refused)
 {
     begin();
     file[4] = 1;
-    refused("32-bit");
+    refused("a 32-bit program for x86_64; this node is x86_64: compile for 64 bits");
     begin();
     file[5] = 2;
-    refused("big-endian");
+    store(file + 18, 21 << 8, 2);
+    refused("a program for big-endian 64-bit PowerPC; this node is x86_64, little-endian");
     begin();
     store(file + 18, 183, 2);
     refused("a program for AArch64; this node is x86_64");
     begin();
     store(file + 18, 999, 2);
     refused("unknown");
+}
+
+TEST(only_the_second_abi_of_power_runs)
+{
+    begin();
+    store(file + 18, 21, 2);
+    for (unsigned abi = 0; abi < 4; abi++) {
+        store(file + 48, abi, 4);
+        CHECK_EQUAL(elf_parse(file, sizeof(file), 21, LIMIT, &image, &why), abi == 1 ? -ENOEXEC : 0);
+    }
+    store(file + 48, 1, 4);
+    elf_parse(file, sizeof(file), 21, LIMIT, &image, &why);
+    CHECK_CONTAINS(why.text, "ELFv1; compile for ELFv2");
 }
 
 TEST(files_that_are_no_programs_are_refused)
@@ -355,6 +369,7 @@ int main(void)
     RUN(headers_outside_of_segments_have_no_address);
     RUN(other_files_are_refused_by_name);
     RUN(wrong_class_order_and_machine_are_refused);
+    RUN(only_the_second_abi_of_power_runs);
     RUN(files_that_are_no_programs_are_refused);
     RUN(dynamic_programs_are_refused_with_the_remedy);
     RUN(this_test_is_a_dynamic_program);

@@ -310,11 +310,38 @@ TEST(interrupts_are_counted_in_this_cpus_column)
     CHECK(after.row_count == 1);
 }
 
+TEST(rows_of_one_name_are_told_apart)
+{
+    /* POWER's two kinds of timer interrupts. */
+    static const char before_text[] = "           CPU0\n"
+                                      "LOC:        100   for timer event device\n"
+                                      "LOC:         40   for others\n";
+    static const char after_text[] = "           CPU0\n"
+                                     "LOC:        350   for timer event device\n"
+                                     "LOC:         41   for others\n";
+    static struct counters_snapshot before, after;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out;
+
+    counters_parse_interrupts(&before, 0, before_text);
+    counters_parse_interrupts(&after, 0, after_text);
+    CHECK(counters_difference(&before, &after) == 250 + 1);
+    out = open_memstream(&text, &length);
+    counters_print(out, &before, &after);
+    fclose(out);
+    CHECK(strstr(text, "kernel_entries_LOC: 250 (for timer event device)\n"));
+    CHECK(strstr(text, "kernel_entries_LOC_1: 1 (for others)\n"));
+    free(text);
+}
+
+#define FAKE_PAGE 4096
+
 /* A Tacet node of two CPUs, as the kernel maps it; there is one while `node_present`. */
 static struct {
-    _Alignas(TACET_PAGE_BYTES) struct tacet_node node;
+    _Alignas(FAKE_PAGE) struct tacet_node node;
     struct {
-        _Alignas(TACET_PAGE_BYTES) struct tacet_counters counters;
+        _Alignas(FAKE_PAGE) struct tacet_counters counters;
     } cpus[2];
 } fake_node;
 static bool node_present;
@@ -322,6 +349,8 @@ static bool node_present;
 /* Stands before the C library's function of this name. */
 unsigned long getauxval(unsigned long type)
 {
+    if (type == AT_PAGESZ)
+        return FAKE_PAGE;
     return type == AT_TACET_NODE && node_present ? (unsigned long)&fake_node : 0;
 }
 
@@ -408,6 +437,7 @@ int main(int argc, char **argv)
     RUN(nothing_to_judge_is_said);
     RUN(option_values_are_taken_whole_or_refused);
     RUN(interrupts_are_counted_in_this_cpus_column);
+    RUN(rows_of_one_name_are_told_apart);
     RUN(tacet_counters_are_differenced_by_cause);
     return check_report("ftq_analysis");
 }

@@ -448,7 +448,7 @@ def test_compare_writes_figures_picture_and_raw_data(program: Path, tmp_path: Pa
     assert "zero detours" in said and "100 of 400" in said and "[1/3] FTQ on Tacet" in said
     folder = tmp_path / "report"
     figures = json.loads((folder / "ftq.json").read_text())
-    assert list(figures) == ["tacet", "linux", "linux_tuned", "command"]
+    assert list(figures) == ["tacet", "linux", "linux_tuned", "arch", "command"]
     assert figures["tacet"]["disturbed_quanta"] == 0 and figures["linux"]["disturbed_quanta"] == 100
     assert figures["linux"]["max_loss_ns"] == pytest.approx(40 * 64, rel=1e-3)
     assert figures["linux"]["kernel_entries"] == 100 and figures["linux"]["kernel_entries_by_cause"] == {

@@ -58,9 +58,15 @@ def packed(cpu: int, event: Event, boot: int = BOOT) -> bytes:
     )
 
 
-def file_of(*cpus: Iterable[Event], lost: int = 0, hz: int = HZ, boot: int = BOOT) -> bytes:
-    """A file as the kernel writes it: each CPU's events in the order given."""
-    data = struct.pack("<8sIIIIQQ", b"TACETLOG", 1, len(cpus), len(KINDS), 32, hz, boot)
+def file_of(
+    *cpus: Iterable[Event], lost: int = 0, hz: int = HZ, boot: int = BOOT, architecture: str = "x86_64"
+) -> bytes:
+    """A file as the kernel writes it: each CPU's events in the order given; as the first version had it,
+    where it says no architecture."""
+    version = 2 if architecture else 1
+    data = struct.pack("<8sIIIIQQ", b"TACETLOG", version, len(cpus), len(KINDS), 32, hz, boot)
+    if architecture:
+        data += struct.pack("<16s", architecture.encode())
     for name, (event_class, words) in KINDS.items():
         data += struct.pack("<24s16s40s", name.encode(), event_class.encode(), words.encode())
     for cpu, events in enumerate(cpus):
@@ -69,7 +75,8 @@ def file_of(*cpus: Iterable[Event], lost: int = 0, hz: int = HZ, boot: int = BOO
     return data
 
 
-HEADER_BYTES = 40 + 80 * len(KINDS)
+AT_KINDS = 56
+HEADER_BYTES = AT_KINDS + 80 * len(KINDS)
 
 #: A rank that sleeps, with an interrupt in it, and one that is disturbed and leaves.
 SLEEPER: list[Event] = [
@@ -134,7 +141,7 @@ def test_the_log_describes_itself() -> None:
 
 def test_a_log_without_events_is_a_log() -> None:
     log = klog.parse(file_of([], []))
-    assert len(log) == 0 and causes.heading(log) == "flight log: 0 events of 2 CPUs"
+    assert len(log) == 0 and causes.heading(log) == "flight log: 0 events of 2 CPUs of x86_64"
     assert len(list(causes.rows(log))) == 1 and causes.causes(log) == {}
 
 
@@ -192,7 +199,13 @@ HOSTILE = {
     "text": (b"hello, world\n" * 9, "offset 0: no flight log: it begins with b'hello, w'"),
     "other magic": (corrupt(3, "B", 0), "offset 0: no flight log"),
     "header cut": (file_of([])[:33], "offset 0: the file ends 7 bytes short, in the header"),
-    "version": (corrupt(8, "I", 2), "offset 8: version 2; this program reads version 1"),
+    "version": (corrupt(8, "I", 3), "offset 8: version 3; this program reads versions 1 to 2"),
+    "no version": (corrupt(8, "I", 0), "offset 8: version 0; this program reads versions 1 to 2"),
+    "architecture cut": (file_of([])[:55], "offset 40: the file ends 1 bytes short, in the architecture's"),
+    "no architecture": (corrupt(40, "16s", b""), "offset 40: the architecture is b'\\x00"),
+    "architecture with escape": (corrupt(40, "B", 27), "offset 40: the architecture is b'\\x1b86_64"),
+    "architecture without end": (corrupt(40, "16s", b"\xff" * 16), "offset 40: the architecture is b'\\xff"),
+    "architecture with a tail": (corrupt(54, "B", 65), "offset 40: the architecture is b'x86_64"),
     "no CPU": (corrupt(12, "I", 0), "offset 12: 0 CPUs"),
     "many CPUs": (corrupt(12, "I", 2**32 - 1), "offset 12: 4294967295 CPUs"),
     "one CPU more": (corrupt(12, "I", 3), "the file ends 16 bytes short, in the part of CPU 2"),
@@ -201,14 +214,14 @@ HOSTILE = {
     "many kinds": (corrupt(16, "I", 2**31), "offset 16: 2147483648 kinds"),
     "event size": (corrupt(20, "I", 64), "offset 20: events of 64 bytes"),
     "kinds cut": (
-        file_of([])[:60],
-        "offset 40: the file ends 60 bytes short, in the description of event kind 0 of 11",
+        file_of([])[:76],
+        "offset 56: the file ends 60 bytes short, in the description of event kind 0 of 11",
     ),
-    "name with escape": (corrupt(40, "B", 27), "the name of event kind 0 is b'\\x1brogram_enter"),
-    "name without end": (corrupt(40, "24s", b"\xff" * 24), "the name of event kind 0 is"),
-    "name with a tail": (corrupt(60, "B", 65), "the name of event kind 0 is"),
-    "one word": (corrupt(80, "40s", b"rank"), "the words of event kind 0 is b'rank"),
-    "same name": (corrupt(120, "24s", b"program_enter"), "two kinds of events have the same name"),
+    "name with escape": (corrupt(AT_KINDS, "B", 27), "the name of event kind 0 is b'\\x1brogram_enter"),
+    "name without end": (corrupt(AT_KINDS, "24s", b"\xff" * 24), "the name of event kind 0 is"),
+    "name with a tail": (corrupt(AT_KINDS + 20, "B", 65), "the name of event kind 0 is"),
+    "one word": (corrupt(AT_KINDS + 40, "40s", b"rank"), "the words of event kind 0 is b'rank"),
+    "same name": (corrupt(AT_KINDS + 80, "24s", b"program_enter"), "two kinds of events have the same name"),
     "CPU out of order": (
         corrupt(AT_CPU, "I", 1),
         f"offset {AT_CPU}: the part of CPU 1 where that of CPU 0 should be",
@@ -331,6 +344,54 @@ def test_without_the_kernel_s_source_numbers_are_shown(
         and "vector 0xf1  " in shown_text
         and "vector 0xe (page fault)" in shown_text
     )
+
+
+def words_of(data: bytes) -> list[str]:
+    return [re.split(r"  +", row.strip())[3] for row in causes.rows(klog.parse(data))][1:]
+
+
+def test_numbers_have_the_names_of_the_log_s_own_architecture() -> None:
+    """The first version's are x86_64's; those of an architecture that this program does not know are shown,
+    and it says so. A call that one architecture lacks has no name there."""
+    events = [
+        (1, "system_call", 0, 0),
+        (2, "system_call", 3, 0),
+        (3, "system_call", 140, 0),
+        (4, "exception", 3, 0),
+        (5, "interrupt", 0xF1, 0),
+        (6, "interrupt", 0xF5, 0),
+    ]
+    own = ["number read", "number close", "number getpriority"]
+    own += ["vector 0x3 (breakpoint)", "vector 0xf1 (timer)", "vector 0xf5"]
+    assert words_of(file_of(events)) == words_of(file_of(events, architecture="")) == own
+    assert klog.parse(file_of(events, architecture="")).architecture == "x86_64"
+    power = file_of(events, architecture="ppc64")
+    assert words_of(power) == ["number restart_syscall", "number read", "number _llseek"] + [
+        "vector 0x3 (data storage)",
+        "vector 0xf1 (timer)",
+        "vector 0xf5 (range)",
+    ]
+    assert causes.heading(klog.parse(power)).startswith("flight log: 6 events of 1 CPU of ppc64, from")
+    assert (0, "system_call _llseek") in causes.causes(klog.parse(power))
+    drawn = {event["name"] for event in trace_checked(chrome.chrome(klog.parse(power)))}
+    assert {"system_call _llseek", "interrupt 0xf5 (range)"} < drawn
+    other = file_of(events, architecture="riscv64")
+    assert words_of(other) == [
+        "number 0",
+        "number 3",
+        "number 140",
+        "vector 0x3",
+        "vector 0xf1",
+        "vector 0xf5",
+    ]
+    said = "Calls and vectors of riscv64 have no names here, where x86_64, ppc64 are known."
+    assert said in causes.heading(klog.parse(other)).splitlines()
+
+
+def test_power_s_exceptions_have_the_kernel_s_names() -> None:
+    text = (ROOT / "arch/ppc64/trap.c").read_text()
+    rows = re.findall(r'^    \[(\d+)\] = "([a-z ]+)",$', text, re.MULTILINE)
+    assert {int(number): name for number, name in rows} == dict(names.PPC64_EXCEPTIONS) and len(rows) > 5
 
 
 def test_causes_are_counted_and_timed(log: klog.FlightLog) -> None:

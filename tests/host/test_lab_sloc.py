@@ -100,6 +100,16 @@ def test_a_part_that_is_too_large_does_not_hold(tree: Path) -> None:
     assert lines["silent core"] == "yes" and lines["Linux personality"] == "NO"
 
 
+def test_another_architecture_that_takes_more_lines_does_not_hold(tree: Path) -> None:
+    def held() -> str:
+        rows = [line.split() for line in sloc.as_table(sloc.count(tree)).splitlines()]
+        return next(" ".join(row[1:]) for row in rows if row and row[0] == "arch/ppc64")
+
+    assert held() == "100 <= 3 NO"
+    (tree / "arch/ppc64/entry.S").write_text("x\n" * 3)
+    assert held() == "3 <= 3 yes"
+
+
 def test_the_command_prints_the_tree_it_is_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = io.StringIO()
     assert lab.main(["sloc"], out=out) == 0

@@ -364,7 +364,7 @@ NODE(a_timer_near_the_end_of_time_is_no_lost_beat)
 {
     node_start("nettick=irq" OPTIONS);
     beats_come(20, 10 * MS);
-    timer_begin(0, 0, UINT64_MAX - 5 * MS - now_ns, 1);
+    timer_begin(0, 0, INT64_MAX - 5 * MS - now_ns, 1);
     CHECK_EQUAL(cpus[0].fires_ns, UINT64_MAX);
     arena_cpu = 0;
     timer_interrupt(); /* the device cannot wait as long */
@@ -767,8 +767,7 @@ NODE(a_step_of_wall_time_makes_due_who_waits_by_it_on_all_cpus_even_where_beats_
     node_start("nettick=poll" OPTIONS);
     by_other = true;
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-        timers[cpu][0].is_wall = true;
-        timer_begin(cpu, 0, SECOND, 1);
+        timer_begin(cpu, 0, DEADLINE_WALL + SECOND, 1);
         timer_begin(cpu, 1, SECOND, 1);
     }
     wall.has_stepped = true;

@@ -4,6 +4,7 @@ line."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -51,6 +52,22 @@ def test_what_is_wrong_with_a_network_is_said(words: tuple[object, ...], said: s
     with pytest.raises(qemu.RunnerError) as error:
         network.check(*words, None)  # type: ignore[arg-type]
     assert str(error.value).startswith(said) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--network", "user"), "--network"),
+        (("--network", "bridge"), "--network"),
+        (("--network", "user", "--forward", "8080:80"), "--network"),
+        (("--mount", "/data=."), "--mount"),
+    ],
+)
+def test_a_node_without_drivers_of_cards_takes_none(options: tuple[str, ...], named: str) -> None:
+    command = [ROOT / "tools/run", "--arch", "ppc64", *options, "prog"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    said = f"tools/run: {named}: Tacet has no driver of a network card for ppc64\n"
+    assert done.returncode != 0 and (done.stdout, done.stderr) == ("", said)
 
 
 def test_modules_come_after_those_that_they_need(tmp_path: Path) -> None:

@@ -128,16 +128,38 @@ def test_time_is_a_function_of_instructions_only_when_asked() -> None:
 @pytest.fixture
 def binary(monkeypatch: pytest.MonkeyPatch) -> None:
     """A QEMU of each kind, by name."""
-    monkeypatch.setattr(qemu.version, "qemu_binary", lambda which: f"qemu-{which}")
+    monkeypatch.setattr(qemu.version, "qemu_binary", lambda which, arch="x86_64": f"qemu-{which}-{arch}")
 
 
 def test_a_machine_is_a_command_line(binary: None) -> None:
     machine = Machine(cpus=4, memory="1G", cpu="qemu64", qemu="newest", qemu_options=["-vga", "std"])
     command = machine.command()
-    assert command[0] == "qemu-newest" and command[-2:] == ["-vga", "std"]
+    assert command[0] == "qemu-newest-x86_64" and command[-2:] == ["-vga", "std"]
     for option, value in (("-smp", "4"), ("-m", "1G"), ("-cpu", "qemu64"), ("-accel", "tcg")):
         assert command[command.index(option) + 1] == value
     assert "-icount" not in command and "-kernel" not in command and machine.com4_options() == []
+
+
+def test_another_architecture_is_another_command_line(binary: None) -> None:
+    boot = qemu.DirectBoot(Path("/kernel"), "a b")
+    command = Machine(arch="ppc64", icount=0, boot=boot).command()
+    assert command[0] == "qemu-system-ppc64"
+    assert command[command.index("-cpu") + 1] == "power9"
+    board = command[command.index("-machine") + 1]
+    assert board.startswith("pseries,") and board.endswith(",x-vof=on")
+    real = Machine(arch="ppc64", boot=boot, firmware="slof").command()
+    assert real[real.index("-machine") + 1] == board.removesuffix(",x-vof=on")
+    for wrong in (Machine(arch="arm"), Machine(arch="ppc64", firmware="seabios")):
+        with pytest.raises(qemu.RunnerError, match=" or "):
+            wrong.command()
+    turns = Machine(arch="ppc64", icount=0, cpus=2, turns_ns=10_000)
+    with pytest.raises(qemu.RunnerError, match="ppc64 has no device"):
+        turns.takes_turns()
+
+
+def test_the_kernels_words_name_the_terminals_of_its_machine() -> None:
+    line = qemu.tacet_command_line("ftq", ["1"], {}, arch="ppc64")
+    assert line == "stdout=hvc1 stderr=hvc2 argv0=ftq -- 1"
 
 
 def test_a_deterministic_machine_has_no_x2apic(binary: None) -> None:
@@ -238,7 +260,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         program = tmp_path / "qemu-system-x86_64"
         program.write_text(FAKE_QEMU.replace("BODY", body))
         program.chmod(0o755)
-        monkeypatch.setattr(qemu.version, "qemu_binary", lambda which="system": str(program))
+        monkeypatch.setattr(qemu.version, "qemu_binary", lambda which="system", arch="": str(program))
         monkeypatch.setattr(qemu.postmortem, "ANSWER_SECONDS", 0.3)
         keywords.setdefault("time_limit", 20)
         return qemu.run_tacet(tmp_path / "app", ["x"], kernel=tmp_path / "kernel", **keywords)
@@ -457,7 +479,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
             )
 
         monkeypatch.setattr(qemu, "run_tacet", ended)
-        monkeypatch.setattr(qemu, "check_program", lambda app: None)
+        monkeypatch.setattr(qemu, "check_program", lambda app, arch: None)
         monkeypatch.setattr(sys, "argv", ["tools/run", "app", "--its", "own"])
         code = module.main()
         return (code, *capfd.readouterr())

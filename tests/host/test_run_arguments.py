@@ -181,7 +181,7 @@ def test_no_folder_for_the_ports_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def log_of(*rings: tuple[int, bytes]) -> bytes:
-    return klog_file.pack(1000, 5, [("map", "memory", "address bytes")], rings)
+    return klog_file.pack("x86_64", (1000, 5), [("map", "memory", "address bytes")], rings)
 
 
 def ring_of(written: int) -> tuple[int, bytes]:
@@ -205,7 +205,7 @@ def test_a_log_that_is_cut_off_anywhere_is_not_whole() -> None:
     for count in range(len(whole)):
         assert klog_file.what_is_missing(whole[:count]), count
     assert (
-        klog_file.what_is_missing(whole[:100]) == "it ends after 100 bytes, before the events of CPU 0 of 2"
+        klog_file.what_is_missing(whole[:120]) == "it ends after 120 bytes, before the events of CPU 0 of 2"
     )
     assert "follow its end" in klog_file.what_is_missing(whole + b"x")
     assert "no header" in klog_file.what_is_missing(b"x" * 100)
@@ -279,6 +279,18 @@ def test_refused_memory_is_shown_when_its_line_is_whole_and_nothing_else_is() ->
     for call in ("brk", "mremap"):
         assert report.LiveLines().take(f"tacet: rank 0 (x): {call} of 1 MiB refused\n".encode())
     assert report.failure_of(f"{REFUSED}\n") == ""  # it was shown
+
+
+def test_a_program_or_kernel_of_another_machine_is_named(tmp_path: Path) -> None:
+    header = bytearray(64)
+    header[:6], header[18] = b"\x7fELF\2\1", 21
+    (tmp_path / "app").write_bytes(header)
+    qemu.check_program(tmp_path / "app", "ppc64")
+    with pytest.raises(RunnerError, match="64-bit PowerPC; this node is x86_64"):
+        qemu.check_program(tmp_path / "app")
+    arguments.check_kernel(tmp_path / "app", None, "ppc64")
+    with pytest.raises(RunnerError, match="ppc64; the machine is x86_64"):
+        arguments.check_kernel(tmp_path / "app", None)
 
 
 def test_a_boot_module_that_does_not_fit_is_refused(app: Path) -> None:

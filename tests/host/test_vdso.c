@@ -16,7 +16,7 @@
 #define gettimeofday  vdso_gettimeofday
 #define time          vdso_time
 #define getcpu        vdso_getcpu
-#include "../../arch/x86_64/vdso/vdso.c"
+#include "../../arch/common/vdso/vdso.c"
 
 #define ROUNDS 200000UL
 

@@ -11,6 +11,7 @@
  *   handler-faults, recursion, alternate-overflow, thread-without-stack    end by SIGSEGV
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE        4096UL
+#define PAGE        MACHINE_PAGE
 #define TIMERS      1000000
 #define LENGTH_MAX  4200
 #define STACK_BYTES 32768
@@ -251,11 +252,25 @@ static void odd_stacks(void)
         long kept;
 
         runs = 0;
+#if defined(__x86_64__)
         __asm__ volatile("mov %%rsp, %%rbx; sub $512, %%rsp; sub %[shift], %%rsp; mov %%rsp, %%r12; "
                          "syscall; sub %%rsp, %%r12; mov %%r12, %[kept]; mov %%rbx, %%rsp"
                          : [kept] "=r"(kept)
                          : [shift] "r"(shift), "a"((long)SYS_kill), "D"((long)getpid()), "S"((long)SIGUSR1)
                          : "rbx", "rcx", "r11", "r12", "memory", "cc");
+#else
+        const long self = getpid(); /* before any register is set: a call changes them */
+        register long r0 __asm__("r0") = SYS_kill;
+        register long r3 __asm__("r3") = self;
+        register long r4 __asm__("r4") = SIGUSR1;
+
+        __asm__ volatile("mr 14, 1; addi 1, 1, -512; subf 1, %[shift], 1; mr 15, 1; sc; "
+                         "subf %[kept], 1, 15; mr 1, 14"
+                         : [kept] "=&r"(kept), "+r"(r0), "+r"(r3), "+r"(r4)
+                         : [shift] "r"(shift)
+                         : "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r14", "r15", "memory", "cr0",
+                           "ctr", "xer");
+#endif
         PROMISE(runs == 1 && kept == 0, "%ld bytes off: %d, %ld", shift, (int)runs, kept);
     }
 }
@@ -324,10 +339,23 @@ static void thread_without_stack(void)
     const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
     long tid;
 
+#if defined(__x86_64__)
     __asm__ volatile("syscall; test %%rax, %%rax; jnz 1f; push %%rax; 1:"
                      : "=a"(tid)
                      : "a"((long)SYS_clone), "D"(flags), "S"(0x10000L), "d"(0L)
                      : "rcx", "r11", "memory", "cc");
+#else
+    register long r0 __asm__("r0") = SYS_clone;
+    register long r3 __asm__("r3") = flags;
+    register long r4 __asm__("r4") = 0x10000L;
+    register long r5 __asm__("r5") = 0;
+
+    __asm__ volatile("sc; cmpdi 3, 0; bne 1f; std 3, -8(1); 1:"
+                     : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5)
+                     :
+                     : "r6", "r7", "r8", "r9", "r10", "r11", "r12", "memory", "cr0", "ctr", "xer");
+    tid = r3;
+#endif
     PROMISE(tid > 0, "%ld", tid);
     for (;;)
         pause();

@@ -3,6 +3,7 @@
  * auxiliary.c: the auxiliary vector is right: it points to this program's own headers, random bytes, names,
  * and to the node's page.
  */
+#include "machine.h"
 #include "promise.h"
 
 #include <elf.h>
@@ -32,7 +33,7 @@ int main(int count, char **arguments)
     PROMISE(seen_null, "the vector ends");
     PROMISE((char **)environ == arguments + count + 1, "the environment follows the arguments");
 
-    PROMISE(getauxval(AT_PAGESZ) == 4096, "page size %lu", getauxval(AT_PAGESZ));
+    PROMISE(getauxval(AT_PAGESZ) == MACHINE_PAGE, "page size %lu", getauxval(AT_PAGESZ));
     PROMISE(getauxval(AT_ENTRY) == (unsigned long)_start, "entry %#lx, _start %p", getauxval(AT_ENTRY),
             (void *)_start);
     PROMISE(getauxval(AT_SECURE) == 0, "secure");
@@ -76,7 +77,8 @@ int main(int count, char **arguments)
     const char *name = (const char *)getauxval(AT_EXECFN);
     PROMISE(name && name[0] == '/', "program's path: %s", name ? name : "NULL");
     const char *platform = (const char *)getauxval(AT_PLATFORM);
-    PROMISE(platform && strcmp(platform, "x86_64") == 0, "platform: %s", platform ? platform : "NULL");
+    PROMISE(platform && strcmp(platform, MACHINE_PLATFORM) == 0, "platform: %s",
+            platform ? platform : "NULL");
 
     char link[256];
     ssize_t length = readlink("/proc/self/exe", link, sizeof(link) - 1);
@@ -89,8 +91,8 @@ int main(int count, char **arguments)
         PROMISE(node->layout == TACET_LAYOUT, "layout %u", node->layout);
         PROMISE(node->cpu_count >= 1, "CPUs %u", node->cpu_count);
         PROMISE(node->clock_hz >= 1000000, "clock %lu Hz", (unsigned long)node->clock_hz);
-        PROMISE(node->kernel_bytes > 0 && node->kernel_bytes < (2 << 20), "the kernel keeps %lu bytes",
-                (unsigned long)node->kernel_bytes);
+        PROMISE(node->kernel_bytes > 0 && node->kernel_bytes < 512 * MACHINE_PAGE,
+                "the kernel keeps %lu bytes", (unsigned long)node->kernel_bytes);
         PROMISE(node->zeroed_bytes > 0, "something was zeroed");
         PROMISE(tacet_counters(0) && tacet_counters(0)->cpu == 0, "counters of CPU 0");
         PROMISE(!tacet_counters(node->cpu_count), "no counters beyond the last CPU");

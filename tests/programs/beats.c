@@ -15,8 +15,9 @@
  *      beats clocks LAST S         waits by the time of day for S seconds, says "woken"; then compares the
  *                                  clocks, by the vDSO and by system calls, until beat LAST
  *      beats look LAST NS          computes for NS and looks at the network, by turns, until beat LAST
- *      beats talk ADDRESS PORT LAST
- *                                  has words made upper-case by a server there until beat LAST, at least once
+ *      beats talk ADDRESS PORT LAST EACH
+ *                                  has words made upper-case by a server there until beat LAST has come, and
+ *                                  every CPU has taken EACH, at least once
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -264,13 +265,14 @@ int main(int count, char **words)
         lose(strtoull(words[2], NULL, 10), atoll(words[3]));
     } else if (strcmp(what, "look") == 0 && count == 4) {
         look(strtoull(words[2], NULL, 10), atoll(words[3]));
-    } else if (strcmp(what, "talk") == 0 && count == 5) {
+    } else if (strcmp(what, "talk") == 0 && count == 6) {
         do {
             if (talk(words[2], words[3])) {
                 perror("talk");
                 return 1;
             }
-        } while (sequence() < strtoull(words[4], NULL, 10));
+        } while (sequence() < strtoull(words[4], NULL, 10) ||
+                 of_cpus(" beats ", 0) < strtoull(words[5], NULL, 10));
     } else {
         return 2;
     }

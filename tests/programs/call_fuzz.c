@@ -21,6 +21,7 @@
  */
 #define _GNU_SOURCE
 #include "call_shapes.h"
+#include "machine.h"
 #include "raw_call.h"
 #include "suicide.h"
 
@@ -34,8 +35,8 @@
 #include <tacet.h>
 #include <time.h>
 
-#define PAGE         4096UL
-#define USER_LIMIT   0x00007ffffffff000UL
+#define PAGE         MACHINE_PAGE
+#define USER_LIMIT   MACHINE_USER_LIMIT
 #define THREADS_MAX  64
 #define PROGRESS     16384
 #define POLICY_CALLS 64   /* calls for which a policy that was set, by whatever thread, lasts at most */
@@ -330,13 +331,9 @@ static uint64_t memory_choose(struct fuzzer *f)
 {
     // clang-format off
     static const uint64_t foreign[] = {
-        0, 8, PAGE - 1, 0x123456789000, 0xffffffff80000000, 0xffffffff80200000, 0xffff800000000000,
-        0xffff800000100000, 0xffffff0000000000, 0xffffff00fee00000, USER_LIMIT - 8, USER_LIMIT,
-        USER_LIMIT + PAGE - 8, 0x00007fffffffffff, 0x0000800000000000, 0xffff7fffffffffff, 0x8000000000000000,
-        -8UL, -PAGE, -1UL,
+        0, 8, PAGE - 1, NOT_THERE, KERNEL_ADDRESSES, USER_LIMIT - 8, USER_LIMIT, USER_LIMIT + PAGE - 8,
+        ADDRESS_HOLE, 0x8000000000000000, -8UL, -PAGE, -1UL,
     };
-    // clang-format on
-    // clang-format off
     static const unsigned borders[] = {
         0, 1, 8, 64, 256, TIMES, NAMES, 2048, PAGE - 1, PAGE, 2 * PAGE - 8, 2 * PAGE - 1, 2 * PAGE - 16,
         2 * PAGE, 3 * PAGE - 4, 3 * PAGE, 4 * PAGE, 5 * PAGE, 6 * PAGE - 8, 6 * PAGE - 1,
@@ -432,7 +429,7 @@ static long number_of_call(struct fuzzer *f)
         unsigned number = below(f, 512);
 
         /* Those that have a shape more often: the others do little. */
-        if (call_shapes[number] || below(f, 8) == 0)
+        if (call_shape(number) || below(f, 8) == 0)
             return number;
     }
 }
@@ -451,24 +448,15 @@ static __attribute__((noreturn)) void fail(const struct fuzzer *f, long number, 
     _exit(1);
 }
 
-/*
- * The kernel's image, and the lower 16 GiB of its direct map, which stand in no memory that this program
- * fills. The window of the device registers, from 0xffffff0000000000 on, is not looked for: a -1 that the
- * kernel rightly writes at an odd place looks the same.
- */
-static bool is_kernel_address(uint64_t value)
-{
-    return value - 0xffffffff80000000 < 0x10000000 || value - 0xffff800000000000 < 0x400000000;
-}
-
+/* Addresses of the kernel stand in no memory that this program fills. */
 static bool leaks(uint64_t page)
 {
     const uint32_t *halves = (const uint32_t *)page;
 
-    /* All such addresses have an upper half that begins with 0xffff. Structures of the ABI are aligned to
-     * four bytes at least. */
+    /* Structures of the ABI are aligned to four bytes at least. */
     for (unsigned i = 1; i < PAGE / 4; i++)
-        if (halves[i] >> 16 == 0xffff && is_kernel_address((uint64_t)halves[i] << 32 | halves[i - 1]))
+        if (halves[i] >> 24 == MACHINE_KERNELS_FIRST &&
+            MACHINE_IS_KERNELS((uint64_t)halves[i] << 32 | halves[i - 1]))
             return true;
     return false;
 }
@@ -489,12 +477,10 @@ static bool changes_memory(long number)
            number == SYS_mmap || number == SYS_pkey_mprotect || number == SYS_remap_file_pages;
 }
 
-/* Bytes at random, and an address that this program may have handed in itself. */
-/* Random bytes, the program's own word, and no limit at all: a -1 that what lay before it can make into such
- * an address. */
+/* Random bytes, the program's own word, no limit: a -1 that after other bytes looks like such an address. */
 static bool may_hold_anything(long number)
 {
-    return number == SYS_getrandom || number == SYS_get_robust_list || number == SYS_getrlimit ||
+    return number == SYS_getrandom || number == SYS_get_robust_list || number == MACHINE_GETRLIMIT ||
            number == SYS_prlimit64;
 }
 
@@ -518,11 +504,11 @@ static void call_make(struct fuzzer *f, long number, const uint64_t *a)
     if (f->made >= trace_from)
         fprintf(stderr, "%u:%lu %ld(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", f->number, f->made, number, a[0],
                 a[1], a[2], a[3], a[4], a[5]);
-    if (number == SYS_arch_prctl)
-        CALL(SYS_arch_prctl, 0x1003, (uint64_t)&thread_pointer);
+    if (number == MACHINE_THREAD_CALL)
+        CALL(MACHINE_THREAD_CALL, 0x1003, (uint64_t)&thread_pointer);
     result = bare(number, a);
-    if (number == SYS_arch_prctl)
-        CALL(SYS_arch_prctl, 0x1002, thread_pointer);
+    if (number == MACHINE_THREAD_CALL)
+        CALL(MACHINE_THREAD_CALL, 0x1002, thread_pointer);
     if (number == SYS_rt_sigprocmask)
         CALL(SYS_rt_sigprocmask, SIG_SETMASK, (uint64_t)&all, 0, 8);
     if (number == SYS_rt_sigaction)
@@ -558,7 +544,7 @@ static void *fuzz(void *fuzzer)
     arena_make(f);
     while (f->made + f->skipped < calls_max) {
         long number = number_of_call(f);
-        const char *shape = number >= 0 && number < 512 ? call_shapes[number] : NULL;
+        const char *shape = call_shape(number);
         uint64_t a[6];
 
         for (unsigned i = 0, known = shape ? (unsigned)strlen(shape) : 0; i < 6; i++)
@@ -582,7 +568,7 @@ static void *fuzz(void *fuzzer)
 /* ---- The witness ---- */
 
 #define WITNESS_WORDS (1 << 20) /* 8 MiB */
-#define SILENCE_NS    UINT64_C(3000000000)
+#define SILENCE_S     3
 
 static uint64_t mix(uint64_t value)
 {
@@ -601,8 +587,11 @@ static uint64_t counters_look(uint64_t *last)
         const volatile struct tacet_counters *counters = tacet_counters(cpu);
         uint64_t entries = tacet_kernel_entries(cpu);
 
-        if (counters->cpu != cpu || entries < last[cpu] || entries - last[cpu] > UINT64_C(1000000000))
+        if (counters->cpu != cpu || entries < last[cpu] || entries - last[cpu] > UINT64_C(1000000000)) {
+            fprintf(stderr, "call_fuzz: CPU %u says that it is %u, and that %lu entries follow %lu\n", cpu,
+                    counters->cpu, entries, last[cpu]);
             return ~0UL;
+        }
         last[cpu] = entries;
         sum += entries;
     }
@@ -614,23 +603,23 @@ static int witness(void)
 {
     static uint64_t words[WITNESS_WORDS], last[TACET_INTERRUPTS];
     const uint64_t ignore[4] = { (uint64_t)SIG_IGN, 0, 0, 0 };
-    uint64_t entries = counters_look(last), begun = now_ns(), changed_ns = begun;
+    const uint64_t second = tacet_node() ? tacet_node()->clock_hz : 1000000000;
+    uint64_t entries = counters_look(last), begun = machine_ticks(), changed = begun;
     unsigned long rounds = 0;
 
     for (int signal = 1; signal <= 64; signal++) /* the other rank may send them */
         CALL(SYS_rt_sigaction, signal, (uint64_t)ignore, 0, 8);
     for (uint64_t i = 0; i < WITNESS_WORDS; i++)
         words[i] = mix(i);
-    while (now_ns() - changed_ns < SILENCE_NS || rounds < 2) {
+    while (machine_ticks() - changed < SILENCE_S * second || rounds < 2) {
         uint64_t seen = counters_look(last);
 
         if (seen == ~0UL) {
             fprintf(stderr, "call_fuzz: the counters of a CPU make no sense\n");
             return 3;
         }
-        /* This rank itself enters the kernel at most to read the clock. */
-        if (seen - entries > 100) {
-            changed_ns = now_ns();
+        if (seen - entries > 100) { /* this rank itself makes none */
+            changed = machine_ticks();
             entries = seen;
         }
         for (uint64_t i = 0; i < WITNESS_WORDS; i++)
@@ -640,7 +629,7 @@ static int witness(void)
             }
         rounds++;
     }
-    printf("witness: %lu rounds in %lu s, nothing changed\n", rounds, (now_ns() - begun) / 1000000000);
+    printf("witness: %lu rounds in %lu s, nothing changed\n", rounds, (machine_ticks() - begun) / second);
     return 0;
 }
 

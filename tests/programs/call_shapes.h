@@ -8,10 +8,15 @@
  *   y a thread       f a socket's family         j its type       l its protocol   v an option's level
  *   a an address     b the length of one         h a message
  *
- * A number that is not in the list gets arguments of any kind. Numbers of x86_64.
+ * A number that is not in the list gets arguments of any kind. The list has numbers of x86_64; call_shape
+ * takes those of this machine.
  */
 #ifndef CALL_SHAPES_H
 #define CALL_SHAPES_H
+
+#include "machine.h"
+
+#include <stddef.h>
 
 // clang-format off
 static const char *const call_shapes[512] = {
@@ -54,5 +59,24 @@ static const char *const call_shapes[512] = {
     [441] = "dpitpi",
 };
 // clang-format on
+
+/* What a call takes; NULL where that is not known. */
+static inline const char *call_shape(long number)
+{
+    static const long numbers[][2] = {
+#define LOCAL(name, x86_64, ppc64, arguments, limits)     { MACHINE_NUMBER(x86_64, ppc64), x86_64 },
+#define STUB(name, x86_64, ppc64, arguments, reason)      { MACHINE_NUMBER(x86_64, ppc64), x86_64 },
+#define CONST(name, x86_64, ppc64, value, reason)         { MACHINE_NUMBER(x86_64, ppc64), x86_64 },
+#define ALIAS(name, x86_64, ppc64, of, arguments, limits) { MACHINE_NUMBER(x86_64, ppc64), x86_64 },
+#define REFUSED(name, x86_64, ppc64, reason)              { MACHINE_NUMBER(x86_64, ppc64), x86_64 },
+#include "kernel/syscall/syscalls.def"
+    };
+    const long known = (long)(sizeof(call_shapes) / sizeof(call_shapes[0]));
+
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (number >= 0 && numbers[i][0] == number)
+            return numbers[i][1] >= 0 && numbers[i][1] < known ? call_shapes[numbers[i][1]] : NULL;
+    return NULL;
+}
 
 #endif

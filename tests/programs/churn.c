@@ -11,6 +11,7 @@
  * At the end all memory is back.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#define PAGE        4096UL
+#define PAGE        MACHINE_PAGE
 #define THREADS_MAX 16
 #define SHARED      64UL /* pages that two threads look at */
 
@@ -114,7 +115,7 @@ static atomic_int shared_writable;
 static void turn_wait(unsigned expected)
 {
     while (atomic_load(&turn) != expected)
-        __builtin_ia32_pause();
+        machine_relax();
 }
 
 static void *onlooker(void *argument)

@@ -222,10 +222,12 @@ static void everybody_start(void)
         start(i, i % 3 == 0 ? computes_on : i % 3 == 1 ? sleeps : blocks);
 }
 
+static char *volatile nowhere;
+
 static void *fault_at(void *unused)
 {
     (void)unused;
-    __asm__ volatile("movl $1, 8" : : : "memory");
+    *(volatile int *)(nowhere + 8) = 1;
     return NULL;
 }
 
@@ -295,6 +297,7 @@ static volatile int open_end;
  */
 static long raw_clone(void *stack)
 {
+#if defined(__x86_64__)
     register void *r8 __asm__("r8") = NULL;
     register void *r10 __asm__("r10") = NULL;
     long result;
@@ -319,6 +322,37 @@ static long raw_clone(void *stack)
                        "S"(stack), "d"(NULL), "r"(r10), "r"(r8), [word] "r"(&open_end)
                      : "rcx", "r11", "memory");
     return result;
+#else
+    register long r0 __asm__("r0") = SYS_clone;
+    register long r3 __asm__("r3") = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    register void *r4 __asm__("r4") = stack;
+    register long r5 __asm__("r5") = 0, r6 __asm__("r6") = 0, r7 __asm__("r7") = 0;
+    register volatile int *word __asm__("r14") = &open_end;
+
+    __asm__ volatile("sc\n\t"
+                     "bns 3f\n\t"
+                     "neg 3, 3\n\t"
+                     "b 2f\n"
+                     "3: cmpdi 3, 0\n\t"
+                     "bne 2f\n"
+                     "1: li 0, 221\n\t" /* futex(&open_end, FUTEX_WAIT, 0) */
+                     "mr 3, 14\n\t"
+                     "li 4, 0\n\t"
+                     "li 5, 0\n\t"
+                     "li 6, 0\n\t"
+                     "sc\n\t"
+                     "lwz 5, 0(14)\n\t"
+                     "cmpwi 5, 0\n\t"
+                     "beq 1b\n\t"
+                     "li 0, 1\n\t" /* exit(0) */
+                     "li 3, 0\n\t"
+                     "sc\n"
+                     "2:"
+                     : "+r"(r0), "+r"(r3), "+r"(r4), "+r"(r5), "+r"(r6), "+r"(r7)
+                     : "r"(word)
+                     : "r8", "r9", "r10", "r11", "r12", "cr0", "ctr", "xer", "memory");
+    return r3;
+#endif
 }
 
 /* 100,000 calls of clone make `number` - 1 threads, and EAGAIN; when those have ended, as many again. */
@@ -349,14 +383,18 @@ static void bomb(void)
     }
 }
 
+#define ROOM (4 << 20) /* for some threads, whatever a kernel stack takes, and not for all */
+
 /* Threads until the memory ends: EAGAIN, and nothing is lost: as many the second time. */
 static void exhausted(void)
 {
     static char stack[4096] __attribute__((aligned(16)));
     uint64_t made[2] = { 0, 0 };
+    void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     while (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
         ;
+    munmap(room, ROOM);
     for (unsigned again = 0; again < 2; again++) {
         long tid;
 

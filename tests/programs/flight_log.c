@@ -15,6 +15,8 @@
  *                             clock event device's rating half-way, which involves every CPU
  */
 #define _GNU_SOURCE
+#include "machine.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -117,11 +119,12 @@ static int calls_until_interrupted(void)
     return 0;
 }
 
-/* The file, as kernel/include/klog.h has it. */
+/* The file, as kernel/debug/klog.h has it. */
 struct header {
     char magic[8];
     uint32_t version, cpu_count, kinds, event_bytes;
     uint64_t clock_hz, boot_ticks;
+    char architecture[16];
 };
 
 struct kind {
@@ -238,14 +241,6 @@ static int await_nmi(void)
     return counters ? 0 : 1;
 }
 
-static uint64_t cycles_now(void)
-{
-    uint32_t low, high;
-
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
-}
-
 static int detour(uint64_t ms)
 {
     const struct tacet_node *node = tacet_node();
@@ -254,7 +249,7 @@ static int detour(uint64_t ms)
         return 1;
     if (rank_here() == 1) {
         sleep_ns(ms * 500000);
-        return file_write("/proc/tacet/clockevents", "lapic 101");
+        return file_write("/proc/tacet/clockevents", MACHINE_TIMER " 101");
     }
 
     sleep_ns(10000000); /* until the other rank sleeps, too */
@@ -263,11 +258,15 @@ static int detour(uint64_t ms)
     } found[DETOURS];
     unsigned count = 0;
     uint64_t start = now_ns();
-    uint64_t last = cycles_now(), end = last + node->clock_hz / 1000 * ms,
+    uint64_t last = machine_ticks(), end = last + node->clock_hz / 1000 * ms,
              minimum = node->clock_hz / 1000000 * DETOUR_MIN_NS / 1000;
 
+    unsigned turn = 0;
     for (uint64_t now = last; now < end; last = now) {
-        now = cycles_now();
+        if (count == 0 && turn++ % 256 == 0)
+            machine_relax(); /* under icount: gives the other rank its turn, until it has disturbed this one
+                              */
+        now = machine_ticks();
         if (now - last < minimum || count == DETOURS)
             continue;
         found[count].from = last;

@@ -12,6 +12,7 @@
  * arguments and not by name wherever possible: suicide.h is to be kept in step with syscalls.def.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "raw_call.h"
 #include "suicide.h"
 
@@ -23,8 +24,8 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#define PAGE       4096UL
-#define USER_LIMIT 0x00007ffffffff000UL
+#define PAGE       MACHINE_PAGE
+#define USER_LIMIT MACHINE_USER_LIMIT
 
 struct call {
     const char *name;
@@ -32,11 +33,11 @@ struct call {
 };
 
 static const struct call calls[] = {
-#define LOCAL(name, x86_64, ppc64, arguments, limits)     { #name, x86_64 },
-#define STUB(name, x86_64, ppc64, arguments, reason)      { #name, x86_64 },
-#define CONST(name, x86_64, ppc64, value, reason)         { #name, x86_64 },
-#define ALIAS(name, x86_64, ppc64, of, arguments, limits) { #name, x86_64 },
-#define REFUSED(name, x86_64, ppc64, reason)              { #name, x86_64 },
+#define LOCAL(name, x86_64, ppc64, arguments, limits)     { #name, MACHINE_NUMBER(x86_64, ppc64) },
+#define STUB(name, x86_64, ppc64, arguments, reason)      { #name, MACHINE_NUMBER(x86_64, ppc64) },
+#define CONST(name, x86_64, ppc64, value, reason)         { #name, MACHINE_NUMBER(x86_64, ppc64) },
+#define ALIAS(name, x86_64, ppc64, of, arguments, limits) { #name, MACHINE_NUMBER(x86_64, ppc64) },
+#define REFUSED(name, x86_64, ppc64, reason)              { #name, MACHINE_NUMBER(x86_64, ppc64) },
 #include "kernel/syscall/syscalls.def"
     { "335", 335 },          { "404", 404 },          { "511", 511 }, { "512", 512 },
     { "1 << 31", 1L << 31 }, { "1 << 32", 1L << 32 }, { "-1", -1 },   { "lowest", INT64_MIN },
@@ -71,13 +72,6 @@ static uint64_t random_number(void)
     return state;
 }
 
-static long bare3(long number, uint64_t a, uint64_t b, uint64_t c)
-{
-    const uint64_t arguments[6] = { a, b, c };
-
-    return bare(number, arguments);
-}
-
 static void arena_page(unsigned page, int rights)
 {
     const uint64_t arguments[6] = {
@@ -87,13 +81,13 @@ static void arena_page(unsigned page, int rights)
     if (bare(SYS_mmap, arguments) != (long)AT(page))
         _exit(70);
     memset((void *)AT(page), 0x5a, PAGE);
-    if (rights != (PROT_READ | PROT_WRITE) && bare3(SYS_mprotect, AT(page), PAGE, (uint64_t)rights))
+    if (rights != (PROT_READ | PROT_WRITE) && bare_call(SYS_mprotect, AT(page), PAGE, (uint64_t)rights))
         _exit(71);
 }
 
 static void arena_make(void)
 {
-    bare3(SYS_munmap, ARENA - ROOM_BELOW, ROOM_BELOW + ROOM_ABOVE, 0);
+    bare_call(SYS_munmap, ARENA - ROOM_BELOW, ROOM_BELOW + ROOM_ABOVE, 0);
     arena_page(WRITABLE, PROT_READ | PROT_WRITE);
     arena_page(WRITABLE + 1, PROT_READ | PROT_WRITE);
     arena_page(READ_ONLY, PROT_READ);
@@ -124,13 +118,10 @@ static void values_choose(void)
     static const uint64_t fixed[] = {
         0, 1, 2, 8, 64, 4095, PAGE, 0xffff, 1UL << 31, 0xffffffffUL, 1UL << 32, 1UL << 40, 1UL << 47,
         1UL << 63, -1UL, -2UL, -8UL, (uint64_t)INT64_MAX,
-        /* the kernel: its image (text, constants, data), the direct map, the device window, the last bytes
-         * below the hole and of everything */
-        0xffffffff80000000, 0xffffffff80100000, 0xffffffff80101008, 0xffffffff80200000, 0xffff800000000000,
-        0xffff800000100000, 0xffffff0000000000, USER_LIMIT - 1, USER_LIMIT, USER_LIMIT + 1,
-        0x00007fffffffffff, 0x0000800000000000, 0x1234567812345678, 0xffff7fffffffffff, -PAGE,
+        /* the kernel's, the last bytes below the hole and of everything */
+        KERNEL_ADDRESSES, USER_LIMIT - 1, USER_LIMIT, USER_LIMIT + 1, ADDRESS_HOLE, 0x1234567812345678, -PAGE,
         /* nobody's */
-        0x123456789000, 0xfff, 0x7fffffff,
+        NOT_THERE, 0xfff, 0x7fffffff,
         /* descriptors' special numbers, times */
         (uint64_t)AT_FDCWD, 0xffffff9c, 1000000000,
     };
@@ -238,29 +229,29 @@ static int is_kernel_address(uint64_t value)
 {
     if (value == 0xffffff000000005a || value == 0xffffff0000005a5a)
         return 0;
-    return (value >= 0xffffffff80000000 && value < 0xffffffff81000000) ||
-           (value >= 0xffff800000000000 && value < 0xffff801000000000) ||
-           (value > 0xffffff0000000000 && value < 0xffffff0000200000);
+    return MACHINE_IS_KERNELS(value) || (value > KERNEL_DEVICES && value < KERNEL_DEVICES + 0x200000);
 }
 
-/* Whether one of a word's bytes is 0xff, as one of every kernel address is. */
-static int has_ff(uint64_t word)
+/* Whether one of a word's bytes is the first one of every kernel address. */
+static int has_first(uint64_t word)
 {
-    const uint64_t ones = 0x0101010101010101UL;
+    const uint64_t ones = 0x0101010101010101UL, odd = word ^ ones * MACHINE_KERNELS_FIRST;
 
-    return ((~word - ones) & word & ones << 7) != 0;
+    return ((odd - ones) & ~odd & ones << 7) != 0;
 }
 
-/* Looks at every byte offset. Values of the hostile list that this program put there itself are known by
- * their place. */
+/* Looks at every place that such an address may have (MACHINE_LEAK_STEP). Values of the hostile list that
+ * this program put there itself are known by their place. */
 static int leaks(uint64_t page)
 {
     const uint64_t *words = (const uint64_t *)page;
 
     for (unsigned w = 0; w < PAGE / 8; w++) {
-        if (!has_ff(words[w]) || (page == AT(WRITABLE) && w * 8 + 8 > PARTS && w * 8 < PARTS + PARTS_BYTES))
+        if (!has_first(words[w]) ||
+            (page == AT(WRITABLE) && w * 8 + 8 > PARTS && w * 8 < PARTS + PARTS_BYTES))
             continue;
-        for (unsigned i = w ? w * 8 - 7 : 0; i <= w * 8 + 7 && i + 8 <= PAGE; i++) {
+        for (unsigned i = w ? w * 8 - 8 + MACHINE_LEAK_STEP : 0; i <= w * 8 + 7 && i + 8 <= PAGE;
+             i += MACHINE_LEAK_STEP) {
             uint64_t value;
 
             memcpy(&value, (const char *)page + i, 8);
@@ -284,6 +275,7 @@ static int is_filled_with(uint64_t page, uint8_t byte)
 
 static void try(const struct call *call, const uint64_t *a)
 {
+    static const uint64_t usual_action[4]; /* as the kernel has it: the default, no flags, nothing blocked */
     uint64_t thread_pointer = 0;
     long result;
 
@@ -296,11 +288,13 @@ static void try(const struct call *call, const uint64_t *a)
     if (made >= trace_from)
         fprintf(stderr, "%lu %s(%#lx, %#lx, %#lx, %#lx, %#lx, %#lx)\n", made, call->name, a[0], a[1], a[2],
                 a[3], a[4], a[5]);
-    if (call->number == SYS_arch_prctl)
-        bare3(SYS_arch_prctl, 0x1003, (uint64_t)&thread_pointer, 0);
+    if (call->number == MACHINE_THREAD_CALL)
+        bare_call(MACHINE_THREAD_CALL, 0x1003, (uint64_t)&thread_pointer, 0);
     result = bare(call->number, a);
-    if (call->number == SYS_arch_prctl)
-        bare3(SYS_arch_prctl, 0x1002, thread_pointer, 0);
+    if (call->number == MACHINE_THREAD_CALL)
+        bare_call(MACHINE_THREAD_CALL, 0x1002, thread_pointer, 0);
+    if (call->number == SYS_rt_sigaction && result == 0) /* or a later one returned the handler of this one */
+        bare(SYS_rt_sigaction, (const uint64_t[6]){ a[0], (uint64_t)usual_action, 0, 8 });
     made++;
     succeeded += result >= 0;
 
@@ -313,7 +307,7 @@ static void try(const struct call *call, const uint64_t *a)
     if (changes_memory(call->number)) {
         if (result >= 0 && (call->number == SYS_mmap || call->number == SYS_mremap) &&
             !inside_room((uint64_t)result, 0))
-            bare3(SYS_munmap, (uint64_t)result, call->number == SYS_mmap ? a[1] : a[2], 0);
+            bare_call(SYS_munmap, (uint64_t)result, call->number == SYS_mmap ? a[1] : a[2], 0);
         arena_make();
         return;
     }
@@ -324,7 +318,7 @@ static void try(const struct call *call, const uint64_t *a)
     /* Descriptors that a call has opened are closed, or the table is full soon; what was opened on purpose
      * stays. */
     if (opens(call->number))
-        bare3(SYS_close_range, (uint64_t)null + 1, ~0U, 0);
+        bare_call(SYS_close_range, (uint64_t)null + 1, ~0U, 0);
 }
 
 /* Arguments that let a call come far, so that the one hostile argument is looked at last. */

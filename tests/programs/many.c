@@ -6,6 +6,7 @@
  * lock that all want takes minutes.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <pthread.h>
@@ -21,7 +22,7 @@
 #define CPUS_MAX 1024
 #define TURNS    4
 #define SHOTS    3
-#define PAGE     4096
+#define PAGE     MACHINE_PAGE
 #define ROOM     (CPUS_MAX / 8)
 
 enum { FUTEX_WAIT_BITS = 9 | 128, FUTEX_WAKE_BITS = 10 | 128 }; /* FUTEX_…_BITSET_PRIVATE */

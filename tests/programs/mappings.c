@@ -9,6 +9,7 @@
  * have moved. At the end all is given back, and the node must have as much free memory as before.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -20,8 +21,9 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#define PAGE   4096UL
-#define PAGES  4096UL /* the window: 16 MiB, eight large pages */
+#define PAGE   MACHINE_PAGE
+#define PAGES  ((16UL << 20) / PAGE) /* the window: eight large pages of 2 MiB */
+#define LARGE  ((2UL << 20) / PAGE)  /* a large page */
 #define WINDOW ((char *)0x200000000000)
 
 static struct {
@@ -101,8 +103,8 @@ static int all_mapped(size_t first, size_t count)
 static void range_choose(size_t *first, size_t *count)
 {
     /* Ends at large pages are as likely as any other: there the kernel's cutting and joining happens. */
-    *first = random_number(2) ? random_number(PAGES) : random_number(PAGES / 512) * 512;
-    *count = random_number(3) == 0 ? 512 * (1 + random_number(3))
+    *first = random_number(2) ? random_number(PAGES) : random_number(PAGES / LARGE) * LARGE;
+    *count = random_number(3) == 0 ? LARGE * (1 + random_number(3))
                                    : 1 + random_number(random_number(4) ? 16 : 1200);
     if (*count > PAGES - *first)
         *count = PAGES - *first;

@@ -4,6 +4,7 @@
  * words" ""`.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <dirent.h>
@@ -58,7 +59,7 @@ static int maps_has(const void *address, const char *rights, const char *name)
 
 static void maps_list_every_range(void)
 {
-    const size_t page = 4096, pages = 500;
+    const size_t page = MACHINE_PAGE, pages = 500;
     static int data = 1;
     char *many = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     unsigned wrong = 0;
@@ -109,7 +110,8 @@ static void memory_is_the_process_s_own(void)
     PROMISE(taken != MAP_FAILED && before - after + 64 >= bytes / 1024 && before - after <= bytes / 1024 + 64,
             "%lu KiB less", before - after);
     PROMISE(available == after && meminfo("MemTotal") > after, "%lu KiB available", available);
-    PROMISE(meminfo("MemTotal") == (unsigned long)sysconf(_SC_PHYS_PAGES) * 4, "as sysinfo says");
+    PROMISE(meminfo("MemTotal") == (unsigned long)sysconf(_SC_PHYS_PAGES) * (MACHINE_PAGE / 1024),
+            "as sysinfo says");
     for (int i = 0; i < 2; i++) {
         struct rlimit limit = { 0, 0 };
         PROMISE(getrlimit(i ? RLIMIT_AS : RLIMIT_DATA, &limit) == 0 &&
@@ -178,11 +180,11 @@ static void stat_has_every_field(void)
         &state, &user, &system, &threads, &bytes, &pages);
     PROMISE(found == 6 && state == 'R' && threads == 1, "%d found, state %c, %ld threads", found, state,
             threads);
-    PROMISE(user + system >= 1 && bytes >= (unsigned long)pages * 4096 && pages > 10,
+    PROMISE(user + system >= 1 && bytes >= (unsigned long)pages * MACHINE_PAGE && pages > 10,
             "user %lu ticks, %lu bytes, %ld pages", user, bytes, pages);
     file_read("/proc/self/statm");
     unsigned long size, resident;
-    PROMISE(sscanf(text, "%lu %lu", &size, &resident) == 2 && size == bytes / 4096 &&
+    PROMISE(sscanf(text, "%lu %lu", &size, &resident) == 2 && size == bytes / MACHINE_PAGE &&
                 resident == (unsigned long)pages,
             "statm: %s", text);
     file_read("/proc/self/status");

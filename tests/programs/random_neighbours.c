@@ -8,6 +8,7 @@
  * counters of its CPU say how often it has been in the kernel: never.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <dirent.h>
@@ -29,7 +30,7 @@
 #include <tacet.h>
 #include <time.h>
 
-#define PAGE          4096UL
+#define PAGE          MACHINE_PAGE
 #define RANKS_MAX     64
 #define THREADS_A_CPU 3
 #define THREADS_MAX   48
@@ -97,14 +98,6 @@ static uint64_t below(struct worker *w, uint64_t limit)
 {
     w->state ^= w->state << 13, w->state ^= w->state >> 7, w->state ^= w->state << 17;
     return (w->state * 0x2545f4914f6cdd1d >> 32) % limit;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* ---- What neighbours do ---- */
@@ -415,13 +408,15 @@ static bool neighbours_have_done(void)
 /* Without a call from here to the end: how many quanta there were. */
 static unsigned quanta_count(uint64_t *work_done)
 {
-    uint64_t end = now_ns();
+    /* By the counter: on POWER musl asks the kernel for the time. */
+    const uint64_t quantum = tacet_node()->clock_hz / (1000000000 / QUANTUM_NS);
+    uint64_t end = machine_ticks();
     unsigned quanta = 0;
 
     do {
         uint64_t steps = 0;
 
-        for (end += QUANTUM_NS; now_ns() < end; steps++)
+        for (end += quantum; machine_ticks() < end; steps++)
             ;
         *work_done += steps;
         quanta++;
@@ -442,7 +437,6 @@ static void first(void)
     IS(sched_setaffinity(0, sizeof(set), &set), 0);
     IS(syscall(SYS_getcpu, &cpu, NULL, NULL), 0);
     PROMISE(tacet_counters(cpu) != NULL, "CPU %u has no counters", cpu);
-    now_ns();
 
     uint64_t before = tacet_kernel_entries(cpu);
     atomic_store(&shared->begun, 1);

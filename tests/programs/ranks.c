@@ -12,9 +12,9 @@
  * Prints on standard output which rank of how many, on which CPU: one line in one write.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
-#include <cpuid.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,15 +37,6 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* Of the CPU that this runs on, as the hardware reports it. */
-static unsigned apic_id(void)
-{
-    unsigned a, b, c, d;
-
-    __cpuid(1, a, b, c, d);
-    return b >> 24;
-}
-
 /* Every rank has the same addresses; what it writes there must be seen by nobody else. */
 static void own(void)
 {
@@ -66,7 +57,7 @@ static void own(void)
     }
     PROMISE(wrong == 0, "rank %u finds %lu strange words", rank, (unsigned long)wrong);
     PROMISE(getpid() > 0 && tacet_node() && cpu < tacet_node()->cpu_count, "a CPU: %u", cpu);
-    printf("rank %u of %u cpu %u apic %u pid %d sum %lx\n", rank, size, cpu, apic_id(), getpid(),
+    printf("rank %u of %u cpu %u apic %u pid %d sum %lx\n", rank, size, cpu, machine_cpu(), getpid(),
            (unsigned long)sum);
 }
 
@@ -111,7 +102,7 @@ static int deed(const char *what)
         *(volatile int *)0x123456789000 = 1;
     if (!strcmp(what, "spin"))
         for (;;)
-            __asm__ volatile("pause");
+            machine_relax();
     return 99;
 }
 

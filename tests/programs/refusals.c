@@ -9,6 +9,7 @@
  *   probe                          for sizes up to the largest number, twice each
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <stdint.h>
@@ -69,10 +70,12 @@ int main(int count, char **arguments)
             full();
         else if (strcmp(way, "nowhere") == 0) {
             map_refused(1UL << 52, 4096, RIGHT, MAP_FIXED);
+#ifdef MAP_32BIT
             map_refused(0, 4096, RIGHT, MAP_32BIT);
+#endif
             FAILS(mprotect((void *)(1UL << 40), 4096, RIGHT), ENOMEM);
         } else if (strcmp(way, "reserve") == 0) {
-            map_refused(0, 120UL << 40, PROT_NONE, 0);
+            map_refused(0, MACHINE_USER_LIMIT + MACHINE_PAGE - (8UL << 40), PROT_NONE, 0);
             map_refused(0, MUCH, RIGHT, 0);
         } else
             probe();

@@ -4,6 +4,7 @@
  * thread-local storage, allocation of every size, formatted floating point, sorting, jumps, files of the
  * tree, the working directory, the environment.
  */
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -178,11 +179,12 @@ static void library(void)
     }
     PROMISE(jumped == 2, "longjmp");
 
-    PROMISE(uname(&name) == 0 && strcmp(name.sysname, "Linux") == 0 && strcmp(name.machine, "x86_64") == 0,
+    PROMISE(uname(&name) == 0 && strcmp(name.sysname, "Linux") == 0 &&
+                strcmp(name.machine, MACHINE_NAME) == 0,
             "uname");
     PROMISE(strstr(name.version, "Tacet"), "the version names the kernel: %s", name.version);
     PROMISE(getenv("PROMISE_TEST") && strcmp(getenv("PROMISE_TEST"), "a value") == 0, "environment");
-    PROMISE(sysconf(_SC_PAGESIZE) == 4096, "page size");
+    PROMISE(sysconf(_SC_PAGESIZE) == (long)MACHINE_PAGE, "page size");
     PROMISE(sysconf(_SC_NPROCESSORS_ONLN) >= 1, "CPUs %ld", sysconf(_SC_NPROCESSORS_ONLN));
     PROMISE(getpid() > 0 && getuid() == 0, "identity");
     PROMISE(isatty(0) == 0 && isatty(1) == 0 && isatty(2) == 0, "streams of their own are no terminals");

@@ -4,6 +4,7 @@
  * do read and write. With an argument it then touches the page after the file's end, which is SIGBUS.
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#define PAGE  4096UL
+#define PAGE  MACHINE_PAGE
 #define BYTES (5UL << 20) /* large pages and small ones */
 #define OTHER ((void *)0x300000000000)
 #define WORD  1000000 /* in the middle; one a rank from here on */
@@ -67,13 +68,14 @@ static void a_read_only_descriptor_gives_no_more(int file)
 /* As just-in-time compilers do that keep to W^X. */
 static void code_written_through_one_mapping_runs_through_another(int file)
 {
-    static const unsigned char code[] = { 0xb8, 42, 0, 0, 0, 0xc3 }; /* mov eax, 42; ret */
+    static const unsigned char code[] = MACHINE_RETURN_42;
     char *written = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     char *executed = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
     int (*function)(void) = (int (*)(void))executed;
 
     PROMISE(written != MAP_FAILED && executed != MAP_FAILED, "%s", strerror(errno));
     memcpy(written, code, sizeof(code)); /* the same for each rank */
+    __builtin___clear_cache(executed, executed + sizeof(code));
     PROMISE(function() == 42, "it does not run");
     munmap(written, PAGE);
     munmap(executed, PAGE);

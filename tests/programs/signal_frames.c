@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * signal_frames.c SEED COUNT: returns from a handler COUNT times with a frame in which random places hold
- * random or hostile values. What comes of it is the program's own trouble (a fault's signal, which ends the
- * attempt) or nothing; the kernel, and the program's next attempt, are as well as before.
+ * random or hostile values, of the machine's own kind (signal_frames_<machine>.h). What comes of it is the
+ * program's own trouble (a fault's signal, which ends the attempt) or nothing; the kernel, and the program's
+ * next attempt, are as well as before.
  *
  * Left as they are: the alternate stack (the fault's handler runs there), and the flag of alignment checks,
  * which the C library is not built for. A program that goes on somewhere else for long is fetched back by a
@@ -27,7 +28,8 @@
 static const uint64_t hostile[] = {
     0, 1, 8, 0xfff, 0x7fffffffefff, 0x7ffffffff000, 0x7fffffffffff, 0x800000000000, 0x1234567812345678,
     0xffff7fffffffffff, 0xffff800000000000, 0xffff800000100000, 0xffffffff80000000, 0xffffffff80100000,
-    0xffffff0000000000, UINT64_MAX, UINT64_MAX - 7, 1UL << 63, 0x5a5a5a5a5a5a5a5a,
+    0xffffff0000000000, 0x000fffffffff0000, 0x0010000000000000, 0xc000000000400000,
+    0xc008000000000000, UINT64_MAX, UINT64_MAX - 7, 1UL << 63, 0x5a5a5a5a5a5a5a5a,
 };
 // clang-format on
 
@@ -60,55 +62,11 @@ static uint64_t random_instruction(void)
                                : random_number() | 1UL << 40;
 }
 
-static void mutate(int signal, siginfo_t *info, void *context)
-{
-    ucontext_t *user = context;
-    char *vectors = (char *)user->uc_mcontext.fpregs;
-    uint32_t state_bytes = 512;
-
-    (void)signal, (void)info;
-    if (*(uint32_t *)(vectors + 464) == 0x46505853)
-        state_bytes = *(uint32_t *)(vectors + 480) + 4;
-    for (unsigned changes = 1 + (unsigned)(random_number() % 4); changes; changes--) {
-        uint64_t word;
-        uint32_t place;
-
-        switch (random_number() % 8) {
-        case 0: /* registers, instruction, flags, selectors, state's address */
-        case 1:
-            place = (uint32_t)(random_number() % (sizeof(user->uc_mcontext) / 8));
-            memcpy(&word, (char *)&user->uc_mcontext + place * 8, 8);
-            word = place == REG_RIP ? random_instruction() : value(word);
-            memcpy((char *)&user->uc_mcontext + place * 8, &word, 8);
-            break;
-        case 2:
-            user->uc_mcontext.gregs[REG_EFL] ^= 1L << random_number() % 32;
-            break;
-        case 3: /* the software's note on the vector state, and the header of XSAVE */
-            place = (random_number() % 2 ? 464 : 512) + (uint32_t)(random_number() % 64);
-            if (place + 1 < state_bytes)
-                vectors[place] = (char)random_number();
-            break;
-        case 4: /* control words */
-            vectors[(const uint8_t[]){ 0, 1, 2, 3, 24, 25, 26, 27, 28, 29 }[random_number() % 10]] =
-                (char)random_number();
-            break;
-        case 5:
-            vectors[random_number() % state_bytes] = (char)random_number();
-            break;
-        case 6:
-            user->uc_flags = value(user->uc_flags);
-            break;
-        default:
-            memcpy(&word, vectors + 512 + 8, 8);
-            word = value(word);
-            memcpy(vectors + 512 + (random_number() % 8) * 8, &word, 8);
-            break;
-        }
-    }
-    user->uc_mcontext.gregs[REG_EFL] &= ~0x40000L;
-    sigemptyset(&user->uc_sigmask);
-}
+#if defined(__x86_64__)
+#include "signal_frames_x86_64.h"
+#else
+#include "signal_frames_ppc64.h"
+#endif
 
 static void fetch_back(int signal)
 {
@@ -149,11 +107,7 @@ int main(int count, char **arguments)
         switch (sigsetjmp(back, 1)) {
         case 0:
             timer_set(20000);
-            __asm__ volatile("syscall; "
-                             "cld"
-                             :
-                             : "a"((long)SYS_kill), "D"(pid), "S"((long)SIGUSR1)
-                             : "rcx", "r11", "memory", "cc");
+            kill_process(pid);
             siglongjmp(back, 2); /* whatever has become of the registers */
         case 2:
             went_on++;

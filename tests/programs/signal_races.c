@@ -15,6 +15,7 @@
  *   stranger  timers are deleted by a thread that has not made them, before their maker knows of them
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ static bool comes(const void *word, int value)
         if (now_s() > end)
             return false;
         else
-            __builtin_ia32_pause(); /* under QEMU's icount, what lets another CPU run */
+            machine_relax(); /* under QEMU's icount, what lets another CPU run */
     return true;
 }
 
@@ -80,7 +81,7 @@ static int thread_start(int (*run)(void *), void *argument)
 static int spin_until(void *value)
 {
     while (atomic_load_explicit(&handled, memory_order_relaxed) < (int)(uintptr_t)value)
-        __builtin_ia32_pause();
+        machine_relax();
     return 0;
 }
 
@@ -104,7 +105,7 @@ static int spin_for_ever(void *unused)
 {
     (void)unused;
     for (;;)
-        __builtin_ia32_pause();
+        machine_relax();
     return 0;
 }
 
@@ -132,7 +133,7 @@ static void *travel_on(void *unused)
             sched_setaffinity(0, sizeof(one), &one);
         while (atomic_load_explicit(&handled, memory_order_relaxed) < (int)i &&
                !atomic_load_explicit(&finish, memory_order_relaxed))
-            __builtin_ia32_pause();
+            machine_relax();
     }
     return NULL;
 }
@@ -164,7 +165,7 @@ static bool travel(unsigned rounds)
 static int nap_and_end(void *value)
 {
     while (atomic_load_explicit(&handled, memory_order_relaxed) == (int)(uintptr_t)value)
-        __builtin_ia32_pause();
+        machine_relax();
     return 0;
 }
 

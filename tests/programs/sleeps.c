@@ -15,6 +15,7 @@
  *                      entries
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -74,10 +75,10 @@ static unsigned here(void)
 /* Computes for some ticks of the TSC without entering the kernel. */
 static void compute_silently(uint64_t ticks)
 {
-    uint64_t work = 0, start = __builtin_ia32_rdtsc();
+    uint64_t work = 0, start = machine_ticks();
 
-    while (__builtin_ia32_rdtsc() - start < ticks)
-        __asm__ volatile(".rept 400\n\tadd $1, %0\n\t.endr" : "+r"(work));
+    while (machine_ticks() - start < ticks)
+        machine_work(&work);
 }
 
 /* ---- late ---- */
@@ -162,7 +163,7 @@ static void bad(void)
         CLOCK_MONOTONIC_COARSE, 12, 99, -1, INT_MAX, INT_MIN,
     };
     // clang-format on
-    static const long nowhere[] = { 8, 0x123456789000, (long)0xffffffff80200000 };
+    static const long nowhere[] = { 8, NOT_THERE, (long)KERNEL_IMAGE };
     struct pollfd unknown = { 77, POLLIN, 0 }, nobody = { -1, POLLIN, 0 };
     int64_t start = now_ns();
 
@@ -246,38 +247,51 @@ static uint64_t interrupts_of(uint32_t cpu)
     return sum;
 }
 
+/* A line of the file of ratings: the device's own, and a lower one. */
+#define AS_IT_IS MACHINE_TIMER " 100"
+#define LOWER    MACHINE_TIMER " 7"
+
 static void ratings(void)
 {
     enum { WRITES = 1000 };
     const char *rank = getenv("TACET_RANK");
 
     if (rank && !strcmp(rank, "1")) {
-        long first = file_write("/proc/tacet/clockevents", "lapic 100", 9);
+        const long length = sizeof(AS_IT_IS) - 1;
+        const long first = file_write("/proc/tacet/clockevents", AS_IT_IS, length);
 
-        PROMISE(first == 9 || first == -EPERM, "the rating that it has: %ld", first);
+        PROMISE(first == length || first == -EPERM, "the rating that it has: %ld", first);
         for (int i = 0; i < WRITES; i++)
-            PROMISE(file_write("/proc/tacet/clockevents", "lapic 100", 9) == first, "once more");
+            PROMISE(file_write("/proc/tacet/clockevents", AS_IT_IS, length) == first, "once more");
         return;
     }
     const volatile struct tacet_counters *others = tacet_counters(1);
     uint64_t before = interrupts_of(0);
     while (others->system_calls < 3 * WRITES) /* each write opens and closes */
-        __builtin_ia32_pause();
+        machine_relax();
     PROMISE(interrupts_of(0) == before, "%lu interrupts", (unsigned long)(interrupts_of(0) - before));
 }
 
 static void proc(void)
 {
     static const char devices[] = "/proc/tacet/clockevents", timers[] = "/proc/tacet/timers";
-    static const char *const wrong[] = {
-        "lapic",     "lapic ", "lapic x",    "lapic -1", "lapic 1001",
-        "lapic 1 2", "hpet 5", " 5",         "lapic5",   "lapic 99999999999999999999",
-        "LAPIC 5",   "\n",     "lapic 5\n\n"
-    };
+    static const char *const wrong[] = { MACHINE_TIMER,
+                                         MACHINE_TIMER " ",
+                                         MACHINE_TIMER " x",
+                                         MACHINE_TIMER " -1",
+                                         MACHINE_TIMER " 1001",
+                                         MACHINE_TIMER " 1 2",
+                                         "hpet 5",
+                                         " 5",
+                                         MACHINE_TIMER "5",
+                                         MACHINE_TIMER " 99999999999999999999",
+                                         "LAPIC 5",
+                                         "\n",
+                                         MACHINE_TIMER " 5\n\n" };
     static char long_line[5000];
 
     file_read(devices);
-    PROMISE(strstr(text, "lapic 100 top"), "the local timer is on top: %s", text);
+    PROMISE(strstr(text, AS_IT_IS " top"), "the local timer is on top: %s", text);
     printf("%s", text);
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         long result = file_write(devices, wrong[i], strlen(wrong[i]));
@@ -286,20 +300,21 @@ static void proc(void)
     }
     memset(long_line, 'x', sizeof(long_line));
     PROMISE(file_write(devices, long_line, sizeof(long_line)) == -EINVAL, "a line that is too long");
-    PROMISE(file_write(devices, (const char *)0x123456789000, 9) == -EFAULT, "a line that is nowhere");
-    PROMISE(file_write(devices, "lapic 7\0", 8) < 0 || 1, "a NUL harms nobody");
+    PROMISE(file_write(devices, (const char *)NOT_THERE, 9) == -EFAULT, "a line that is nowhere");
+    PROMISE(file_write(devices, MACHINE_TIMER " 7\0", sizeof(MACHINE_TIMER) + 2) < 0 || 1,
+            "a NUL harms nobody");
     PROMISE(open(timers, O_WRONLY) < 0 || file_write(timers, "0", 1) < 0, "timers is for reading");
 
     /* Good values take effect, and timers go on. */
-    PROMISE(file_write(devices, "lapic 7\n", 8) == 8, "a good line");
+    PROMISE(file_write(devices, LOWER "\n", sizeof(LOWER)) == sizeof(LOWER), "a good line");
     file_read(devices);
-    PROMISE(strstr(text, "lapic 7 top"), "the new rating: %s", text);
+    PROMISE(strstr(text, LOWER " top"), "the new rating: %s", text);
     PROMISE(wait_lateness(NANOSLEEP, NS_PER_MS) >= 0, "a sleep");
-    PROMISE(file_write(devices, "lapic 100", 9) == 9, "back");
+    PROMISE(file_write(devices, AS_IT_IS, sizeof(AS_IT_IS) - 1) == sizeof(AS_IT_IS) - 1, "back");
 
     file_read(timers);
     PROMISE(strstr(text, "latency_bound_ns ") == text, "timers begins with the bound: %s", text);
-    PROMISE(strstr(text, "cpu0 pending 0 armed_ns none device lapic arms "),
+    PROMISE(strstr(text, "cpu0 pending 0 armed_ns none device " MACHINE_TIMER " arms "),
             "nothing pending, nothing armed: %s", text);
     printf("%s", text);
 }
@@ -428,7 +443,7 @@ static void periodic(void)
         /* Until all the others have seen enough; each signals that by a page fault: the program makes no
          * others. */
         for (uint32_t cpu = 1; cpu < tacet_node()->cpu_count; cpu++) {
-            while (tacet_counters(cpu)->exceptions[14] == 0) {
+            while (tacet_counters(cpu)->exceptions[MACHINE_PAGE_FAULT] == 0) {
                 struct timespec at = timespec_of((now_ns() / NS_PER_MS + 1) * NS_PER_MS);
 
                 raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, (long)&at, 0);
@@ -438,12 +453,12 @@ static void periodic(void)
     }
     /* The window opens when the first rank sleeps already, and closes before it stops. */
     while (tacet_counters(0)->interrupts[TIMER] < beats + 20 || tacet_counters(rank)->interrupts[0xf0] == 0)
-        __builtin_ia32_pause();
+        machine_relax();
     uint64_t first = tacet_counters(0)->interrupts[TIMER], before = tacet_kernel_entries(rank);
     while (tacet_counters(0)->interrupts[TIMER] < first + 200)
-        __builtin_ia32_pause();
+        machine_relax();
     uint64_t after = tacet_kernel_entries(rank);
-    raw(SYS_access, 0x123456789000, 0, 0, 0);
+    raw(SYS_access, NOT_THERE, 0, 0, 0);
     PROMISE(after == before, "rank %u was disturbed %lu times", rank, (unsigned long)(after - before));
     printf("rank %u entries %lu\n", rank, (unsigned long)(after - before));
 }

@@ -8,6 +8,7 @@
  *                  with ranks, only rank 0 does, and the others go on
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -21,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE  4096UL
-#define LIMIT 0x00007ffffffff000UL /* of a program's addresses */
+#define PAGE  MACHINE_PAGE
+#define LIMIT MACHINE_USER_LIMIT
 
 static long raw(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
@@ -79,21 +80,11 @@ static void bounds_try(uint64_t address, uint64_t bytes)
 
 static void bounds(void)
 {
-    static const uint64_t addresses[] = { 0,
-                                          1,
-                                          PAGE - 1,
-                                          LIMIT - 1,
-                                          LIMIT,
-                                          LIMIT + 1,
-                                          LIMIT + PAGE,
-                                          1UL << 47,
-                                          0xffff7fffffffffffUL,
-                                          0xffff800000000000UL, /* the kernel's half */
-                                          0xffffffff80000000UL,
-                                          -PAGE,
-                                          -1UL };
+    static const uint64_t addresses[] = {
+        0, 1, PAGE - 1, LIMIT - 1, LIMIT, LIMIT + 1, LIMIT + PAGE, ADDRESS_HOLE, KERNEL_ADDRESSES, -PAGE, -1UL
+    };
     static const uint64_t lengths[] = { 0,         1,         PAGE - 1,     PAGE,  PAGE + 1,
-                                        1UL << 21, 1UL << 30, LIMIT - PAGE, LIMIT, 1UL << 47,
+                                        1UL << 21, 1UL << 30, LIMIT - PAGE, LIMIT, LIMIT + PAGE,
                                         1UL << 63, -PAGE,     -PAGE + 1,    -1UL };
     const unsigned address_count = sizeof(addresses) / sizeof(addresses[0]),
                    length_count = sizeof(lengths) / sizeof(lengths[0]);

@@ -11,6 +11,8 @@
 #ifndef SUICIDE_H
 #define SUICIDE_H
 
+#include "machine.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -209,7 +211,7 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
     case 449: /* futex_waitv */
     case 441: /* epoll_pwait2 */
         return wait_is_long(ground, a[3]);
-    case SYS_select:
+    case MACHINE_SELECT:
         return a[4] == 0 || ground->period_is_long(a[4]);
     case SYS_pselect6:
         return wait_is_long(ground, a[4]);

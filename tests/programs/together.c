@@ -13,6 +13,7 @@
  *   mapping    2 ranks: one ends with another's file mapped, whose memory goes back all the same
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE 4096UL
+#define PAGE MACHINE_PAGE
 
 /* Of linux/futex.h, which musl does not have. */
 #define FUTEX_WAIT 0

@@ -3,6 +3,8 @@
  * wait.c: says "ready" and computes until the counter of exception 2 (NMI) moves, or for ever: for a test
  * that does something to the machine in the meantime.
  */
+#include "machine.h"
+
 #include <stdio.h>
 #include <tacet.h>
 
@@ -14,7 +16,7 @@ int main(void)
     puts("ready");
     fflush(stdout);
     while (counters && counters->exceptions[2] == before)
-        __asm__ volatile("pause");
+        machine_relax();
     printf("non-maskable interrupts: %lu\n",
            counters ? (unsigned long)(counters->exceptions[2] - before) : 0);
     return 0;

@@ -11,6 +11,7 @@
  *   crowd ROUNDS        all threads but one fill a pipe and raise a counter, and one takes it all
  */
 #define _GNU_SOURCE
+#include "machine.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -44,11 +45,11 @@ static unsigned cpus;
 
 static void compute(unsigned ms)
 {
-    const uint64_t start = __builtin_ia32_rdtsc(),
+    const uint64_t start = machine_ticks(),
                    ticks = ms * (tacet_node() ? tacet_node()->clock_hz : 1000000000) / 1000;
 
-    while (__builtin_ia32_rdtsc() - start < ticks)
-        __builtin_ia32_pause();
+    while (machine_ticks() - start < ticks)
+        machine_relax();
 }
 
 static void put(int file, uint64_t value)
@@ -212,7 +213,7 @@ static void one_waits(const char *name, void (*wait)(void), void (*wake)(void))
         return;
     }
     while (atomic_load(&waiter_cpu) < 0)
-        __builtin_ia32_pause();
+        machine_relax();
     unsigned cpu = (unsigned)atomic_load(&waiter_cpu);
     compute(FALL_ASLEEP_MS);
     uint64_t before = tacet_kernel_entries(cpu);
@@ -303,7 +304,7 @@ static void one_moves(const struct wait_kind *kind, const int *to)
         return;
     }
     while (!atomic_load(&waiter_tid))
-        __builtin_ia32_pause();
+        machine_relax();
     compute(FALL_ASLEEP_MS);
     for (unsigned i = 0; i < 4; i++) {
         cpu_set_t one;
@@ -344,7 +345,7 @@ static void ended(void)
         PROMISE(pthread_create(&thread, NULL, movable_waiter, (void *)(uintptr_t)&kinds[i]) == 0, "%s",
                 kinds[i].name);
         while (!atomic_load(&waiter_tid))
-            __builtin_ia32_pause();
+            machine_relax();
     }
     compute(FALL_ASLEEP_MS);
     _exit(promises_kept() ? 1 : 7);
@@ -373,7 +374,7 @@ static void closed(void)
     atomic_store(&waiter_cpu, -1);
     PROMISE(pthread_create(&thread, NULL, wait_for_record, NULL) == 0, "no thread");
     while (atomic_load(&waiter_cpu) < 0)
-        __builtin_ia32_pause();
+        machine_relax();
     compute(FALL_ASLEEP_MS);
     close(contender);
     range.l_type = F_UNLCK;

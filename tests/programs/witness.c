@@ -8,7 +8,9 @@
  * in it and is woken from another CPU; `witness silent MS` computes so long and enters nothing. One line a
  * cause, all handed over in one write.
  */
+#include "machine.h"
 #include "promise.h"
+#include "raw_call.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -20,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_FAULT 14
+#define PAGE_FAULT MACHINE_PAGE_FAULT
 #define WAKE       0xf0
 #define GETPIDS    1234
 #define FAULTS     7
@@ -28,64 +30,45 @@
 
 static uint32_t here, cpus;
 
-static long bare(long number, long a, long b)
-{
-    long result;
-
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b) : "rcx", "r11", "memory");
-    return result;
-}
-
-static uint64_t ticks(void)
-{
-    uint32_t low, high;
-
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-    return (uint64_t)high << 32 | low;
-}
-
 static void others_wait(uint64_t faults)
 {
     for (uint32_t cpu = 1; cpu < cpus; cpu++)
         while (tacet_counters(cpu)->exceptions[PAGE_FAULT] < faults)
-            __builtin_ia32_pause();
+            machine_relax();
 }
 
 /* Faults are the signal to the first CPU that this one's window is open: nothing else in this program makes
  * any. */
 static void busy(const struct tacet_counters *before)
 {
+    static const char rating[] = MACHINE_TIMER " 101";
     const struct timespec moment = { 0, 1500000 };
 
     for (int i = 0; i < GETPIDS; i++)
-        bare(SYS_getpid, 0, 0);
+        bare_call(SYS_getpid, 0, 0, 0);
     for (int i = 0; i < FAULTS; i++)
-        bare(SYS_access, 0x123456789000, 0);
+        bare_call(SYS_access, NOT_THERE, 0, 0);
     for (int i = 0; i < SLEEPS; i++)
-        bare(SYS_nanosleep, (long)&moment, 0);
+        bare_call(SYS_nanosleep, (uint64_t)&moment, 0, 0);
     if (here > 0) {
         while (tacet_counters(here)->interrupts[WAKE] == before->interrupts[WAKE])
-            __builtin_ia32_pause();
+            machine_relax();
         return;
     }
     others_wait(FAULTS);
-    long file = bare(SYS_open, (long)"/proc/tacet/clockevents", O_WRONLY);
-    long written;
-    __asm__ volatile("syscall"
-                     : "=a"(written)
-                     : "a"(SYS_write), "D"(file), "S"("lapic 101"), "d"(9)
-                     : "rcx", "r11", "memory");
-    bare(SYS_close, file, 0);
-    PROMISE(written == 9, "clockevents is written: %ld", written);
+    long file = bare_call(SYS_open, (uint64_t) "/proc/tacet/clockevents", O_WRONLY, 0);
+    long written = bare_call(SYS_write, (uint64_t)file, (uint64_t)rating, sizeof(rating) - 1);
+    bare_call(SYS_close, (uint64_t)file, 0, 0);
+    PROMISE(written == sizeof(rating) - 1, "clockevents is written: %ld", written);
 }
 
 static void silent(uint64_t ms)
 {
-    uint64_t end = ticks() + ms * tacet_node()->clock_hz / 1000, work = 0;
+    uint64_t end = machine_ticks() + ms * tacet_node()->clock_hz / 1000, work = 0;
 
-    while (ticks() < end)
+    while (machine_ticks() < end)
         /* an emulator pays for looking at the clock, and for branches */
-        __asm__ volatile(".rept 400\n\tadd $1, %0\n\t.endr" : "+r"(work));
+        machine_work(&work);
 }
 
 static void counters_copy(struct tacet_counters *copy)
@@ -109,20 +92,20 @@ int main(int argc, char **argv)
     if (!tacet_node() || (!is_busy && argc != 3))
         return 2;
     cpus = tacet_node()->cpu_count;
-    PROMISE(bare(SYS_getcpu, (long)&here, 0) == 0, "getcpu");
+    PROMISE(bare_call(SYS_getcpu, (uint64_t)&here, 0, 0) == 0, "getcpu");
     /* The start of the job wakes the others once; that is over before the window opens. */
     while (here > 0 && tacet_counters(here)->interrupts[WAKE] == 0)
-        __builtin_ia32_pause();
+        machine_relax();
     PROMISE(tacet_counters(here)->exceptions[PAGE_FAULT] == 0, "no page fault before the first");
 
-    bare(SYS_getcpu, (long)&here, 0);
+    bare_call(SYS_getcpu, (uint64_t)&here, 0, 0);
     counters_copy(&before);
     if (is_busy)
         busy(&before);
     else
         silent((uint64_t)atoi(argv[2]));
     counters_copy(&after);
-    bare(SYS_getcpu, (long)&here, 0);
+    bare_call(SYS_getcpu, (uint64_t)&here, 0, 0);
 
     used += snprintf(text + used, sizeof(text) - (size_t)used, "cpu %u system_calls %lu\n", here,
                      (unsigned long)(after.system_calls - before.system_calls));

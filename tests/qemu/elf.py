@@ -8,6 +8,7 @@ and 5.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +17,14 @@ EXEC, DYN, REL, CORE = 2, 3, 1, 4
 LOAD, INTERP = 1, 3
 GNU_STACK = 0x6474E551
 R, W, X = 4, 2, 1
-PAGE = 4096
+PAGE = 65536  # a multiple of x86_64's, too
 X86_64, AARCH64, I386 = 62, 183, 3
+PPC64, ARM, RISCV = 21, 40, 243
 
 #: mov $231, %eax; mov $7, %edi; syscall: exit_group(7)
 CODE = bytes.fromhex("b8e7000000bf070000000f05")
+#: li 0, 234; li 3, 7; sc: the same
+CODE_PPC64 = bytes.fromhex("ea0000380700603802000044")
 STATUS = 7
 BASE = 0x400000
 
@@ -43,6 +47,19 @@ class Segment:
 def code(address: int = BASE, **fields: int) -> Segment:
     """A segment that ends the program with STATUS."""
     return Segment(CODE, address, R | X, **fields)
+
+
+def for_machine(content: bytes, machine: int) -> bytes:
+    """The same file, or archive of files, for another machine: what was x86_64's is its own, and the other
+    way round."""
+    if machine == X86_64:
+        return content
+
+    def swapped(match: re.Match[bytes]) -> bytes:
+        other = {X86_64: machine, machine: X86_64}.get(int.from_bytes(match[2], "little"))
+        return match[0] if other is None else match[1] + other.to_bytes(2, "little")
+
+    return re.sub(rb"(\x7fELF\x02\x01.{12})(..)", swapped, content.replace(CODE, CODE_PPC64), flags=re.DOTALL)
 
 
 def build(

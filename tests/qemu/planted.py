@@ -7,22 +7,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import qemu
+from qemu import architectures, paths
 from qemu.symbols import Symbols
 
 INVALID = b"\x0f\x0b"  # UD2
 FOR_EVER = b"\xeb\xfe"  # a jump to itself
 
+#: The same, by architecture.
+FOR_EVER_OF = {"x86_64": FOR_EVER, "ppc64": 3 * b"\0\0\0\x48"}
 
-def planted(folder: Path, function: str, code: bytes = INVALID) -> Path:
-    """The copy's file. Its symbols and lines are those of the kernel."""
-    return planted_all(folder, {function: code})
+#: An instruction that there is none of. A function of POWER has two entries, the second one eight bytes on.
+INVALID_OF = {"x86_64": INVALID, "ppc64": bytes(12)}
 
 
-def planted_all(folder: Path, codes: Mapping[str, bytes]) -> Path:
+def planted(
+    folder: Path, function: str, code: bytes | None = None, arch: str = architectures.DEFAULT
+) -> Path:
+    """The copy's file. Its symbols and lines are those of the kernel. No code: an invalid instruction."""
+    return planted_all(folder, {function: code or INVALID_OF[arch]}, arch)
+
+
+def planted_all(folder: Path, codes: Mapping[str, bytes], arch: str = architectures.DEFAULT) -> Path:
     """The same, with code in several functions."""
-    symbols = Symbols(qemu.KERNEL)
-    data = bytearray(qemu.KERNEL.read_bytes())
+    original = paths.kernel(arch)
+    symbols = Symbols(original)
+    data = bytearray(original.read_bytes())
     for function, code in codes.items():
         address = symbols.find(function).address
         segment = next(s for s in symbols.segments if s.address <= address < s.address + s.file_bytes)

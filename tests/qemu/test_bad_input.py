@@ -2,8 +2,8 @@
 """Whatever is handed in that cannot run: one clear line that names the fault and the remedy, a status, power
 off.
 
-The files are made here, byte by byte (elf.py), or are real ones: a dynamic program of this machine, an object
-file, a compressed archive.
+The files are made here, byte by byte (elf.py), or are real ones: a dynamic program, an object file, a
+compressed archive.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from elf import PAGE, R, Segment, W, X
 
 import cpio
 import qemu
+from qemu import architectures
 
 BAD_INPUT, NO_MEMORY = 64, 65
 
@@ -42,11 +43,19 @@ def truncated(share: float) -> bytes:
     return whole[: int(len(whole) * share)]
 
 
+def made_for(arch: str, content: bytes) -> bytes:
+    return elf.for_machine(content, architectures.named(arch).elf_machine)
+
+
 def overlapping() -> bytes:
     return elf.build([elf.code(), Segment(b"data" * 2000, elf.BASE + 8, R | W)])
 
 
 GOOD = elf.build()
+COMPILERS = {"x86_64": "gcc", "ppc64": "powerpc64le-linux-gnu-gcc"}
+
+#: NODE in a reason is what programs of the node are called, OTHER those of the other architecture.
+OTHERS = {"x86_64": "64-bit PowerPC", "ppc64": "x86_64"}
 
 FILES: dict[str, tuple[bytes, str]] = {
     "text": (b"Hello, I am no program.\n", r"/init: not an ELF file"),
@@ -55,10 +64,14 @@ FILES: dict[str, tuple[bytes, str]] = {
     "zeroes": (bytes(70000), r"/init: not an ELF file"),
     "gzip_of_a_program": (gzip.compress(GOOD, mtime=0), r"gzip data; unpack it"),
     "archive_of_objects": (b"!<arch>\n" + bytes(100), r"static library"),
-    "32_bit": (elf.build(bits=32, machine=elf.I386), r"32-bit.*compile for 64 bits"),
-    "big_endian": (elf.build(big_endian=True, machine=22), r"big-endian.*little-endian"),
-    "other_machine": (elf.build(machine=elf.AARCH64), r"AArch64; this node is x86_64"),
-    "unknown_machine": (elf.build(machine=9999), r"this node is x86_64"),
+    "32_bit": (elf.build(bits=32, machine=elf.I386), r"32-bit program for i386; .*compile for 64 bits"),
+    "big_endian": (elf.build(big_endian=True, machine=22), r"big-endian s390x; .* NODE, little-endian"),
+    "big_endian_power": (elf.build(big_endian=True, machine=elf.PPC64), r"big-endian 64-bit PowerPC; "),
+    "other_machine": (elf.build(machine=elf.AARCH64), r"AArch64; this node is NODE"),
+    "power": (elf.build(machine=elf.PPC64), r"for OTHER; this node is NODE"),
+    "32_bit_arm": (elf.build(bits=32, machine=elf.ARM), r"32-bit program for ARM; "),
+    "risc_v": (elf.build(machine=elf.RISCV), r"RISC-V; this node is NODE"),
+    "unknown_machine": (elf.build(machine=9999), r"this node is NODE"),
     "object": (elf.build(kind=elf.REL), r"object file; link it"),
     "core": (elf.build(kind=elf.CORE), r"core file"),
     "interpreter": (
@@ -121,10 +134,13 @@ FILES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_cannot_run_is_refused_in_one_clear_line(name: str, tacet: Run, tmp_path: Path) -> None:
+def test_a_file_that_cannot_run_is_refused_in_one_clear_line(
+    name: str, arch: str, tacet: Run, tmp_path: Path
+) -> None:
     content, reason = FILES[name]
     module = tmp_path / "module"
-    module.write_bytes(content)
+    module.write_bytes(made_for(arch, content))
+    reason = reason.replace("NODE", architectures.named(arch).described).replace("OTHER", OTHERS[arch])
     expect_stop(tacet(None, initrd=module), BAD_INPUT, reason)
 
 
@@ -141,33 +157,42 @@ HUGE = {
 
 @pytest.mark.parametrize("name", HUGE)
 def test_a_program_larger_than_memory_is_refused_with_how_much_is_free(
-    name: str, tacet: Run, tmp_path: Path
+    name: str, arch: str, tacet: Run, tmp_path: Path
 ) -> None:
     module = tmp_path / "module"
-    module.write_bytes(elf.build(HUGE[name]))
+    module.write_bytes(made_for(arch, elf.build(HUGE[name])))
     result = tacet(None, initrd=module)
     expect_stop(result, NO_MEMORY, r"does not fit into memory.*KiB are free; give the node more memory")
 
 
-def test_a_segment_beyond_every_address_is_refused(tacet: Run, tmp_path: Path) -> None:
+def test_a_segment_beyond_every_address_is_refused(arch: str, tacet: Run, tmp_path: Path) -> None:
     module = tmp_path / "module"
-    module.write_bytes(elf.build([elf.code(), Segment(b"x", 0x10000000, R | W, memory_bytes=(1 << 64) - 1)]))
+    endless = Segment(b"x", 0x10000000, R | W, memory_bytes=(1 << 64) - 1)
+    module.write_bytes(made_for(arch, elf.build([elf.code(), endless])))
     expect_stop(tacet(None, initrd=module), BAD_INPUT, r"segment 1 at .* is not below")
 
 
-def test_the_elf_files_of_these_tests_run_when_nothing_is_wrong_with_them(tacet: Run, tmp_path: Path) -> None:
+def test_the_elf_files_of_these_tests_run_when_nothing_is_wrong_with_them(
+    arch: str, tacet: Run, tmp_path: Path
+) -> None:
     module = tmp_path / "module"
-    module.write_bytes(GOOD)
+    module.write_bytes(made_for(arch, GOOD))
     expect_exit(tacet(None, initrd=module), elf.STATUS)
 
 
-def test_a_dynamic_program_of_this_machine_is_reported_how_to_link(tacet: Run) -> None:
-    expect_stop(tacet(Path("/usr/bin/env")), BAD_INPUT, r"dynamic program.*link with -static")
-
-
-def test_an_object_file_of_the_compiler_is_reported_to_be_linked(tacet: Run, tmp_path: Path) -> None:
+def test_a_dynamic_program_of_the_compiler_is_reported_how_to_link(
+    arch: str, tacet: Run, tmp_path: Path
+) -> None:
     source = ROOT / "tests" / "programs" / "status.c"
-    subprocess.run(["gcc", "-c", "-o", tmp_path / "status.o", source], check=True, timeout=60)
+    subprocess.run([COMPILERS[arch], "-o", tmp_path / "status", source], check=True, timeout=60)
+    expect_stop(tacet(tmp_path / "status"), BAD_INPUT, r"dynamic program.*link with -static")
+
+
+def test_an_object_file_of_the_compiler_is_reported_to_be_linked(
+    arch: str, tacet: Run, tmp_path: Path
+) -> None:
+    source = ROOT / "tests" / "programs" / "status.c"
+    subprocess.run([COMPILERS[arch], "-c", "-o", tmp_path / "status.o", source], check=True, timeout=60)
     expect_stop(tacet(tmp_path / "status.o"), BAD_INPUT, r"object file; link it into a program")
 
 
@@ -196,8 +221,8 @@ OPTIONS = {
     "stack_too_small": ("stack=1K", r"stack: '1K' is not a size .* from 65536 to"),
     "stack_negative": ("stack=-1", r"stack: '-1' is not a size"),
     "stack_overflowing": ("stack=99999999999999999999", r"stack: '9+' is not a size"),
-    "console_unknown": ("console=teletype", r"console=teletype.*com1"),
-    "stdout_unknown": ("stdout=printer", r"stdout=printer.*com1"),
+    "console_unknown": ("console=teletype", r"console=teletype.*PORT"),
+    "stdout_unknown": ("stdout=printer", r"stdout=printer.*PORT"),
     "app_missing": ("app=/bin/none", r"app=/bin/none: there is no such file"),
     "app_relative_missing": ("app=none", r"app=none"),
     "app_a_directory": ("app=/dev", r"app=/dev is not a file"),
@@ -212,8 +237,11 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_an_option_that_is_wrong_is_refused_and_the_right_ones_are_reported(name: str, tacet: Run) -> None:
+def test_an_option_that_is_wrong_is_refused_and_the_right_ones_are_reported(
+    name: str, arch: str, tacet: Run
+) -> None:
     options, reason = OPTIONS[name]
+    reason = reason.replace("PORT", architectures.named(arch).terminals[0])
     expect_stop(tacet("status.musl", options=options), BAD_INPUT, reason)
 
 
@@ -221,9 +249,10 @@ def test_a_stack_larger_than_memory_is_refused_with_the_way_to_make_it_smaller(t
     expect_stop(tacet("status.musl", options="stack=1G"), NO_MEMORY, r"stack of 1048576 KiB: .*stack=SIZE")
 
 
-def test_a_line_that_ends_in_a_backslash_is_refused(tacet: Run) -> None:
+def test_a_line_that_ends_in_a_backslash_is_refused(arch: str, tacet: Run) -> None:
     # The kernel's line cannot end so by way of the runner: the line is given to QEMU as it is.
-    result = tacet("status.musl", qemu_options=["-append", "stdout=com2 stderr=com3 \\"])
+    ports = architectures.named(arch).terminals
+    result = tacet("status.musl", qemu_options=["-append", f"stdout={ports[1]} stderr={ports[2]} \\"])
     expect_stop(result, BAD_INPUT, r"backslash")
 
 
@@ -240,8 +269,10 @@ def test_an_archive_with_a_path_out_of_itself_is_refused(tacet: Run, tmp_path: P
     expect_stop(tacet(None, initrd=module), BAD_INPUT, r"initrd: ")
 
 
-def test_an_archive_without_the_program_reports_which_is_missing(tacet: Run, tmp_path: Path) -> None:
+def test_an_archive_without_the_program_reports_which_is_missing(
+    arch: str, tacet: Run, tmp_path: Path
+) -> None:
     module = tmp_path / "module"
-    module.write_bytes(cpio.pack([cpio.Entry.file("bin/prog", GOOD, executable=True)]))
+    module.write_bytes(made_for(arch, cpio.pack([cpio.Entry.file("bin/prog", GOOD, executable=True)])))
     expect_stop(tacet(None, initrd=module), BAD_INPUT, r"app=/init: there is no such file")
     expect_exit(tacet(None, initrd=module, options="app=/bin/prog"), elf.STATUS)

@@ -47,16 +47,16 @@ def test_a_computing_loop_has_linux_s_instructions(app: str) -> None:
 
 
 def test_an_empty_system_call_and_a_wake_up_cost_their_instructions(tacet: Run) -> None:
-    call = parse_cost(expect_exit(tacet(APPS / "cost", icount=0)).stdout.decode())
+    call = parse_cost(expect_exit(tacet("apps/cost", icount=0)).stdout.decode())
     assert call["getpid_ticks_min"] == call["getpid_ticks_median"] <= GETPID_MAX, call
     wake = parse_cost(
-        expect_exit(tacet(APPS / "cost", "-w", icount=0, cpus=2, options="ranks=1")).stdout.decode()
+        expect_exit(tacet("apps/cost", "-w", icount=0, cpus=2, options="ranks=1")).stdout.decode()
     )
     assert 0 < wake["futex_wake_ticks_min"] == wake["futex_wake_ticks_median"] < 1000, wake
-    share = parse_cost(expect_exit(tacet(APPS / "cost", "-s", icount=0)).stdout.decode())
+    share = parse_cost(expect_exit(tacet("apps/cost", "-s", icount=0)).stdout.decode())
     for cost in ("futex_switch", "wake_over_idle"):
         assert 0 < share[f"{cost}_ticks_min"] == share[f"{cost}_ticks_median"] < 4000, share
-    alone = tacet(APPS / "cost", "-w")
+    alone = tacet("apps/cost", "-w")
     assert alone.status == 1 and b"there is only one" in alone.stderr, alone.explain()
 
 
@@ -71,7 +71,7 @@ def test_an_empty_system_call_and_a_wake_up_cost_their_instructions(tacet: Run) 
     ],
 )
 def test_a_bad_word_is_reported(words: list[str], message: str, tacet: Run) -> None:
-    result = tacet(APPS / "stream", *words)
+    result = tacet("apps/stream", *words)
     assert result.outcome == "exit" and result.status in (64, 73) and message in result.stderr.decode(), (
         result.explain()
     )

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import Run, expect_exit
 
+import qemu
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -38,9 +40,9 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def here(busybox: Path, *words: str, cwd: Path, **keywords: object) -> bytes:
+def here(*words: str, cwd: Path, **keywords: object) -> bytes:
     """The same command on this machine."""
-    command: list[str | Path] = [busybox, *words]
+    command: list[str | Path] = [qemu.BUSYBOX, *words]
     ran = subprocess.run(command, cwd=cwd, capture_output=True, timeout=60, **keywords)  # type: ignore
     return bytes(ran.stdout)
 
@@ -65,15 +67,16 @@ def test_a_command_prints_what_it_prints_here(
     words: tuple[str, ...], tacet: Run, busybox: Path, tmp_path: Path
 ) -> None:
     result = expect_exit(tacet(busybox, *words))
-    assert result.stdout == here(busybox, *words, cwd=tmp_path, env={}), result.explain()
+    assert result.stdout == here(*words, cwd=tmp_path, env={}), result.explain()
     assert result.stderr == b"", result.explain()
 
 
-def test_uname_reports_linux_programs_what_they_ask_for(tacet: Run, busybox: Path) -> None:
+def test_uname_reports_linux_programs_what_they_ask_for(arch: str, tacet: Run, busybox: Path) -> None:
     result = expect_exit(tacet(busybox, "uname", "-a"))
     words = result.stdout.decode().split()
-    assert words[0] == "Linux" and "x86_64" in words and "Tacet" in words, result.explain()
-    assert expect_exit(tacet(busybox, "uname", "-m")).stdout == b"x86_64\n"
+    machine = {"x86_64": "x86_64", "ppc64": "ppc64le"}[arch]
+    assert words[0] == "Linux" and machine in words and "Tacet" in words, result.explain()
+    assert expect_exit(tacet(busybox, "uname", "-m")).stdout == f"{machine}\n".encode()
 
 
 def test_sha256sum_of_the_program_itself_is_that_of_the_file(tacet: Run, busybox: Path) -> None:
@@ -115,7 +118,7 @@ def test_a_command_on_files_prints_what_it_prints_here(
     # This side sees an absolute link only where its target is: below the folder as root.
     expected = subprocess.run(
         ["unshare", "-r", "chroot", ".", "/busybox", *words],
-        cwd=rooted(folder, busybox),
+        cwd=rooted(folder),
         capture_output=True,
         timeout=60,
     ).stdout
@@ -124,12 +127,12 @@ def test_a_command_on_files_prints_what_it_prints_here(
     assert expected or words[0] == "cmp"
 
 
-def rooted(folder: Path, busybox: Path) -> Path:
+def rooted(folder: Path) -> Path:
     """The folder with busybox in it, to be a root directory here."""
     copy = folder.parent / "root"
     if not copy.exists():
         subprocess.run(["cp", "-a", folder, copy], check=True, timeout=60)
-        (copy / "busybox").write_bytes(busybox.read_bytes())
+        (copy / "busybox").write_bytes(qemu.BUSYBOX.read_bytes())
         (copy / "busybox").chmod(0o755)
     return copy
 

@@ -21,24 +21,25 @@ sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 
 import calls
 
-#: Name, seed, threads of the fuzzing rank, CPUs of the machine, kernel options on top, CPU.
+#: Name, seed, threads of the fuzzing rank, CPUs of the machine, kernel options on top, CPU where it is not
+#: the usual one.
 MODES = {
-    "one_thread": (1, 1, 2, "", "max"),
-    "logged": (2, 1, 2, "klog_classes=all", "max"),
+    "one_thread": (1, 1, 2, "", None),
+    "logged": (2, 1, 2, "klog_classes=all", None),
     "old_cpu": (3, 1, 2, "", "qemu64"),
-    "threads": (4, 4, 8, "", "max"),
-    "shared_cpus": (5, 12, 4, "rotation=100us", "max"),
+    "threads": (4, 4, 8, "", None),
+    "shared_cpus": (5, 12, 4, "rotation=100us", None),
 }
 
 
 @pytest.mark.parametrize(("name", "mode"), pending.params("fuzz", MODES, MODES.values()))
 def test_random_calls_harm_neither_the_kernel_nor_another_rank(
-    name: str, mode: tuple[int, int, int, str, str], tacet: Run
+    name: str, mode: tuple[int, int, int, str, str | None], arch: str, tacet: Run
 ) -> None:
     seed, threads, cpus, options, cpu = mode
-    result = calls.run(seed, threads=threads, cpus=cpus, seconds=10, options=options, cpu=cpu)
+    result = calls.run(seed, threads=threads, cpus=cpus, seconds=10, options=options, cpu=cpu, arch=arch)
     assert not calls.harm(result), (
-        f"{calls.harm(result)}\n{calls.last_call(result, seed, threads)}\n{result.explain()}"
+        f"{calls.harm(result)}\n{calls.last_call(result, seed, threads, arch)}\n{result.explain()}"
     )
     reported = re.search(rb"calls: (\d+), of them (\d+) succeeded", result.stdout)
     assert reported and int(reported[1]) > 1000 and int(reported[2]) > int(reported[1]) // 20, (

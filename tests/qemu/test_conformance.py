@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each system call answers as Linux's does, in what it does and in every errno.
+"""Each system call answers as Linux's does on the same architecture, in what it does and in every errno.
 
 One program, tests/conformance/*.c, runs on Debian's kernel and on Tacet, both in QEMU; each line that it
-prints must be the same. Where Tacet differs by choice, tests/conformance/differences says so; what it does
-not do yet stands in tests/conformance/pending. By hand: tests/conformance/compare.py.
+prints must be the same. Where Tacet differs by choice, tests/conformance/differences and ARCH/differences
+say so; what it does not do yet stands in tests/conformance/pending. By hand: tests/conformance/compare.py.
+All tests of a C library run in two machines of an architecture, one of each system.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from dataclasses import dataclass
 
@@ -21,7 +23,11 @@ sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
 import compare
 
+from qemu import architectures
+
 pytestmark = pytest.mark.xdist_group("conformance")
+
+NAMES = sorted({name for arch in architectures.ALL for name in compare.names(arch)})
 
 
 @dataclass
@@ -32,25 +38,30 @@ class Both:
     tacet: compare.Said
 
 
-@pytest.fixture(scope="module", params=compare.KINDS)
-def said(request: pytest.FixtureRequest) -> Both:
+@functools.cache
+def both(kind: str, arch: str) -> Both:
     """All tests on both systems; on Tacet those that are pending run apart, one by one, because they may end
     or block the run."""
-    made("build/linux/version")
-    linux = compare.run_linux(request.param)
+    made("linux", f"ARCH={arch}")
+    linux = compare.run_linux(kind, arch=arch)
     assert linux.whole, f"the reference is not whole: {linux.runs[-1].explain()}"
-    missing = pending.reasons_of("conformance")
-    tacet = compare.run_tacet(request.param, [name for name in compare.names() if name not in missing])
-    for name in missing:
-        tacet.lines |= compare.run_tacet(request.param, [name], time_limit=10).lines
+    missing, known = pending.reasons_of("conformance"), compare.names(arch)
+    tacet = compare.run_tacet(kind, [name for name in known if name not in missing], arch=arch)
+    for name in missing.keys() & set(known):
+        tacet.lines |= compare.run_tacet(kind, [name], arch=arch, time_limit=10).lines
     return Both(linux, tacet)
 
 
-@pytest.mark.parametrize("name", pending.params("conformance", compare.names()))
-def test_a_system_call_answers_as_on_linux(name: str, said: Both) -> None:
+@pytest.fixture(params=compare.KINDS)
+def said(request: pytest.FixtureRequest, arch: str) -> Both:
+    return both(request.param, arch)
+
+
+@pytest.mark.parametrize("name", pending.params("conformance", NAMES))
+def test_a_system_call_answers_as_on_linux(name: str, said: Both, arch: str) -> None:
     silent = compare.silence(name, said.linux, said.tacet)
     assert not silent, f"{silent}\n{said.tacet.runs[-1].explain()}"
-    listed = compare.read_differences((compare.HERE / "differences").read_text())
+    listed = compare.differences_of(arch)
     wrong = compare.compare(said.linux.lines[name], said.tacet.lines[name], listed)
     assert not wrong, f"- is Linux, + is Tacet\n{wrong}\n"
 
@@ -67,7 +78,7 @@ def test_every_call_answers_as_on_linux_on_every_cpu(kind: str, cpu: str) -> Non
     linux = compare.run_linux(kind, cpu=cpu)
     tacet = compare.run_tacet(kind, compare.names(), cpu=cpu)
     assert linux.whole and tacet.whole, linux.runs[-1].explain() + tacet.runs[-1].explain()
-    listed = compare.read_differences((compare.HERE / "differences").read_text())
+    listed = compare.differences_of()
     wrong = [
         compare.silence(name, linux, tacet) or compare.compare(linux.lines[name], tacet.lines[name], listed)
         for name in compare.names()
@@ -76,10 +87,11 @@ def test_every_call_answers_as_on_linux_on_every_cpu(kind: str, cpu: str) -> Non
     assert not any(wrong), f"- is Linux, + is Tacet\n{chr(10).join(filter(None, wrong))}"
 
 
-def test_each_listed_difference_belongs_to_a_test_and_has_both_sides() -> None:
-    for difference in compare.read_differences((compare.HERE / "differences").read_text()):
+@pytest.mark.parametrize("machine", architectures.ALL)
+def test_each_listed_difference_belongs_to_a_test_and_has_both_sides(machine: str) -> None:
+    for difference in compare.differences_of(machine):
         assert {line.split(":", 1)[0] for line in (*difference.linux, *difference.tacet)} <= set(
-            compare.names()
+            compare.names(machine)
         ), difference
         assert difference.linux and difference.tacet, difference
 

@@ -7,6 +7,7 @@ import pytest
 from conftest import Run, expect_exit, program
 
 import qemu
+from qemu import architectures
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
@@ -25,13 +26,15 @@ def test_waits_end_by_their_time_and_on_their_boundary(tacet: Run) -> None:
     expect_exit(tacet("corners.musl", "waits", icount=0))
 
 
-def test_the_last_line_stands_alone_whatever_the_program_left(tacet: Run) -> None:
+def test_the_last_line_stands_alone_whatever_the_program_left(arch: str) -> None:
     # On the shared console: no stream of the program's own.
+    port = architectures.named(arch).terminals[0]
     result = qemu.run_tacet(
-        program("corners.musl"),
+        program("corners.musl", arch),
         ["open-line"],
-        memory="128M",
-        options="console=com1 stdout=com1 stderr=com1",
+        arch=arch,
+        memory="256M",
+        options=f"console={port} stdout={port} stderr={port}",
         time_limit=60,
     )
     assert (result.outcome, result.status) == ("exit", 0), result.explain()

@@ -2,7 +2,7 @@
 """boot/make-iso and the doors for newcomers: what starts without any choice succeeds, and what is wrong with
 an image is said in one line, with no half image left.
 
-How the image reaches its program is tested in test_boot.py.
+How the image reaches its program is tested in test_pc.py.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def test_every_call_on_files_answers_on_a_mount_as_on_linux(
     )
     lines = compare.lines_of(said.stdout.decode(errors="replace"))
     here = compare.read_differences((compare.HERE / "mount_differences").read_text())
-    listed = here + compare.read_differences((compare.HERE / "differences").read_text())
+    listed = here + compare.differences_of()
     wrong = [compare.compare(linux.lines[name], lines.get(name, []), listed) for name in CALLS]
     assert not any(wrong), f"- is Linux, + is Tacet\n{chr(10).join(filter(None, wrong))}"
 

@@ -414,7 +414,7 @@ def test_polled_beats_are_taken_beside_a_programs_connections(tacet: Run) -> Non
         return [*ends, "-netdev", "hubport,id=card,hubid=0", "-device", "e1000,netdev=card,romfile="]
 
     with Services() as services:
-        words = ["talk", HOST, str(services.upper_port), "30"]
+        words = ["talk", HOST, str(services.upper_port), "30", "0"]
         options = f"ranks=1 nettick=poll ip={NODE} {KEYED}"
         result = conduct(tacet, beat_on, *words, options=options, cable=cable)
     said = heard(result)
@@ -432,7 +432,7 @@ def test_beats_and_connections_have_a_card_each(beats: str, data: str, cpus: int
         ]
 
     with Services() as services:
-        words = ["talk", HOST, str(services.upper_port), "30"]
+        words = ["talk", HOST, str(services.upper_port), "30", "1"]
         options = f"{HEARS} ip={NODE}"
         result = conduct(tacet, beat_on, *words, card=beats, cpus=cpus, options=options, cable=cable)
     said = heard(result)

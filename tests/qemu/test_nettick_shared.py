@@ -117,7 +117,7 @@ def test_connections_are_served_beside_beats(card: str, cpus: int, tacet: Run) -
         return [*ends, "-netdev", "hubport,id=card,hubid=0", "-device", f"{card},netdev=card,romfile="]
 
     with Services() as services:
-        words = ["talk", HOST, str(services.upper_port), "30"]
+        words = ["talk", HOST, str(services.upper_port), "30", "1"]
         options = f"ranks=1 nettick=irq {KEYED}"  # an address by DHCP, beside the first beats
         result = conduct(tacet, beat_on, *words, card=card, cpus=cpus, options=options, cable=cable)
     said = heard(result)

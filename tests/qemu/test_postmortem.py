@@ -4,6 +4,7 @@ the flight log."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,24 +15,56 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
 
-from conftest import Run, program
+from conftest import Run, memory_of, program
 from monitor import Monitor
-from planted import FOR_EVER, planted
+from planted import FOR_EVER_OF, planted
 
 import qemu
 from lab.formats import klog
-from qemu import arguments, klog_file, postmortem
+from qemu import architectures, arguments, klog_file, paths, postmortem, stopped
 from qemu.symbols import Symbols
 
-KERNEL_ADDRESS = re.compile(r"\b(ffffffff8[0-9a-f]{7})\b(?: (\w[\w.]*)\+(0x[0-9a-f]+) \(([^:)]+):(\d+)\))?")
+#: How each kernel's reports and QEMU's registers are worded.
+WORDS = {
+    "x86_64": {
+        "fault": "invalid opcode",
+        "instruction": r"rip ffffffff\w+ sys_exit_group\+0x0 \(kernel/syscall/\w+\.c:\d+\)  rsp ",
+        "program": "ring 3",
+        "kernel": "ring 0, interrupts off",
+        "idle": "ring 0, halted, interrupts on",
+        "idles in": "arch_cpu_idle",
+        "entry": "asm",
+        "registers": r"ring [03].*, rip [0-9a-f]{16}, rsp [0-9a-f]{16}",
+    },
+    "ppc64": {
+        "fault": "program",
+        "instruction": r"nip c0000000\w+ sys_exit_group\+0x0 \(kernel/syscall/\w+\.c:\d+\) msr ",
+        "program": "problem state",
+        "kernel": "supervisor state, interrupts off",
+        "idle": "supervisor state, interrupts on",
+        "idles in": "hypercall",
+        "entry": "S",
+        "registers": r"(problem|supervisor) state.*, nip [0-9a-f]{16}, r1 [0-9a-f]{16}",
+    },
+}
+
+
+def kernel_address(arch: str) -> re.Pattern[str]:
+    """An address of the kernel's, and its name if it has got one."""
+    address = architectures.named(arch).kernel_address
+    return re.compile(rf"\b({address})\b(?: (\w[\w.]*)\+(0x[0-9a-f]+) \(([^:)]+):(\d+)\))?")
+
+
 #: Guest time by the host's clock, and by instructions.
 CLOCKS = [None, 0]
 LOOP = "int main(void)\n{\n    volatile int forever = 1;\n\n    while (forever)\n        ;\n}\n"
 
 
-def kernel_functions() -> list[tuple[int, str]]:
+def kernel_functions(arch: str) -> list[tuple[int, str]]:
     """Of binutils' own reading, ascending."""
-    listed = subprocess.run(["nm", "-n", str(qemu.KERNEL)], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["nm", "-n", paths.kernel(arch)], capture_output=True, text=True, check=True
+    ).stdout
     rows = (line.split() for line in listed.splitlines())
     return [(int(at, 16), name) for at, kind, name in rows if kind in "tT"]
 
@@ -41,30 +74,35 @@ def typed(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
+def machine(arch: str) -> list[str]:
+    return ["--arch", arch, "--memory", memory_of("128M", arch)]
+
+
 # ---- A panic ----
 
 
-def test_a_panic_is_shown_whole_with_the_names_of_its_addresses(tmp_path: Path) -> None:
-    kernel = planted(tmp_path, "sys_exit_group")
-    ran = typed("--kernel", kernel, program("status.musl"), "3")
+def test_a_panic_is_shown_whole_with_the_names_of_its_addresses(arch: str, tmp_path: Path) -> None:
+    kernel, words = planted(tmp_path, "sys_exit_group", arch=arch), WORDS[arch]
+    ran = typed(*machine(arch), "--kernel", kernel, program("status.musl", arch), "3")
     lines = ran.stderr.splitlines()
     assert ran.returncode == 70, ran.stderr
-    assert lines[0].startswith("tacet: the kernel itself faulted: invalid opcode"), ran.stderr
-    assert lines[-2].startswith('tacet: stop status=70 reason="kernel fault: invalid opcode at ')
-    assert lines[-1].startswith("tools/run: the node stopped: kernel fault: invalid opcode")
+    assert lines[0].startswith(f"tacet: the kernel itself faulted: {words['fault']}"), ran.stderr
+    assert lines[-2].startswith(f'tacet: stop status=70 reason="kernel fault: {words["fault"]} at ')
+    assert lines[-1].startswith(f"tools/run: the node stopped: kernel fault: {words['fault']}")
     assert any(line.startswith("tacet: the last events of CPU 0") for line in lines)
 
-    functions = kernel_functions()
-    end = Symbols(qemu.KERNEL).find("image_text_end").address
-    named = [m.groups() for line in lines[:-1] for m in KERNEL_ADDRESS.finditer(line)]
+    functions = kernel_functions(arch)
+    end = Symbols(paths.kernel(arch)).find("image_text_end").address
+    named = [m.groups() for line in lines[:-1] for m in kernel_address(arch).finditer(line)]
     code = [group for group in named if functions[0][0] <= int(group[0], 16) < end]
     assert len(code) >= 4, ran.stderr
     starts = dict((name, at) for at, name in functions)
     for address, name, offset, file, line in code:
         assert starts[name] + int(offset, 16) == int(address, 16), (address, name, offset)
         assert 0 < int(line) <= len((ROOT / file).read_text().splitlines()), (file, line)
-    assert re.search(r"rip ffffffff\w+ sys_exit_group\+0x0 \(kernel/syscall/\w+\.c:\d+\)  rsp ", ran.stderr)
-    assert re.search(r"called from \w+ trap_handle\+0x\w+ \(arch/x86_64/trap\.c:\d+\)\n", ran.stderr)
+    assert re.search(words["instruction"], ran.stderr), ran.stderr
+    caller = rf"called from \w+ trap_handle\+0x\w+ \(arch/{arch}/trap\.c:\d+\)\n"
+    assert re.search(caller, ran.stderr), ran.stderr
 
 
 def test_a_machine_check_is_shown_whole(tacet: Run, tmp_path: Path) -> None:
@@ -81,14 +119,17 @@ def test_a_machine_check_is_shown_whole(tacet: Run, tmp_path: Path) -> None:
 # ---- A time limit ----
 
 
-@pytest.mark.parametrize("icount", CLOCKS)
-@pytest.mark.parametrize("which", ["system", "newest"])
-def test_a_program_that_loops_is_shown_by_its_function(which: str, icount: int | None, tacet: Run) -> None:
-    result = tacet("ranks.musl", "spin,spin", cpus=2, memory="256M", icount=icount, qemu=which, time_limit=8)
+@pytest.mark.parametrize(("which", "icount"), [("system", None), ("newest", 0)])
+def test_a_program_that_loops_is_shown_by_its_function(
+    which: str, icount: int | None, arch: str, tacet: Run
+) -> None:
+    result = tacet("ranks.musl", "spin,spin", cpus=2, memory="256M", icount=icount, qemu=which, time_limit=5)
     assert result.outcome == "timeout", result.explain()
     for cpu in range(2):
         assert any(
-            re.fullmatch(rf"CPU {cpu}: ring 3, 0{{10}}[0-9a-f]{{6}} (main|act)\+0x[0-9a-f]+", line)
+            re.fullmatch(
+                rf"CPU {cpu}: {WORDS[arch]['program']}, 0{{8}}[0-9a-f]{{8}} (main|act)\+0x[0-9a-f]+", line
+            )
             for line in result.postmortem
         ), result.explain()
     assert len(result.postmortem) == 2
@@ -98,29 +139,40 @@ def test_a_program_that_loops_is_shown_by_its_function(which: str, icount: int |
     assert log.clock_hz > 0 and len(log.cpus) == 2
 
 
-def test_a_position_independent_program_has_names_and_lines(tacet: Run, tmp_path: Path) -> None:
+def test_a_position_independent_program_has_names_and_lines(arch: str, tacet: Run, tmp_path: Path) -> None:
     (tmp_path / "loop.c").write_text(LOOP)
     flags = ["-g", "-O1", "-fPIE", "-static-pie"]
-    subprocess.run(["gcc", *flags, tmp_path / "loop.c", "-o", tmp_path / "loop"], check=True, timeout=120)
+    subprocess.run(
+        ["libc/tacet-cc", *flags, tmp_path / "loop.c", "-o", tmp_path / "loop"],
+        cwd=ROOT,
+        env={**os.environ, "TACET_BUILD": "build", "TACET_ARCH": arch},
+        check=True,
+        timeout=120,
+    )
     result = tacet(tmp_path / "loop", time_limit=5)
+    folder = re.escape(str(tmp_path))
     assert re.fullmatch(
-        rf"CPU 0: ring 3, 00000400\w{{8}} main\+0x\w+ \({re.escape(str(tmp_path))}/loop\.c:[56]\)",
+        rf"CPU 0: {WORDS[arch]['program']}, 00000400\w{{8}} main\+0x\w+ \({folder}/loop\.c:[56]\)",
         result.postmortem[0],
     ), result.explain()
 
 
 @pytest.mark.parametrize("icount", CLOCKS)
-def test_a_hang_of_the_kernel_with_interrupts_off_is_shown(icount: int | None, tmp_path: Path) -> None:
-    kernel = planted(tmp_path, "sys_exit_group", FOR_EVER)
+def test_a_hang_of_the_kernel_with_interrupts_off_is_shown(
+    icount: int | None, arch: str, tmp_path: Path
+) -> None:
+    kernel = planted(tmp_path, "sys_exit_group", FOR_EVER_OF[arch], arch)
     kept = tmp_path / "klog.bin"
     clock = [] if icount is None else ["--icount", str(icount)]
-    ran = typed("--time-limit", "5", "--klog", kept, "--kernel", kernel, *clock, program("status.musl"), "0")
+    limits = ["--time-limit", "5", "--klog", kept, "--kernel", kernel, *clock]
+    ran = typed(*machine(arch), *limits, program("status.musl", arch), "0")
     assert ran.returncode == 124, ran.stderr
     assert re.search(r"no end within 5 s(, besides .*)?; --time-limit S sets another limit\n", ran.stderr)
     assert re.search(
-        r"^CPU 0: ring 0, interrupts off, ffffffff\w{8} sys_exit_group\+0x0 \(kernel/syscall/\w+\.c:\d+\)\n"
-        r"  called from ffffffff\w{8} syscall_entry\+0x\w+ \(arch/x86_64/syscall_entry\.asm:\d+\)\n"
-        r"  called by the program at 0{10}\w{6} (_Exit|exit_group)\+0x\w+",
+        rf"^CPU 0: {WORDS[arch]['kernel']}, \w{{16}} sys_exit_group\+0x0 \(kernel/syscall/\w+\.c:\d+\)\n"
+        rf"  called from \w{{16}} syscall_entry\+0x\w+ "
+        rf"\(arch/{arch}/syscall_entry\.{WORDS[arch]['entry']}:\d+\)\n"
+        r"  called by the program at 0{8}\w{8} (_Exit|exit_group)\+0x\w+",
         ran.stderr,
         re.MULTILINE,
     ), ran.stderr
@@ -128,20 +180,23 @@ def test_a_hang_of_the_kernel_with_interrupts_off_is_shown(icount: int | None, t
     assert len(klog.read(kept).of("program_enter")) == 1
 
 
-def test_a_sleeping_cpu_is_shown_with_what_it_waits_in(tacet: Run, busybox: Path) -> None:
+def test_a_sleeping_cpu_is_shown_with_what_it_waits_in(arch: str, tacet: Run, busybox: Path) -> None:
+    idle = f"{WORDS[arch]['idle']}, "
     result = tacet(busybox, "sleep", "1000", cpus=2, memory="256M", options="ranks=1", time_limit=6)
     text = "\n".join(result.postmortem)
     assert re.search(
-        r"^CPU 0: ring 0, halted, interrupts on, \w+ arch_cpu_idle\+.*\n"
+        rf"^CPU 0: {idle}\w+ {WORDS[arch]['idles in']}\+.*\n"
         r"(  called from .*\n)*  called from \w+ sleep\+.*\n(  called from .*\n)*"
-        r"  called from \w+ syscall_entry\+.*\n  called by the program at \w+ in the program$",
+        r"  called from \w+ syscall_entry\w*\+.*\n  called by the program at \w+ in the program$",
         text,
         re.MULTILINE,
     ), result.explain()
-    assert re.search(r"^CPU 1: ring 0, halted, interrupts on, ", text, re.MULTILINE), result.explain()
+    assert re.search(f"^CPU 1: {idle}", text, re.MULTILINE), result.explain()
 
 
-def test_the_log_out_of_the_memory_is_the_log_that_the_node_sends(tacet: Run, tmp_path: Path) -> None:
+def test_the_log_out_of_the_memory_is_the_log_that_the_node_sends(
+    arch: str, tacet: Run, tmp_path: Path
+) -> None:
     """The same run, once to its end and once stopped just before: under a deterministic clock the events up
     to there are the same."""
     ended = tacet("status.musl", "0", icount=0, klog=tmp_path / "ended")
@@ -150,61 +205,107 @@ def test_the_log_out_of_the_memory_is_the_log_that_the_node_sends(tacet: Run, tm
         "0",
         icount=0,
         klog=tmp_path / "stopped",
-        kernel=planted(tmp_path, "klog_end", FOR_EVER),
+        kernel=planted(tmp_path, "klog_end", FOR_EVER_OF[arch], arch),
         time_limit=8,
     )
     assert (ended.outcome, stopped.outcome) == ("exit", "timeout"), stopped.explain()
     assert (tmp_path / "ended").read_bytes() == (tmp_path / "stopped").read_bytes()
 
 
-def test_a_node_that_has_not_come_as_far_as_its_log_says_so(tacet: Run, tmp_path: Path) -> None:
-    result = tacet("status.musl", "0", kernel=planted(tmp_path, "arch_start", FOR_EVER), time_limit=4)
-    assert re.match(r"CPU 0: ring 0, interrupts off, \w+ arch_start\+0x0 \(", result.postmortem[0])
+def test_a_node_that_has_not_come_as_far_as_its_log_says_so(arch: str, tacet: Run, tmp_path: Path) -> None:
+    kernel = planted(tmp_path, "arch_start", FOR_EVER_OF[arch], arch)
+    result = tacet("status.musl", "0", kernel=kernel, time_limit=4)
+    assert re.match(rf"CPU 0: {WORDS[arch]['kernel']}, \w+ arch_start\+0x[08] \(", result.postmortem[0])
     assert result.flight_log is None
     assert "the node has not come as far as its flight log" in result.explain()
 
 
-def test_linux_and_machines_with_nothing_known_show_their_registers(busybox: Path) -> None:
-    result = qemu.run_linux(busybox, ["sleep", "1000"], time_limit=8)
+def test_linux_shows_its_registers() -> None:
+    result = qemu.run_linux(qemu.BUSYBOX, ["sleep", "1000"], time_limit=8)
     assert result.outcome == "timeout", result.explain()
-    assert re.fullmatch(r"CPU 0: ring [03].*, rip [0-9a-f]{16}, rsp [0-9a-f]{16}", result.postmortem[0]), (
-        result.explain()
-    )
-    empty = qemu.run_machine([], time_limit=2)
-    assert len(empty.postmortem) == 1 and "CPU 0: ring 0" in empty.explain()
+    assert re.fullmatch(rf"CPU 0: {WORDS['x86_64']['registers']}", result.postmortem[0]), result.explain()
+
+
+def test_a_machine_with_nothing_known_shows_its_registers(arch: str) -> None:
+    empty = qemu.run_machine([], arch=arch, memory=memory_of("128M", arch), time_limit=2)
+    assert len(empty.postmortem) == 1, empty.explain()
+    assert re.fullmatch(rf"CPU 0: {WORDS[arch]['registers']}", empty.postmortem[0]), empty.explain()
 
 
 # ---- What the reading stands on ----
 
 
-def test_the_offsets_are_those_of_the_kernels_own_types() -> None:
-    fields = {
-        "kernel_stack": postmortem.CPU_KERNEL_STACK,
-        "self": postmortem.CPU_SELF,
-        "klog": postmortem.CPU_KLOG,
-        "thread": postmortem.CPU_THREAD,
-        "task_state": postmortem.CPU_TASK_STATE,
-    }
-    asked = [f"print/x (long)&((struct cpu *)0)->{name}" for name in fields]
-    asked.append("print/x (long)&((struct klog_ring *)0)->events")
-    words = [word for line in asked for word in ("-ex", line)]
-    said = subprocess.run(
-        ["gdb", "-q", "-nx", "-batch", *words, str(qemu.KERNEL)], capture_output=True, text=True, timeout=120
+ASKED = """
+#include "arch/cpu.h"
+#include "arch/trap.h"
+#include "debug/klog.h"
+#include <stddef.h>
+EXTRA
+#define SAY(name, value) __asm__ volatile("\\n->" #name " %c0" : : "i"(value))
+void say(void);
+void say(void)
+{
+SAID
+}
+"""
+#: What else an architecture's layout has, as C.
+FURTHER = {
+    "x86_64": ("", {}),
+    "ppc64": (
+        '#include "arch/device_tree.h"',
+        {
+            "MIDDLE": "CPU_MIDDLE",
+            "FRAME_BYTES": "sizeof(struct trap_frame)",
+            "FRAME_INSTRUCTION": "offsetof(struct trap_frame, instruction)",
+            "CLOCK_HZ": "offsetof(struct machine_facts, timebase_hz)",
+        },
+    ),
+}
+
+
+def test_the_offsets_are_those_of_the_kernels_own_types(arch: str, tmp_path: Path) -> None:
+    layout = stopped.LAYOUTS[arch]
+    extra, further = FURTHER[arch]
+    asked = {name: f"offsetof(struct cpu, {name})" for name in layout.FIELDS}
+    asked |= {"events": "offsetof(struct klog_ring, events)", **further}
+    said = "\n".join(f"    SAY({name}, {value});" for name, value in asked.items())
+    (tmp_path / "asked.c").write_text(ASKED.replace("EXTRA", extra).replace("SAID", said))
+    folders = ("kernel", f"arch/{arch}/include", "libc/include", ".")
+    compiled = subprocess.run(
+        [
+            f"{architectures.named(arch).binutils}gcc",
+            *("-std=gnu11", "-O1", "-ffreestanding", "-S", "-o", "-"),
+            *(word for folder in folders for word in ("-iquote", folder)),
+            tmp_path / "asked.c",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
-    values = [int(value, 16) for value in re.findall(r"= (0x[0-9a-f]+)", said.stdout)]
-    assert values == [*fields.values(), postmortem.RING_EVENTS_AT], said.stdout + said.stderr
+    values = {name: int(value) for name, value in re.findall(r"->(\w+) (\d+)", compiled.stdout)}
+    expected = {**layout.FIELDS, "events": postmortem.RING_EVENTS_AT}
+    for name in further:
+        value = getattr(layout, name)
+        expected[name] = value[1] if isinstance(value, tuple) else value
+    assert values == expected, compiled.stderr
+
+
+CPU_HEADER, LAYOUT = "arch/x86_64/include/arch/cpu.h", stopped.X86_64
 
 
 @pytest.mark.parametrize(
     ("header", "name", "value"),
     [
-        ("arch/x86_64/include/arch/cpu.h", "KERNEL_BASE", postmortem.KERNEL_BASE),
-        ("arch/x86_64/include/arch/cpu.h", "DIRECT_MAP", postmortem.DIRECT_MAP),
-        ("arch/x86_64/include/arch/cpu.h", "SELECTOR_USER_CODE", postmortem.USER_CODE),
-        ("arch/x86_64/include/arch/cpu.h", "SELECTOR_USER_DATA", postmortem.USER_DATA),
-        ("arch/x86_64/include/arch/platform.h", "ARCH_PIE_BASE", postmortem.PIE_BASE),
-        ("arch/x86_64/include/arch/platform.h", "ARCH_CPUS_MAX", postmortem.CPUS_MAX),
-        ("arch/x86_64/include/arch/platform.h", "ARCH_CPUS_MAX", arguments.TACET_CPUS_MAX),
+        (CPU_HEADER, "KERNEL_BASE", LAYOUT.KERNEL_BASE),
+        (CPU_HEADER, "DIRECT_MAP", LAYOUT.DIRECT_MAP),
+        (CPU_HEADER, "SELECTOR_USER_CODE", LAYOUT.USER_CODE),
+        (CPU_HEADER, "SELECTOR_USER_DATA", LAYOUT.USER_DATA),
+        ("arch/ppc64/include/arch/cpu.h", "DIRECT_MAP", stopped.Ppc64.DIRECT_MAP),
+        ("arch/common/platform.h", "ARCH_PIE_BASE", LAYOUT.PIE_BASE),
+        ("arch/common/platform.h", "ARCH_PIE_BASE", stopped.Ppc64.PIE_BASE),
+        ("arch/common/platform.h", "ARCH_CPUS_MAX", stopped.CPUS_MAX),
+        ("arch/common/platform.h", "ARCH_CPUS_MAX", arguments.TACET_CPUS_MAX),
         ("kernel/debug/klog.h", "KLOG_EVENTS", klog_file.RING_EVENTS),
         ("kernel/debug/klog.h", "KLOG_VERSION", klog_file.VERSION),
     ],

@@ -35,15 +35,28 @@ def shown(tacet: Run, busybox: Path, *paths: str, **machine: object) -> list[str
     return result.stdout.decode().splitlines()
 
 
-def test_the_machine_s_cpus_are_reported_with_their_places(tacet: Run, busybox: Path) -> None:
-    # Two packages of two cores of two threads.
-    machine = {"cpus": 8, "memory": "256M", "qemu_options": ["-smp", "8,sockets=2,cores=2,threads=2"]}
-    lines = shown(tacet, busybox, "/proc/cpuinfo", **machine)
-    entries = [
+#: Cores of each of two packages, and threads of a core: QEMU's emulation of POWER has one thread of a core.
+PLACES = {"x86_64": (2, 2), "ppc64": (4, 1)}
+
+
+def with_places(arch: str) -> dict[str, object]:
+    """A machine of eight CPUs."""
+    cores, threads = PLACES[arch]
+    return {
+        "cpus": 8,
+        "memory": "256M",
+        "qemu_options": ["-smp", f"8,sockets=2,cores={cores},threads={threads}"],
+    }
+
+
+def cpu_entries(lines: list[str]) -> list[dict[str, str]]:
+    return [
         dict(re.findall(r"^([^\t\n]+)\t*: ?(.*)$", part, re.MULTILINE))
         for part in "\n".join(lines).strip().split("\n\n")
     ]
-    assert [entry["processor"] for entry in entries] == [str(cpu) for cpu in range(8)]
+
+
+def expect_x86_64(entries: list[dict[str, str]]) -> None:
     places = {(entry["physical id"], entry["core id"]) for entry in entries}
     assert places == {("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")}
     assert all(
@@ -53,18 +66,38 @@ def test_the_machine_s_cpus_are_reported_with_their_places(tacet: Run, busybox: 
     assert all({"fpu", "tsc", "sse2", "syscall", "lm"} <= set(entry["flags"].split()) for entry in entries)
     assert len({entry["apicid"] for entry in entries}) == 8
 
+
+def expect_ppc64(entries: list[dict[str, str]]) -> None:
+    """What is said of the whole machine follows the last CPU."""
+    machine = entries.pop()
+    assert machine["platform"] == "pSeries" and machine["MMU"] == "Radix" and int(machine["timebase"]) > 1e6
+    assert all(re.fullmatch(r"POWER9 \(\w+\), altivec supported", entry["cpu"]) for entry in entries)
+    assert all(float(entry["clock"].removesuffix("MHz")) > 1 for entry in entries)
+
+
+def test_proc_reports_the_cpus_as_linux_does(arch: str, tacet: Run, busybox: Path) -> None:
+    entries = cpu_entries(shown(tacet, busybox, "/proc/cpuinfo", **with_places(arch)))
+    {"x86_64": expect_x86_64, "ppc64": expect_ppc64}[arch](entries)
+    assert [entry["processor"] for entry in entries] == [str(cpu) for cpu in range(8)]
+
+
+def test_the_cpus_have_their_places(arch: str, tacet: Run, busybox: Path) -> None:
     files = [
         f"{CPU}/cpu{cpu}/topology/{name}"
         for cpu in range(8)
         for name in ("physical_package_id", "core_id", "thread_siblings_list", "core_siblings_list")
     ]
-    reported = shown(tacet, busybox, *files, **machine)
+    reported = shown(tacet, busybox, *files, **with_places(arch))
+    cores, threads = PLACES[arch]
     for cpu in range(8):
-        package, core, threads, cores = reported[4 * cpu : 4 * cpu + 4]
+        package, core, siblings, packaged = reported[4 * cpu : 4 * cpu + 4]
         alike = [str(other) for other in range(8) if reported[4 * other : 4 * other + 2] == [package, core]]
-        assert (package, core) == (entries[cpu]["physical id"], entries[cpu]["core id"])
-        assert len(alike) == 2 and threads in (",".join(alike), "-".join(alike)) and str(cpu) in alike
-        assert len(re.findall(r"\d+", cores)) in (2, 4), cores
+        near = [other for other in range(8) if reported[4 * other] == package]
+        assert siblings in (",".join(alike), "-".join(alike))
+        assert len(alike) == threads and str(cpu) in alike
+        ends = [[int(end) for end in part.split("-")] for part in packaged.split(",")]
+        assert [other for end in ends for other in range(end[0], end[-1] + 1)] == near and len(near) == 4
+    assert len({tuple(reported[4 * cpu : 4 * cpu + 2]) for cpu in range(8)}) == 2 * cores
 
 
 def test_possible_cpus_are_the_node_s_and_online_ones_the_rank_s(tacet: Run, busybox: Path) -> None:
@@ -101,11 +134,11 @@ def test_interrupts_are_counted_by_cpu_and_name(tacet: Run, busybox: Path) -> No
 
 
 def test_the_tools_of_busybox_find_what_they_read(tacet: Run, busybox: Path) -> None:
-    free = expect_exit(tacet(busybox, "free", "-k"))
+    free = expect_exit(tacet(busybox, "free", "-k", memory="256M"))
     total, used, left = (
         int(number) for number in re.search(rb"Mem: +(\d+) +(\d+) +(\d+)", free.stdout).groups()
     )  # type: ignore[union-attr]
-    assert 64 << 10 < total < 128 << 10 and 0 < used < total and used + left == total, free.explain()
+    assert 192 << 10 < total < 256 << 10 and 0 < used < total and used + left == total, free.explain()
     assert expect_exit(tacet(busybox, "nproc")).stdout == b"1\n"
     mounted = expect_exit(tacet(busybox, "mount"))
     assert b"rootfs on / type rootfs" in mounted.stdout and b"proc on /proc type proc" in mounted.stdout, (
@@ -114,7 +147,7 @@ def test_the_tools_of_busybox_find_what_they_read(tacet: Run, busybox: Path) -> 
     assert (
         b"tmpfs on /tmp type tmpfs" in mounted.stdout and b"tmpfs on /dev/shm type tmpfs" in mounted.stdout
     ), mounted.explain()
-    disks = expect_exit(tacet(busybox, "df", "-k", "/tmp", "/dev/shm"))
+    disks = expect_exit(tacet(busybox, "df", "-k", "/tmp", "/dev/shm", memory="256M"))
     sizes = [int(line.split()[1]) for line in disks.stdout.decode().splitlines()[1:]]
     assert sizes == [total, total], disks.explain()
     assert re.fullmatch(

@@ -46,8 +46,8 @@ def test_a_program_starts_with_empty_registers_and_keeps_its_own_in_calls(tacet:
     expect_exit(tacet("entry.bare"))
 
 
-@pytest.mark.parametrize("cpu", ["max", "qemu64", "max,-xsave"])
-def test_registers_are_empty_on_every_kind_of_cpu(cpu: str, tacet: Run) -> None:
+@pytest.mark.parametrize("cpu", ["qemu64", "max,-xsave"])
+def test_registers_are_empty_on_other_cpus(cpu: str, tacet: Run) -> None:
     expect_exit(tacet("entry.bare", cpu=cpu))
 
 
@@ -110,5 +110,10 @@ def test_the_address_space_does_what_a_model_of_it_says(seed: int, tacet: Run) -
     expect_exit(tacet("mappings.musl", str(seed), "3000", time_limit=120))
 
 
-def test_the_address_space_holds_without_huge_pages_and_in_little_memory(tacet: Run) -> None:
-    expect_exit(tacet("mappings.musl", "77", "1500", cpu="max,-pdpe1gb", memory="48M", time_limit=120))
+#: A CPU without pages of 1 GiB. A node with little memory has none of that size to give, whatever its CPU.
+SMALL_PAGES = {"x86_64": "max,-pdpe1gb", "ppc64": None}
+
+
+def test_the_address_space_holds_without_huge_pages_and_in_little_memory(arch: str, tacet: Run) -> None:
+    cpu = SMALL_PAGES[arch]
+    expect_exit(tacet("mappings.musl", "77", "1500", cpu=cpu, memory="48M", time_limit=120))

@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import APPS, Run, expect_exit, program
+from conftest import Run, expect_exit
 from test_bad_input import BAD_INPUT, expect_stop
 from test_threads import expect_kept_all
 
 import qemu
 
-DAEMON = [str(APPS / "daemon")]
+DAEMON = ["apps/daemon"]
 
 
 def counted(result: qemu.Result, key: str) -> int:
@@ -26,9 +26,7 @@ def test_ftq_beside_a_daemon_is_silent_if_that_is_idle_and_disturbed_if_not(tace
     entries, disturbed = {}, {}
     for policy in ("idle", "other"):
         result = expect_exit(
-            tacet(
-                APPS / "ftq", "-n", "500", "-s", service=DAEMON, icount=0, options=f"service_policy={policy}"
-            )
+            tacet("apps/ftq", "-n", "500", "-s", service=DAEMON, icount=0, options=f"service_policy={policy}")
         )
         entries[policy] = counted(result, "kernel_entries")
         disturbed[policy] = counted(result, "disturbed_quanta")
@@ -63,7 +61,7 @@ def test_the_end_of_a_service_is_not_the_rank_s(tacet: Run) -> None:
 
 
 def test_a_service_that_crashes_is_named(tacet: Run) -> None:
-    crashing = [str(program("status.musl")), "0", "11"]
+    crashing = ["status.musl", "0", "11"]
     result = expect_exit(tacet("service.musl", "after", service=crashing, cpus=2, options="ranks=1"))
     expect_kept_all(result)
     assert "service (status.musl) ended by SIGSEGV" in result.console, result.explain()

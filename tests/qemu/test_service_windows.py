@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import APPS, Run, program
+from conftest import Run
 from test_nettick import HEARS, LONG_NS, Conductor, heard
 from test_nettick import conduct as conduct_beats
 from test_nettick_commands import CONTINUE, COUNT, KILL, SERVICES, STOP, STOPPED, SWITCHES, Commander, conduct
@@ -25,9 +25,9 @@ from lab.formats import klog
 from tests.beat_frames import Beat
 
 US, MS = 1_000, 1_000_000
-DAEMON = str(APPS / "daemon")
+DAEMON = "apps/daemon"
 #: One that never blocks, and one that computes for 100 us, sleeps to the next ms, and so on.
-BUSY = [str(program("service.musl")), "computing"]
+BUSY = ["service.musl", "computing"]
 SLEEPY = [DAEMON, "-p", "1ms", "-w", "100us"]
 #: From the beginning or the end of a window to the switch.
 SWITCH_MAX_NS = 20 * US
@@ -220,7 +220,7 @@ def test_on_several_cpus_who_was_lifted_is_lowered_wherever_it_is(
 
     path = tmp_path / "klog"
     options = f"{HEARS.replace('ranks=1', f'ranks={ranks}')} klog_classes=process"
-    service = [str(program("service.musl")), "computing", "6"]
+    service = ["service.musl", "computing", "6"]
     words = ("service.musl", "computing", str(threads))
     conduct(tacet, script, *words, cpus=4, options=options, service=service, klog=path)
     log = read(path, set())

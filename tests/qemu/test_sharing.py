@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import Run, expect_exit
+from conftest import Run, expect_exit, hardware_threads
 from test_bad_input import BAD_INPUT, expect_stop
 
 import qemu
@@ -103,9 +103,8 @@ def test_a_thread_that_waits_goes_on_before_a_lower_one_of_another_cpu(tacet: Ru
     expect_kept(run(tacet, "sharing.musl", "pulled", cpus=2))
 
 
-def test_a_core_of_its_own_comes_before_a_hardware_thread_of_a_busy_one(tacet: Run) -> None:
-    smp = ["-smp", "4,sockets=1,cores=2,threads=2"]
-    expect_kept(run(tacet, "sharing.musl", "cores", cpus=4, qemu_options=smp))
+def test_a_core_of_its_own_comes_before_a_hardware_thread_of_a_busy_one(arch: str, tacet: Run) -> None:
+    expect_kept(run(tacet, "sharing.musl", "cores", **hardware_threads(arch, 4, 2)))
 
 
 # ---- What becomes pending ----
@@ -151,10 +150,12 @@ def test_a_process_that_is_stopped_takes_no_time(clock: dict[str, int], tacet: R
 # ---- Crowds ----
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("cpus", "rounds"), [(1, 256), (2, 32), (4, 12), pytest.param(4, 256, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("kind", KINDS)
-def test_fifteen_threads_a_cpu_lose_no_wake_up(kind: str, cpus: int, tacet: Run) -> None:
-    expect_kept(run(tacet, f"crowd.{kind}", "rings", cpus=cpus))
+def test_fifteen_threads_a_cpu_lose_no_wake_up(kind: str, cpus: int, rounds: int, tacet: Run) -> None:
+    expect_kept(run(tacet, f"crowd.{kind}", "rings", str(rounds), cpus=cpus))
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
@@ -184,7 +185,7 @@ def test_a_hundred_thousand_clones_make_as_many_threads_as_there_may_be(
 ) -> None:
     words = ["bomb", str(threads * cpus)]
     options = f"threads={threads}"
-    result = expect_kept(run(tacet, "crowd.musl", *words, options=options, cpus=cpus, memory="256M"))
+    result = expect_kept(run(tacet, "crowd.musl", *words, options=options, cpus=cpus, memory="512M"))
     assert result.console.count("wants more threads than") == 1, result.explain()
 
 

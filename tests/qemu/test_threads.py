@@ -7,8 +7,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import Run, expect_exit
+from conftest import Run, expect_exit, hardware_threads
 from test_bad_input import BAD_INPUT, expect_stop
+
+from qemu import architectures
 
 KINDS = ["musl", "glibc", "glibc-pie"]
 
@@ -30,10 +32,9 @@ def test_threads_lock_wait_meet_and_move(kind: str, cpus: int, tacet: Run) -> No
     expect_kept(expect_exit(tacet(f"threads.{kind}", cpus=cpus, options="ranks=1")))
 
 
-@pytest.mark.parametrize("way", ["halt", "mwait", "poll"])
-def test_a_cpu_can_wait_in_each_way(way: str, tacet: Run) -> None:
+def test_a_cpu_can_wait_in_each_way(idle: str, tacet: Run) -> None:
     # Two CPUs: those that poll take turns on the cores of the machine below.
-    expect_kept(expect_exit(tacet("threads.glibc", cpus=2, options=f"ranks=1 idle={way}")))
+    expect_kept(expect_exit(tacet("threads.glibc", cpus=2, options=f"ranks=1 idle={idle}")))
 
 
 def test_each_rank_has_threads_on_cpus_of_its_own(tacet: Run) -> None:
@@ -41,15 +42,9 @@ def test_each_rank_has_threads_on_cpus_of_its_own(tacet: Run) -> None:
     assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
 
 
-def test_hardware_threads_are_cpus_of_their_core_s_rank(tacet: Run) -> None:
+def test_hardware_threads_are_cpus_of_their_core_s_rank(arch: str, tacet: Run) -> None:
     result = expect_exit(
-        tacet(
-            "threads.glibc",
-            cpus=8,
-            qemu_options=["-smp", "8,sockets=1,cores=4,threads=2"],
-            memory="256M",
-            options="ranks=2 prefix=rank",
-        )
+        tacet("threads.glibc", options="ranks=2 prefix=rank", **hardware_threads(arch, 8, 4))
     )
     assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
 
@@ -73,9 +68,10 @@ def test_another_rank_s_end_leaves_threads_alone(tacet: Run) -> None:
     assert result.console.count("ended by SIGSEGV") == 2, result.explain()
 
 
-def test_an_unknown_way_to_wait_is_refused(tacet: Run) -> None:
+def test_an_unknown_way_to_wait_is_refused(arch: str, tacet: Run) -> None:
+    *others, last = architectures.named(arch).idle
     expect_stop(
         tacet("threads.musl", options="idle=never"),
         BAD_INPUT,
-        "idle=never: a CPU can wait by halt, mwait or poll",
+        f"idle=never: a CPU can wait by {', '.join(others)} or {last}",
     )

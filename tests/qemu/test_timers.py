@@ -17,10 +17,13 @@ from conftest import Run, expect_exit
 from monitor import Monitor
 
 import qemu
+from qemu import architectures
 
 BAD_INPUT = 64
-#: What a system call and the reading of the clock around it may cost, instructions.
-CALL_NS = 2000
+#: What a system call and the reading of the clock around it may cost, instructions; and how late an exact
+#: sleep may be. An interrupt has more registers to keep on POWER.
+CALL_NS = {"x86_64": 2000, "ppc64": 3000}
+EXACT_NS = {"x86_64": 1000, "ppc64": 1500}
 
 CLOCKS = pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
 
@@ -47,20 +50,23 @@ def rounded(bound_ns: int) -> int:
 
 @pytest.mark.parametrize("bound_ns", [1, 100, 1000, 50_000, 1_000_000, 10_000_000])
 @pytest.mark.parametrize("by", ["the node", "the thread"])
-def test_a_sleep_is_never_early_and_at_most_its_bound_late(bound_ns: int, by: str, tacet: Run) -> None:
+def test_a_sleep_is_never_early_and_at_most_its_bound_late(
+    bound_ns: int, by: str, arch: str, tacet: Run
+) -> None:
+    call_ns = CALL_NS[arch]
     options, slack = (f"latency_bound={bound_ns}", "0") if by == "the node" else ("", str(bound_ns))
     result = expect_exit(tacet("sleeps.musl", "late", slack, "112", options=options, icount=0))
     late = reported(result)
-    assert 0 <= late["late_min_ns"] <= late["late_max_ns"] <= rounded(bound_ns) + CALL_NS, result.explain()
-    assert late["past_ns"] < 2 * CALL_NS, result.explain()
+    assert 0 <= late["late_min_ns"] <= late["late_max_ns"] <= rounded(bound_ns) + call_ns, result.explain()
+    assert late["past_ns"] < 2 * call_ns, result.explain()
     if bound_ns >= 1_000_000:
         # The bound is really used: not every sleep hits its boundary by chance.
         assert late["late_max_ns"] > bound_ns // 8, result.explain()
 
 
-def test_an_exact_sleep_is_less_than_a_microsecond_late(tacet: Run) -> None:
+def test_an_exact_sleep_is_about_a_microsecond_late_at_most(arch: str, tacet: Run) -> None:
     result = expect_exit(tacet("sleeps.musl", "late", "1", "280", icount=0))
-    assert reported(result)["late_absolute_max_ns"] < 1000, result.explain()
+    assert reported(result)["late_absolute_max_ns"] < EXACT_NS[arch], result.explain()
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
@@ -68,13 +74,12 @@ def test_a_sleep_is_never_early_on_a_free_running_clock(cpus: int, tacet: Run) -
     expect_exit(tacet("sleeps.musl", "late", "1", "112", cpus=cpus))
 
 
-def test_the_newer_qemu_keeps_the_same_promises(tacet: Run) -> None:
-    if qemu.qemu_binary("newest") == qemu.qemu_binary():
-        pytest.skip("no newer QEMU here (make qemu10)")
+def test_the_newer_qemu_keeps_the_same_promises(arch: str, tacet: Run) -> None:
+    if qemu.qemu_binary("newest", arch) == qemu.qemu_binary(arch=arch):
+        pytest.skip(f"no newer QEMU here (make qemu10-{arch})")
     result = expect_exit(tacet("sleeps.musl", "late", "1", "112", icount=0, qemu="newest"))
-    assert 0 <= reported(result)["late_min_ns"] and reported(result)["late_absolute_max_ns"] < 1000, (
-        result.explain()
-    )
+    late = reported(result)
+    assert 0 <= late["late_min_ns"] and late["late_absolute_max_ns"] < EXACT_NS[arch], result.explain()
     expect_exit(tacet("sleeps.musl", "late", "1", "112", qemu="newest"))
 
 
@@ -211,17 +216,22 @@ def test_a_wrong_latency_bound_is_refused_with_the_allowed_range(value: str, tac
     ), result.explain()
 
 
-@pytest.mark.parametrize("value", ["hpet", "", "LAPIC", "lapic ", "nettick"])
-def test_an_unknown_clock_event_device_is_refused_with_those_there_are(value: str, tacet: Run) -> None:
+@pytest.mark.parametrize("value", ["hpet", "", "TIMER", "timer ", "nettick"])
+def test_an_unknown_clock_event_device_is_refused_with_those_there_are(
+    value: str, arch: str, tacet: Run
+) -> None:
+    timer = architectures.named(arch).timer
+    value = value.replace("TIMER", timer.upper()).replace("timer", timer)
     result = tacet("status.musl", options=f'"clockevent={value}"')
     assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
-    assert re.search(r"clockevent=.*no such clock event device; it has: lapic", result.reason), (
+    assert re.search(rf"clockevent=.*no such clock event device; it has: {timer}", result.reason), (
         result.explain()
     )
 
 
-def test_the_clock_event_device_can_be_chosen(tacet: Run) -> None:
-    result = expect_exit(tacet("sleeps.musl", "late", "1", "112", options="clockevent=lapic", icount=0))
+def test_the_clock_event_device_can_be_chosen(arch: str, tacet: Run) -> None:
+    options = f"clockevent={architectures.named(arch).timer}"
+    result = expect_exit(tacet("sleeps.musl", "late", "1", "112", options=options, icount=0))
     assert reported(result)["late_min_ns"] >= 0, result.explain()
 
 

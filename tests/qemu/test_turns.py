@@ -30,7 +30,7 @@ def numbers(text: str, key: str) -> list[int]:
 @pytest.mark.parametrize("cpus", [2, 4, 8])
 def test_each_of_several_cpus_is_silent(tacet: Run, cpus: int) -> None:
     """Counted, and seen from each program: a quantum loses less than a turn, and few do."""
-    result = expect_exit(tacet(APPS / "ftq", "-n", "100", cpus=cpus, **SETTINGS))
+    result = expect_exit(tacet("apps/ftq", "-n", "100", cpus=cpus, **SETTINGS))
     said = result.stderr.decode()
     assert numbers(said, "kernel_entries") == [0] * cpus
     assert max(numbers(said, "largest_loss_ns")) < turns.DEFAULT_NS
@@ -43,8 +43,8 @@ def test_a_sleep_ends_by_each_cpu_s_own_timer_never_early(tacet: Run, cpus: int)
     """At most a turn and what it takes on one CPU late. At least, and on the median, as on one CPU, but for a
     nanosecond that two measured rates of a clock may make."""
     settings = {**SETTINGS, "options": "prefix=rank"}
-    text = expect_exit(tacet(APPS / "cost", cpus=cpus, **settings)).stdout.decode()
-    alone = expect_exit(tacet(APPS / "cost", **{**settings, "turns_ns": 0})).stdout.decode()
+    text = expect_exit(tacet("apps/cost", cpus=cpus, **settings)).stdout.decode()
+    alone = expect_exit(tacet("apps/cost", **{**settings, "turns_ns": 0})).stdout.decode()
 
     def late(said: str, part: str) -> list[int]:
         return [int(ns) for ns in re.findall(rf"sleep_exact_late_{part}_ns (\d+)", said)]
@@ -86,28 +86,30 @@ def test_a_tuned_linux_shows_each_of_its_ticks_where_it_has_them() -> None:
 
 #: Instructions of the loop in which the waker waits (apps/cost/wake.c).
 LOOK = 4
+REST = 14
 
 
 @pytest.mark.parametrize("turns_ns", [0, 2_000, turns.DEFAULT_NS])
 def test_a_wake_on_another_cpu_costs_the_same_in_turns_of_any_length(tacet: Run, turns_ns: int) -> None:
     costs = [
         expect_exit(
-            tacet(APPS / "cost", "-w", cpus=2, options="ranks=1", **{**SETTINGS, "turns_ns": length})
+            tacet("apps/cost", "-w", cpus=2, options="ranks=1", **{**SETTINGS, "turns_ns": length})
         ).stdout
         for length in (turns_ns, turns.DEFAULT_NS)
     ]
     found = [re.search(rb"futex_wake_ticks_median (\d+)", cost) for cost in costs]
     # Where the waiter's turn ends on its way, the waker looks once more whether it is awake.
     assert found[0] and found[1] and int(found[0][1]) - int(found[1][1]) in (0, LOOK), costs
-    # The least of many wakes may be one that the waker sees earlier in its loop, whose turns end elsewhere.
+    # The least of many wakes may be one at which the waker's turn ends between its IPI and its first look: so
+    # much of its call, REST instructions, then comes later than the wake.
     least = [int(one[1]) for cost in costs if (one := re.search(rb"futex_wake_ticks_min (\d+)", cost))]
-    assert len(least) == 2 and abs(least[0] - least[1]) <= LOOK, costs
+    assert len(least) == 2 and abs(least[0] - least[1]) <= REST, costs
     assert costs[0] == costs[1] or turns_ns != turns.DEFAULT_NS
 
 
 def test_the_command_that_repeats_a_run_repeats_it(tacet: Run) -> None:
     """The one that is printed: it bounds the turns itself."""
-    result = expect_exit(tacet(APPS / "ftq", "-n", "20", "-s", cpus=2, **SETTINGS))
+    result = expect_exit(tacet("apps/ftq", "-n", "20", "-s", cpus=2, **SETTINGS))
     assert f"tools/turns {turns.DEFAULT_NS} " in shlex.join(result.command)
     ports = ["-serial", "stdio", "-serial", "null", "-serial", "null"]
     command = [*result.command[: result.command.index("-serial")], *ports]

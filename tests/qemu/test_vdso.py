@@ -9,13 +9,14 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import Run, expect_exit, program
+from conftest import Run, expect_exit, memory_of, program
 
 import qemu
 
 KINDS = ["musl", "musl-pie", "glibc", "glibc-pie"]
-#: A CPU with RDTSCP and RDPID, one with RDTSCP alone, and one with neither, which finds its number by LSL.
-CPU_MODELS = ["max", "max,-rdpid", "max,-rdtscp,-rdpid"]
+#: The usual CPU, on x86_64 one with RDTSCP and RDPID; one with RDTSCP alone, and one with neither, which
+#: finds its number by LSL.
+CPU_MODELS = [None, "max,-rdpid", "max,-rdtscp,-rdpid"]
 NO_THREADS = 77
 
 
@@ -26,7 +27,9 @@ def test_both_c_libraries_find_the_vdso_and_enter_the_kernel_for_no_clock(kind: 
 
 
 @pytest.mark.parametrize("cpu", CPU_MODELS)
-def test_every_kind_of_cpu_and_every_one_of_four_reports_the_same_as_the_kernel(cpu: str, tacet: Run) -> None:
+def test_every_kind_of_cpu_and_every_one_of_four_reports_the_same_as_the_kernel(
+    cpu: str | None, tacet: Run
+) -> None:
     for kind in ("musl", "glibc"):
         result = expect_exit(tacet(f"vdso.{kind}", cpus=4, cpu=cpu, memory="256M"))
         assert sorted(re.findall(rb"^cpu: (\d+)$", result.stdout, re.MULTILINE)) == [
@@ -37,18 +40,22 @@ def test_every_kind_of_cpu_and_every_one_of_four_reports_the_same_as_the_kernel(
         ], result.explain()
 
 
-@pytest.mark.parametrize("cpu", ["max", "max,-rdtscp,-rdpid"])
-def test_the_numa_node_is_the_cpu_s_own(cpu: str, tacet: Run) -> None:
-    nodes = ["-object", "memory-backend-ram,id=a,size=128M", "-object", "memory-backend-ram,id=b,size=128M"]
+@pytest.mark.parametrize("cpu", [None, "max,-rdtscp,-rdpid"])
+def test_the_numa_node_is_the_cpu_s_own(cpu: str | None, arch: str, tacet: Run) -> None:
+    half = memory_of("128M", arch)
+    whole = f"{2 * int(half.removesuffix('M'))}M"
+    nodes = [word for name in "ab" for word in ("-object", f"memory-backend-ram,id={name},size={half}")]
     nodes += ["-numa", "node,nodeid=0,cpus=0,memdev=a", "-numa", "node,nodeid=1,cpus=1,memdev=b"]
-    result = expect_exit(tacet("vdso.musl", cpus=2, cpu=cpu, memory="256M", qemu_options=nodes))
+    result = expect_exit(tacet("vdso.musl", cpus=2, cpu=cpu, memory=whole, qemu_options=nodes))
     assert sorted(re.findall(rb"^node: (\d+)$", result.stdout, re.MULTILINE)) == [b"0", b"1"], (
         result.explain()
     )
 
 
 @pytest.mark.parametrize("cpu", CPU_MODELS)
-def test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time(cpu: str, tacet: Run, tmp_path: Path) -> None:
+def test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time(
+    cpu: str | None, tacet: Run, tmp_path: Path
+) -> None:
     # QEMU's CPUs share one clock, so a debugger makes the kernel believe that the second one's is ten hours
     # late.
     lag = "((struct cpu *)((char *)&boot_cpu + arch_cpu_distances[1]))->clock_offset"
@@ -82,7 +89,7 @@ def test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time(cpu: str, tacet:
 
 @pytest.mark.parametrize("kind", ["musl", "glibc"])
 @pytest.mark.parametrize("cpu", CPU_MODELS)
-def test_no_thread_sees_a_time_before_another_s(cpu: str, kind: str, tacet: Run) -> None:
+def test_no_thread_sees_a_time_before_another_s(cpu: str | None, kind: str, tacet: Run) -> None:
     result = tacet(
         f"vdso.{kind}", "threads", cpus=4, cpu=cpu, memory="256M", options="ranks=1", time_limit=120
     )

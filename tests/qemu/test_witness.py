@@ -12,22 +12,26 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import APPS, Run, expect_exit
+from conftest import Run, expect_exit, program
 from witness import Witness, entries, is_entry, symbols
 
 import qemu
+from qemu import paths
 
+#: The counter of faults of loads and stores.
+PAGE_FAULTS = {"x86_64": "exception_14", "ppc64": "exception_3"}
 CALLS = ("getpid", "access", "nanosleep", "getcpu")
 
 CLOCKS = pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
 MACHINES = pytest.mark.parametrize("cpus", [1, 4])
 
 
-def witness_of_calls(folder: Path) -> Witness:
-    known = symbols(qemu.KERNEL)
+def witness_of_calls(folder: Path, arch: str) -> Witness:
+    known = symbols(paths.kernel(arch))
     # A call that is another one with some arguments fixed has a handler alias_NAME (syscalls.def).
     handlers = {name: known.get(f"sys_{name}") or known[f"alias_{name}"] for name in CALLS}
-    return Witness(folder, qemu.KERNEL, {f"call_{name}": address for name, address in handlers.items()})
+    marks = {f"call_{name}": address for name, address in handlers.items()}
+    return Witness(folder, paths.kernel(arch), marks, arch)
 
 
 def reported(result: qemu.Result) -> dict[int, Counter[str]]:
@@ -62,9 +66,9 @@ def check(result: qemu.Result, witness: Witness, cpus: int) -> dict[int, Counter
 @CLOCKS
 @MACHINES
 def test_the_witness_and_the_counters_agree_event_by_event(
-    icount: int | None, cpus: int, tacet: Run, tmp_path: Path
+    icount: int | None, cpus: int, arch: str, tacet: Run, tmp_path: Path
 ) -> None:
-    witness = witness_of_calls(tmp_path)
+    witness = witness_of_calls(tmp_path, arch)
     result = expect_exit(
         tacet(
             "witness.musl",
@@ -80,7 +84,7 @@ def test_the_witness_and_the_counters_agree_event_by_event(
     for cpu, mine in counts.items():
         # Neither side may have been blind: there were calls, faults, timers, and on the further CPUs a
         # wake-up.
-        assert mine["system_calls"] >= 1234 and mine["exception_14"] == 7, result.explain()
+        assert mine["system_calls"] >= 1234 and mine[PAGE_FAULTS[arch]] == 7, result.explain()
         # A sleep may cost a second interrupt, where the timer's rate was measured a little wrong: early, it
         # is armed again.
         assert 1 <= mine["interrupt_241"] <= 2 * 5 and mine["interrupt_240"] == (cpu > 0), result.explain()
@@ -89,9 +93,9 @@ def test_the_witness_and_the_counters_agree_event_by_event(
 @CLOCKS
 @MACHINES
 def test_the_witness_sees_a_computing_program_left_alone(
-    icount: int | None, cpus: int, tacet: Run, tmp_path: Path
+    icount: int | None, cpus: int, arch: str, tacet: Run, tmp_path: Path
 ) -> None:
-    witness = witness_of_calls(tmp_path)
+    witness = witness_of_calls(tmp_path, arch)
     result = expect_exit(
         tacet(
             "witness.musl",
@@ -109,14 +113,15 @@ def test_the_witness_sees_a_computing_program_left_alone(
 
 @pytest.mark.parametrize(("icount", "cpus"), [(0, 1), (None, 4)])
 def test_the_witness_sees_no_entry_in_the_window_of_ftq(
-    icount: int | None, cpus: int, tacet: Run, tmp_path: Path
+    icount: int | None, cpus: int, arch: str, tacet: Run, tmp_path: Path
 ) -> None:
-    known = symbols(APPS / "ftq")
+    ftq = program("apps/ftq", arch)
+    known = symbols(ftq)
     places = {name: known[name] for name in ("grid_measure", "counters_read")}
-    witness = Witness(tmp_path, qemu.KERNEL, places)
+    witness = Witness(tmp_path, paths.kernel(arch), places, arch)
     result = expect_exit(
         tacet(
-            APPS / "ftq",
+            ftq,
             "-n",
             "100",
             *([] if icount is not None else ["-q", "10ms"]),  # on a busy host a CPU may rest for long
@@ -141,10 +146,12 @@ def test_the_witness_sees_no_entry_in_the_window_of_ftq(
 
 
 @CLOCKS
-def test_the_witness_of_a_newer_qemu_agrees_too(icount: int | None, tacet: Run, tmp_path: Path) -> None:
-    if qemu.qemu_binary("newest") == qemu.qemu_binary():
+def test_the_witness_of_a_newer_qemu_agrees_too(
+    icount: int | None, arch: str, tacet: Run, tmp_path: Path
+) -> None:
+    if qemu.qemu_binary("newest", arch) == qemu.qemu_binary(arch=arch):
         pytest.skip("no newer QEMU here (make qemu10)")
-    witness = witness_of_calls(tmp_path)
+    witness = witness_of_calls(tmp_path, arch)
     run = tacet(
         "witness.musl",
         "busy",
@@ -158,9 +165,11 @@ def test_the_witness_of_a_newer_qemu_agrees_too(icount: int | None, tacet: Run, 
     check(expect_exit(run), witness, 4)
 
 
-def test_the_witness_sees_the_entries_of_a_logged_system_call_too(tacet: Run, tmp_path: Path) -> None:
+def test_the_witness_sees_the_entries_of_a_logged_system_call_too(
+    arch: str, tacet: Run, tmp_path: Path
+) -> None:
     # With system calls in the flight log, these come in by another door; they are counted as before.
-    witness = witness_of_calls(tmp_path)
+    witness = witness_of_calls(tmp_path, arch)
     run = tacet(
         "witness.musl",
         "busy",

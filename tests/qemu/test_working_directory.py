@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import APPS, Run, expect_exit
+from conftest import Run, expect_exit
 
 BAD_INPUT = 64
 SCRIPT = "pwd; cd -P /proc/self/cwd; pwd; "
@@ -97,5 +97,5 @@ def test_a_place_where_nothing_can_start_is_refused_with_one_that_is_there(name:
 
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_ftq_without_options_writes_its_files_on_a_node(cpus: int, tacet: Run) -> None:
-    result = expect_exit(tacet(APPS / "ftq", "-n", "100", cpus=cpus, icount=4))
+    result = expect_exit(tacet("apps/ftq", "-n", "100", cpus=cpus, icount=4))
     assert result.stderr.count(b"samples: 100\n") == cpus, result.explain()

@@ -22,9 +22,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from qemu import architectures
+
 VECTORS = 256
 FIRST_INTERRUPT = 32
 SYSTEM_CALL_ENTRIES = ("syscall_entry", "syscall_entry_logged")
+
+#: POWER's vectors, where they come in with translation on, and scv's (arch/ppc64/include/arch/trap.h). What
+#: comes by the decrementer and from outside has x86_64's numbers in the counters.
+VECTORED_AT, VECTORS_AT, VECTORS_END = 0xC000000000003000, 0xC000000000004000, 0xC000000000006000
+EXCEPTIONS = (0x300, 0x380, 0x400, 0x480, 0x600, 0x700, 0x800, 0xD00, 0xF00, 0xF20, 0xF40, 0xF60)
+SYSTEM_CALL, EXTERNAL, DECREMENTER = 0xC00, 0x500, 0x900
 
 _LINE = re.compile(r"^Trace (\d+): \S+ \[[0-9a-f]+/([0-9a-f]+)/", re.MULTILINE)
 
@@ -48,11 +56,13 @@ class Witness:
     folder     where it is kept
     kernel     the image whose entries it is about
     landmarks  functions to watch beside the entries: name and address
+    arch       of the kernel
     """
 
     folder: Path
     kernel: Path
     landmarks: Mapping[str, int]
+    arch: str = architectures.DEFAULT
 
     @property
     def path(self) -> Path:
@@ -62,23 +72,37 @@ class Witness:
     def options(self) -> list[str]:
         """For QEMU's command line."""
         known = symbols(self.kernel)
-        ranges = [
-            (known["trap_stubs_start"], known["trap_stubs_end"]),
-            (known["syscall_entry"], known["syscall_hole"]),
-        ]
-        ranges += [(address, address + 1) for address in self.landmarks.values()]
+        ranges = [(known["syscall_entry"], known["syscall_hole"])]
+        if self.arch == architectures.DEFAULT:
+            ranges.append((known["trap_stubs_start"], known["trap_stubs_end"]))
+        else:
+            ranges.append((VECTORED_AT, VECTORS_END))
+        ranges += [(address, address + 1) for address in self.marks()]
         kept = ",".join(f"{start:#x}..{end - 1:#x}" for start, end in ranges)
         return ["-d", "exec,nochain", "-dfilter", kept, "-D", str(self.path)]
 
+    def marks(self) -> dict[int, str]:
+        """The landmarks. A function of POWER may be called at its second entry, too, two instructions on."""
+        entries = (0,) if self.arch == architectures.DEFAULT else (0, 8)
+        return {address + at: name for name, address in self.landmarks.items() for at in entries}
+
     def places(self) -> dict[int, str]:
         """What each address means: exception_V, interrupt_V, system_calls, or a landmark's name."""
+        marks = self.marks()
+        if self.arch != architectures.DEFAULT:
+            stubs = {VECTORS_AT + vector: f"exception_{vector >> 8}" for vector in EXCEPTIONS}
+            stubs |= {VECTORS_AT + EXTERNAL: "interrupt_240", VECTORS_AT + DECREMENTER: "interrupt_241"}
+            return {
+                **stubs,
+                **dict.fromkeys((VECTORED_AT, VECTORS_AT + SYSTEM_CALL), "system_calls"),
+                **marks,
+            }
         known = symbols(self.kernel)
         stubs = {
             known[f"trap_stub_{v}"]: f"{'exception' if v < FIRST_INTERRUPT else 'interrupt'}_{v}"
             for v in range(VECTORS)
         }
-        calls = {known[name]: "system_calls" for name in SYSTEM_CALL_ENTRIES}
-        return {**stubs, **calls, **{address: name for name, address in self.landmarks.items()}}
+        return {**stubs, **{known[name]: "system_calls" for name in SYSTEM_CALL_ENTRIES}, **marks}
 
     def events(self) -> dict[int, list[str]]:
         """What each CPU has done, in its order."""

@@ -83,7 +83,7 @@ class Objects:
             raise FileNotFoundError(f"no object files below {folder}: make kernel")
         for path in paths:
             source = str(path.relative_to(folder).with_suffix(""))
-            source = source if source.endswith(".asm") else source + ".c"
+            source = source if source.endswith((".asm", ".S")) else source + ".c"
             if not (tree / source).exists():
                 continue
             listing = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
@@ -148,6 +148,19 @@ def check_symbols(objects: Objects, contract: Contract) -> list[str]:
     for name in sorted(contract.call_up - set(objects.defined)):
         complaints.append(f"kernel/arch.h lists {name} as call-up, and no object defines it")
     return complaints
+
+
+#: A function that arch.h declares for an architecture to define.
+DECLARATION = re.compile(r"^(?:_Noreturn )?(?:[\w ]+[ *])((?:arch|user)_\w+|syscall_hole|sys_clone)\(", re.M)
+
+
+def check_provided(objects: Objects, header: str) -> list[str]:
+    """Functions of the contract that no object of an architecture defines."""
+    return [
+        f"kernel/arch.h declares {name}, and no object of arch/ defines it"
+        for name in sorted(DECLARATION.findall(without_comments(header)))
+        if place_of(objects.defined.get(name, "kernel/arch.h")) != "arch"
+    ]
 
 
 def room_circles(objects: Objects) -> list[str]:
@@ -228,6 +241,20 @@ def check_architecture_names(sources: Mapping[str, str]) -> list[str]:
         f"{path}:{line}: {match[0].strip()}: nothing here knows an architecture"
         for path, text in sorted(sources.items())
         for match in asks.finditer(without_comments(text))
+        for line in [text.count("\n", 0, match.start()) + 1]
+    ]
+
+
+#: What the size of one architecture's pages and tables looks like. (4096 itself is Linux's for other things.)
+PAGE_NUMBERS = re.compile(r"[&+] *4095\b|[%/] *4096\b|~ *0xfff\b|\b2(?:ULL?)? *<< *20\b")
+
+
+def check_page_numbers(sources: Mapping[str, str]) -> list[str]:
+    """Sources that know how large a page is."""
+    return [
+        f"{path}:{line}: {match[0]}: pages are ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE"
+        for path, text in sorted(sources.items())
+        for match in PAGE_NUMBERS.finditer(without_comments(text))
         for line in [text.count("\n", 0, match.start()) + 1]
     ]
 

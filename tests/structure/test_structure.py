@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 import structure
+from making import made
 from structure import Contract, Objects
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-OBJECTS = ROOT / "build" / "x86_64" / "kernel"
+ARCHITECTURES = ("x86_64", "ppc64")
 
 #: Files that hold one idea each, and text that people read or write.
 TEXT = (".c", ".h", ".asm", ".inc", ".def", ".ld", ".py", ".cpp", ".hpp", ".md", ".mk", ".sh")
@@ -36,10 +37,15 @@ def texts(*prefixes: str, suffixes: tuple[str, ...] = (".c", ".h", ".def", ".asm
     }
 
 
-@pytest.fixture(scope="module")
-def objects() -> Objects:
-    """The kernel's objects of the last build."""
-    return Objects.read(OBJECTS, ROOT)
+def objects_of(arch: str) -> Objects:
+    made(f"ARCH={arch}", "kernel")
+    return Objects.read(ROOT / "build" / arch / "kernel", ROOT)
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def objects(request: pytest.FixtureRequest) -> Objects:
+    """The kernel's objects, of each architecture."""
+    return objects_of(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +65,18 @@ def test_no_use_runs_up_or_past_the_contract(objects: Objects, contract: Contrac
     accept(structure.check_symbols(objects, contract))
 
 
+def test_an_architecture_provides_all_of_the_contract(objects: Objects) -> None:
+    accept(structure.check_provided(objects, (ROOT / "kernel" / "arch.h").read_text(encoding="utf-8")))
+
+
+def test_what_architectures_have_in_common_is_all_used_by_each() -> None:
+    # What lies deeper, the vDSO's, is a file of its own, and no object of the kernel's.
+    common = {path for path in tracked() if re.fullmatch(r"arch/common/[^/]+\.c", path)}
+    for arch in ARCHITECTURES:
+        used = {definer for _, definer, _ in objects_of(arch).uses() if definer.startswith("arch/common/")}
+        assert used == common, arch
+
+
 def test_rooms_use_each_other_in_no_circle(objects: Objects) -> None:
     accept(structure.room_circles(objects))
 
@@ -69,6 +87,10 @@ def test_no_include_runs_up_or_past_the_contract() -> None:
 
 def test_nothing_outside_arch_knows_an_architecture() -> None:
     accept(structure.check_architecture_names(texts("kernel/", "drivers/")))
+
+
+def test_nothing_outside_arch_knows_how_large_a_page_is() -> None:
+    accept(structure.check_page_numbers(texts("kernel/", "drivers/")))
 
 
 def test_every_hook_stands_in_the_table() -> None:
@@ -266,6 +288,20 @@ def test_a_source_that_asks_for_its_architecture_is_named() -> None:
     text = "/* #ifdef __x86_64__ in words is fine */\n#ifdef __x86_64__\n#endif\n"
     (found,) = structure.check_architecture_names({"kernel/mm/vm.c": text})
     assert found.startswith("kernel/mm/vm.c:2: #ifdef __x86_64__")
+
+
+def test_a_source_that_knows_a_page_s_size_is_named() -> None:
+    text = "/* 4095 in words is fine */\nunsigned long last = address & 4095;\n"
+    assert structure.check_page_numbers({"kernel/mm/vm.c": text}) == [
+        "kernel/mm/vm.c:2: & 4095: pages are ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE"
+    ]
+
+
+def test_a_function_of_the_contract_that_is_nowhere_is_named(tmp_path: Path) -> None:
+    sources = {"arch/ppc64/power.c": "void arch_halt(void) {}\n"}
+    header = "_Noreturn void arch_halt(void);\nstruct x *arch_counters(unsigned cpu);\n"
+    complaint = "kernel/arch.h declares arch_counters, and no object of arch/ defines it"
+    assert structure.check_provided(tree_of(tmp_path, sources), header) == [complaint]
 
 
 def test_an_identifier_of_another_language_is_named() -> None:

@@ -200,7 +200,7 @@ class LogCommand(Command):
     @staticmethod
     def file(cpu: gdb.Value, wanted: int) -> bytes:
         """The log as its file has it (kernel/debug/klog.h), with the newest events of one CPU."""
-        from lab.formats.klog import CPU, EVENT, HEADER, KIND, MAGIC, VERSION
+        from lab.formats.klog import CPU, EVENT, HEADER, KIND, MAGIC, NAME, VERSION
 
         kinds = kernel.static("kernel/debug/klog.c", "kinds")
         kind_count = kinds.type.range()[1] + 1
@@ -209,6 +209,7 @@ class LogCommand(Command):
         boot_ticks = int(gdb.parse_and_eval("*(unsigned long *)&boot_ticks"))
         index = int(cpu["index"])
         parts = [HEADER.pack(MAGIC, VERSION, index + 1, kind_count, EVENT.itemsize, hz, boot_ticks)]
+        parts.append(NAME.pack(b"x86_64"))
         for i in range(kind_count):
             kind = kinds[i]
             texts = (kind["name"], class_names[int(kind["class"])], kind["words"])

@@ -10,6 +10,7 @@ from tools.drawings.sources import constant, defined, link_constant
 from tools.drawings.svg import BLUE, EDGE, GREEN, GREY, NAVY, ORANGE, PAPER, STONE, WHITE, Drawing
 
 PLATFORM = "arch/x86_64/include/arch/platform.h"
+ALL_PLATFORMS = "arch/common/platform.h"
 CPU = "arch/x86_64/include/arch/cpu.h"
 LOAD = "kernel/init/load.c"
 
@@ -33,9 +34,9 @@ class Addresses:
     @classmethod
     def read(cls) -> Addresses:
         page = constant(PLATFORM, "ARCH_PAGE")
-        large = constant(PLATFORM, "ARCH_LARGE_PAGE")
+        large = constant(ALL_PLATFORMS, "ARCH_LARGE_PAGE")
         limit = constant(PLATFORM, "ARCH_USER_LIMIT")
-        cpus = constant(PLATFORM, "ARCH_CPUS_MAX")
+        cpus = constant(ALL_PLATFORMS, "ARCH_CPUS_MAX")
         kernel_pages = constant(LOAD, "KERNEL_PAGES_MAX", ARCH_CPUS_MAX=cpus)
         top = constant(
             LOAD,
@@ -48,8 +49,8 @@ class Addresses:
         low = top - constant("kernel/init/job_line.c", "STACK_BYTES_DEFAULT")
         load = link_constant("arch/x86_64/link.ld", "KERNEL_LOAD")
         return cls(
-            pie=constant(PLATFORM, "ARCH_PIE_BASE"),
-            mmap=constant(PLATFORM, "ARCH_MMAP_BASE"),
+            pie=constant(ALL_PLATFORMS, "ARCH_PIE_BASE"),
+            mmap=constant(ALL_PLATFORMS, "ARCH_MMAP_BASE"),
             stack_low=low,
             stack_guard=low - constant(LOAD, "STACK_GUARD", ARCH_LARGE_PAGE=large),
             stack_top=top,

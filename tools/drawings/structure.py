@@ -88,7 +88,7 @@ def node(d: Drawing, x: float, width: float, bottom: float) -> None:
         "Programs, in ring 3: static Linux ELF files",
         ["yours, from any compiler, or one of `apps/`:", " · ".join(programs)],
         edge=EDGE,
-        size=11.5,
+        size=10.5,
     )
     d.line([(x + 24, 104), (x + 24, 137)], ORANGE)
     d.text(x + 34, 125, "Linux system calls", size=12, colour=ORANGE, bold=True)

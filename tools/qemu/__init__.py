@@ -98,9 +98,10 @@ def run_tacet(app: Path | None, args: Sequence[str] = (), **settings: Any) -> Re
         {"app": app, "args": args, **settings}, TacetNode, Program, Machine, Watch
     )
     prepared = node.prepare(program, machine)
-    examine = examine_tacet(node.kernel_file(), program.app)
+    kernel = node.kernel_file(machine.arch)
+    examine = examine_tacet(kernel, program.app)
     result = run(prepared, watch, program.stdin, feed=True, examine=examine)
-    result.kernel = node.kernel_file()
+    result.kernel = kernel
     return result
 
 

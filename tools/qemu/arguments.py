@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from . import turns
+from . import architectures, turns
 from .errors import RunnerError
 from .machine import PC_CPUS_MAX
 from .sizes import MIB, parse_size, size_text
@@ -39,12 +39,24 @@ def check_icount(text: str) -> int:
     return _whole("--icount", text, 0, ICOUNT_MAX)
 
 
-def check_turns(text: str | None, icount: int | None, cpus: int, qemu: str | None) -> tuple[int, str | None]:
+def check_arch(text: str) -> str:
+    return architectures.named(text).name
+
+
+def check_firmware(text: str | None, arch: str) -> str | None:
+    if text is not None:
+        architectures.named(arch).board(1, text, direct=True)
+    return text
+
+
+def check_turns(
+    text: str | None, icount: int | None, cpus: int, qemu: str | None, arch: str = architectures.DEFAULT
+) -> tuple[int, str | None]:
     """The longest turn in ns (0: not bounded), and the QEMU that it needs. Where nobody asks for it, turns
     are bounded if QEMU can: several CPUs under a deterministic clock say nothing of times otherwise."""
     if text is None:
-        can = icount is not None and cpus > 1 and qemu != "system"
-        can = can and qemu_major(qemu_binary("newest")) >= turns.QEMU_MAJOR
+        can = icount is not None and cpus > 1 and qemu != "system" and architectures.named(arch).turns
+        can = can and qemu_major(qemu_binary("newest", arch)) >= turns.QEMU_MAJOR
         return (turns.DEFAULT_NS, "newest") if can else (0, qemu)
     if text == "off":
         return 0, qemu
@@ -59,7 +71,7 @@ def check_turns(text: str | None, icount: int | None, cpus: int, qemu: str | Non
     return ns, qemu or "newest"
 
 
-def check_memory(text: str, linux: str | None) -> str:
+def check_memory(text: str, linux: str | None, arch: str = architectures.DEFAULT) -> str:
     least = LINUX_MEMORY_MIN if linux else TACET_MEMORY_MIN
     who = "Linux needs" if linux else "the kernel and a small program need"
     size = parse_size(text)
@@ -67,6 +79,9 @@ def check_memory(text: str, linux: str | None) -> str:
         raise RunnerError(f"--memory takes a size such as 256M or 2G, not {text or 'nothing'}")
     if size < least:
         raise RunnerError(f"--memory takes {least // MIB}M or more, which {who}, not {text}")
+    step = architectures.named(arch).memory_step
+    if size % step and step > MIB:
+        raise RunnerError(f"--memory of {arch} takes a multiple of {size_text(step)}, not {text}")
     total, free = host_memory()
     if total and size > total:
         raise RunnerError(
@@ -100,15 +115,18 @@ def check_time_limit(text: str) -> float:
     return seconds
 
 
-def check_kernel(kernel: Path, linux: str | None) -> None:
-    """RunnerError where a file that is named as a kernel is none."""
+def check_kernel(kernel: Path, linux: str | None, arch: str = architectures.DEFAULT) -> None:
+    """RunnerError where a file that is named as a kernel is none, or another architecture's."""
     try:
         with kernel.open("rb") as file:
-            begin = file.read(4)
+            begin = file.read(20)
     except OSError as error:
         raise RunnerError(f"--kernel {kernel}: {error.strerror}") from None
-    if begin != b"\x7fELF" and linux is None:
+    if begin[:4] != b"\x7fELF" and linux is None:
         raise RunnerError(f"--kernel {kernel} is no kernel: it is not an ELF file")
+    machine = architectures.of_program(begin) if begin[:4] == b"\x7fELF" else None
+    if machine is not None and machine.name != arch:
+        raise RunnerError(f"--kernel {kernel} is one for {machine.name}; the machine is {arch} (--arch)")
 
 
 def check_directory(path: str) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 from .result import Result
 
 MAGIC = b"TACETLOG"
-VERSION = 1
+VERSION = 2
 RING_EVENTS = 1024
-HEADER = struct.Struct("<8sIIIIQQ")
+HEADER = struct.Struct("<8sIIIIQQ16s")
 KIND = struct.Struct("<24s16s40s")
 CPU = struct.Struct("<IIQ")
 EVENT_BYTES = 32
@@ -25,7 +25,7 @@ def what_is_missing(data: bytes) -> str:
         return "it is empty"
     if len(data) < HEADER.size:
         return f"it ends in its header, after {len(data)} bytes"
-    magic, version, cpus, kinds, event_bytes, _, _ = HEADER.unpack_from(data)
+    magic, version, cpus, kinds, event_bytes, *_ = HEADER.unpack_from(data)
     if (magic, version, event_bytes) != (MAGIC, VERSION, EVENT_BYTES):
         return "it begins with no header of a log"
     at = HEADER.size + kinds * KIND.size
@@ -62,11 +62,15 @@ def events_of_ring(written: int, ring: bytes) -> tuple[int, bytes]:
 
 
 def pack(
-    clock_hz: int, boot_ticks: int, kinds: Sequence[tuple[str, str, str]], rings: Sequence[tuple[int, bytes]]
+    architecture: str,
+    clock: tuple[int, int],
+    kinds: Sequence[tuple[str, str, str]],
+    rings: Sequence[tuple[int, bytes]],
 ) -> bytes:
-    """A file. `kinds`: name, class and words of each kind of event; `rings`: of each CPU how many events were
-    ever written, and its slots."""
-    parts = [HEADER.pack(MAGIC, VERSION, len(rings), len(kinds), EVENT_BYTES, clock_hz, boot_ticks)]
+    """A file. `clock`: its rate in Hz and what it was at boot; `kinds`: name, class and words of each kind of
+    event; `rings`: of each CPU how many events were ever written, and its slots."""
+    counts = (len(rings), len(kinds), EVENT_BYTES)
+    parts = [HEADER.pack(MAGIC, VERSION, *counts, *clock, architecture.encode())]
     parts += [KIND.pack(*(word.encode() for word in kind)) for kind in kinds]
     for cpu, ring in enumerate(rings):
         lost, events = events_of_ring(*ring)

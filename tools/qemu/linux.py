@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 import cpio
 
-from . import paths, version
+from . import architectures, paths, version
 from .errors import RunnerError
 from .linux_network import LinuxNetwork, network_of
+from .linux_systems import LinuxSystem, system_of
 from .machine import DirectBoot, Machine
 from .program import Program
 from .room import LINUX_ROOM, check_room, folder_bytes
@@ -23,9 +24,8 @@ from .room import LINUX_ROOM, check_room, folder_bytes
 # The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick,
 # no callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at
 # all: QEMU's CPU promises no constant TSC, and an unstable clock keeps the tick of a nohz_full CPU running.
-LINUX_STOCK = "console=ttyS0 quiet"
-LINUX_TUNED = (
-    LINUX_STOCK + " nohz_full=1 isolcpus=nohz,domain,managed_irq,1 rcu_nocbs=1 rcu_nocb_poll irqaffinity=0"
+_TUNED = (
+    "nohz_full=1 isolcpus=nohz,domain,managed_irq,1 rcu_nocbs=1 rcu_nocb_poll irqaffinity=0"
     " tsc=reliable nowatchdog nosoftlockup mce=ignore_ce audit=0 skew_tick=1 workqueue.power_efficient=0"
 )
 
@@ -41,14 +41,14 @@ $b mount -t devtmpfs devtmpfs /dev
 $b mkdir /dev/shm
 $b mount -t tmpfs tmpfs /dev/shm
 $b mount -t tmpfs tmpfs /tmp
-$b stty -F /dev/ttyS1 115200 raw -onlcr -echo
-$b stty -F /dev/ttyS2 115200 raw -onlcr -echo
+$b stty -F /dev/{stdout} 115200 raw -onlcr -echo
+$b stty -F /dev/{stderr} 115200 raw -onlcr -echo
 {network}{tuning}
 cd {cwd} || {{
     $b printf '%s\\n' {no_folder}
     $b poweroff -f
 }}
-. /command </stdin >/dev/ttyS1 2>/dev/ttyS2
+. /command </stdin >/dev/{stdout} 2>/dev/{stderr}
 echo "linux: exit status=$?"
 $b poweroff -f
 """
@@ -67,6 +67,11 @@ for irq in /proc/irq/*/smp_affinity; do echo 1 >$irq; done 2>/dev/null
 Variant = Literal["stock", "tuned", "rt"]
 
 
+def stock_options(arch: str = architectures.DEFAULT) -> str:
+    """What Linux's command line begins with."""
+    return f"console={system_of(arch).terminals[0]} quiet"
+
+
 def machine_defaults(variant: Variant) -> dict[str, Any]:
     """What a machine has where the caller does not choose: `tuned` needs a second CPU for the kernel's own
     work, and a QEMU that runs two under icount."""
@@ -78,7 +83,8 @@ class LinuxNode:
     """The software of a Linux node.
 
     variant   `stock`: Debian's kernel, untouched, on one CPU. `rt`: the same with PREEMPT_RT. `tuned`: two
-              CPUs, of which CPU 1 is kept free of the kernel's work; the program is bound to it
+              CPUs, of which CPU 1 is kept free of the kernel's work; the program is bound to it. On POWER
+              there is `stock` only (linux_systems.py says why)
     kernel    another kernel
     options   kernel options, as they are
     nic       the module of its network card: e1000, e1000e, igb; None: that of the machine's `network`
@@ -97,23 +103,25 @@ class LinuxNode:
     address: str | None = None
     modules: Sequence[str] = ()
 
-    def kernel_file(self) -> Path:
+    def kernel_file(self, arch: str = architectures.DEFAULT) -> Path:
         """The kernel to boot; RunnerError if there is none."""
-        unpacked = paths.BUILD / ("linux-rt" if self.variant == "rt" else "linux") / "vmlinux"
+        system = system_of(arch)
+        unpacked = system.folder(self.variant) / "vmlinux"
         kernel = self.kernel or (unpacked if unpacked.is_file() else unpacked.with_name("vmlinuz"))
         if not kernel.is_file():
-            flavour = " build rt" if self.variant == "rt" else ""
-            raise RunnerError(f"there is no Linux kernel in {kernel}; ports/linux/fetch.sh{flavour} gets it")
+            command = system.kernel_fetch(self.variant)
+            raise RunnerError(f"there is no Linux kernel in {kernel}; {command} gets it")
         return kernel
 
-    def module_folder(self) -> Path:
-        return paths.BUILD / ("linux-rt" if self.variant == "rt" else "linux") / "modules"
+    def module_folder(self, arch: str = architectures.DEFAULT) -> Path:
+        return system_of(arch).folder(self.variant) / "modules"
 
     def prepare(self, program: Program, machine: Machine) -> Machine:
         """The machine, ready to boot Linux and to run the program. RunnerError if something is missing."""
-        kernel = self.kernel_file()
+        system = system_of(machine.arch)
+        kernel = self.kernel_file(machine.arch)
         program.check_files()
-        binary = version.qemu_binary(machine.qemu)
+        binary = version.qemu_binary(machine.qemu, machine.arch)
         if machine.icount is not None and machine.cpus > 1 and version.qemu_major(binary) < 10:
             raise RunnerError("Linux with several CPUs and icount needs QEMU 10; ports/qemu/fetch.sh gets it")
         assert program.app is not None
@@ -124,13 +132,24 @@ class LinuxNode:
         turns = machine.takes_turns()
         network = network_of(self.nic, self.address, self.modules, machine.network)
         content = initramfs(
-            program, tuned=tuned, neighbour=tuned and turns, network=network, modules=self.module_folder()
+            program,
+            tuned=tuned,
+            neighbour=tuned and turns,
+            network=network,
+            modules=self.module_folder(machine.arch),
+            system=system,
         )
         check_room(len(content), machine.memory, LINUX_ROOM, copies=2)
         archive = paths.keep(f"{program.app.name}.cpio", content)
-        words = [LINUX_TUNED if tuned else LINUX_STOCK, "hpet=disable" if turns else "", self.options]
+        words = [
+            stock_options(machine.arch),
+            _TUNED if tuned else "",
+            "hpet=disable" if turns else "",
+            self.options,
+        ]
         line = " ".join(filter(None, words))
-        return replace(machine, boot=DirectBoot(kernel, line, archive))
+        options = [*system.options, *machine.qemu_options]
+        return replace(machine, boot=DirectBoot(kernel, line, archive), qemu_options=options)
 
 
 def initramfs(
@@ -140,11 +159,12 @@ def initramfs(
     neighbour: bool = False,
     network: LinuxNetwork = LinuxNetwork(),
     modules: Path = Path(),
+    system: LinuxSystem = system_of(architectures.DEFAULT),
 ) -> bytes:
     """The Linux node's files: the program, Debian's busybox, and a first process that sets up the network,
     with modules from that folder, and runs the program; with `neighbour`, CPU 0 computes meanwhile."""
-    if not paths.BUSYBOX.is_file():
-        raise RunnerError(f"there is no {paths.BUSYBOX} (ports/deps.sh run)")
+    if not system.busybox.is_file():
+        raise RunnerError(f"there is no {system.busybox} ({system.brings})")
     app = program.app
     assert app is not None
     # env(1) looks the program up in /bin and /usr/bin, so that argv[0] is its bare name, as on Tacet.
@@ -155,18 +175,21 @@ def initramfs(
     cwd = program.cwd or DIRECTORY_DEFAULT
     escaped = cwd.replace("\\", "\\\\").replace('"', '\\"')
     no_folder = f'linux: stop status=64 reason="cwd={escaped}: there is no such folder"'
+    _, stdout, stderr = system.terminals
     init = _INIT.format(
         network=network.commands(modules),
         tuning=(_TUNING if tuned else "") + (_NEIGHBOUR if neighbour else ""),
         cwd=shlex.quote(cwd),
         no_folder=shlex.quote(no_folder),
+        stdout=stdout,
+        stderr=stderr,
     )
     entries = cpio.entries_of(program.files) if program.files else []
     entries += [
         *network.entries(modules),
         *(cpio.Entry.folder(name) for name in ("proc", "sys", "dev", "tmp")),
         cpio.Entry.character_device("dev/console", 5, 1),
-        cpio.Entry.file("bin/busybox", paths.BUSYBOX.read_bytes(), executable=True),
+        cpio.Entry.file("bin/busybox", system.busybox.read_bytes(), executable=True),
         cpio.Entry.file(f"usr/bin/{app.name}", app.read_bytes(), executable=True),
         cpio.Entry.file("stdin", program.stdin.read_bytes() if program.stdin else b""),
         cpio.Entry.file("command", os.fsencode(shlex.join(words) + "\n")),

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A machine: what it is made of, how it finds its kernel, and the QEMU command line that makes it.
 
-    COM1   the kernel's console; its last line says how the run ended (result.py)
-    COM2   the program's standard output, byte by byte; its standard input comes in here
-    COM3   the program's standard error
-    COM4   the flight log, where it is kept: at its end a Tacet node sends it there, and QEMU writes it into a
-           file
+    first   the kernel's console; its last line says how the run ended (result.py)
+    second  the program's standard output, byte by byte; its standard input comes in here
+    third   the program's standard error
+    fourth  the flight log, where it is kept: at its end a Tacet node sends it there, and QEMU writes it into
+            a file
 
-A `Machine` says nothing about the first three: they belong to a run, which connects them (streams.py).
+These are its serial ports, COM1 to COM4 of a PC, hvc0 to hvc3 of a POWER machine. A `Machine` says nothing
+about the first three: they belong to a run, which connects them (streams.py).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import paths, turns, version
+from . import architectures, paths, turns, version
 from .errors import RunnerError
 from .network import Network
 
@@ -33,8 +34,8 @@ def clock_options(icount: int | None) -> list[str]:
 DETERMINISTIC = clock_options(0)
 
 
-#: Of QEMU's machine "pc". Its "q35" has more, which only an x2APIC reaches: QEMU 10's, without icount.
-PC_CPUS_MAX = 255
+#: Of QEMU's machine "pc".
+PC_CPUS_MAX = architectures.X86_64.boards[0][0]
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,11 @@ class DirectBoot:
 class Machine:
     """One virtual computer.
 
-    cpus          virtual CPUs; above 255 they need QEMU 10
+    arch          its architecture, by name (architectures.py)
+    cpus          virtual CPUs; on x86_64, those above 255 need QEMU 10
     memory        as QEMU takes it: 256M, 2G
-    cpu           QEMU's model of the CPU
+    cpu           QEMU's model of the CPU; None: the architecture's usual one
+    firmware      of a kernel that QEMU loads, by name; None: the architecture's usual one
     icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run
                   prints the same digits each time; None: the host's time
     turns_ns      with icount and several CPUs: no CPU's turn on the clock is longer (turns.py; needs QEMU
@@ -69,9 +72,11 @@ class Machine:
     network       its network card; None: it has none
     """
 
+    arch: str = architectures.DEFAULT
     cpus: int = 1
     memory: str = "256M"
-    cpu: str = "max"
+    cpu: str | None = None
+    firmware: str | None = None
     icount: int | None = None
     turns_ns: int = 0
     qemu: str = "system"
@@ -80,23 +85,26 @@ class Machine:
     com4: Path | None = None
     network: Network | None = None
 
+    def architecture(self) -> architectures.Architecture:
+        return architectures.named(self.arch)
+
     def cpu_model(self) -> str:
-        # QEMU 10's x2APIC ends a deterministic run with "Bad icount read" when a register of it that depends
-        # on the time is read; so such a machine has none.
-        return self.cpu if self.icount is None else f"{self.cpu},-x2apic"
+        model = self.cpu or self.architecture().cpu
+        return model if self.icount is None else model + self.architecture().icount_cpu
 
     def command(self) -> list[str]:
         """QEMU's command line, without serial ports. RunnerError if there is no such QEMU."""
+        board = self.architecture().board(self.cpus, self.firmware, direct=self.boot is not None)
         return [
             *(
-                version.qemu_binary(self.qemu),
+                version.qemu_binary(self.qemu, self.arch),
                 "-nodefaults",
                 "-no-user-config",
                 "-no-reboot",
                 "-display",
                 "none",
             ),
-            *("-machine", "q35" if self.cpus > PC_CPUS_MAX else "pc", "-accel", "tcg"),
+            *("-machine", board, "-accel", "tcg"),
             *("-cpu", self.cpu_model(), "-smp", str(self.cpus), "-m", self.memory),
             *clock_options(self.icount),
             *(self.boot.options() if self.boot else ()),
@@ -108,7 +116,11 @@ class Machine:
         """Its CPUs share one deterministic clock, in turns of a set length. RunnerError if QEMU cannot."""
         if self.icount is None or self.cpus < 2 or not self.turns_ns:
             return False
-        if version.qemu_major(version.qemu_binary(self.qemu)) < turns.QEMU_MAJOR:
+        if not self.architecture().turns:
+            raise RunnerError(
+                f"turns of {self.turns_ns} ns: {self.arch} has no device that ends them; --turns off"
+            )
+        if version.qemu_major(version.qemu_binary(self.qemu, self.arch)) < turns.QEMU_MAJOR:
             raise RunnerError(
                 f"turns of {self.turns_ns} ns need QEMU {turns.QEMU_MAJOR} (ports/qemu/fetch.sh build, and "
                 "--qemu newest); without it, --turns off"

@@ -13,11 +13,17 @@ from .sizes import size_text
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TACET_BUILD") or ROOT / "build")
+#: Of the default architecture; `kernel` has the others'.
 KERNEL = BUILD / "x86_64" / "tacet.elf"
 BUSYBOX = Path("/bin/busybox")
 
 #: How many files of each kind `keep` leaves in build/run.
 KEPT_MAX = 64
+
+
+def kernel(arch: str) -> Path:
+    """The kernel of an architecture."""
+    return BUILD / arch / KERNEL.name
 
 
 def keep(name: str, content: bytes) -> Path:

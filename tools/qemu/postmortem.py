@@ -10,60 +10,21 @@ leads nowhere ends the reading of that part alone.
 
 from __future__ import annotations
 
-import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import klog_file
 from .monitor import Monitor, MonitorError
+from .stopped import CPUS_MAX, LAYOUTS, Layout, Registers, registers_of
 from .symbols import Symbols
 
 #: How long one answer of the monitor may take.
 ANSWER_SECONDS = 10.0
 
-KERNEL_BASE = 0xFFFFFFFF80000000  # physical 0, for the kernel's image
-DIRECT_MAP = 0xFFFF800000000000  # physical 0, for everything else
-PIE_BASE = 0x40000000000
-NODE_PAGES = 0x7FFFFFA00000  # the first stack ends here; above it facts, counters and the vDSO
-USER_END = 1 << 47
-CPUS_MAX = 1024
-FIRMWARE_END = 1 << 20
-FRAMES_MAX = 16
-INTERRUPTS_ON = 1 << 9
-CALL, CALL_BY_POINTER = 0xE8, 0xFF  # with a distance of 32 bits; with two to seven bytes
-FRAME_BEGIN = b"\x55\x48\x89\xe5"  # PUSH RBP; MOV RBP, RSP
-USER_DATA, USER_CODE = 0x1B, 0x23
-
-# Offsets in struct cpu; tests/qemu/test_postmortem.py compares them with the kernel's DWARF.
-CPU_KERNEL_STACK = 0x6008
-CPU_SELF = 0x6010
-CPU_KLOG = 0x6018
-CPU_THREAD = 0x6028
-CPU_TASK_STATE = 0x60A8
+#: In struct klog_ring; tests/qemu/test_postmortem.py compares it with the kernel's.
 RING_EVENTS_AT = 16
-
-
-@dataclass(frozen=True)
-class Registers:
-    """What the monitor says of one CPU."""
-
-    cpu: int
-    instruction: int
-    stack: int
-    frame: int
-    flags: int
-    ring: int
-    halted: bool
-    task_state: int
-
-    def state(self) -> str:
-        """Where it is but for the address, in words."""
-        words = [f"ring {self.ring}", *(["halted"] if self.halted else [])]
-        if self.ring == 0:
-            words.append(f"interrupts {'on' if self.flags & INTERRUPTS_ON else 'off'}")
-        return ", ".join(words)
 
 
 @dataclass(frozen=True)
@@ -79,30 +40,6 @@ class Postmortem:
 Examine = Callable[[Monitor, Path], Postmortem]
 
 
-def registers_of(text: str) -> list[Registers]:
-    """The answer to `info registers -a`."""
-    found = []
-    for part in re.split(r"^CPU#", text.replace("\r", ""), flags=re.MULTILINE)[1:]:
-
-        def number(pattern: str, part: str = part) -> int:
-            match = re.search(rf"\b{pattern}", part)
-            return int(match[1], 16) if match else 0
-
-        found.append(
-            Registers(
-                cpu=int(part.split(None, 1)[0]),
-                instruction=number(r"[RE]IP=([0-9a-f]+)"),
-                stack=number(r"[RE]SP=([0-9a-f]+)"),
-                frame=number(r"[RE]BP=([0-9a-f]+)"),
-                flags=number(r"[RE]?FL=([0-9a-f]+)"),
-                ring=number(r"CPL=(\d)"),
-                halted=bool(number(r"HLT=(\d)")),
-                task_state=number(r"TR =[0-9a-f]+ ([0-9a-f]+)"),
-            )
-        )
-    return found
-
-
 def stopped_registers(monitor: Monitor) -> list[Registers]:
     """Stop the machine, and say where its CPUs are."""
     monitor.greet()
@@ -112,12 +49,7 @@ def stopped_registers(monitor: Monitor) -> list[Registers]:
 
 def examine_any(monitor: Monitor, _: Path) -> Postmortem:
     """Of a machine whose software is not known here."""
-    return Postmortem(
-        tuple(
-            f"CPU {r.cpu}: {r.state()}, rip {r.instruction:016x}, rsp {r.stack:016x}"
-            for r in stopped_registers(monitor)
-        )
-    )
+    return Postmortem(tuple(f"CPU {r.cpu}: {r.state}, {r.shown}" for r in stopped_registers(monitor)))
 
 
 @dataclass(frozen=True)
@@ -126,10 +58,12 @@ class _Memory:
 
     monitor: Monitor
     folder: Path
+    layout: Layout
 
     def read(self, address: int, count: int) -> bytes:
         """From an address of the kernel's."""
-        physical = address - (KERNEL_BASE if address >= KERNEL_BASE else DIRECT_MAP)
+        layout = self.layout
+        physical = address - (layout.KERNEL_BASE if address >= layout.KERNEL_BASE else layout.DIRECT_MAP)
         if not 0 <= physical < 1 << 52:
             raise MonitorError(f"{address:#x} is no address of the kernel's")
         path = self.folder / "memory"
@@ -166,6 +100,14 @@ class _TacetNode:
     program: Symbols | None
     cpus: list[int] = field(default_factory=list)  #: addresses of the areas of its CPUs, by its own numbers
 
+    @property
+    def layout(self) -> Layout:
+        return self.memory.layout
+
+    def field(self, cpu: int, name: str) -> int:
+        """A word of a struct cpu."""
+        return self.memory.word(cpu + self.layout.FIELDS[name])
+
     def find_cpus(self) -> None:
         """The CPUs that the kernel has set up."""
         first = self.kernel.find("boot_cpu").address
@@ -174,84 +116,49 @@ class _TacetNode:
         words = self.memory.read(table.address, 8 * CPUS_MAX)
         for (distance,) in struct.iter_unpack("<Q", words[: 8 * min(count, CPUS_MAX)]):
             address = (first + distance) % (1 << 64)
-            if self.memory.word(address + CPU_SELF) != address:
+            if not self.field(address, "klog"):
                 break
             self.cpus.append(address)
 
-    def number_of(self, registers: Registers) -> int | None:
-        """The kernel's own number of a CPU, by its task state."""
-        area = registers.task_state - CPU_TASK_STATE
-        return self.cpus.index(area) if area in self.cpus else None
-
     def places(self, registers: Registers) -> list[_Place]:
         """Where a CPU is, and what called that."""
-        number = self.number_of(registers)
-        name = f"CPU {registers.cpu if number is None else number}: {registers.state()}, "
-        if registers.ring == 3:
+        number = self.cpus.index(registers.area) if registers.area in self.cpus else None
+        name = f"CPU {registers.cpu if number is None else number}: {registers.state}, "
+        if registers.in_program:
             return [self._program_place(name, registers.instruction)]
         if self.kernel.function(registers.instruction) is None:
-            if self.kernel.function(registers.instruction + KERNEL_BASE):  # before paging is on
-                return [_Place(name, registers.instruction + KERNEL_BASE, self.kernel)]
-            where = "in the firmware" if registers.instruction < FIRMWARE_END else "not in the kernel's code"
+            before_paging = registers.instruction + self.layout.KERNEL_BASE
+            if self.kernel.function(before_paging):
+                return [_Place(name, before_paging, self.kernel)]
+            in_firmware = registers.instruction < self.layout.FIRMWARE_END
+            where = "in the firmware" if in_firmware else "not in the kernel's code"
             return [_Place(name, registers.instruction, None, unnamed=where)]
         found = [_Place(name, registers.instruction, self.kernel)]
         try:
-            found += self._caller_of_leaf(registers)
-            for caller in self._callers(registers.frame):
-                found.append(caller)
+            for caller in self.layout.callers(registers, self.kernel, self.memory.read):
+                found.append(_Place("  called from ", caller, self.kernel, after_call=True))
             if number is not None:
-                found += self._caller_in_program(self.cpus[number])
+                found += self._caller_in_program(self.cpus[number], found)
         except (MonitorError, KeyError):
             pass  # the chain leads into memory that there is not
         return found
 
     def _program_place(self, before: str, address: int, after_call: bool = False) -> _Place:
-        if address >= NODE_PAGES:
+        if address >= self.layout.NODE_PAGES:
             return _Place(before, address, None, unnamed="in the vDSO")
         return _Place(before, address, self.program, after_call, "in the program")
 
-    def _caller_of_leaf(self, registers: Registers) -> list[_Place]:
-        """A function that calls no other keeps no frame, and any other one has none at its beginning: the
-        return address is the top of the stack, if a call stands before it."""
-        function = self.kernel.function(registers.instruction)
-        if function is None:
+    def _caller_in_program(self, cpu: int, chain: list[_Place]) -> list[_Place]:
+        """Where the program has entered the kernel."""
+        if not self.field(cpu, "thread"):
             return []
-        frame_at = self.kernel.read(function.address, function.size).find(FRAME_BEGIN)
-        if 0 <= frame_at < registers.instruction - function.address:
+        functions = (self.kernel.function(place.address - place.after_call) for place in chain)
+        names = [function.name for function in functions if function]
+        address, by_call = self.layout.left_at(self.field(cpu, "kernel_stack"), names, self.memory.read)
+        if not address:
             return []
-        address = self.memory.word(registers.stack)
-        if self.kernel.function(address - 1) is None:
-            return []
-        before = self.kernel.read(address - 7, 7)
-        if before[2] != CALL and CALL_BY_POINTER not in (before[0], before[1], before[4], before[5]):
-            return []
-        return [_Place("  called from ", address, self.kernel, after_call=True)]
-
-    def _callers(self, frame: int) -> Iterator[_Place]:
-        """By the chain of frame pointers, as the kernel's own report of a panic does."""
-        for _ in range(FRAMES_MAX):
-            if frame < DIRECT_MAP or frame % 8 != 0:
-                return
-            before, address = struct.unpack("<QQ", self.memory.read(frame, 16))
-            if self.kernel.function(address - 1) is None:
-                return
-            yield _Place("  called from ", address, self.kernel, after_call=True)
-            if before <= frame:
-                return
-            frame = before
-
-    def _caller_in_program(self, cpu: int) -> list[_Place]:
-        """Where the program has entered the kernel, as saved at the top of the kernel's stack: the frame of
-        an exception, or what a system call pushes, the flags and the return address (syscall_entry.asm)."""
-        if not self.memory.word(cpu + CPU_THREAD):
-            return []
-        top = self.memory.word(cpu + CPU_KERNEL_STACK)
-        instruction, code, _, second, first = struct.unpack("<5Q", self.memory.read(top - 40, 40))
-        if (first, code) == (USER_DATA, USER_CODE):
-            return [self._program_place("  entered from the program at ", instruction)]
-        if not 0 < second < USER_END:
-            return []  # the thread has not been in the program yet
-        return [self._program_place("  called by the program at ", second, after_call=True)]
+        before = "  called by the program at " if by_call else "  entered from the program at "
+        return [self._program_place(before, address, after_call=by_call)]
 
     def lines(self, registers: list[Registers]) -> tuple[str, ...]:
         places = [place for one in registers for place in self.places(one)]
@@ -272,12 +179,14 @@ class _TacetNode:
         """The file of the flight log as it is now. MonitorError, KeyError where the node is not that far."""
         rings = []
         for cpu in self.cpus:
-            ring = self.memory.word(cpu + CPU_KLOG)
+            ring = self.field(cpu, "klog")
             written, last = struct.unpack("<2Q", self.memory.read(ring, 16))
             slots = min(last + 1, klog_file.RING_EVENTS)
             rings.append((written, self.memory.read(ring + RING_EVENTS_AT, slots * klog_file.EVENT_BYTES)))
-        hz, boot = (self.memory.word(self.kernel.find(name).address) for name in ("clock_hz", "boot_ticks"))
-        return klog_file.pack(hz, boot, self._kinds(), rings)
+        clock, at = self.layout.CLOCK_HZ
+        hz = self.memory.word(self.kernel.find(clock).address + at)
+        boot = self.memory.word(self.kernel.find("boot_ticks").address)
+        return klog_file.pack(self.kernel.architecture.name, (hz, boot), self._kinds(), rings)
 
     def _kinds(self) -> list[tuple[str, str, str]]:
         """The kinds of events, as the kernel's file has them (klog.c): name, words, class."""
@@ -293,12 +202,12 @@ class _TacetNode:
         return [(text(name), names[class_], text(words)) for name, words, class_ in table]
 
 
-def bias_of(program: Symbols) -> int:
+def bias_of(program: Symbols, layout: Layout) -> int:
     """How far above its linked addresses the kernel loads a program (load.c)."""
     if not program.position_independent or not program.segments:
         return 0
     alignment = max(max(segment.alignment for segment in program.segments), 1)
-    return PIE_BASE - (min(segment.address for segment in program.segments) & ~(alignment - 1))
+    return layout.PIE_BASE - (min(segment.address for segment in program.segments) & ~(alignment - 1))
 
 
 def examine_tacet(kernel: Path, program: Path | None) -> Examine:
@@ -306,10 +215,11 @@ def examine_tacet(kernel: Path, program: Path | None) -> Examine:
 
     def examine(monitor: Monitor, folder: Path) -> Postmortem:
         registers = stopped_registers(monitor)
-        symbols = Symbols(program) if program else None
+        of_kernel, symbols = Symbols(kernel), Symbols(program) if program else None
+        layout = LAYOUTS[of_kernel.architecture.name]
         if symbols is not None:
-            symbols.bias = bias_of(symbols)
-        node = _TacetNode(_Memory(monitor, folder), Symbols(kernel), symbols)
+            symbols.bias = bias_of(symbols, layout)
+        node = _TacetNode(_Memory(monitor, folder, layout), of_kernel, symbols)
         try:
             node.find_cpus()
         except (MonitorError, KeyError) as error:

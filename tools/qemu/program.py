@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import architectures
 from .errors import RunnerError
 
 PT_INTERP = 3
@@ -24,7 +25,7 @@ _STATIC = (
 class Program:
     """What runs on a node.
 
-    app     a static ELF program of this machine; None: whatever the boot module holds
+    app     a static ELF program of the node's machine; None: whatever the boot module holds
     args    its arguments, without its name
     env     its environment
     files   a folder whose content the node has as /
@@ -49,9 +50,9 @@ class Program:
             raise RunnerError(f"{self.stdin} is a folder; standard input takes a file")
 
 
-def check_program(app: Path) -> None:
-    """Refuse what cannot run on a node, before one is started: RunnerError in one line that says what would
-    be right.
+def check_program(app: Path, arch: str = architectures.DEFAULT) -> None:
+    """Refuse what cannot run on a node of this architecture, before one is started: RunnerError in one line
+    that says what would be right.
 
     The node itself checks each byte of the headers; this is for the mistakes that people make.
     """
@@ -65,6 +66,9 @@ def check_program(app: Path) -> None:
         raise RunnerError(f"{app} is {what}; a node runs static ELF programs")
     if len(content) < 64 or content[4:6] != b"\2\1":
         raise RunnerError(f"{app} is not a 64-bit little-endian ELF file")
+    machine = architectures.of_program(content)
+    if machine is not None and machine.name != arch:
+        raise RunnerError(f"{app} is a program for {machine.described}; this node is {arch}")
     if PT_INTERP in _segment_types(content):
         raise RunnerError(f"{app} is linked dynamically, and there is no dynamic linker on a node; {_STATIC}")
 

@@ -14,8 +14,6 @@ from .symbols import Symbols
 _PANIC_BEGINS = re.compile(
     r"tacet: (the kernel itself faulted|machine check:|  called from |the last events of )"
 )
-_KERNEL_ADDRESS = re.compile(r"\bffffffff[89a-f][0-9a-f]{7}\b")
-_CALLED_FROM = re.compile(r"called from (ffffffff[89a-f][0-9a-f]{7})\b")
 _FAILURE = re.compile(r"tacet: (rank \d+ .*(ended |EAGAIN)|  )")
 _REFUSED_MEMORY = re.compile(r"tacet: rank \d+ \(.*\): (mmap|brk|mremap) of .* refused")
 #: Every glibc program calls them at its start and for its first thread, and works without.
@@ -24,11 +22,14 @@ _EXPECTED = re.compile(r"tacet: (rseq|clone3) ")
 
 def with_names(text: str, kernel: Path | None) -> str:
     """The text with `function+0xoff (file:line)` after each address of the kernel's code."""
-    found = [int(address, 16) for address in _KERNEL_ADDRESS.findall(text)]
-    if kernel is None or not found:
+    if kernel is None:
         return text
     symbols = Symbols(kernel)
-    returns = {int(address, 16) for address in _CALLED_FROM.findall(text)}
+    pattern = symbols.architecture.kernel_address
+    found = [int(address, 16) for address in re.findall(rf"\b{pattern}\b", text)]
+    if not found:
+        return text
+    returns = {int(address, 16) for address in re.findall(rf"called from ({pattern})\b", text)}
     names = symbols.describe(set(found) - returns)
     names_of_calls = symbols.describe((), returns)
 
@@ -37,7 +38,7 @@ def with_names(text: str, kernel: Path | None) -> str:
         name = (names_of_calls if calls else names).get(int(match[0], 16))
         return match[0] if name is None else f"{match[0]} {name}"
 
-    return _KERNEL_ADDRESS.sub(named, text)
+    return re.sub(rf"\b{pattern}\b", named, text)
 
 
 def panic_of(console: str) -> str:

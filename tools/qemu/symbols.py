@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from . import paths
+from . import architectures, paths
 
 SHT_SYMTAB = 2
 SHF_EXECINSTR = 4
@@ -61,6 +61,11 @@ class Symbols:
         except OSError:
             return b""
         return content if content[:6] == b"\x7fELF\2\1" and len(content) >= 64 else b""
+
+    @cached_property
+    def architecture(self) -> architectures.Architecture:
+        """The default one for a file that is none of a known machine."""
+        return architectures.of_program(self._content) or architectures.X86_64
 
     @cached_property
     def _sections(self) -> list[tuple[int, ...]]:
@@ -188,7 +193,12 @@ class Symbols:
         """The file and line of each address; "" where it is not known."""
         if not linked:
             return []
-        command = [ADDR2LINE, "-e", str(self.path), *(f"{address:x}" for address in linked)]
+        command = [
+            f"{self.architecture.binutils}{ADDR2LINE}",
+            "-e",
+            str(self.path),
+            *(f"{address:x}" for address in linked),
+        ]
         try:
             ran = subprocess.run(command, capture_output=True, text=True, timeout=ADDR2LINE_SECONDS)
             lines = ran.stdout.splitlines()

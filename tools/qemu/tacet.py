@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cpio
 
-from . import paths
+from . import architectures, paths
 from .errors import RunnerError
 from .machine import DirectBoot, Machine
 from .program import Program, check_program, find_program
@@ -26,9 +26,21 @@ def quote(word: str) -> str:
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def tacet_command_line(name: str, args: Sequence[str], env: Mapping[str, str], options: str = "") -> str:
+def tacet_command_line(
+    name: str,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    options: str = "",
+    arch: str = architectures.DEFAULT,
+) -> str:
     """The kernel's command line for a program; `options` are kernel options, passed as they are."""
-    words = ["stdout=com2", "stderr=com3", f"argv0={name}", *(f"env={k}={v}" for k, v in env.items())]
+    _, output, errors, _ = architectures.named(arch).terminals
+    words = [
+        f"stdout={output}",
+        f"stderr={errors}",
+        f"argv0={name}",
+        *(f"env={k}={v}" for k, v in env.items()),
+    ]
     raw = [options.strip()] if options.strip() else []
     return " ".join([*map(quote, words), *raw, "--", *map(quote, args)])
 
@@ -69,8 +81,8 @@ class TacetNode:
     service: Sequence[str] = ()
     klog: Path | None = None
 
-    def kernel_file(self) -> Path:
-        return self.kernel or paths.KERNEL
+    def kernel_file(self, arch: str = architectures.DEFAULT) -> Path:
+        return self.kernel or paths.kernel(arch)
 
     def prepare(self, program: Program, machine: Machine) -> Machine:
         """The machine, ready to boot Tacet and to run the program. RunnerError if something is missing.
@@ -78,19 +90,20 @@ class TacetNode:
         The boot module is `initrd` if given, an archive of the program's `files` and the program if there is
         a folder, else the program itself.
         """
-        kernel = self.kernel_file()
+        kernel = self.kernel_file(machine.arch)
         if not kernel.is_file():
-            raise RunnerError(f"there is no kernel in {kernel}; `make` builds it")
+            words = "" if machine.arch == architectures.DEFAULT else f" kernel ARCH={machine.arch}"
+            raise RunnerError(f"there is no kernel in {kernel}; `make{words}` builds it")
         program.check_files()
         name = program.app.name if program.app else "app"
         module, app_options = self.initrd or program.app, []
         if self.service:
-            check_program(Path(self.service[0]))
+            check_program(Path(self.service[0]), machine.arch)
         if program.files is not None or self.service:
             module, app_options = _archive(program, name, self.service, machine.memory)
         if module is not None and module.is_file():
             check_room(module.stat().st_size, machine.memory, TACET_ROOM)
-        options = [*self._klog_options(), self.options, *app_options]
+        options = [*self._klog_options(machine.architecture()), self.options, *app_options]
         if program.cwd is not None:
             options.append(quote(f"cwd={program.cwd}"))
         if program.stdin is not None and program.stdin.is_file():
@@ -98,11 +111,11 @@ class TacetNode:
             # first end-of-transmission.
             options.append(f"stdin_bytes={program.stdin.stat().st_size}")
         line = tacet_command_line(
-            name, program.args, program.env, " ".join(filter(None, map(str.strip, options)))
+            name, program.args, program.env, " ".join(filter(None, map(str.strip, options))), machine.arch
         )
         return replace(machine, boot=DirectBoot(kernel, line, module), com4=self.klog)
 
-    def _klog_options(self) -> list[str]:
+    def _klog_options(self, architecture: architectures.Architecture) -> list[str]:
         """Empties the file, so that it never holds the log of an earlier run."""
         if self.klog is None:
             return []
@@ -110,7 +123,7 @@ class TacetNode:
             self.klog.write_bytes(b"")
         except OSError as error:
             raise RunnerError(f"the flight log cannot be kept: {self.klog}: {error.strerror}") from None
-        return ["klog=com4"]
+        return [f"klog={architecture.terminals[3]}"]
 
 
 def _archive(program: Program, name: str, service: Sequence[str], memory: str) -> tuple[Path, list[str]]:

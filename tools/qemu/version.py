@@ -9,20 +9,22 @@ import re
 import shutil
 import subprocess
 
-from . import paths
+from . import architectures, paths
 from .errors import RunnerError
 
 
-def qemu_binary(which: str = "system") -> str:
+def qemu_binary(which: str = "system", arch: str = architectures.DEFAULT) -> str:
     """The QEMU to use: `system` is the installed one, `newest` the unpacked QEMU 10 where there is one."""
-    unpacked = paths.BUILD / "qemu10" / "bin" / "qemu-system-x86_64"
+    name = architectures.named(arch).emulator
+    folder = "qemu10" if arch == architectures.DEFAULT else f"qemu10-{arch}"
+    unpacked = paths.BUILD / folder / "bin" / name
     if which == "newest" and unpacked.exists():
         return str(unpacked)
     if which not in ("system", "newest"):
         raise RunnerError(f"no such choice of QEMU: {which}")
-    installed = shutil.which("qemu-system-x86_64")
+    installed = shutil.which(name)
     if installed is None:
-        raise RunnerError("qemu-system-x86_64 is not installed (ports/deps.sh run)")
+        raise RunnerError(f"{name} is not installed (ports/deps.sh run test)")
     return installed
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import cpio
 import qemu
-from qemu.linux import LINUX_STOCK, LinuxNode
+from qemu.linux import LinuxNode, stock_options
 from qemu.linux_network import LinuxNetwork
 
 from . import layout
@@ -118,5 +118,5 @@ def boot(number: int) -> qemu.DirectBoot:
         "DATA": layout.data_mac(number),
         "BEATS": layout.beats_mac(number),
     }
-    words = [LINUX_STOCK, *(f"{name}={value}" for name, value in who.items())]
+    words = [stock_options(), *(f"{name}={value}" for name, value in who.items())]
     return qemu.DirectBoot(LinuxNode().kernel_file(), " ".join(words), layout.LINUX_FILES)

@@ -36,9 +36,51 @@ boot_at_link_address:
     bl arch_start
     trap
 
+/* Where RTAS starts a further CPU, in real mode, in whichever byte order, with r3: its place in further_cpus
+ * [PAPR §7.3.8]. There it takes the address of its area, which nobody says real mode to reach: so that is
+ * not touched before translation is on. One that finds none has come too late. */
+    .globl further_entry
+further_entry:
+    ENDIAN_FIX
+    LOAD_ADDRESS r4, further_cpus
+    clrldi r4, r4, 4
+    sldi r3, r3, 3
+    li r5, 0
+1:  ldarx r13, r3, r4
+    stdcx. r5, r3, r4
+    bne 1b
+    cmpdi r13, 0
+2:  or 31, 31, 31 /* lets the core's other threads run */
+    beq 2b
+    isync
+    li r3, PROCESS_NONE_NUMBER
+    mtspr 48, r3 /* PIDR */
+    LOAD_ADDRESS r2, .TOC.
+    or 2, 2, 2
+    addis r1, r13, BOOT_STACK@ha
+    addi r1, r1, BOOT_STACK@l
+    mr r3, r13
+    addis r13, r13, CPU_MIDDLE_AT@ha
+    addi r13, r13, CPU_MIDDLE_AT@l
+    mtsprg0 r13
+    LOAD_ADDRESS r4, further_at_link_address
+    lis r5, FURTHER_MSR >> 16
+    ori r5, r5, FURTHER_MSR & 0xffff
+    li r6, 1 /* 64-bit */
+    rldimi r5, r6, 63, 0
+    mtsrr0 r4
+    mtsrr1 r5
+    rfid
+further_at_link_address:
+    li r0, 0
+    std r0, 0(r1)
+    bl arch_start_further
+    trap
+
 /* uint64_t firmware_enter(uint32_t arguments, uint32_t base, uint32_t entry): calls the client interface, or
  * RTAS, which takes its base. The firmware keeps
- * the low halves of the preserved registers; the machine state is ours again afterwards. */
+ * the low halves of the preserved registers; the machine state is ours again afterwards. The stack may lie
+ * where neither it nor real mode reaches. One CPU at a time. */
     .globl firmware_enter
 firmware_enter:
     mflr r0
@@ -48,8 +90,10 @@ firmware_enter:
     mfcr r0
     std r0, 40(r1)
     REGISTERS_STORE 13, 31, 48, r1
+    LOAD_ADDRESS r8, firmware_kept
     mfmsr r6
-    std r6, 200(r1)
+    std r6, 8(r8)
+    std r1, 0(r8)
     clrldi r7, r6, 1 /* 32-bit */
     rldicr r7, r7, 0, 62 /* big-endian */
     li r9, 0
@@ -63,11 +107,10 @@ firmware_enter:
     mtsrr1 r7
     rfid
 1:  ENDIAN_FIX
-    ld r6, 200(r1)
-    li r4, 3 /* the direct map */
-    rldicr r4, r4, 62, 1
-    clrldi r1, r1, 32
-    or r1, r1, r4
+    LOAD_ADDRESS r4, firmware_kept
+    clrldi r4, r4, 4
+    ld r1, 0(r4)
+    ld r6, 8(r4)
     LOAD_ADDRESS r8, 2f
     mtsrr0 r8
     mtsrr1 r6
@@ -96,3 +139,14 @@ hypercall:
     std r6, 16(r9)
     std r7, 24(r9)
     blr
+
+/* int64_t hypercall_five(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e) */
+    .globl hypercall_five
+hypercall_five:
+    sc 1
+    blr
+
+    .bss
+    .balign 16
+firmware_kept: /* the stack pointer, the machine state */
+    .skip 16

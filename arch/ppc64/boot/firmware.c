@@ -60,54 +60,84 @@ void firmware_start(uint64_t at)
     entry = (uint32_t)at;
 }
 
+static firmware_node node_or_none(uint32_t answer)
+{
+    return answer == UINT32_MAX ? 0 : answer;
+}
+
 firmware_node firmware_find(const char *path)
 {
-    const uint32_t node = call1("finddevice", cell_of(path));
-
-    return node == UINT32_MAX ? 0 : node;
+    return node_or_none(call1("finddevice", cell_of(path)));
 }
 
 firmware_node firmware_child(firmware_node node)
 {
-    return call1("child", node);
+    return node_or_none(call1("child", node));
 }
 
 firmware_node firmware_peer(firmware_node node)
 {
-    return call1("peer", node);
+    return node_or_none(call1("peer", node));
+}
+
+firmware_node firmware_package(uint32_t instance)
+{
+    return node_or_none(call1("instance-to-package", instance));
 }
 
 int firmware_property(firmware_node node, const char *name, void *to, unsigned room)
 {
-    static uint8_t copy[8192];
-    const uint32_t in[] = { node, cell_of(name), cell_of(copy), sizeof(copy) };
+    const uint32_t in[] = { node, cell_of(name), cell_of(to), room };
     uint32_t length = UINT32_MAX;
 
     if (call("getprop", 4, in, 1, &length) || length == UINT32_MAX)
         return -1;
-    memcpy(to, copy, smaller(room, smaller(length, sizeof(copy))));
-    return (int)length;
+    return length > INT32_MAX ? INT32_MAX : (int)length;
 }
 
 /* Option vectors [LoPAPR §B.6.2.3]: after the CPUs, each with the number of its bytes less one. */
 static const uint8_t options[] = {
-    0xff,   0xff, 0x00, 0x00, 0x00, 0x4e, 0x00, 0x00, /* POWER9: mask and value of the version register */
-    0xff,   0xff, 0xff, 0xff, 0x0f, 0x00, 0x00, 0x05, /* any CPU of Power ISA 3.0 */
-    0x00,   0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, /* the last one */
-    6 - 1,                                            /* vectors */
-    2 - 1,  0x00, 0x00,                               /* 1: of ISA 2 and 3 below */
-    1 - 1,  0x00,                                     /* 2: real mode: as it is */
-    2 - 1,  0x00, 0xc0,                               /* 3: floating point, VMX */
-    2 - 1,  0x00, 0x00,                               /* 4 */
-    26 - 1,                                           /* 5 */
-    0x00,   0x00, 0x00, 0x00, 0x80, 0x00, 0x00, 0x00, /* byte 5: associativity of form 1 */
-    0x00,   0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, /* 9: CPUs at most */
-    0x00,   0x00, 0x00, 0x00, 0x00, 0x00,             /* 17 … */
-    0x40,                                             /* 23: XIVE's exploitation */
-    0x40,                                             /* 24: radix */
-    0x00,   0x40,                                     /* 26: guest translation shootdown (GTSE) */
-    1 - 1,  0x00                                      /* 6 */
+    0xff,   0xff, 0x00, 0x00, 0x00, 0x4e,
+    0x00,   0x00, /* POWER9: mask and value of the version register */
+    0xff,   0xff, 0xff, 0xff, 0x0f, 0x00,
+    0x00,   0x05, /* any CPU of Power ISA 3.0 */
+    0x00,   0x00, 0x00, 0x00, 0xff, 0xff,
+    0xff,   0xff,       /* the last one */
+    6 - 1,              /* vectors */
+    2 - 1,  0x00, 0x00, /* 1: of ISA 2 and 3 below */
+    1 - 1,  0x00,       /* 2: real mode: as it is */
+    2 - 1,  0x00, 0xc0, /* 3: floating point, VMX */
+    2 - 1,  0x00, 0x00, /* 4 */
+    26 - 1,             /* 5 */
+    0x00,   0x20, 0x00, 0x00, 0x80, 0x00,
+    0x00,   0x00, /* bytes 2: memory in blocks; 5: associativity, form 1 */
+    0x00,   0x00, 0x04, 0x00, 0x00, 0x00,
+    0x00,   0x00,                         /* 9: CPUs at most */
+    0x00,   0x00, 0x00, 0x00, 0x00, 0x80, /* 17 …; 22: the blocks' second form */
+    0x40,                                 /* 23: XIVE's exploitation */
+    0x40,                                 /* 24: radix */
+    0x00,   0x40,                         /* 26: guest translation shootdown (GTSE) */
+    1 - 1,  0x00                          /* 6 */
 };
+
+/* Of vector 5, the byte with the interrupt controller: 0 in its highest two bits is XICS, 1 XIVE, which these
+ * options ask for, 2 of a machine: either. What the machine has, its tree says in pairs of bytes. */
+#define CONTROLLER_BYTE 23
+#define CONTROLLER_AT   (sizeof(options) - 6)
+#define CONTROLLER_BITS 0xc0
+
+/* Whether the machine has XICS alone: one that is asked for XIVE then may refuse to start. */
+static bool has_xics_alone(void)
+{
+    uint8_t pairs[32];
+    const int bytes =
+        firmware_property(firmware_find("/chosen"), "ibm,arch-vec-5-platform-support", pairs, sizeof(pairs));
+
+    for (int at = 0; at + 2 <= bytes && at + 2 <= (int)sizeof(pairs); at += 2)
+        if (pairs[at] == CONTROLLER_BYTE)
+            return !(pairs[at + 1] & CONTROLLER_BITS);
+    return false;
+}
 
 int firmware_negotiate(void)
 {
@@ -116,6 +146,8 @@ int firmware_negotiate(void)
     uint32_t in[] = { cell_of("ibm,client-architecture-support"), root, cell_of(copy) }, out[2] = { 1, 1 };
 
     memcpy(copy, options, sizeof(copy));
+    if (has_xics_alone())
+        copy[CONTROLLER_AT] &= (uint8_t)~CONTROLLER_BITS;
     if (root == 0 || root == UINT32_MAX)
         return -1;
     if (call("call-method", 3, in, 2, out) || out[0])

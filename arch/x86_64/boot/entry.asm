@@ -240,6 +240,8 @@ boot_root: resb 4096
 boot_pointers_low: resb 4096
 boot_pointers_high: resb 4096
 boot_directories: resb 4 * 4096
+global boot_guard
+boot_guard: resb 4096                           ; not mapped by the final map: an overflow of the stack faults
 global boot_stack
 boot_stack: resb 16384
 global boot_stack_top

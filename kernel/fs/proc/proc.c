@@ -13,6 +13,7 @@
 #include "fs/proc/proc.h"
 #include "fs/mount.h"
 #include "arch.h"
+#include "arch/linux_abi.h"
 #include "lib/file_mode.h"
 #include "time/clock.h"
 #include "lib/errno.h"
@@ -177,16 +178,17 @@ static void cpuinfo_text(struct file *file)
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         struct cpu_place place = arch_cpu_place(cpu);
 
-        if (!cpu_mask_test(&package, cpu)) { /* else it is that of the CPU before */
+        if (CPUINFO_HAS_PLACES && !cpu_mask_test(&package, cpu)) { /* else it is that of the CPU before */
             package = siblings_of(cpu, false);
             siblings = cpu_mask_count(&package);
             cores = 0;
             CPU_MASK_EACH(other, &package)
             cores += arch_core_of((unsigned)other) == other; /* each core once, at its first CPU */
         }
-        text_add(file,
-                 "processor\t: %u\nphysical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
-                 cpu, place.package, siblings, place.core, cores);
+        text_add(file, "processor\t: %u\n", cpu);
+        if (CPUINFO_HAS_PLACES)
+            text_add(file, "physical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
+                     place.package, siblings, place.core, cores);
         arch_cpuinfo_describe(cpu, &file->text.sink);
         text_add(file, "\n");
     }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacet.c: /proc/tacet: counters, threads, iterations, timers, clock event devices, heartbeats, the flight
- * log. All of it runs in system calls of the process that opens a file or writes to it.
+ * tacet.c: /proc/tacet: counters, threads, their hardware priorities, iterations, timers, clock event
+ * devices, heartbeats, the flight log. All of it runs in system calls of the process that opens a file or
+ * writes to it.
  */
 #include "arch.h"
 #include "beat/nettick.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
+#include "debug/console.h"
 #include "debug/klog.h"
 #include "fs/proc/proc.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/process.h"
+#include "smp/crosscall.h"
 
 /* One line for each cause that has occurred: CPU, cause, count. */
 static void counters_text(struct file *file)
@@ -66,6 +69,56 @@ static int iterations_command(const char *line)
     return 0;
 }
 
+/* Of the first thread from this tid on; its tid, or 0 where there is none. */
+static uint32_t thread_priority_text(struct file *file, struct process *process, uint32_t lowest)
+{
+    unsigned cpu = 0, priority = 0;
+    uint32_t tid = 0;
+
+    spin_lock(&process->lock);
+    const struct thread *thread = thread_from(process, lowest);
+    if (thread) {
+        tid = thread->tid;
+        cpu = thread->schedule.cpu;
+        priority = arch_priority(&thread->context);
+    }
+    spin_unlock(&process->lock);
+    if (thread)
+        text_add(file, "%s thread %u cpu %u priority %u\n", process->title, tid, cpu, priority);
+    return tid;
+}
+
+/* A line for each thread. */
+static void priorities_text(struct file *file)
+{
+    if (!arch_priority_max()) {
+        text_add(file, "hardware priorities: none\n");
+        return;
+    }
+    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
+        struct process *process = process_find(pid);
+        uint32_t tid = 0;
+
+        while (process && (tid = thread_priority_text(file, process, tid + 1)))
+            crosscall_serve();
+    }
+}
+
+static int priorities_command(const char *line)
+{
+    static bool logged;
+
+    if (!arch_priority_max()) {
+        if (!__atomic_exchange_n(&logged, true, __ATOMIC_RELAXED))
+            kernel_print("/proc/tacet/priorities: this machine's CPUs have no hardware priorities\n");
+        return -EOPNOTSUPP;
+    }
+    if (line[0] < '1' || line[0] > (char)('0' + arch_priority_max()) || line[1])
+        return -EINVAL;
+    arch_priority_set((unsigned)(line[0] - '0'));
+    return 0;
+}
+
 static void clockevents_text(struct file *file)
 {
     clock_event_devices_describe(&file->text.sink);
@@ -98,6 +151,7 @@ const struct proc_file proc_tacet_files[] = {
     { "/proc/tacet/iterations", .make = iterations_text, .command = iterations_command },
     { "/proc/tacet/klog", .make = klog_text, .command = klog_switch },
     { "/proc/tacet/nettick", .make = nettick_text },
+    { "/proc/tacet/priorities", .make = priorities_text, .command = priorities_command },
     { "/proc/tacet/threads", .make = threads_text },
     { "/proc/tacet/timers", .make = timers_text },
     { .path = NULL },

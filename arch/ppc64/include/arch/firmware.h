@@ -10,15 +10,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The hypervisor's calls, and what they answer: 0, or a negative status. */
-#define H_CEDE                0xe0
-#define H_GET_TERM_CHAR       0x54
-#define H_PUT_TERM_CHAR       0x58
-#define H_SET_MODE            0x31c
-#define H_REGISTER_PROC_TABLE 0x37c
-#define H_BUSY                1
+/* The hypervisor's calls, and what they answer: 0, or a negative status; after a positive one it is called
+ * again. */
+#define H_GET_TERM_CHAR         0x54
+#define H_PUT_TERM_CHAR         0x58
+#define H_EOI                   0x64
+#define H_CPPR                  0x68
+#define H_IPI                   0x6c
+#define H_XIRR                  0x74
+#define H_CEDE                  0xe0
+#define H_VIO_SIGNAL            0x104
+#define H_SET_MODE              0x31c
+#define H_REGISTER_PROC_TABLE   0x37c
+#define H_INT_GET_SOURCE_INFO   0x3a8
+#define H_INT_SET_SOURCE_CONFIG 0x3ac
+#define H_INT_SET_QUEUE_CONFIG  0x3b8
+#define H_INT_ESB               0x3c8
+#define H_INT_RESET             0x3d0
+#define H_BUSY                  1
 
 int64_t hypercall(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t *out);
+
+/* One with five arguments, of whose answer the status alone matters. */
+int64_t hypercall_five(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
 
 /* A node of the device tree; 0: there is none. */
 typedef uint32_t firmware_node;
@@ -28,7 +42,11 @@ firmware_node firmware_find(const char *path);
 firmware_node firmware_child(firmware_node node);
 firmware_node firmware_peer(firmware_node node);
 
-/* A property's bytes, at most `room`; their number, or -1: the node has it not. */
+/* The node of which an instance has been opened. */
+firmware_node firmware_package(uint32_t instance);
+
+/* A property's bytes, at most `room`, to memory of the kernel's image; how many it has, or -1: the node has
+ * it not. */
 int firmware_property(firmware_node node, const char *name, void *to, unsigned room);
 
 /* Tells the firmware what this kernel can do, and gets what the machine has of that: radix tables, XIVE. 0,

@@ -73,22 +73,13 @@ static inline void entry_set(uint64_t *entry, uint64_t value)
     __asm__ volatile("ptesync" : : : "memory");
 }
 
-static inline uint64_t table_allocate(struct page_pool *pages, int level)
-{
-    (void)level;
-    return page_pool_allocate_zeroed(pages);
-}
+/* A table of zeros, or PAGE_POOL_NONE; and back, all zeros again. Small ones share pages; table_pages.c. */
+uint64_t table_allocate(struct page_pool *pages, int level);
+void table_free(struct page_pool *pages, uint64_t table, int level);
 
-/* Of a page, a table has the beginning: page_pool_free_zeroed gets it back as it was given out. */
 static inline uint64_t table_allocate_to_fill(struct page_pool *pages, int level)
 {
     return table_allocate(pages, level);
-}
-
-static inline void table_free(struct page_pool *pages, uint64_t table, int level)
-{
-    (void)level;
-    page_pool_free_zeroed(pages, table);
 }
 
 static inline uint64_t table_entry(uint64_t table, int level, uint64_t table_bits)

@@ -11,44 +11,11 @@
 #define ARCH_NAME        "ppc64"
 #define ARCH_ELF_MACHINE 21 /* EM_PPC64 */
 
-#define ARCH_CPUS_MAX   1024
-#define ARCH_PAGE       65536ULL
-#define ARCH_LARGE_PAGE (2ULL << 20)
-#define ARCH_HUGE_PAGE  (1ULL << 30)
+#define ARCH_PAGE 65536ULL
 
-#define ARCH_KERNEL_STACK_BYTES CPU_STACK_BYTES
-
-#define ARCH_USER_LIMIT 0x000fffffffff0000ULL /* quadrant 0 of a radix tree of 52 bits */
-
-#define ARCH_PIE_BASE  0x0000040000000000ULL
-#define ARCH_MMAP_BASE 0x0000100000000000ULL
+#define ARCH_USER_LIMIT 0x00007fffffff0000ULL /* as far as Linux maps where nobody asks for more */
 
 #define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) ppc64_number
-
-static inline struct process *arch_process(void)
-{
-    return cpu_this()->process;
-}
-
-static inline void arch_process_set(struct process *process)
-{
-    cpu_this()->process = process;
-}
-
-static inline struct thread *arch_thread(void)
-{
-    return cpu_this()->thread;
-}
-
-static inline void arch_thread_set(struct thread *thread)
-{
-    cpu_this()->thread = thread;
-}
-
-static inline void *arch_physical(uint64_t address)
-{
-    return (void *)(DIRECT_MAP + address);
-}
 
 static inline uint64_t arch_physical_of(const void *pointer)
 {
@@ -60,44 +27,25 @@ static inline uint64_t arch_ticks(void)
     return cpu_ticks();
 }
 
-static inline struct tacet_counters *arch_counters_here(void)
-{
-    return &cpu_this()->counters;
-}
-
 static inline uint64_t arch_ticks_ordered(void)
 {
     return cpu_ticks_ordered();
 }
-
-struct klog_ring;
-
-static inline struct klog_ring *arch_klog(void)
-{
-    return cpu_this()->klog;
-}
-
-static inline uint32_t arch_cpu_index(void)
-{
-    return cpu_this()->index;
-}
-
-/* How far the area of each CPU that runs lies above the first one's; smp.c. */
-extern uint64_t arch_cpu_distances[ARCH_CPUS_MAX];
 
 static inline uint64_t arch_per_cpu_here(void)
 {
     return cpu_this()->distance;
 }
 
-static inline uint64_t arch_per_cpu_of(unsigned cpu)
-{
-    return arch_cpu_distances[cpu];
-}
-
+/* Low priority of the hardware thread for a moment, then what it had: a system call leaves the program's. */
 static inline void arch_pause(void)
 {
-    __asm__ volatile("or 31, 31, 31\n\tor 2, 2, 2"); /* low priority of the hardware thread, and back */
+    const uint64_t priority = priority_get();
+
+    __asm__ volatile("or 31, 31, 31");
+    priority_put(priority);
 }
+
+#include "arch/common/platform.h"
 
 #endif

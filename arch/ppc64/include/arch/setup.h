@@ -6,42 +6,63 @@
 #define ARCH_SETUP_H
 
 #include "arch/cpu.h"
+#include "arch/device_tree.h"
 #include <stdint.h>
 
-#define MSR_TRANSLATION   0x30ULL /* of instructions and of data */
-#define MSR_RECOVERABLE   0x02ULL
-#define MSR_INTERRUPTS    0x8000ULL
-#define MSR_LITTLE_ENDIAN 1ULL
-#define MSR_VECTORS       0x2802000ULL /* floating point, VMX, VSX */
+#define MSR_TRANSLATION    0x30ULL /* of instructions and of data */
+#define MSR_RECOVERABLE    0x02ULL
+#define MSR_INTERRUPTS     0x8000ULL
+#define MSR_MACHINE_CHECKS 0x1000ULL
+#define MSR_LITTLE_ENDIAN  1ULL
+#define MSR_VMX            0x2000000ULL
+#define MSR_VSX            0x0800000ULL
+#define MSR_VECTORS        (MSR_VMX | MSR_VSX | 0x2000ULL) /* and floating point */
 
-/* What the device tree says. */
-struct machine_facts {
-    uint64_t timebase_hz;
-    uint32_t decrementer_bits;
-    uint32_t version;          /* PVR */
-    uint32_t rtas, rtas_bytes; /* its entry; 0: there is none */
-    uint32_t rtas_base;
-    uint32_t power_off, reboot; /* tokens of RTAS; UINT32_MAX: not there */
-};
-extern struct machine_facts machine;
 extern uint64_t boot_ticks;
 
 /* Resources of H_SET_MODE. */
 #define ADDRESS_TRANSLATION_MODE 3
 #define LITTLE_ENDIAN_MODE       4
 
-void cpu_initialise(struct cpu *cpu, unsigned index);
+struct cpu *cpu_of(unsigned index); /* that runs */
+
+struct page_pool;
+void cpu_initialise_first(void);
+
+/* On the first CPU, with the final map: its place, the interrupt controller. */
+void cpus_initialise(struct page_pool *pool);
+
+/* Of the kernel's pool, for all CPUs but the first one: their areas, and what the interrupt controller has of
+ * each. */
+uint64_t cpus_pool_bytes(void);
+
+/* Calls RTAS, one CPU at a time: its status [PAPR §7.2.8], 0 where all is well, RTAS_NO_FUNCTION where there
+ * is none. `out` gets all answers, of which the first one is that status; 0: nobody wants them. */
+#define RTAS_NO_FUNCTION (-1)
+int32_t rtas_call(uint32_t token, unsigned count, const uint32_t *in, unsigned answers, uint32_t *out);
+
+/* The hypervisor's terminals as consoles: the first one, before the tree has been read; all. */
+void terminals_begin(void);
+void terminals_register(void);
+
+void entry_initialise(struct cpu *cpu); /* what the entry code needs of its area */
+/* On the CPU that is meant, which knows its number: what programs may use there. */
+void cpu_facilities_initialise(void);
 void kernel_map_activate(void);
+struct page_pool *kernel_map_pool(void); /* the kernel's own, that of its tables */
 
 /* The tables by which the lower half of addresses goes: a number of the process table, which has room for so
- * many. 0 is the kernel's; one has nothing. */
-#define PROCESSES_MAX 4096
-#define PROCESS_NONE  1
+ * many. 0 is the kernel's; one has nothing; each CPU has one for the space that it runs. */
+#define PROCESSES_MAX       4096
+#define PROCESS_NONE        1
+#define PROCESS_OF_CPU(cpu) (2 + (cpu))
+
 void process_table_set(unsigned process, uint64_t tree);
 void space_process_set(unsigned process);
 
 void translation_on(uint64_t msr);
 void decrementer_initialise(void);
 void decrementer_quiet(void); /* as far as it can wait */
+void decrementer_interrupt(void);
 
 #endif

@@ -11,23 +11,44 @@
 
 #define O_DIRECTORY 0x10000
 #define O_NOFOLLOW  0x20000
+#define O_LARGEFILE 0x8000
 
 #define TCGETS     0x5401
 #define TCSETS     0x5402 /* and the next two */
 #define TIOCGPGRP  0x540f
 #define TIOCGWINSZ 0x5413
+#define TIOCOUTQ   0x5411
 #define FIONREAD   0x541b
 #define FIONBIO    0x5421
 #define FIONCLEX   0x5450
 #define FIOCLEX    0x5451
 
-#define MAP_32BIT 0x40
-#define MAP_VALID 0xfc17ff7f /* what MAP_SHARED_VALIDATE lets pass */
+/* A terminal's modes. */
+#define ICRNL   0x100
+#define IXON    0x400
+#define OPOST   1
+#define ONLCR   4
+#define B115200 0x1002
+#define CS8     0x30
+#define CREAD   0x80
+#define ISIG    1
+#define ICANON  2
+#define ECHO    8
+#define ECHOE   0x10
+#define ECHOK   0x20
+#define ECHOCTL 0x200
+#define ECHOKE  0x800
+#define IEXTEN  0x8000
+
+#define MAP_32BIT   0x40
+#define MAP_VALID   0xfc17ff7f /* what MAP_SHARED_VALIDATE lets pass */
+#define MMAP_RIGHTS UINT64_MAX /* what mmap lets pass */
 
 #define MCL_ONFAULT 4
 #define MCL_ALL     7 /* with MCL_CURRENT and MCL_FUTURE */
 
-#define MINSIGSTKSZ 2048
+#define MINSIGSTKSZ              2048
+#define SIGNAL_RESTORER_REQUIRED 1 /* a handler returns to its action's sa_restorer */
 
 #define SO_PASSCRED     16
 #define SO_PEERCRED     17
@@ -39,6 +60,8 @@
 
 #define ARCH_PLATFORM "x86_64" /* AT_PLATFORM */
 #define ARCH_MACHINE  "x86_64" /* uname's */
+
+#define CPUINFO_HAS_PLACES 1 /* /proc/cpuinfo says in which package and core a CPU is */
 
 struct linux_stat {
     uint64_t device;

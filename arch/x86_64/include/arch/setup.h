@@ -66,6 +66,8 @@ void syscall_entry_logged(void);
 volatile void *device_page_map(uint64_t physical);
 
 struct pci_driver;
+extern const uint8_t boot_guard[]; /* not mapped: below the first stack; entry.asm */
+
 extern const struct pci_driver *const pci_drivers[]; /* those of this machine; start.c */
 void device_interrupt(void);                         /* of VECTOR_DEVICE; io_apic.c */
 

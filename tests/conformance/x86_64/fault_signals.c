@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fault_signals.c: what the processor refuses becomes a signal that reports what and where. */
-#include "conform.h"
+#include "tests/conformance/conform.h"
+#include "tests/conformance/faults.h"
 
-#include <setjmp.h>
 #include <ucontext.h>
 
-static sigjmp_buf back;
-static siginfo_t reported;
 static uint64_t address, error_code;
 
 static void note(int number, siginfo_t *info, void *context)
@@ -16,15 +14,6 @@ static void note(int number, siginfo_t *info, void *context)
     error_code = (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[19]; /* REG_ERR */
     siglongjmp(back, number);
 }
-
-#define TRY(name, ...)                                                     \
-    do {                                                                   \
-        memset(&reported, 0, sizeof(reported));                            \
-        if (sigsetjmp(back, 1) == 0) {                                     \
-            __VA_ARGS__;                                                   \
-        }                                                                  \
-        result(name, reported.si_signo * 100 + (reported.si_code & 0xff)); \
-    } while (0)
 
 CONFORM(fault_signals)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* arch_prctl.c: the thread's pointer registers. */
-#include "conform.h"
+#include "tests/conformance/conform.h"
 
 CONFORM(arch_prctl)
 {

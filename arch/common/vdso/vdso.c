@@ -2,7 +2,8 @@
 /*
  * vdso.c: clock_gettime and its kin, and getcpu, without entering the kernel. An ELF shared object of its own
  * that the kernel maps into every program, directly above the page that it reads (clock_page.h); C libraries
- * find it by AT_SYSINFO_EHDR and look its functions up by name and the version LINUX_2.6.
+ * find it by AT_SYSINFO_EHDR and look its functions up by name and version (arch/<name>/vdso/vdso.ld). How an
+ * architecture reads its clock is in arch/vdso_machine.h.
  *
  * Other clocks (of CPU time, and numbers that are no clock) become a system call. A bad pointer raises a
  * signal, as with Linux's vDSO. A thread that is moved between reading the clock and the CPU's number begins
@@ -10,13 +11,9 @@
  *
  * Compiled with neither vector registers nor relocations; any context of a program.
  */
-#include "arch/vdso.h"
+#include "arch/vdso_machine.h"
 #include "time/clock_page.h"
 #include "time/timespec.h"
-
-#define SYSTEM_CALL_CLOCK_GETTIME 228
-#define SYSTEM_CALL_CLOCK_GETRES  229
-#define SYSTEM_CALL_GETCPU        309
 
 struct timespec {
     int64_t seconds, nanoseconds;
@@ -30,79 +27,33 @@ struct timezone {
     int32_t minutes_west, daylight;
 };
 
-/* The pages below the ELF header (vdso.ld). Not `const`, or the compiler would conclude that it never
- * changes; the kernel maps it read-only. */
-extern struct clock_page page __attribute__((visibility("hidden")));
-
-static long system_call(long number, long a, long b)
-{
-    long result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(0L)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-/* ---- The CPU ---- */
-
-static uint32_t cpu_value(void)
-{
-    uint64_t value;
-
-    if (page.features & VDSO_RDPID)
-        __asm__ volatile("rdpid %0" : "=r"(value));
-    else
-        __asm__ volatile("lsl %1, %k0" : "=r"(value) : "r"(SELECTOR_CPU_NUMBER) : "cc");
-    return (uint32_t)value;
-}
-
-static uint32_t cpu_of(uint32_t value)
-{
-    return value & ((1U << VDSO_CPU_BITS) - 1);
-}
-
-/* The first CPU's clock, read on this one not before earlier instructions of the program have completed: so
- * if they have seen what another CPU wrote after it read the clock, the time here is not earlier. */
-static uint64_t ticks_read(void)
-{
-    uint32_t low, high, value;
-
-    if (page.features & VDSO_RDTSCP) {
-        __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(value) : : "memory");
-    } else {
-        __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
-        value = cpu_value();
-    }
-    return ((uint64_t)high << 32 | low) + page.ticks_offset[cpu_of(value)];
-}
-
 /* ---- Clocks ---- */
 
 static inline uint64_t now_ns(void)
 {
+    const struct clock_page *clock = page_here();
     uint32_t number;
     uint64_t ns;
 
     do {
-        number = clock_sequence_begin(&page.sequence);
-        ns = clock_page_ns(&page, ticks_read());
-    } while (clock_sequence_changed(&page.sequence, number));
+        number = clock_sequence_begin(&clock->sequence);
+        ns = clock_page_ns(clock, ticks_read(clock));
+    } while (clock_sequence_changed(&clock->sequence, number));
     return ns;
 }
 
 static uint64_t wall_ns(bool is_tai)
 {
+    const struct clock_wall *wall = &page_here()->wall;
     uint32_t number;
     uint64_t ns;
 
     do {
-        number = clock_sequence_begin(&page.wall.sequence);
-        ns = clock_wall_at(&page.wall, now_ns());
+        number = clock_sequence_begin(&wall->sequence);
+        ns = clock_wall_at(wall, now_ns());
         if (is_tai)
-            ns += page.wall.tai_utc_ns;
-    } while (clock_sequence_changed(&page.wall.sequence, number));
+            ns += wall->tai_utc_ns;
+    } while (clock_sequence_changed(&wall->sequence, number));
     return ns;
 }
 
@@ -139,7 +90,7 @@ int __vdso_clock_getres(int clock, struct timespec *resolution)
     if (!clock_is_known(clock))
         return (int)system_call(SYSTEM_CALL_CLOCK_GETRES, clock, (long)resolution);
     if (resolution)
-        *resolution = (struct timespec){ 0, (int64_t)page.resolution_ns };
+        *resolution = (struct timespec){ 0, (int64_t)page_here()->resolution_ns };
     return 0;
 }
 
@@ -170,7 +121,7 @@ int64_t __vdso_time(int64_t *seconds)
 long __vdso_getcpu(unsigned *cpu, unsigned *node, void *unused);
 long __vdso_getcpu(unsigned *cpu, unsigned *node, void *unused)
 {
-    uint32_t value = cpu_value();
+    uint32_t value = cpu_value(page_here());
 
     (void)unused; /* as by Linux since 2.6.24 */
     if (node && value >> VDSO_CPU_BITS == VDSO_NODE_UNKNOWN)

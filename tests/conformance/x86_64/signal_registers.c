@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* signal_registers.c: a handler leaves the interrupted program as it was: registers of all kinds, the stack's
  * red zone. */
-#include "conform.h"
+#include "tests/conformance/conform.h"
 
 static volatile int times;
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * interrupts.c: see arch/interrupts.h. Of devices, only terminals are known, each with a source of the
+ * controller's (arch_input_route). Interrupts off.
+ */
+#include "arch/interrupts.h"
+#include "arch.h"
+#include "arch/setup.h"
+#include "beat/nettick.h"
+#include "debug/console.h"
+#include "debug/klog.h"
+#include "debug/stop.h"
+#include "smp/crosscall.h"
+
+static const struct interrupt_controller *controller;
+
+void interrupts_initialise(struct page_pool *pool)
+{
+    if (machine.controller == CONTROLLER_XIVE)
+        controller = &xive;
+    else if (machine.controller == CONTROLLER_XICS)
+        controller = &xics;
+    else
+        node_stop(STOP_BAD_INPUT,
+                  "the interrupt controller is %s; supported: ibm,power-ivpe (XIVE) and "
+                  "IBM,ppc-xicp (XICS)",
+                  machine.controller == CONTROLLER_NONE ? "not in the device tree" : machine.controller_name);
+
+    int64_t status = controller->initialise();
+    if (!status)
+        status = controller->prepare(&boot_cpu, pool);
+    if (status)
+        node_stop(STOP_BAD_INPUT, "%s: the hypervisor lets no interrupt reach the first CPU (%ld)",
+                  controller->name, status);
+    controller->open();
+}
+
+bool interrupts_prepare(struct cpu *cpu, struct page_pool *pool)
+{
+    const int64_t status = controller->prepare(cpu, pool);
+
+    if (status)
+        kernel_print("%s: the hypervisor lets no interrupt reach CPU %u (%ld)\n", controller->name,
+                     cpu->server, status);
+    return status == 0;
+}
+
+const char *interrupts_name(void)
+{
+    return controller->name;
+}
+
+uint64_t interrupts_cpu_bytes(void)
+{
+    return machine.controller == CONTROLLER_XIVE ? xive.cpu_bytes : xics.cpu_bytes;
+}
+
+void interrupts_open(void)
+{
+    controller->open();
+}
+
+void interrupts_close(void)
+{
+    if (controller)
+        controller->close();
+}
+
+void interrupt_note(enum interrupt_number number)
+{
+    struct cpu *cpu = cpu_this();
+
+    cpu->counters.interrupts[number]++;
+    klog(interrupt, number, cpu->interrupted);
+}
+
+void interrupts_serve(void)
+{
+    if (!controller->serve())
+        interrupt_note(INTERRUPT_SPURIOUS);
+}
+
+/* One for another CPU's sake is a heartbeat, or a crosscall, or both. */
+void interrupt_arrived(enum interrupt_number number)
+{
+    struct cpu *cpu = cpu_this();
+
+    if (number == INTERRUPT_IPI && __atomic_exchange_n(&cpu->beat_pending, false, __ATOMIC_SEQ_CST))
+        number = INTERRUPT_BEAT;
+    interrupt_note(number);
+    if (number == INTERRUPT_INPUT)
+        input_interrupt();
+    else
+        crosscall_serve();
+    if (number == INTERRUPT_BEAT)
+        nettick_interrupt();
+}
+
+const char *arch_interrupt_name(unsigned number)
+{
+    static const char *const names[256] = { [INTERRUPT_TIMER] = "LOC Local timer interrupts",
+                                            [INTERRUPT_IPI] = "RES Wake-ups from other CPUs",
+                                            [INTERRUPT_INPUT] = "INP Input has arrived",
+                                            [INTERRUPT_BEAT] = "BEA Heartbeats",
+                                            [INTERRUPT_RANGE] = "DEC Ends of the decrementer's range",
+                                            [INTERRUPT_SPURIOUS] = "SPU Spurious interrupts" };
+
+    return number < 256 ? names[number] : NULL;
+}
+
+/* ---- To other CPUs ---- */
+
+void interrupts_send(const struct cpu *cpu)
+{
+    controller->send(cpu);
+}
+
+static void beat_send(struct cpu *cpu)
+{
+    __atomic_store_n(&cpu->beat_pending, true, __ATOMIC_SEQ_CST);
+    controller->send(cpu);
+}
+
+void arch_beat_send(void)
+{
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        if (cpu != arch_cpu_index())
+            beat_send(cpu_of(cpu));
+}
+
+void arch_beat_send_all(void)
+{
+    arch_beat_send();
+    beat_send(cpu_this());
+}
+
+/* ---- Devices ---- */
+
+bool arch_input_route(unsigned line, unsigned cpu)
+{
+    return controller->route(line, cpu_of(cpu));
+}
+
+void interrupts_mute(uint32_t source, bool muted)
+{
+    if (controller)
+        controller->mute(source, muted);
+}
