@@ -82,7 +82,8 @@ void console_listen_end(unsigned cpu);
 /* Whether a thread waits so: it must be woken when another one has read, perhaps the end. */
 bool console_listens(void);
 
-/* In the interrupt: takes what has arrived. The caller wakes all threads that wait for input. */
+/* In the interrupt: takes what has arrived, and has no other follow until a thread listens anew. The caller
+ * wakes all threads that wait for input. */
 void console_input_interrupt(void);
 
 /* Serves crosscalls, where that may be: for drivers, before each piece of their work. */

@@ -10,7 +10,7 @@
  *   kill         2 CPUs, a rank: a thread writes 64 MiB in one call; the other ends the process
  *   take N [TTY] reads N bytes from standard input, or from a terminal that is raw; how long that took
  *   apart N      2 ranks: the first reads N bytes and then computes, while more arrive; the second computes;
- *                which of them were interrupted: once a read, and where more came just then, once more
+ *                which of them were interrupted: at most once a read
  *   readers      3 CPUs, a rank: three threads read to the end
  *   polls        waits for each read by poll or epoll_wait, to the end
  */
@@ -235,9 +235,12 @@ static int apart_mode(uint64_t bytes, unsigned rank)
     compute(50000000);
     uint64_t after = interrupts(0) - before;
     *phase = 2;
-    fprintf(stderr, "%lu bytes, %lu wrong, %s interrupts, then %lu\n", (unsigned long)taken,
-            (unsigned long)wrong, during > 0 && during <= 2 * reads + 2 ? "few" : "no or many",
-            (unsigned long)after);
+    fprintf(stderr, "%lu bytes, %lu wrong, ", (unsigned long)taken, (unsigned long)wrong);
+    if (during > 0 && during <= reads + 2)
+        fprintf(stderr, "few interrupts");
+    else
+        fprintf(stderr, "%lu interrupts for %lu reads", (unsigned long)during, (unsigned long)reads);
+    fprintf(stderr, ", then %lu\n", (unsigned long)after);
     return 0;
 }
 
