@@ -365,6 +365,8 @@ def run_stages(chosen: list[Stage], filtered: bool, total: Total) -> list[str]:
 def main(words: list[str] | None = None) -> int:
     arguments = arguments_of(words)
     begun, total = time.monotonic(), Total()
+    # A shell's background job ignores it, and so would all programs that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         remarks = run_stages(arguments.stages, arguments.k is not None, total)
     except (Interrupted, KeyboardInterrupt):

@@ -298,32 +298,20 @@ bool console_input_ready(void)
     return input_is_ready();
 }
 
-static void devices_listen(bool on)
-{
-    DEVICES_EACH(device, input_set())
-    if (device->read)
-        device->listen(device, on);
-}
-
-/* Has the devices interrupt one of the CPUs on which threads wait for input. */
-static void devices_route(void)
+/* Lets the devices interrupt one of the CPUs on which threads wait for input, or with 0 none. */
+static void devices_listen(uint32_t count)
 {
     unsigned cpu = cpu_mask_first(&listening);
-    if (cpu == interrupted_cpu)
-        return;
-    can_interrupt = true;
+    bool moves = count && cpu != interrupted_cpu;
+    can_interrupt |= moves;
     DEVICES_EACH(device, input_set())
-    if (device->read && !arch_input_route(device->line, cpu))
-        can_interrupt = false;
-    interrupted_cpu = cpu;
-}
-
-/* As many threads listen as that; what the devices announced before, they need not announce again. */
-static void listeners_changed(void)
-{
-    if (listener_count)
-        devices_route();
-    devices_listen(listener_count);
+    if (device->read) {
+        if (moves && !arch_input_route(device->line, cpu))
+            can_interrupt = false;
+        device->listen(device, count);
+    }
+    if (moves)
+        interrupted_cpu = cpu;
 }
 
 static void listener_add(unsigned cpu)
@@ -331,7 +319,7 @@ static void listener_add(unsigned cpu)
     if ((*PER_CPU_OF(listeners, cpu))++ == 0)
         cpu_mask_set(&listening, cpu);
     __atomic_store_n(&listener_count, listener_count + 1, __ATOMIC_RELAXED);
-    listeners_changed();
+    devices_listen(listener_count);
 }
 
 static void listener_remove(unsigned cpu)
@@ -339,7 +327,7 @@ static void listener_remove(unsigned cpu)
     if (--*PER_CPU_OF(listeners, cpu) == 0)
         cpu_mask_clear(&listening, cpu);
     __atomic_store_n(&listener_count, listener_count - 1, __ATOMIC_RELAXED);
-    listeners_changed();
+    devices_listen(listener_count);
 }
 
 /* What arrives just before a device listens may never interrupt: it is looked for after that, too. */
@@ -374,7 +362,7 @@ void console_input_interrupt(void)
     SPIN_GUARD(&input_lock);
     int byte;
 
-    devices_listen(false);
+    devices_listen(0);
     while (input_head - input_tail < INPUT_BYTES && (byte = device_byte(true)) >= 0)
         input[input_head++ % INPUT_BYTES] = (uint8_t)byte;
 }
