@@ -164,7 +164,7 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
         queue_join(to, waiter);
     }
     both_unlock(from, to);
-    return expected && woken >= 0 ? woken + moved : woken;
+    return woken < 0 ? woken : woken + moved;
 }
 
 /* FUTEX_WAKE_OP's instruction for the second word: 4 bits of operation, 4 of comparison, 12 each of argument

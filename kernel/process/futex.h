@@ -50,8 +50,8 @@ long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint3
 long futex_wake(uint64_t address, uint64_t count, uint32_t bits);
 
 /* Wakes at most `wake_count` waiters of the first word and lets at most `move_count` others wait for the
- * second: as a rule a lock that only one of them can have. How many were woken; with `expected` (may be NULL)
- * how many were woken or moved, or -EAGAIN where the first word is not *expected. */
+ * second: as a rule a lock that only one of them can have. How many were woken or moved; -EAGAIN where the
+ * first word is not *expected (may be NULL). */
 long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
                    const uint32_t *expected);
 

@@ -35,12 +35,18 @@ static struct timespec in_ms(clockid_t clock, unsigned ms)
     return time;
 }
 
-/* A thread that begins to wait in a moment, and then sleeps. */
-static void await_waiter(void)
+/* Until a thread waits for a lock, which its word shows however slow the machine is. */
+static void await_waiter(volatile uint32_t *word)
 {
-    while (!waiting)
+    while (!(*word & WAITERS))
         rest_ms(1);
-    rest_ms(20);
+}
+
+/* Until a thread waits for `condition`: moved to where it is it is counted or, if for a lock, refused. */
+static void await_condition_waiter(void)
+{
+    while (sys(SYS_futex, &condition, FUTEX_REQUEUE, 0, 1, &condition) == 0)
+        rest_ms(1);
 }
 
 static pthread_t begun(void *(*run)(void *))
@@ -132,7 +138,14 @@ static void *ends_with_a_lock(void *unused)
     answers[2] = sys(SYS_futex, &entry.word, FUTEX_LOCK_PI, 0, NULL);
     waiter_tid = tid();
     waiting = 1;
-    rest_ms(40);
+    return unused;
+}
+
+/* The same, once another thread waits for it. */
+static void *ends_with_a_lock_that_is_waited_for(void *unused)
+{
+    ends_with_a_lock(unused);
+    await_waiter(&entry.word);
     return unused;
 }
 
@@ -197,7 +210,7 @@ static void with_others(void)
     sigaction(SIGUSR1, &action, NULL);
     sys(SYS_futex, &lock, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL);
     thread = begun(takes_and_releases);
-    await_waiter();
+    await_waiter(&lock);
     answers[3] = 0;
     pthread_kill(thread, SIGUSR1);
     rest_ms(20);
@@ -212,7 +225,7 @@ static void with_others(void)
     lock = other = 0;
     sys(SYS_futex, &lock, FUTEX_LOCK_PI, 0, NULL);
     thread = begun(waits_with_a_lock);
-    await_waiter();
+    await_waiter(&lock);
     result("a circle", sys(SYS_futex, &other, FUTEX_LOCK_PI, 0, NULL));
     result("out of it", sys(SYS_futex, &lock, FUTEX_UNLOCK_PI));
     pthread_join(thread, NULL);
@@ -240,7 +253,7 @@ static void conditions(void)
 
     lock = 0;
     thread = begun(waits_for_a_condition);
-    await_waiter();
+    await_condition_waiter();
     result("wake who is to be requeued", sys(SYS_futex, &condition, FUTEX_WAKE, 1));
     result("requeue it, but not to a lock", sys(SYS_futex, &condition, FUTEX_CMP_REQUEUE, 0, 1, &other, 0));
     result("to another lock", sys(SYS_futex, &condition, FUTEX_CMP_REQUEUE_PI, 1, 0, &other, 0));
@@ -252,7 +265,7 @@ static void conditions(void)
 
     sys(SYS_futex, &lock, FUTEX_LOCK_PI, 0, NULL);
     thread = begun(waits_for_a_condition);
-    await_waiter();
+    await_condition_waiter();
     result("to a lock that is taken", sys(SYS_futex, &condition, FUTEX_CMP_REQUEUE_PI, 1, 0, &lock, 0));
     holds("it waits", lock == (tid() | WAITERS));
     result("unlock to it", sys(SYS_futex, &lock, FUTEX_UNLOCK_PI));
@@ -262,7 +275,7 @@ static void conditions(void)
     result("released it, too", answers[2]);
 
     thread = begun(waits_for_a_plain_wake);
-    await_waiter();
+    await_condition_waiter();
     result("a waiter of another kind", sys(SYS_futex, &condition, FUTEX_CMP_REQUEUE_PI, 1, 0, &lock, 0));
     sys(SYS_futex, &condition, FUTEX_WAKE, 1);
     pthread_join(thread, NULL);
@@ -270,7 +283,7 @@ static void conditions(void)
 
 static void owner_ends(void)
 {
-    pthread_t thread = begun(ends_with_a_lock);
+    pthread_t thread = begun(ends_with_a_lock_that_is_waited_for);
 
     while (!waiting)
         rest_ms(1);
@@ -284,12 +297,12 @@ static void owner_ends(void)
     holds("without a waiter", entry.word == OWNER_DIED);
 }
 
-/* Ends with `other`, which no list names. */
+/* Ends with `other`, which no list names, once another thread waits for it. */
 static void *ends_with_an_unlisted_lock(void *unused)
 {
     sys(SYS_futex, &other, FUTEX_LOCK_PI, 0, NULL);
     waiting = 1;
-    rest_ms(40);
+    await_waiter(&other);
     return unused;
 }
 
@@ -300,12 +313,12 @@ static void programs_mistakes(void)
     lock = other = 0;
     sys(SYS_futex, &lock, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL);
     thread = begun(takes_and_releases);
-    await_waiter();
+    await_waiter(&lock);
     result("a plain wake", sys(SYS_futex, &lock, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1));
     sys(SYS_futex, &lock, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG);
     pthread_join(thread, NULL);
     thread = begun(waits_for_a_plain_wake);
-    await_waiter();
+    await_condition_waiter();
     result("lock where one waits for a plain wake", sys(SYS_futex, &condition, FUTEX_LOCK_PI, 0, NULL));
     condition = 0;
     sys(SYS_futex, &condition, FUTEX_WAKE, 1);

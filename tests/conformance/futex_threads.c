@@ -32,7 +32,10 @@ CONFORM(futex_threads)
             return;
         }
     holds("three are on their way", reached(&asleep, 3));
-    rest_ms(20);
+    while (sys(SYS_futex, &word, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 3, &word) < 3)
+        rest_ms(1);
+    result("move two to where they are",
+           sys(SYS_futex, &word, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 2, &word));
     result("wake those of a bit that nobody has",
            sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 4));
     result("wake all of bit 2",
