@@ -71,7 +71,7 @@ static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const
     return vm_protect(vm, page, ARCH_PAGE, both);
 }
 
-/* Maps all segments, writable for now, and copies them from the file. */
+/* Maps all segments, writable until segments_protect, and copies them from the file. */
 static int segments_fill(struct vm *vm, const struct elf_image *image, uint64_t base, const char *file,
                          const char *name, struct message *why)
 {

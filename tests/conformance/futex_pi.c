@@ -13,11 +13,13 @@ enum {
 #define WAITERS    0x80000000U
 #define OWNER_DIED 0x40000000U
 #define TID        0x3fffffffU
+/* How long to wait for a thread that should come. */
+#define AWAIT_MS   5000
 
 static uint32_t lock, other, condition;
 static volatile long answers[4];
 static volatile uint32_t waiter_tid;
-static volatile int waiting;
+static volatile int owned; /* a thread that is to end has its lock */
 
 static uint32_t tid(void)
 {
@@ -35,17 +37,19 @@ static struct timespec in_ms(clockid_t clock, unsigned ms)
     return time;
 }
 
-/* Until a thread waits for a lock, which its word shows however slow the machine is. */
+/* Until a thread waits for a lock, which its word shows however slow the machine is: some instructions before
+ * it does, hence the rest. Where no thread comes, the results say so. */
 static void await_waiter(volatile uint32_t *word)
 {
-    while (!(*word & WAITERS))
+    for (int i = 0; i < AWAIT_MS && !(*word & WAITERS); i++)
         rest_ms(1);
+    rest_ms(20);
 }
 
-/* Until a thread waits for `condition`: moved to where it is it is counted or, if for a lock, refused. */
+/* Until a thread waits for `condition`: moved to where it is, it is counted or, if for a lock, refused. */
 static void await_condition_waiter(void)
 {
-    while (sys(SYS_futex, &condition, FUTEX_REQUEUE, 0, 1, &condition) == 0)
+    for (int i = 0; i < AWAIT_MS && sys(SYS_futex, &condition, FUTEX_REQUEUE, 0, 1, &condition) == 0; i++)
         rest_ms(1);
 }
 
@@ -53,7 +57,7 @@ static pthread_t begun(void *(*run)(void *))
 {
     pthread_t thread;
 
-    waiting = 0;
+    owned = 0;
     pthread_create(&thread, NULL, run, NULL);
     return thread;
 }
@@ -76,7 +80,6 @@ static void *tries_and_waits(void *unused)
 static void *takes_and_releases(void *unused)
 {
     waiter_tid = tid();
-    waiting = 1;
     answers[0] = sys(SYS_futex, &lock, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0, NULL);
     answers[1] = lock == (waiter_tid | WAITERS);
     answers[2] = sys(SYS_futex, &lock, FUTEX_UNLOCK_PI | FUTEX_PRIVATE_FLAG);
@@ -87,7 +90,6 @@ static void *takes_and_releases(void *unused)
 static void *waits_with_a_lock(void *unused)
 {
     answers[0] = sys(SYS_futex, &other, FUTEX_LOCK_PI, 0, NULL);
-    waiting = 1;
     answers[1] = sys(SYS_futex, &lock, FUTEX_LOCK_PI, 0, NULL);
     sys(SYS_futex, &lock, FUTEX_UNLOCK_PI);
     sys(SYS_futex, &other, FUTEX_UNLOCK_PI);
@@ -97,7 +99,6 @@ static void *waits_with_a_lock(void *unused)
 static void *waits_for_a_condition(void *unused)
 {
     waiter_tid = tid();
-    waiting = 1;
     answers[0] = sys(SYS_futex, &condition, FUTEX_WAIT_REQUEUE_PI, 0, NULL, &lock);
     answers[1] = (lock & TID) == waiter_tid;
     answers[2] = sys(SYS_futex, &lock, FUTEX_UNLOCK_PI);
@@ -106,7 +107,6 @@ static void *waits_for_a_condition(void *unused)
 
 static void *waits_for_a_plain_wake(void *unused)
 {
-    waiting = 1;
     answers[0] = sys(SYS_futex, &condition, FUTEX_WAIT, 0, NULL);
     return unused;
 }
@@ -137,7 +137,7 @@ static void *ends_with_a_lock(void *unused)
     answers[1] = sys(SYS_set_robust_list, &head, sizeof(head));
     answers[2] = sys(SYS_futex, &entry.word, FUTEX_LOCK_PI, 0, NULL);
     waiter_tid = tid();
-    waiting = 1;
+    owned = 1;
     return unused;
 }
 
@@ -285,7 +285,7 @@ static void owner_ends(void)
 {
     pthread_t thread = begun(ends_with_a_lock_that_is_waited_for);
 
-    while (!waiting)
+    while (!owned)
         rest_ms(1);
     result("a lock whose owner ends", sys(SYS_futex, &entry.word, FUTEX_LOCK_PI, 0, NULL));
     holds("says so", entry.word == (tid() | OWNER_DIED | WAITERS));
@@ -301,7 +301,7 @@ static void owner_ends(void)
 static void *ends_with_an_unlisted_lock(void *unused)
 {
     sys(SYS_futex, &other, FUTEX_LOCK_PI, 0, NULL);
-    waiting = 1;
+    owned = 1;
     await_waiter(&other);
     return unused;
 }
@@ -324,7 +324,7 @@ static void programs_mistakes(void)
     sys(SYS_futex, &condition, FUTEX_WAKE, 1);
     pthread_join(thread, NULL);
     thread = begun(ends_with_an_unlisted_lock);
-    while (!waiting)
+    while (!owned)
         rest_ms(1);
     result("an owner ends without a list", sys(SYS_futex, &other, FUTEX_LOCK_PI, 0, NULL));
     pthread_join(thread, NULL);

@@ -13,6 +13,12 @@ static void *waiter(void *bits)
     return NULL;
 }
 
+/* Counts those that wait, at most `most`: as moved to where they are. */
+static long moved_to_itself(long most)
+{
+    return sys(SYS_futex, &word, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, most, &word);
+}
+
 /* Until a count has been reached, at most a second. */
 static bool reached(const int *count, int expected)
 {
@@ -32,10 +38,9 @@ CONFORM(futex_threads)
             return;
         }
     holds("three are on their way", reached(&asleep, 3));
-    while (sys(SYS_futex, &word, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 3, &word) < 3)
+    for (int i = 0; i < 5000 && moved_to_itself(3) < 3; i++)
         rest_ms(1);
-    result("move two to where they are",
-           sys(SYS_futex, &word, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, 2, &word));
+    result("move two to where they are", moved_to_itself(2));
     result("wake those of a bit that nobody has",
            sys(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, 3, NULL, NULL, 4));
     result("wake all of bit 2",
