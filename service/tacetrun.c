@@ -191,7 +191,7 @@ void run_rank_ended(uint32_t number, int status)
             shown == ENDS_SHOWN ? "; more of these are not said" : "");
     if (status && run.plan.kills_on_bad_exit)
         run_kill(status, "kills the other ranks (--kill-on-bad-exit)");
-    else if (rank->is_in_pmi && run.ended_count < run.size)
+    else if (pmi_has_begun(number) && run.ended_count < run.size)
         run_kill(status ? status : 1, "rank %u on %s has ended before PMI's finalize: kills the others",
                  number, node);
 }

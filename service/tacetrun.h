@@ -71,9 +71,6 @@ enum phase {
 struct rank {
     int16_t status; /* -1: it has not ended */
     bool has_out, has_err;
-    bool is_in_pmi;       /* between init and finalize */
-    bool is_pmi_finished; /* finalize has come */
-    struct pmi_client *pmi;
 };
 
 extern struct run {
@@ -218,6 +215,9 @@ void pmi_prepare(void);
 
 /* A connection that speaks PMI, and what it has said so far. */
 void pmi_begin(int connection, const struct sockaddr_in *from, const char *bytes, size_t count);
+
+/* Whether the rank is between PMI's init and its finalize. */
+bool pmi_has_begun(uint32_t rank);
 
 /* ---- Output ---- */
 
