@@ -414,6 +414,7 @@ include simulator/simulator.mk
 include kit/kit.mk
 include service/service.mk
 include tools/lockstep/lockstep.mk
+include apps/mpi-lite/mpi-lite.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
@@ -464,6 +465,7 @@ help:
 	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
+	@echo "make mpi                         the MPI library and tacet-mpirun, its launcher (docs/mpi.md)"
 	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
 	@echo "make visits                      build/visits.so, costs of visits to the kernel (docs/nettick.md)"
 	@echo "make caches                      build/caches.so, cache models for QEMU (docs/lab/reproduce.md)"

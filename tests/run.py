@@ -115,7 +115,7 @@ def build_stage(*further: str) -> Stage:
     return Stage(
         "build",
         "The kernel, the programs, the tests' programs",
-        make("kernel", "apps", "test-programs", "qemu10-x86_64", "qemu10-ppc64", *further),
+        make("kernel", "apps", "test-programs", "mpi-programs", "qemu10-x86_64", "qemu10-ppc64", *further),
         3600,
         counts=False,
     )
@@ -133,6 +133,7 @@ def stages(filter_words: list[str]) -> list[Stage]:
             3600,
             *filter_words,
             "tests/host",
+            "tests/mpi",
             "tests/structure",
             "tests/model",
         ),

@@ -384,3 +384,23 @@ def launch_request() -> Iterator[bytes]:
     yield required.replace(b"/bin/", b"") + b"program=4096\0arg=\0env=B=\0number=PMI_RANK\0"
     yield b"launch 131072 0123456789abcdef"
     yield b"launch 1 -"
+
+
+@seeds_of("mpi_records")
+def mpi_records() -> Iterator[bytes]:
+    """A byte that says whether the hello is through, one for the size of the pieces, and what comes."""
+    magic, secret = 0x31697061746D7074, 0x0123456789ABCDEF
+
+    def record(kind: int, source: int, tag: int, data: bytes = b"", size: int = -1, cookie: int = 0) -> bytes:
+        whole = 8 + 40 + len(data)
+        size = len(data) if size < 0 else size
+        return struct.pack("<QIiiIQQQ", whole, 0, tag, source, kind, size, cookie, 0) + data
+
+    eager, synchronous, request, clear, fragment, done = range(6)
+    hello = struct.pack("<QQii", magic, secret, 1, 4)
+    yield b"\0\x07" + hello + record(eager, 1, 0, b"short")
+    yield b"\0\xff" + hello.replace(b"\x01\0\0\0\x04", b"\x09\0\0\0\x04")
+    yield b"\1\x20" + record(synchronous, 1, 2, bytes(64)) + record(eager, 2, 3, bytes(65))
+    yield b"\1\xff" + record(request, 1, 0, size=40) + record(fragment, 1, 0, bytes(40), 40, 1 << 32 | 2)
+    first = 1 << 32 | 1
+    yield b"\1\xff" + record(clear, 1, 0, size=20000, cookie=first) + record(done, 1, 0, cookie=first)

@@ -104,6 +104,9 @@ power_sources := arch/x86_64/power.c
 device_tree_sources := arch/ppc64/boot/device_tree.c kernel/lib/boot_info.c kernel/lib/format.c
 user_map_sources := arch/common/user_map.c arch/common/page_table.c arch/x86_64/space.c $(vm_sources)
 
+# The MPI library: its header is partly made, and it is compiled with fewer warnings.
+MPI_LITE := apps/mpi-lite/src
+
 # The benchmarks of apps/.
 HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution caches balance balance_library
 
@@ -115,7 +118,8 @@ balance_sources := apps/balance/heuristic.c apps/balance/model.c
 balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
+           mpi_records
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -140,6 +144,7 @@ frames_net := address address_option binding byte_queue connection connection_lo
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c
 ninep_fuzz_sources := $(ninep_sources)
+mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c match.c request.c status.c)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
               $(filter $(1),$(PPC64_TESTS)),ppc64/)
@@ -184,6 +189,13 @@ $(HOST_BUILD)/test_launch_cpus: HOST_CFLAGS += -D_GNU_SOURCE
 $(HOST_BUILD)/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
 	$(HOST_CC) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
+
+ifndef MPI_BUILD
+include apps/mpi-lite/mpi-lite.mk
+endif
+mpi_records_objects := $(call fuzz_objects,mpi_records)
+$(mpi_records_objects): FUZZ_CFLAGS += -Wno-sign-conversion $(MPI_INCLUDES)
+$(mpi_records_objects): | $(MPI_BUILD)/include/mpi_functions.h
 
 define fuzz_binary
 $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk

@@ -58,7 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
     for arch in architectures.ALL:
-        words = ["make", "--no-print-directory", "-j2", f"ARCH={arch}", "kernel", "apps", "test-programs"]
+        goals = ("kernel", "apps", "test-programs", "mpi-programs")
+        words = ["make", "--no-print-directory", "-j2", f"ARCH={arch}", *goals]
         made = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
         if made.returncode != 0:
             raise pytest.UsageError(f"{' '.join(words)} failed:\n{made.stdout[-2000:]}{made.stderr[-4000:]}")

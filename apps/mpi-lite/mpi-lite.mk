@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# mpi-lite.mk: the MPI library, once for each C library and architecture, and for the tests with sanitizers:
+#
+#   build/mpi-lite/x86_64/libmpi.a, build/mpi-lite/ppc64/libmpi.a   static programs against musl (tacet-mpicc)
+#   build/mpi-lite/glibc/libmpi.a                                   this machine's programs
+#   build/mpi-lite/asan/libmpi.a, build/mpi-lite/tsan/libmpi.a      the same, under sanitizers
+#
+# All objects become one, in which only MPI's own names and the predefined objects are global, so that no
+# name of a program's meets one of the library's.
+
+MPI_BUILD   := build/mpi-lite
+MPI_C       := $(sort $(wildcard apps/mpi-lite/src/*.c))
+MPI_NAMES   := $(notdir $(MPI_C:.c=)) missing
+MPI_HEADERS := $(wildcard apps/mpi-lite/src/*.h) apps/mpi-lite/include/mpi.h \
+               $(MPI_BUILD)/include/mpi_functions.h
+MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -Iapps/mpi-lite/src
+MPI_CFLAGS  := -std=gnu11 -O2 -g -fvisibility=hidden -fno-strict-aliasing $(WARNINGS) $(MPI_INCLUDES) \
+               $(PREFIX_MAP)
+
+MPI_CC_glibc  := $(CC)
+MPI_CC_asan   := $(CC) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# It does not know fences; ours stand between processes, which it does not watch.
+MPI_CC_tsan   := $(CC) -O1 -fsanitize=thread -Wno-tsan
+MPI_CC_x86_64 := TACET_BUILD=build TACET_ARCH=x86_64 libc/tacet-cc
+MPI_CC_ppc64  := TACET_BUILD=build TACET_ARCH=ppc64 libc/tacet-cc
+MPI_TOOLS_ppc64 := powerpc64le-linux-gnu-
+MPI_VARIANTS  := glibc asan tsan $(ARCH)
+
+$(MPI_BUILD).flags: FLAGS = $(CC) $(MPI_CFLAGS) $(MPI_NAMES)
+
+$(MPI_BUILD)/include/mpi_functions.h: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) apps/mpi-lite/bindings.py header $< > $@
+
+$(MPI_BUILD)/missing.c: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) apps/mpi-lite/bindings.py missing $< > $@
+
+# One variant: its objects, the one made of them, the archive.
+define mpi_variant
+$(MPI_BUILD)/$(1)/%.o: apps/mpi-lite/src/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
+	@mkdir -p $$(@D)
+	@echo "  MPI     $$@"
+	$(Q)$(MPI_CC_$(1)) $(MPI_CFLAGS) -c -o $$@ $$<
+
+$(MPI_BUILD)/$(1)/missing.o: $(MPI_BUILD)/missing.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
+	@mkdir -p $$(@D)
+	$(Q)$(MPI_CC_$(1)) $(MPI_CFLAGS) -c -o $$@ $$<
+
+$(MPI_BUILD)/$(1)/libmpi.a: $(MPI_NAMES:%=$(MPI_BUILD)/$(1)/%.o)
+	@echo "  AR      $$@"
+	$(Q)$(MPI_TOOLS_$(1))ld -r -o $$(@D)/whole.o $$^
+	$(Q)$(MPI_TOOLS_$(1))objcopy --localize-hidden $$(@D)/whole.o
+	$(Q)rm -f $$@ && $(MPI_TOOLS_$(1))ar rcs $$@ $$(@D)/whole.o
+endef
+$(foreach variant,glibc asan tsan,$(eval $(call mpi_variant,$(variant),)))
+$(eval $(call mpi_variant,$(ARCH),$(MUSL)))
+
+# The library of this architecture's programs, that of this machine's, and the launcher.
+.PHONY: mpi
+mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(SERVICE_BUILD)/tacet-mpirun
+
+# ---- Tests: ordinary MPI programs, each linked with every variant, and with Debian's MPICH beside them ----
+
+MPI_PROGRAM_NAMES := $(basename $(notdir $(wildcard tests/mpi/programs/*.c)))
+MPI_PROGRAM_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(PREFIX_MAP)
+# MPICH's header declares arrays that its constant for no statuses is not.
+MPI_CC_mpich := mpicc.mpich
+MPI_PROGRAM_WARNINGS_mpich := -Wno-stringop-overflow
+
+# Variant, its library, the folder of the sources. What is for Tacet alone stands in tests/mpi/tacet.
+define mpi_programs
+$(MPI_BUILD)/programs/$(1)/%: tests/mpi/$(3)/%.c tests/mpi/programs/check.h $(2) $(MPI_BUILD).flags
+	@mkdir -p $$(@D)
+	@echo "  MPI     $$@"
+	$(Q)$(MPI_CC_$(1)) $(MPI_PROGRAM_CFLAGS) $(MPI_PROGRAM_WARNINGS_$(1)) \
+		$(if $(2),-Iapps/mpi-lite/include -I$(MPI_BUILD)/include) $$< $(2) -o $$@ -pthread -lm
+endef
+$(foreach variant,$(MPI_VARIANTS),\
+	$(eval $(call mpi_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a,programs)))
+$(eval $(call mpi_programs,mpich,,programs))
+$(eval $(call mpi_programs,$(ARCH),$(MPI_BUILD)/$(ARCH)/libmpi.a,tacet))
+
+.PHONY: mpi-programs
+mpi-programs: $(foreach variant,$(MPI_VARIANTS) mpich,\
+              $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%)) \
+              $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))

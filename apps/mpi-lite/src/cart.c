@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cart.c: Cartesian grids. Ranks are numbered with the last dimension fastest. A grid of no dimensions is one
+ * process.
+ *
+ * MPI_Dims_create searches the factors of a number: the largest is as small as can be, then the next.
+ * Runs under the library's lock.
+ *
+ * Source: MPI 3.1 §7.5.1, §7.5.2, §7.5.5 … §7.5.8.
+ */
+#include "comm.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int cart_give(struct mpi_comm *heard, const char *name, int error)
+{
+    error = mpi_return(heard, name, error);
+    mpi_leave();
+    return error;
+}
+
+/* ---- Grids ---- */
+
+/* *size: how many processes the grid has. */
+static int check_grid(const struct mpi_comm *comm, int count, const int *dims, int *size)
+{
+    int64_t product = 1;
+
+    if (comm->inter)
+        return mpi_error(MPI_ERR_COMM, "argument comm: it is an intercommunicator");
+    if (count < 0)
+        return mpi_error(MPI_ERR_DIMS, "argument ndims: %d is negative", count);
+    for (int i = 0; i < count; i++) {
+        if (dims[i] <= 0)
+            return mpi_error(MPI_ERR_DIMS, "argument dims: element %d, %d, is not positive", i, dims[i]);
+        product *= dims[i];
+        if (product > comm->size)
+            return mpi_error(MPI_ERR_DIMS, "argument dims: the grid is larger than the communicator of %d",
+                             comm->size);
+    }
+    *size = (int)product;
+    return MPI_SUCCESS;
+}
+
+static int grid_attach(struct mpi_comm *comm, int count, const int *dims, const int *periods)
+{
+    comm->topology = topology_make(MPI_CART, count, 0);
+    if (!comm->topology)
+        return comm_out_of_memory();
+    for (int i = 0; i < count; i++) {
+        comm->topology->dims[i] = dims[i];
+        comm->topology->periods[i] = periods[i] != 0;
+    }
+    return MPI_SUCCESS;
+}
+
+int PMPI_Cart_create(MPI_Comm comm, int count, const int dims[], const int periods[], int reorder,
+                     MPI_Comm *made)
+{
+    int size;
+
+    (void)reorder;
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_grid(comm, count, dims, &size);
+    if (!error)
+        error = comm_first_ranks(comm, size, made);
+    if (!error && *made)
+        error = grid_attach(*made, count, dims, periods);
+    return cart_give(heard, "MPI_Cart_create", error);
+}
+MPI_ALIAS(Cart_create);
+
+int PMPI_Cart_map(MPI_Comm comm, int count, const int dims[], const int periods[], int *rank)
+{
+    int size;
+
+    (void)periods;
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_grid(comm, count, dims, &size);
+    if (!error)
+        *rank = comm->rank < size ? comm->rank : MPI_UNDEFINED;
+    return cart_give(heard, "MPI_Cart_map", error);
+}
+MPI_ALIAS(Cart_map);
+
+/* ---- Coordinates ---- */
+
+/* Coordinate i of a rank is (rank / stride) % dims[i]; the stride is the product of the dimensions after i.
+ */
+static int grid_stride(const struct mpi_topology *grid, int i)
+{
+    int stride = 1;
+
+    while (++i < grid->count)
+        stride *= grid->dims[i];
+    return stride;
+}
+
+static int coordinate_of(const struct mpi_topology *grid, int rank, int i)
+{
+    return rank / grid_stride(grid, i) % grid->dims[i];
+}
+
+static int check_coordinates_room(const struct mpi_comm *comm, int room)
+{
+    int error = check_topology(comm, MPI_CART);
+
+    if (!error && room < comm->topology->count)
+        error = mpi_error(MPI_ERR_ARG, "argument maxdims: %d, of %d dimensions", room, comm->topology->count);
+    return error;
+}
+
+int PMPI_Cartdim_get(MPI_Comm comm, int *count)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_topology(comm, MPI_CART);
+    if (!error)
+        *count = comm->topology->count;
+    return cart_give(heard, "MPI_Cartdim_get", error);
+}
+MPI_ALIAS(Cartdim_get);
+
+int PMPI_Cart_get(MPI_Comm comm, int room, int dims[], int periods[], int coordinates[])
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_coordinates_room(comm, room);
+    for (int i = 0; !error && i < comm->topology->count; i++) {
+        dims[i] = comm->topology->dims[i];
+        periods[i] = comm->topology->periods[i];
+        coordinates[i] = coordinate_of(comm->topology, comm->rank, i);
+    }
+    return cart_give(heard, "MPI_Cart_get", error);
+}
+MPI_ALIAS(Cart_get);
+
+static int rank_at(const struct mpi_topology *grid, const int *coordinates, int *rank)
+{
+    int found = 0;
+
+    for (int i = 0; i < grid->count; i++) {
+        int at = coordinates[i], size = grid->dims[i];
+
+        if ((at < 0 || at >= size) && !grid->periods[i])
+            return mpi_error(MPI_ERR_ARG, "argument coords: element %d, %d, is not from 0 to %d", i, at,
+                             size - 1);
+        at %= size;
+        found = found * size + (at < 0 ? at + size : at);
+    }
+    *rank = found;
+    return MPI_SUCCESS;
+}
+
+int PMPI_Cart_rank(MPI_Comm comm, const int coordinates[], int *rank)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_topology(comm, MPI_CART);
+    if (!error)
+        error = rank_at(comm->topology, coordinates, rank);
+    return cart_give(heard, "MPI_Cart_rank", error);
+}
+MPI_ALIAS(Cart_rank);
+
+int PMPI_Cart_coords(MPI_Comm comm, int rank, int room, int coordinates[])
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_coordinates_room(comm, room);
+    if (!error && (rank < 0 || rank >= comm->size))
+        error =
+            mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a communicator of %d", rank, comm->size);
+    for (int i = 0; !error && i < comm->topology->count; i++)
+        coordinates[i] = coordinate_of(comm->topology, rank, i);
+    return cart_give(heard, "MPI_Cart_coords", error);
+}
+MPI_ALIAS(Cart_coords);
+
+/* The rank `by` steps along dimension i, or MPI_PROC_NULL past an edge. */
+static int rank_shifted(const struct mpi_comm *comm, int i, int64_t by)
+{
+    const struct mpi_topology *grid = comm->topology;
+    int64_t at = coordinate_of(grid, comm->rank, i), to = at + by, size = grid->dims[i];
+
+    if ((to < 0 || to >= size) && !grid->periods[i])
+        return MPI_PROC_NULL;
+    to = (to % size + size) % size;
+    return comm->rank + (int)(to - at) * grid_stride(grid, i);
+}
+
+int PMPI_Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int *dest)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_topology(comm, MPI_CART);
+    if (!error && (direction < 0 || direction >= comm->topology->count))
+        error = mpi_error(MPI_ERR_DIMS, "argument direction: %d is none of %d dimensions", direction,
+                          comm->topology->count);
+    if (!error) {
+        *source = rank_shifted(comm, direction, -(int64_t)steps);
+        *dest = rank_shifted(comm, direction, steps);
+    }
+    return cart_give(heard, "MPI_Cart_shift", error);
+}
+MPI_ALIAS(Cart_shift);
+
+/* Processes that agree in the dimensions that go come together; color and key are ranks of grids. */
+static int grid_cut(struct mpi_comm *comm, const int *remain, struct mpi_comm **made)
+{
+    const struct mpi_topology *grid = comm->topology;
+    struct mpi_topology *cut = topology_make(MPI_CART, grid->count, 0);
+    int color = 0, key = 0;
+
+    if (!cut)
+        return comm_out_of_memory();
+    cut->count = 0;
+    for (int i = 0; i < grid->count; i++) {
+        int *number = remain[i] ? &key : &color;
+
+        *number = *number * grid->dims[i] + coordinate_of(grid, comm->rank, i);
+        if (!remain[i])
+            continue;
+        cut->dims[cut->count] = grid->dims[i];
+        cut->periods[cut->count++] = grid->periods[i];
+    }
+    int error = comm_split(comm, color, key, made);
+    if (!error)
+        error = grid_attach(*made, cut->count, cut->dims, cut->periods);
+    topology_free(cut);
+    return error;
+}
+
+int PMPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *made)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_topology(comm, MPI_CART);
+    if (!error)
+        error = grid_cut(comm, remain, made);
+    return cart_give(heard, "MPI_Cart_sub", error);
+}
+MPI_ALIAS(Cart_sub);
+
+/* ---- MPI_Dims_create ---- */
+
+static int largest_prime(int number)
+{
+    int largest = 1;
+
+    for (int prime = 2; prime <= number / prime; prime++)
+        for (; number % prime == 0; number /= prime)
+            largest = prime;
+    return number > largest ? number : largest;
+}
+
+/* Whether count factors of at most `limit` can give `number`. */
+static bool factors_reach(int number, int count, int limit)
+{
+    int64_t product = 1;
+
+    for (int i = 0; i < count && product < number; i++)
+        product *= limit;
+    return product >= number;
+}
+
+/* Falling factors of `number`, none above `limit`. */
+static bool factors_find(int number, int count, int limit, int *factors)
+{
+    if (count == 0)
+        return number == 1;
+    int lowest = largest_prime(number);
+    while (!factors_reach(number, count, lowest))
+        lowest++;
+    for (int factor = lowest; factor <= limit && factor <= number; factor++) {
+        if (number % factor)
+            continue;
+        factors[0] = factor;
+        if (factors_find(number / factor, count - 1, factor, factors + 1))
+            return true;
+    }
+    return false;
+}
+
+static int dims_fill(int nodes, int count, int *dims)
+{
+    int free_count = 0, at = 0, rest = nodes;
+
+    for (int i = 0; i < count; i++) {
+        if (dims[i] < 0)
+            return mpi_error(MPI_ERR_DIMS, "argument dims: element %d, %d, is negative", i, dims[i]);
+        if (dims[i] && rest % dims[i])
+            return mpi_error(MPI_ERR_DIMS, "argument dims: %d processes are no multiple of what it fixes",
+                             nodes);
+        rest /= dims[i] ? dims[i] : 1;
+        free_count += dims[i] == 0;
+    }
+    if (free_count == 0)
+        return rest == 1 || count == 0
+                   ? MPI_SUCCESS
+                   : mpi_error(MPI_ERR_DIMS, "argument dims: it fixes a grid that has not %d processes",
+                               nodes);
+    int *factors = calloc((size_t)free_count, sizeof(*factors));
+    if (!factors)
+        return comm_out_of_memory();
+    factors_find(rest, free_count, rest, factors);
+    for (int i = 0; i < count; i++)
+        if (dims[i] == 0)
+            dims[i] = factors[at++];
+    free(factors);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Dims_create(int nodes, int count, int dims[])
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error && nodes <= 0)
+        error = mpi_error(MPI_ERR_ARG, "argument nnodes: %d is not positive", nodes);
+    if (!error && count < 0)
+        error = mpi_error(MPI_ERR_DIMS, "argument ndims: %d is negative", count);
+    if (!error)
+        error = dims_fill(nodes, count, dims);
+    return cart_give(NULL, "MPI_Dims_create", error);
+}
+MPI_ALIAS(Dims_create);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * comm_split.c: communicators of some ranks of another one: MPI_Comm_split, by node, and by a group.
+ *
+ * All that come of one call have the same context, for no process is in two of them. A split gathers every
+ * rank's color and key, and sorts those of its own color: O(n log n). Runs under the library's lock.
+ *
+ * Source: MPI 3.1 §6.4.2.
+ */
+#include "comm.h"
+#include <stdlib.h>
+
+struct member {
+    int color, key, rank;
+};
+
+static int members_compare(const void *one, const void *two)
+{
+    const struct member *a = one, *b = two;
+
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* The members of one color among `count`, in the order of their keys; `ranks` says who they are in the world.
+ */
+static struct mpi_group *group_of_color(struct member *members, int count, int color, const int *ranks)
+{
+    int size = 0;
+
+    for (int i = 0; i < count; i++)
+        if (members[i].color == color)
+            members[size++] = members[i];
+    qsort(members, (size_t)size, sizeof(*members), members_compare);
+    struct mpi_group *group = group_make(size, NULL);
+    for (int i = 0; group && i < size; i++)
+        group_ranks(group)[i] = ranks[members[i].rank];
+    if (group && size)
+        group_seal(group);
+    return group;
+}
+
+/* `color` MPI_UNDEFINED: none for this process. */
+static int split_make(struct mpi_comm *comm, struct member *members, int color, struct mpi_comm **child)
+{
+    uint32_t context;
+    int error = context_agree(comm, &context);
+
+    if (error || color == MPI_UNDEFINED)
+        return error;
+    struct mpi_group *group = group_of_color(members, comm->size, color, comm->group->world);
+    *child = group ? comm_make_child(comm, context, group, group, false) : NULL;
+    if (group)
+        group_release(group);
+    return *child ? MPI_SUCCESS : comm_out_of_memory();
+}
+
+int comm_split(struct mpi_comm *comm, int color, int key, struct mpi_comm **child)
+{
+    const struct member own = { color, key, comm->rank };
+    struct member *members = malloc((size_t)comm->size * sizeof(*members));
+
+    *child = MPI_COMM_NULL;
+    if (!members)
+        return comm_out_of_memory();
+    int error = PMPI_Allgather(&own, 3, MPI_INT, members, 3, MPI_INT, comm);
+    if (!error)
+        error = split_make(comm, members, color, child);
+    free(members);
+    return error;
+}
+
+static int check_intra(const struct mpi_comm *comm)
+{
+    int error = check_comm(comm);
+
+    if (!error && comm->inter)
+        error = mpi_error(MPI_ERR_COMM, "argument comm: an intercommunicator, which this call does not take");
+    return error;
+}
+
+static int split_give(struct mpi_comm *heard, const char *name, int error)
+{
+    error = mpi_return(heard, name, error);
+    mpi_leave();
+    return error;
+}
+
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *child)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_intra(comm);
+    if (!error && color < 0 && color != MPI_UNDEFINED)
+        error = mpi_error(MPI_ERR_ARG, "argument color: %d is negative, and not MPI_UNDEFINED", color);
+    if (!error)
+        error = comm_split(comm, color, key, child);
+    return split_give(heard, "MPI_Comm_split", error);
+}
+MPI_ALIAS(Comm_split);
+
+int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *child)
+{
+    (void)info;
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_intra(comm);
+    if (!error && split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED)
+        error = mpi_error(MPI_ERR_ARG, "argument split_type: %d is not MPI_COMM_TYPE_SHARED", split_type);
+    if (!error)
+        error = comm_split(comm, split_type == MPI_UNDEFINED ? MPI_UNDEFINED : mpi_world.node, key, child);
+    return split_give(heard, "MPI_Comm_split_type", error);
+}
+MPI_ALIAS(Comm_split_type);
+
+/* ---- By a group ---- */
+
+static int check_members(const struct mpi_group *group, const struct mpi_comm *comm)
+{
+    int error = check_group(group, "group");
+    int *index = error ? NULL : group_index(comm->group);
+
+    if (!error && !index)
+        error = comm_out_of_memory();
+    for (int i = 0; !error && i < group->size; i++)
+        if (!index[group->world[i]])
+            error = mpi_error(MPI_ERR_GROUP, "argument group: its rank %d is not in the communicator", i);
+    free(index);
+    return error;
+}
+
+static int child_of_group(struct mpi_comm *comm, uint32_t context, struct mpi_group *group,
+                          struct mpi_comm **child)
+{
+    *child = MPI_COMM_NULL;
+    if (group->rank == MPI_UNDEFINED)
+        return MPI_SUCCESS;
+    *child = comm_make_child(comm, context, group, group, false);
+    return *child ? MPI_SUCCESS : comm_out_of_memory();
+}
+
+int comm_first_ranks(struct mpi_comm *parent, int size, struct mpi_comm **child)
+{
+    uint32_t context;
+    struct mpi_group *group = group_make(size, parent->group->world);
+    int error = group ? context_agree(parent, &context) : comm_out_of_memory();
+
+    if (!error)
+        error = child_of_group(parent, context, group, child);
+    if (group)
+        group_release(group);
+    return error;
+}
+
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *child)
+{
+    uint32_t context;
+
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_intra(comm);
+    if (!error)
+        error = check_members(group, comm);
+    if (!error)
+        error = context_agree(comm, &context);
+    if (!error)
+        error = child_of_group(comm, context, group, child);
+    return split_give(heard, "MPI_Comm_create", error);
+}
+MPI_ALIAS(Comm_create);
+
+int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *child)
+{
+    uint32_t context = 0;
+
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_intra(comm);
+    if (!error)
+        error = check_members(group, comm);
+    if (!error)
+        error = check_tag(tag, false);
+    if (!error && group->rank != MPI_UNDEFINED)
+        error = context_agree_in_group(comm, group, tag, &context);
+    if (!error)
+        error = child_of_group(comm, context, group, child);
+    return split_give(heard, "MPI_Comm_create_group", error);
+}
+MPI_ALIAS(Comm_create_group);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * error.c: what happens to an error: its reason is kept until the outermost call returns, which then calls
+ * the error handler of the communicator. The texts of classes are in error_text.c.
+ *
+ * Each thread has a reason of its own. A handler of the program's runs under the library's lock, which nests,
+ * so it may call MPI. Before MPI_Init and after MPI_Finalize every error ends the job.
+ *
+ * Source: MPI 3.1 §8.3.
+ */
+#include "comm.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct mpi_errhandler mpi_lite_errors_are_fatal = { .references = 1, .predefined = true };
+struct mpi_errhandler mpi_lite_errors_return = { .references = 1, .predefined = true };
+
+static _Thread_local int reason_class; /* of the error that `reason` explains, or MPI_SUCCESS */
+static _Thread_local char reason[320];
+
+int mpi_error(int class, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    va_end(arguments);
+    reason_class = class;
+    return class;
+}
+
+static _Noreturn void error_end(const char *function, int error)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    const char *why = reason;
+
+    if (reason_class != error) {
+        error_say(error, text, sizeof(text));
+        why = text;
+    }
+    mpi_abort(error_status(error), "%s: %s: %s", function, error_name(error), why);
+}
+
+static void errhandler_call(struct mpi_comm *comm, const char *function, int error)
+{
+    struct mpi_errhandler *handler = comm->errhandler ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
+
+    if (handler == MPI_ERRORS_ARE_FATAL)
+        error_end(function, error);
+    if (handler == MPI_ERRORS_RETURN)
+        return;
+    handler->references++; /* it may free itself */
+    handler->function(&comm, &error);
+    errhandler_release(handler);
+}
+
+int mpi_return(struct mpi_comm *comm, const char *function, int error)
+{
+    if (!error)
+        return MPI_SUCCESS;
+    if (!mpi_world.initialized || mpi_world.finalized)
+        error_end(function, error);
+    errhandler_call(comm ? comm : MPI_COMM_WORLD, function, error);
+    reason_class = MPI_SUCCESS;
+    return error;
+}
+
+void errhandler_release(struct mpi_errhandler *handler)
+{
+    if (handler && !handler->predefined && --handler->references == 0)
+        free(handler);
+}
+
+/* ---- Handlers ---- */
+
+int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error && !function)
+        error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
+    if (!error) {
+        *errhandler = malloc(sizeof(**errhandler));
+        if (*errhandler)
+            **errhandler = (struct mpi_errhandler){ .references = 1, .function = function };
+        else
+            error = comm_out_of_memory();
+    }
+    error = mpi_return(NULL, "MPI_Comm_create_errhandler", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Comm_create_errhandler);
+
+int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error && errhandler == MPI_ERRHANDLER_NULL)
+        error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    if (!error) {
+        errhandler->references++;
+        errhandler_release(comm->errhandler);
+        comm->errhandler = errhandler;
+    }
+    error = mpi_return(heard, "MPI_Comm_set_errhandler", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Comm_set_errhandler);
+
+int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    if (!error) {
+        *errhandler = comm->errhandler ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
+        (*errhandler)->references++;
+    }
+    error = mpi_return(NULL, "MPI_Comm_get_errhandler", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Comm_get_errhandler);
+
+int PMPI_Comm_call_errhandler(MPI_Comm comm, int code)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    if (error)
+        error = mpi_return(NULL, "MPI_Comm_call_errhandler", error);
+    else
+        errhandler_call(comm, "MPI_Comm_call_errhandler", code);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Comm_call_errhandler);
+
+int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error && *errhandler == MPI_ERRHANDLER_NULL)
+        error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    if (!error) {
+        errhandler_release(*errhandler);
+        *errhandler = MPI_ERRHANDLER_NULL;
+    }
+    error = mpi_return(NULL, "MPI_Errhandler_free", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Errhandler_free);

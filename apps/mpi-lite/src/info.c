@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * info.c: lists of keys and values, in the order in which the keys were set. No key makes a difference to
+ * this library, which takes hints and leaves them aside.
+ *
+ * MPI_INFO_ENV says what is known of the start: it is filled at its first use. Runs under the library's lock.
+ *
+ * Source: MPI 3.1 chapter 9; §8.7 and §10.3.4 (the keys of MPI_INFO_ENV).
+ */
+#include "comm.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+struct entry {
+    char *key, *value;
+};
+
+struct mpi_info {
+    int count, room;
+    struct entry *entries;
+};
+
+struct mpi_info mpi_lite_info_env;
+static bool env_filled;
+
+/* ---- Lists ---- */
+
+static struct entry *entry_find(const struct mpi_info *info, const char *key)
+{
+    for (int i = 0; i < info->count; i++)
+        if (strcmp(info->entries[i].key, key) == 0)
+            return &info->entries[i];
+    return NULL;
+}
+
+static int room_make(struct mpi_info *info)
+{
+    int room = info->room ? 2 * info->room : 4;
+    struct entry *larger;
+
+    if (info->count < info->room)
+        return MPI_SUCCESS;
+    larger = realloc(info->entries, (size_t)room * sizeof(*larger));
+    if (!larger)
+        return comm_out_of_memory();
+    info->entries = larger;
+    info->room = room;
+    return MPI_SUCCESS;
+}
+
+static int entry_set(struct mpi_info *info, const char *key, const char *value)
+{
+    struct entry *entry = entry_find(info, key);
+    int error = entry ? MPI_SUCCESS : room_make(info);
+    char *own_key = error || entry ? NULL : strdup(key), *own_value = error ? NULL : strdup(value);
+
+    if (!own_value || (!entry && !own_key)) {
+        free(own_key);
+        free(own_value);
+        return comm_out_of_memory();
+    }
+    if (entry) {
+        free(entry->value);
+        entry->value = own_value;
+    } else {
+        info->entries[info->count++] = (struct entry){ own_key, own_value };
+    }
+    return MPI_SUCCESS;
+}
+
+static void entry_delete(struct mpi_info *info, struct entry *entry)
+{
+    struct entry *end = info->entries + info->count--;
+
+    free(entry->key);
+    free(entry->value);
+    memmove(entry, entry + 1, (size_t)(end - entry - 1) * sizeof(*entry));
+}
+
+static void info_free(struct mpi_info *info)
+{
+    while (info->count)
+        entry_delete(info, info->entries + info->count - 1);
+    free(info->entries);
+    free(info);
+}
+
+static int env_fill(struct mpi_info *info)
+{
+    static const char *const levels[] = { "MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                                          "MPI_THREAD_MULTIPLE" };
+    char text[MPI_MAX_INFO_VAL];
+    struct utsname system;
+    int error;
+
+    snprintf(text, sizeof(text), "%d", mpi_world.size);
+    error = entry_set(info, "maxprocs", text);
+    if (!error)
+        error = entry_set(info, "thread_level", levels[mpi_world.thread_level]);
+    if (!error && getcwd(text, sizeof(text)))
+        error = entry_set(info, "wdir", text);
+    if (!error && uname(&system) == 0) {
+        error = entry_set(info, "host", system.nodename);
+        if (!error)
+            error = entry_set(info, "arch", system.machine);
+    }
+    env_filled = !error;
+    return error;
+}
+
+/* ---- Checks ---- */
+
+static int check_info(struct mpi_info *info, bool changes)
+{
+    int error = check_comm(MPI_COMM_WORLD);
+
+    if (!error && info == MPI_INFO_NULL)
+        error = mpi_error(MPI_ERR_INFO, "argument info: MPI_INFO_NULL");
+    if (!error && info == MPI_INFO_ENV && changes)
+        error = mpi_error(MPI_ERR_INFO, "argument info: MPI_INFO_ENV, which cannot be changed");
+    if (!error && info == MPI_INFO_ENV && !env_filled)
+        error = env_fill(info);
+    return error;
+}
+
+static int check_key(const char *key)
+{
+    if (!key || !*key)
+        return mpi_error(MPI_ERR_INFO_KEY, "argument key: it is empty");
+    if (strlen(key) >= MPI_MAX_INFO_KEY)
+        return mpi_error(MPI_ERR_INFO_KEY, "argument key: %zu bytes, more than %d", strlen(key),
+                         MPI_MAX_INFO_KEY - 1);
+    return MPI_SUCCESS;
+}
+
+static int check_value(const char *value)
+{
+    if (!value)
+        return mpi_error(MPI_ERR_INFO_VALUE, "argument value: NULL");
+    if (strlen(value) >= MPI_MAX_INFO_VAL)
+        return mpi_error(MPI_ERR_INFO_VALUE, "argument value: %zu bytes, more than %d", strlen(value),
+                         MPI_MAX_INFO_VAL - 1);
+    return MPI_SUCCESS;
+}
+
+static int info_give(const char *name, int error)
+{
+    error = mpi_return(NULL, name, error);
+    mpi_leave();
+    return error;
+}
+
+/* ---- Calls ---- */
+
+int PMPI_Info_create(MPI_Info *info)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error) {
+        *info = calloc(1, sizeof(**info));
+        if (!*info)
+            error = comm_out_of_memory();
+    }
+    return info_give("MPI_Info_create", error);
+}
+MPI_ALIAS(Info_create);
+
+int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
+{
+    mpi_enter();
+    int error = check_info(info, true);
+    if (!error)
+        error = check_key(key);
+    if (!error)
+        error = check_value(value);
+    if (!error)
+        error = entry_set(info, key, value);
+    return info_give("MPI_Info_set", error);
+}
+MPI_ALIAS(Info_set);
+
+int PMPI_Info_delete(MPI_Info info, const char *key)
+{
+    mpi_enter();
+    int error = check_info(info, true);
+    if (!error)
+        error = check_key(key);
+    if (!error && !entry_find(info, key))
+        error = mpi_error(MPI_ERR_INFO_NOKEY, "argument key: \"%s\" is not in the info object", key);
+    if (!error)
+        entry_delete(info, entry_find(info, key));
+    return info_give("MPI_Info_delete", error);
+}
+MPI_ALIAS(Info_delete);
+
+int PMPI_Info_get(MPI_Info info, const char *key, int length, char *value, int *flag)
+{
+    mpi_enter();
+    int error = check_info(info, false);
+    if (!error)
+        error = check_key(key);
+    if (!error && length < 0)
+        error = mpi_error(MPI_ERR_ARG, "argument valuelen: %d is negative", length);
+    if (!error) {
+        const struct entry *entry = entry_find(info, key);
+
+        *flag = entry != NULL;
+        if (entry)
+            snprintf(value, (size_t)length + 1, "%s", entry->value); /* `length` is without the NUL */
+    }
+    return info_give("MPI_Info_get", error);
+}
+MPI_ALIAS(Info_get);
+
+int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *length, int *flag)
+{
+    mpi_enter();
+    int error = check_info(info, false);
+    if (!error)
+        error = check_key(key);
+    if (!error) {
+        const struct entry *entry = entry_find(info, key);
+
+        *flag = entry != NULL;
+        if (entry)
+            *length = (int)strlen(entry->value);
+    }
+    return info_give("MPI_Info_get_valuelen", error);
+}
+MPI_ALIAS(Info_get_valuelen);
+
+int PMPI_Info_get_nkeys(MPI_Info info, int *count)
+{
+    mpi_enter();
+    int error = check_info(info, false);
+    if (!error)
+        *count = info->count;
+    return info_give("MPI_Info_get_nkeys", error);
+}
+MPI_ALIAS(Info_get_nkeys);
+
+int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
+{
+    mpi_enter();
+    int error = check_info(info, false);
+    if (!error && (n < 0 || n >= info->count))
+        error = mpi_error(MPI_ERR_ARG, "argument n: %d is no key of %d, counted from 0", n, info->count);
+    if (!error)
+        strcpy(key, info->entries[n].key);
+    return info_give("MPI_Info_get_nthkey", error);
+}
+MPI_ALIAS(Info_get_nthkey);
+
+static int info_copy(struct mpi_info *from, struct mpi_info **made)
+{
+    struct mpi_info *copy = calloc(1, sizeof(*copy));
+    int error = copy ? MPI_SUCCESS : comm_out_of_memory();
+
+    for (int i = 0; i < from->count && !error; i++)
+        error = entry_set(copy, from->entries[i].key, from->entries[i].value);
+    if (error && copy)
+        info_free(copy);
+    else
+        *made = copy;
+    return error;
+}
+
+int PMPI_Info_dup(MPI_Info info, MPI_Info *made)
+{
+    mpi_enter();
+    int error = check_info(info, false);
+    if (!error)
+        error = info_copy(info, made);
+    return info_give("MPI_Info_dup", error);
+}
+MPI_ALIAS(Info_dup);
+
+int PMPI_Info_free(MPI_Info *info)
+{
+    mpi_enter();
+    int error = check_info(*info, true);
+    if (!error) {
+        info_free(*info);
+        *info = MPI_INFO_NULL;
+    }
+    return info_give("MPI_Info_free", error);
+}
+MPI_ALIAS(Info_free);

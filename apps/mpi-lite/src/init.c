@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * init.c: the world's beginning and end, the library's lock, and the variables of the environment:
+ *
+ *   TACET_MPI_EAGER=BYTES     messages of at most that many bytes go eagerly (a transport's fragment bounds
+ * it) TACET_MPI_SPIN_US=US      waits block after so long, also where no CPU is shared TACET_MPI_DEBUG=1 what
+ * was not freed is named at MPI_Finalize TACET_MPI_PEER_READ=1     large messages are read from the sender's
+ * memory, where process_vm_readv works
+ *
+ * Ranks lie on nodes as PMI_process_mapping says. Without a launcher all are on one.
+ *
+ * Source: MPI 3.1 §8.7 (startup), §12.4 (MPI and threads).
+ */
+#include "message.h"
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EAGER_BYTES 8192
+#define SPIN_US     20
+
+struct mpi_world mpi_world = { .size = 1, .nodes = 1, .node_size = 1 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int lock_depth;
+static pthread_t main_thread;
+
+/* ---- The lock ---- */
+
+void mpi_enter(void)
+{
+    if (mpi_world.thread_level == MPI_THREAD_MULTIPLE && lock_depth++ == 0)
+        pthread_mutex_lock(&lock);
+}
+
+void mpi_leave(void)
+{
+    if (mpi_world.thread_level != MPI_THREAD_MULTIPLE || !lock_depth || --lock_depth)
+        return;
+    shared_bell_ring_own(); /* another thread's wait may be over by what this one did */
+    pthread_mutex_unlock(&lock);
+}
+
+int lock_release(void)
+{
+    int depth = lock_depth;
+
+    if (depth) {
+        lock_depth = 0;
+        pthread_mutex_unlock(&lock);
+    }
+    return depth;
+}
+
+void lock_retake(int depth)
+{
+    if (!depth)
+        return;
+    pthread_mutex_lock(&lock);
+    lock_depth = depth;
+}
+
+void mpi_abort(int status, const char *format, ...)
+{
+    char why[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof(why), format, arguments);
+    va_end(arguments);
+    fflush(stdout);
+    fprintf(stderr, "mpi-lite: rank %d: %s\n", mpi_world.rank, why);
+    pmi_abort(status, why);
+}
+
+/* ---- The beginning ---- */
+
+static int variable_number(const char *name, uint64_t max, uint64_t usual, uint64_t *value)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+
+    *value = usual;
+    if (!text)
+        return MPI_SUCCESS;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || number > max)
+        return mpi_error(MPI_ERR_OTHER, "%s=%.40s: it takes a number from 0 to %llu", name, text,
+                         (unsigned long long)max);
+    *value = number;
+    return MPI_SUCCESS;
+}
+
+static int variables_read(void)
+{
+    uint64_t eager, spin_us, debug, reads_peers;
+    int error = variable_number("TACET_MPI_EAGER", 1 << 30, EAGER_BYTES, &eager);
+
+    if (!error)
+        error = variable_number("TACET_MPI_SPIN_US", 1000000000, SPIN_US, &spin_us);
+    if (!error)
+        error = variable_number("TACET_MPI_DEBUG", 1, 0, &debug);
+    if (!error)
+        error = variable_number("TACET_MPI_PEER_READ", 1, 0, &reads_peers);
+    if (error)
+        return error;
+    mpi_world.reads_peers = reads_peers != 0;
+    mpi_world.eager_bytes = (size_t)eager;
+    mpi_world.spin_ns = spin_us * 1000;
+    mpi_world.crowded = getenv("TACET_MPI_SPIN_US") != NULL;
+    mpi_world.debug = debug != 0;
+    return MPI_SUCCESS;
+}
+
+/* "(vector,(first node,nodes,ranks on each),…)"; wraps around where it is shorter than the world. */
+static int mapping_read(const char *text)
+{
+    int rank = 0;
+
+    while (rank < mpi_world.size) {
+        const char *at = strchr(text, ',');
+        int before = rank, first, nodes, each, bytes;
+
+        for (; at && sscanf(at, ",(%d,%d,%d)%n", &first, &nodes, &each, &bytes) == 3; at += bytes)
+            for (int node = first; node >= 0 && node < first + nodes; node++)
+                for (int i = 0; i < each && rank < mpi_world.size; i++)
+                    mpi_world.node_of[rank++] = node;
+        if (rank == before)
+            return mpi_error(MPI_ERR_OTHER, "PMI_process_mapping=%.80s: it takes (vector,(NODE,NODES,RANKS))",
+                             text);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Nodes are numbered in order of their lowest ranks. */
+static void nodes_number(void)
+{
+    int nodes = 0;
+
+    for (int i = 0; i < mpi_world.size; i++)
+        mpi_world.node_of[i] = -1 - mpi_world.node_of[i];
+    for (int i = 0; i < mpi_world.size; i++) {
+        int given = mpi_world.node_of[i];
+
+        for (int j = i; given < 0 && j < mpi_world.size; j++)
+            if (mpi_world.node_of[j] == given)
+                mpi_world.node_of[j] = nodes;
+        nodes += given < 0;
+    }
+    mpi_world.nodes = nodes;
+    mpi_world.node = mpi_world.node_of[mpi_world.rank];
+    mpi_world.node_size = mpi_world.node_rank = 0;
+    for (int i = 0; i < mpi_world.size; i++) {
+        if (mpi_world.node_of[i] != mpi_world.node)
+            continue;
+        if (i < mpi_world.rank)
+            mpi_world.node_rank++;
+        mpi_world.node_size++;
+    }
+}
+
+static int world_begin(void)
+{
+    char mapping[1024];
+    int error = variables_read();
+
+    if (!error)
+        error = pmi_begin(&mpi_world.rank, &mpi_world.size);
+    if (error)
+        return error;
+    mpi_world.node_of = calloc((size_t)mpi_world.size, sizeof(int));
+    if (!mpi_world.node_of)
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for %d ranks", mpi_world.size);
+    if (pmi_is_used() && mpi_world.size > 1)
+        error = pmi_get("PMI_process_mapping", mapping, sizeof(mapping));
+    if (!error && pmi_is_used() && mpi_world.size > 1)
+        error = mapping_read(mapping);
+    if (error)
+        return error;
+    if (!match_begin(mpi_world.eager_bytes))
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for messages that come early");
+    nodes_number();
+    error = transport_tcp.begin();
+    if (!error)
+        error = transport_shared.begin();
+    if (!error)
+        comm_world_begin();
+    return error;
+}
+
+int PMPI_Init_thread(int *count, char ***arguments, int required, int *provided)
+{
+    (void)count, (void)arguments; /* the launcher passes nothing in them */
+    if (mpi_world.initialized)
+        return mpi_return(NULL, "MPI_Init_thread", mpi_error(MPI_ERR_OTHER, "MPI is initialized already"));
+    if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
+        required = MPI_THREAD_MULTIPLE;
+    int error = world_begin();
+    if (!error) {
+        mpi_world.initialized = true;
+        mpi_world.thread_level = required;
+        main_thread = pthread_self();
+        *provided = required;
+    }
+    return mpi_return(NULL, "MPI_Init", error);
+}
+MPI_ALIAS(Init_thread);
+
+int PMPI_Init(int *count, char ***arguments)
+{
+    int provided;
+
+    return PMPI_Init_thread(count, arguments, MPI_THREAD_SINGLE, &provided);
+}
+MPI_ALIAS(Init);
+
+/* ---- The end ---- */
+
+static bool outputs_are_empty(void *argument)
+{
+    (void)argument;
+    return message_outputs_empty() && message_detached == 0;
+}
+
+static void leaks_name(void)
+{
+    if (request_live_count())
+        fprintf(stderr, "mpi-lite: rank %d: %d requests were not completed or freed\n", mpi_world.rank,
+                request_live_count());
+    if (comm_live_count())
+        fprintf(stderr, "mpi-lite: rank %d: %d communicators were not freed\n", mpi_world.rank,
+                comm_live_count());
+    if (match_unexpected_count())
+        fprintf(stderr, "mpi-lite: rank %d: %d messages were not received\n", mpi_world.rank,
+                match_unexpected_count());
+}
+
+int PMPI_Finalize(void)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = comm_self_finalize();
+    if (!error) {
+        progress_wait(outputs_are_empty, NULL);
+        error = PMPI_Barrier(MPI_COMM_WORLD);
+        progress_wait(outputs_are_empty, NULL);
+    }
+    if (!error && mpi_world.debug)
+        leaks_name();
+    error = mpi_return(NULL, "MPI_Finalize", error);
+    mpi_leave();
+    if (error)
+        return error;
+    mpi_world.finalized = true;
+    mpi_world.thread_level = MPI_THREAD_SINGLE;
+    transport_shared.end();
+    transport_tcp.end();
+    pmi_end();
+    comm_world_end();
+    free(mpi_world.node_of);
+    mpi_world.node_of = NULL;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Finalize);
+
+int PMPI_Initialized(int *flag)
+{
+    *flag = mpi_world.initialized;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Initialized);
+
+int PMPI_Finalized(int *flag)
+{
+    *flag = mpi_world.finalized;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Finalized);
+
+int PMPI_Query_thread(int *provided)
+{
+    *provided = mpi_world.thread_level;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Query_thread);
+
+int PMPI_Is_thread_main(int *flag)
+{
+    *flag = pthread_equal(main_thread, pthread_self()) != 0;
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Is_thread_main);
+
+int PMPI_Abort(MPI_Comm comm, int code)
+{
+    (void)comm; /* the whole job ends, whichever communicator it is */
+    mpi_abort(code, "MPI_Abort with exit code %d", code);
+}
+MPI_ALIAS(Abort);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * op.c: reduction operations: which are defined for which types, their use, the program's own.
+ *
+ * Source: MPI 3.1 §5.9.2 (predefined operations), §5.9.4 (MINLOC, MAXLOC), §5.9.5 (user-defined operations).
+ */
+#include "op.h"
+#include <limits.h>
+#include <stdlib.h>
+
+#define INTEGERS (1 << KIND_SIGNED | 1 << KIND_UNSIGNED)
+#define ORDERED  (INTEGERS | 1 << KIND_FLOAT)
+#define NUMBERS  (ORDERED | 1 << KIND_COMPLEX)
+#define TRUTHS   (INTEGERS | 1 << KIND_LOGICAL)
+#define BITS     (INTEGERS | 1 << KIND_BYTE)
+#define PAIRS    (1 << KIND_PAIR)
+
+#define OPERATION(upper, lower, kinds_of)                                                               \
+    struct mpi_op mpi_lite_op_##lower = {                                                               \
+        .references = 1, .name = "MPI_" #upper, .commutes = true, .predefined = true, .kinds = kinds_of \
+    }
+OPERATION(MAX, max, ORDERED);
+OPERATION(MIN, min, ORDERED);
+OPERATION(SUM, sum, NUMBERS);
+OPERATION(PROD, prod, NUMBERS);
+OPERATION(LAND, land, TRUTHS);
+OPERATION(BAND, band, BITS);
+OPERATION(LOR, lor, TRUTHS);
+OPERATION(BOR, bor, BITS);
+OPERATION(LXOR, lxor, TRUTHS);
+OPERATION(BXOR, bxor, BITS);
+OPERATION(MINLOC, minloc, PAIRS);
+OPERATION(MAXLOC, maxloc, PAIRS);
+/* Of one-sided communication alone. */
+OPERATION(REPLACE, replace, 0);
+OPERATION(NO_OP, no_op, 0);
+
+int op_check(const struct mpi_op *op, const struct mpi_datatype *type)
+{
+    if (op == MPI_OP_NULL)
+        return mpi_error(MPI_ERR_OP, "argument op: MPI_OP_NULL");
+    if (!op->predefined)
+        return MPI_SUCCESS;
+    if (op->kinds >> type->kind & 1 && type != MPI_REAL16 && type != MPI_COMPLEX32)
+        return MPI_SUCCESS;
+    return mpi_error(MPI_ERR_OP, "argument op: %s is not defined for %s", op->name,
+                     type->name ? type->name : "a derived type");
+}
+
+/* The program's functions take an int for the count. */
+static void op_call(struct mpi_op *op, const char *from, char *to, size_t count, struct mpi_datatype *type)
+{
+    while (count) {
+        int part = count > INT_MAX ? INT_MAX : (int)count;
+        MPI_Aint bytes = part * type->extent;
+        int passed = part;
+
+        op->function((void *)(uintptr_t)from, to, &passed, &type);
+        count -= (size_t)part;
+        if (count) {
+            from += bytes;
+            to += bytes;
+        }
+    }
+}
+
+void op_apply(struct mpi_op *op, const void *from, void *to, size_t count, struct mpi_datatype *type)
+{
+    if (!count)
+        return;
+    if (op->predefined)
+        operation_apply(op, from, to, count, type);
+    else
+        op_call(op, from, to, count, type);
+}
+
+int PMPI_Op_create(MPI_User_function *function, int commutes, MPI_Op *op)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error && (!function || !op))
+        error = mpi_error(MPI_ERR_ARG, "argument %s: NULL", function ? "op" : "function");
+    if (!error && !(*op = calloc(1, sizeof(**op))))
+        error = mpi_error(MPI_ERR_NO_MEM, "no memory for an operation");
+    if (!error) {
+        (*op)->references = 1;
+        (*op)->commutes = commutes != 0;
+        (*op)->function = function;
+    }
+    error = mpi_return(NULL, "MPI_Op_create", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Op_create);
+
+static int check_op(const struct mpi_op *op)
+{
+    int error = check_comm(MPI_COMM_WORLD);
+
+    if (!error && op == MPI_OP_NULL)
+        error = mpi_error(MPI_ERR_OP, "argument op: MPI_OP_NULL");
+    return error;
+}
+
+int PMPI_Op_free(MPI_Op *op)
+{
+    mpi_enter();
+    int error = check_op(op ? *op : MPI_OP_NULL);
+    if (!error && (*op)->predefined)
+        error = mpi_error(MPI_ERR_OP, "argument op: %s is predefined, and is not freed", (*op)->name);
+    if (!error) {
+        if (--(*op)->references == 0)
+            free(*op);
+        *op = MPI_OP_NULL;
+    }
+    error = mpi_return(NULL, "MPI_Op_free", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Op_free);
+
+int PMPI_Op_commutative(MPI_Op op, int *commutes)
+{
+    int error = check_op(op);
+
+    if (!error)
+        *commutes = op->commutes;
+    return error ? mpi_return(NULL, "MPI_Op_commutative", error) : MPI_SUCCESS;
+}
+MPI_ALIAS(Op_commutative);
+
+int PMPI_Reduce_local(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op)
+{
+    mpi_enter();
+    int error = check_op(op);
+    if (!error)
+        error = check_buffer(count, type);
+    if (!error)
+        error = op_check(op, type);
+    if (!error)
+        op_apply(op, from, to, (size_t)count, type);
+    error = mpi_return(NULL, "MPI_Reduce_local", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Reduce_local);

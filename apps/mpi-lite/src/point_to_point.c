@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * point_to_point.c: the calls that send, receive and probe, their checks, and the buffer of MPI_Bsend.
+ *
+ * A buffered message is copied to memory of the library's own; the attached buffer is what bounds how much
+ * may be under way. Each call holds the library's lock.
+ *
+ * Source: MPI 3.1 chapter 3.
+ */
+#include "message.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Messages that MPI_Mprobe hands out are arrivals; this one is none. */
+struct mpi_message {
+    char unused;
+} mpi_lite_message_no_proc;
+
+static void *attached;
+static size_t attached_bytes, attached_used;
+
+/* ---- Checks ---- */
+
+int check_comm(const struct mpi_comm *comm)
+{
+    if (!mpi_world.initialized || mpi_world.finalized)
+        return mpi_error(MPI_ERR_OTHER, mpi_world.finalized ? "MPI is finalized" : "MPI is not initialized");
+    if (comm == MPI_COMM_NULL)
+        return mpi_error(MPI_ERR_COMM, "argument comm: MPI_COMM_NULL");
+    return MPI_SUCCESS;
+}
+
+int check_buffer(int count, const struct mpi_datatype *type)
+{
+    if (count < 0)
+        return mpi_error(MPI_ERR_COUNT, "argument 2, count: %d is negative", count);
+    if (type == MPI_DATATYPE_NULL)
+        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: MPI_DATATYPE_NULL");
+    if (!type->committed)
+        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: it is not committed");
+    return MPI_SUCCESS;
+}
+
+int check_peer(int peer, const struct mpi_comm *comm, bool may_be_any)
+{
+    if (peer == MPI_PROC_NULL || (may_be_any && peer == MPI_ANY_SOURCE))
+        return MPI_SUCCESS;
+    if (peer < 0 || peer >= comm->remote->size)
+        return mpi_error(MPI_ERR_RANK, "argument %s: %d is no rank of a communicator of %d",
+                         may_be_any ? "source" : "dest", peer, comm->remote->size);
+    return MPI_SUCCESS;
+}
+
+int check_tag(int tag, bool may_be_any)
+{
+    if (tag < 0 && !(may_be_any && tag == MPI_ANY_TAG))
+        return mpi_error(MPI_ERR_TAG, "argument tag: %d is negative", tag);
+    return MPI_SUCCESS;
+}
+
+static int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
+                          const struct mpi_comm *comm, bool receives)
+{
+    int error = check_buffer(count, type);
+
+    if (!error)
+        error = check_peer(peer, comm, receives);
+    if (!error)
+        error = check_tag(tag, receives);
+    if (!error && !buffer && count && type->dense && type->bytes)
+        error = mpi_error(MPI_ERR_BUFFER, "argument 1, buffer: NULL, with a count of %d", count);
+    return error;
+}
+
+/* ---- Buffered sends ---- */
+
+int buffered_take(size_t bytes)
+{
+    size_t bytes_taken = bytes + MPI_BSEND_OVERHEAD;
+
+    if (bytes_taken > attached_bytes - attached_used)
+        progress_poll();
+    if (bytes_taken > attached_bytes - attached_used)
+        return mpi_error(MPI_ERR_BUFFER,
+                         "the attached buffer has %zu of %zu bytes free, and the message takes %zu",
+                         attached_bytes - attached_used, attached_bytes, bytes_taken);
+    attached_used += bytes_taken;
+    return MPI_SUCCESS;
+}
+
+void buffered_give(size_t bytes)
+{
+    attached_used -= bytes;
+}
+
+int PMPI_Buffer_attach(void *buffer, int size)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error && (attached || size < 0))
+        error =
+            mpi_error(MPI_ERR_BUFFER,
+                      attached ? "a buffer is attached already" : "argument 2, size: %d is negative", size);
+    if (!error) {
+        attached = buffer;
+        attached_bytes = (size_t)size;
+    }
+    error = mpi_return(NULL, "MPI_Buffer_attach", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Buffer_attach);
+
+static bool buffer_is_unused(void *argument)
+{
+    (void)argument;
+    return attached_used == 0;
+}
+
+int PMPI_Buffer_detach(void *buffer, int *size)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error) {
+        progress_wait(buffer_is_unused, NULL);
+        memcpy(buffer, &attached, sizeof(attached));
+        *size = (int)attached_bytes;
+        attached = NULL;
+        attached_bytes = 0;
+    }
+    error = mpi_return(NULL, "MPI_Buffer_detach", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Buffer_detach);
+
+/* ---- Sends and receives ---- */
+
+/* `is_now`: the caller waits for it; then *request is NULL if it is through already. */
+static int send_begin(enum send_mode mode, const void *buffer, int count, struct mpi_datatype *type, int peer,
+                      int tag, struct mpi_comm *comm, bool is_now, struct mpi_request **request)
+{
+    int error = check_transfer(buffer, count, type, peer, tag, comm, false);
+
+    if (!error && mode == SEND_BUFFERED && peer != MPI_PROC_NULL)
+        error = buffered_take((size_t)count * type->bytes);
+    if (error)
+        return error;
+    if (is_now && mode == SEND_STANDARD &&
+        message_send_now(buffer, (size_t)count, type, peer, tag, comm, comm->context)) {
+        *request = NULL;
+        return MPI_SUCCESS;
+    }
+    *request = message_send(mode, buffer, (size_t)count, type, peer, tag, comm, comm->context);
+    return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
+}
+
+static int receive_begin(void *buffer, int count, struct mpi_datatype *type, int peer, int tag,
+                         struct mpi_comm *comm, struct mpi_request **request)
+{
+    int error = check_transfer(buffer, count, type, peer, tag, comm, true);
+
+    if (error)
+        return error;
+    *request = message_receive(buffer, (size_t)count, type, peer, tag, comm, comm->context);
+    return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
+}
+
+/* `request` NULL: the call blocks. */
+static int send_call(const char *name, enum send_mode mode, const void *buffer, int count,
+                     struct mpi_datatype *type, int peer, int tag, struct mpi_comm *comm,
+                     struct mpi_request **request)
+{
+    struct mpi_request *own;
+
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = send_begin(mode, buffer, count, type, peer, tag, comm, !request, request ? request : &own);
+    if (!error && !request && own)
+        error = request_wait(&own, MPI_STATUS_IGNORE);
+    error = mpi_return(heard, name, error);
+    mpi_leave();
+    return error;
+}
+
+#define SEND(name, mode)                                                                                \
+    int PMPI_##name(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) \
+    {                                                                                                   \
+        return send_call("MPI_" #name, mode, buffer, count, type, dest, tag, comm, NULL);               \
+    }                                                                                                   \
+    MPI_ALIAS(name);
+#define ISEND(name, mode)                                                                               \
+    int PMPI_##name(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
+                    MPI_Request *request)                                                               \
+    {                                                                                                   \
+        return send_call("MPI_" #name, mode, buffer, count, type, dest, tag, comm, request);            \
+    }                                                                                                   \
+    MPI_ALIAS(name);
+SEND(Send, SEND_STANDARD)
+SEND(Bsend, SEND_BUFFERED)
+SEND(Ssend, SEND_SYNCHRONOUS)
+SEND(Rsend, SEND_READY)
+ISEND(Isend, SEND_STANDARD)
+ISEND(Ibsend, SEND_BUFFERED)
+ISEND(Issend, SEND_SYNCHRONOUS)
+ISEND(Irsend, SEND_READY)
+
+int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Status *status)
+{
+    struct mpi_request *request;
+
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = receive_begin(buffer, count, type, source, tag, comm, &request);
+    if (!error)
+        error = request_wait(&request, status);
+    error = mpi_return(heard, "MPI_Recv", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Recv);
+
+int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+               MPI_Request *request)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = receive_begin(buffer, count, type, source, tag, comm, request);
+    error = mpi_return(heard, "MPI_Irecv", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Irecv);
+
+static int exchange(const void *from, int from_count, struct mpi_datatype *from_type, int dest, int send_tag,
+                    void *to, int to_count, struct mpi_datatype *to_type, int source, int receive_tag,
+                    struct mpi_comm *comm, MPI_Status *status)
+{
+    struct mpi_request *send, *receive;
+    int error = check_transfer(from, from_count, from_type, dest, send_tag, comm, false);
+
+    if (!error)
+        error = receive_begin(to, to_count, to_type, source, receive_tag, comm, &receive);
+    if (!error)
+        error = send_begin(SEND_STANDARD, from, from_count, from_type, dest, send_tag, comm, true, &send);
+    if (error)
+        return error;
+    int send_error = send ? request_wait(&send, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+    error = request_wait(&receive, status);
+    return error ? error : send_error;
+}
+
+int PMPI_Sendrecv(const void *from, int from_count, MPI_Datatype from_type, int dest, int send_tag, void *to,
+                  int to_count, MPI_Datatype to_type, int source, int receive_tag, MPI_Comm comm,
+                  MPI_Status *status)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = exchange(from, from_count, from_type, dest, send_tag, to, to_count, to_type, source,
+                         receive_tag, comm, status);
+    error = mpi_return(heard, "MPI_Sendrecv", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Sendrecv);
+
+int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int send_tag, int source,
+                          int receive_tag, MPI_Comm comm, MPI_Status *status)
+{
+    void *copy = NULL;
+
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_transfer(buffer, count, type, dest, send_tag, comm, false);
+    if (!error) {
+        size_t bytes = (size_t)count * type->bytes;
+
+        copy = malloc(bytes ? bytes : 1);
+        if (!copy)
+            error = mpi_error(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
+        else if (bytes)
+            type_pack(buffer, (size_t)count, type, 0, bytes, copy);
+        if (!error)
+            error = exchange(copy, (int)bytes, MPI_BYTE, dest, send_tag, buffer, count, type, source,
+                             receive_tag, comm, status);
+    }
+    free(copy);
+    error = mpi_return(heard, "MPI_Sendrecv_replace", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Sendrecv_replace);
+
+/* ---- Probes ---- */
+
+struct probe {
+    uint32_t context;
+    int source, tag;
+    struct arrival *found;
+};
+
+static bool probe_finds(void *argument)
+{
+    struct probe *probe = argument;
+
+    probe->found = message_find(probe->context, probe->source, probe->tag);
+    return probe->found != NULL;
+}
+
+/* `flag` NULL: waits. `message` NULL: the message stays where it is. */
+static int probe_call(const char *name, int source, int tag, struct mpi_comm *comm, int *flag,
+                      MPI_Message *message, MPI_Status *status)
+{
+    mpi_enter();
+    int error = check_comm(comm);
+    struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_peer(source, comm, true);
+    if (!error)
+        error = check_tag(tag, true);
+    if (!error && source == MPI_PROC_NULL) {
+        if (flag)
+            *flag = 1;
+        if (message)
+            *message = MPI_MESSAGE_NO_PROC;
+        if (status != MPI_STATUS_IGNORE)
+            status_empty(status, MPI_PROC_NULL);
+    } else if (!error) {
+        struct probe probe = { comm->context, source, tag, NULL };
+
+        if (!flag)
+            progress_wait(probe_finds, &probe);
+        else if (!(*flag = probe_finds(&probe)) && progress_poll())
+            *flag = probe_finds(&probe);
+        if (probe.found && status != MPI_STATUS_IGNORE)
+            status_set(status, probe.found->head.source, probe.found->head.tag,
+                       (size_t)probe.found->head.bytes);
+        if (probe.found && message) {
+            message_unlink(probe.found);
+            probe.found->comm = comm;
+            comm_hold(comm);
+            *message = (MPI_Message)probe.found;
+        } else if (message) {
+            *message = MPI_MESSAGE_NULL;
+        }
+    }
+    error = mpi_return(heard, name, error);
+    mpi_leave();
+    return error;
+}
+
+int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    return probe_call("MPI_Probe", source, tag, comm, NULL, NULL, status);
+}
+MPI_ALIAS(Probe);
+
+int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    return probe_call("MPI_Iprobe", source, tag, comm, flag, NULL, status);
+}
+MPI_ALIAS(Iprobe);
+
+int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    return probe_call("MPI_Mprobe", source, tag, comm, NULL, message, status);
+}
+MPI_ALIAS(Mprobe);
+
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    return probe_call("MPI_Improbe", source, tag, comm, flag, message, status);
+}
+MPI_ALIAS(Improbe);
+
+static int matched_begin(void *buffer, int count, struct mpi_datatype *type, MPI_Message *message,
+                         struct mpi_request **request)
+{
+    int error = check_buffer(count, type);
+
+    if (!error && *message == MPI_MESSAGE_NULL)
+        error = mpi_error(MPI_ERR_REQUEST, "argument 4, message: MPI_MESSAGE_NULL");
+    if (error)
+        return error;
+    if (*message == MPI_MESSAGE_NO_PROC) {
+        *request = message_receive(buffer, (size_t)count, type, MPI_PROC_NULL, 0, MPI_COMM_WORLD, 0);
+    } else {
+        struct arrival *arrival = (struct arrival *)*message;
+
+        *request = message_receive_arrival(buffer, (size_t)count, type, arrival, arrival->comm);
+    }
+    *message = MPI_MESSAGE_NULL;
+    return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
+}
+
+int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = matched_begin(buffer, count, type, message, request);
+    error = mpi_return(NULL, "MPI_Imrecv", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Imrecv);
+
+int PMPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+{
+    struct mpi_request *request;
+
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = matched_begin(buffer, count, type, message, &request);
+    if (!error)
+        error = request_wait(&request, status);
+    error = mpi_return(NULL, "MPI_Mrecv", error);
+    mpi_leave();
+    return error;
+}
+MPI_ALIAS(Mrecv);

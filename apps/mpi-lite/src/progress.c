@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * progress.c: one round of progress, and how a wait waits. Messages move inside calls of the library alone.
+ *
+ * A wait spins without entering the kernel while ranks have their CPUs to themselves. Where they share CPUs
+ * (mpi_world.crowded), it yields between rounds, and blocks after mpi_world.spin_ns. What ends the block is
+ * the bell in the node's segment (shared.c): a rank that sends to this one rings it; so does a thread of
+ * this process that leaves the library while another one sleeps.
+ */
+#include "mpi_internal.h"
+#include "message.h"
+#include <sched.h>
+#include <time.h>
+
+/* TCP takes a system call to look at; while messages of this node come, it is looked at so seldom. */
+#define TCP_ROUNDS 16
+
+const struct transport *transport_to(int peer)
+{
+    return mpi_world.node_of[peer] == mpi_world.node ? &transport_shared : &transport_tcp;
+}
+
+bool progress_poll(void)
+{
+    static unsigned rounds;
+    bool moved = false;
+
+    if (mpi_world.node_size > 1)
+        moved = transport_shared.poll();
+    if (tcp_is_used() && (mpi_world.node_size == 1 || !moved || ++rounds % TCP_ROUNDS == 0))
+        moved |= transport_tcp.poll();
+    moved |= message_progress();
+    return moved | collective_progress();
+}
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("or 27,27,27" ::: "memory");
+#endif
+}
+
+/* Lets another thread into the library. */
+static void lock_yield(void)
+{
+    if (mpi_world.thread_level != MPI_THREAD_MULTIPLE)
+        return;
+    int depth = lock_release();
+    sched_yield();
+    lock_retake(depth);
+}
+
+/* Blocks until something may have come: what was announced before the second look is seen by it, what comes
+ * later rings the bell. */
+static void wait_block(bool (*done)(void *argument), void *argument)
+{
+    uint32_t rung = shared_bell_value();
+
+    shared_sleeping(true);
+    if (!done(argument) && !progress_poll()) {
+        int depth = lock_release();
+        shared_bell_wait(rung);
+        lock_retake(depth);
+    }
+    shared_sleeping(false);
+}
+
+void progress_wait(bool (*done)(void *argument), void *argument)
+{
+    uint64_t until = 0;
+
+    while (!done(argument)) {
+        if (progress_poll()) {
+            until = 0;
+            continue;
+        }
+        if (!mpi_world.crowded) {
+            cpu_relax();
+            lock_yield();
+            continue;
+        }
+        uint64_t now = clock_ns();
+        if (!until)
+            until = now + mpi_world.spin_ns;
+        if (now < until) {
+            int depth = lock_release();
+            sched_yield();
+            lock_retake(depth);
+        } else {
+            wait_block(done, argument);
+        }
+    }
+}

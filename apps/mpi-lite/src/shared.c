@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * shared.c: messages between ranks of a node, through one segment of shared memory.
+ *
+ *   segment:  | heading | a place per rank: bell, mask of CPUs | a ring for each sender and receiver |
+ *   ring:     | control: bell of room, bytes consumed | lines of 64 bytes, in which records begin |
+ *   record:   | 8 bytes: its length | struct head | data … |
+ *
+ * A ring has one writer and one reader. The length word of the place after the last record is 0, always: the
+ * writer clears it before it stores the length of the record before it (release), so that the reader polls
+ * the line in which head and short data come. The reader says how far it is each quarter of a ring.
+ *
+ * Waits that block: who sleeps announces it, full fence, looks again, then waits on the bell; who has
+ * written looks at the announcement after a full fence. The bell is a futex, or TCP's (tcp.c) where the job
+ * has several nodes. Runs under the library's lock, but shared_bell_wait.
+ */
+#define _GNU_SOURCE /* process_vm_readv, sched_getaffinity */
+#include "mpi_internal.h"
+#include "message.h"
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Linux's; musl brings none of Linux's headers. */
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+
+#define LINE_BYTES   SEGMENT_ALIGN
+#define RECORD_ALIGN 64
+#define RECORD_WRAPS UINT64_MAX /* in place of a length: the next record is at the ring's begin */
+#define MASK_WORDS   16
+#define RING_BYTES   (64 << 10) /* where all rings together take less than RINGS_BYTES, else less */
+#define RING_MIN     (4 << 10)
+#define RINGS_BYTES  (64 << 20)
+#define PROBE_VALUE  0x7461636574217265u
+
+struct place {
+    _Alignas(LINE_BYTES) uint32_t rung, sleepers;
+    _Alignas(LINE_BYTES) uint64_t cpus[MASK_WORDS];
+    uint64_t probe_address; /* of a word with PROBE_VALUE, for a trial of process_vm_readv */
+    int32_t process;
+    uint32_t blocks; /* its TACET_MPI_SPIN_US asks for waits that block */
+};
+
+struct ring {
+    _Alignas(LINE_BYTES) uint64_t consumed; /* by the reader, who alone writes it */
+    uint32_t needs_room;                    /* the writer sleeps until there is room */
+    _Alignas(LINE_BYTES) unsigned char lines[];
+};
+
+/* This process's side of the ring to a peer, and of that from it. */
+struct side {
+    struct ring *ring;
+    uint64_t at;       /* bytes written; bytes read */
+    uint64_t consumed; /* a writer's last look at ring->consumed; what a reader has said */
+};
+
+static struct place lone_place; /* of a process alone on its node */
+static struct place *places = &lone_place, *own = &lone_place;
+static size_t ring_bytes;                  /* a power of two */
+static struct side *to_sides, *from_sides; /* by node rank */
+static int *node_rank_of;                  /* by world rank, on this node; else -1 */
+static int *world_of;                      /* by node rank */
+static bool may_sleep;                     /* some rank of the node blocks */
+static bool can_read;                      /* process_vm_readv works */
+static const uint64_t probe = PROBE_VALUE;
+
+/* ---- The bell ---- */
+
+static void futex(uint32_t *word, int operation, uint32_t value)
+{
+    (void)syscall(SYS_futex, word, operation, value, NULL, NULL,
+                  0); /* callers look again, whatever it says */
+}
+
+static void bell_ring(int node_rank)
+{
+    struct place *place = &places[node_rank];
+
+    if (tcp_is_used()) {
+        tcp_wake(world_of[node_rank]);
+        return;
+    }
+    __atomic_fetch_add(&place->rung, 1, __ATOMIC_SEQ_CST);
+    futex(&place->rung, FUTEX_WAKE, INT32_MAX);
+}
+
+/* After a store that this rank of the node waits for. */
+static void bell_ring_sleeper(int node_rank)
+{
+    if (!may_sleep)
+        return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&places[node_rank].sleepers, __ATOMIC_RELAXED))
+        bell_ring(node_rank);
+}
+
+/* Of a wait that blocks: the bell's value before it announces that it sleeps. */
+uint32_t shared_bell_value(void)
+{
+    return __atomic_load_n(&own->rung, __ATOMIC_ACQUIRE);
+}
+
+void shared_bell_wait(uint32_t value)
+{
+    if (tcp_is_used())
+        tcp_wait();
+    else
+        futex(&own->rung, FUTEX_WAIT, value);
+}
+
+void shared_bell_ring_own(void)
+{
+    if (__atomic_load_n(&own->sleepers, __ATOMIC_SEQ_CST))
+        bell_ring(mpi_world.node_rank);
+}
+
+void shared_sleeping(bool sleeps)
+{
+    __atomic_fetch_add(&own->sleepers, sleeps ? 1u : (uint32_t)-1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* ---- Rings ---- */
+
+static uint64_t *length_at(struct ring *ring, uint64_t position)
+{
+    return (uint64_t *)(void *)(ring->lines + (position & (ring_bytes - 1)));
+}
+
+/* Whether `bytes` are free; where not, the reader is asked to ring when it has made room. */
+static bool ring_has_room(struct side *side, size_t bytes)
+{
+    if (side->at + bytes - side->consumed <= ring_bytes)
+        return true;
+    side->consumed = __atomic_load_n(&side->ring->consumed, __ATOMIC_ACQUIRE);
+    if (side->at + bytes - side->consumed <= ring_bytes)
+        return true;
+    __atomic_store_n(&side->ring->needs_room, 1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    side->consumed = __atomic_load_n(&side->ring->consumed, __ATOMIC_ACQUIRE);
+    return side->at + bytes - side->consumed <= ring_bytes;
+}
+
+static bool shared_send(int peer, const struct head *head, const void *data, size_t bytes)
+{
+    int node_rank = node_rank_of[peer];
+    struct side *side = &to_sides[node_rank];
+    size_t length = sizeof(uint64_t) + sizeof(*head) + bytes;
+    size_t record = (length + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
+    size_t until_end = ring_bytes - (side->at & (ring_bytes - 1));
+    size_t skip = record > until_end ? until_end : 0;
+
+    if (!ring_has_room(side, skip + record + RECORD_ALIGN))
+        return false;
+    uint64_t *word = length_at(side->ring, side->at + skip);
+    memcpy(word + 1, head, sizeof(*head));
+    if (bytes)
+        memcpy((char *)(word + 1) + sizeof(*head), data, bytes);
+    __atomic_store_n(length_at(side->ring, side->at + skip + record), 0, __ATOMIC_RELAXED);
+    __atomic_store_n(word, length, __ATOMIC_RELEASE);
+    if (skip)
+        __atomic_store_n(length_at(side->ring, side->at), RECORD_WRAPS, __ATOMIC_RELEASE);
+    side->at += skip + record;
+    bell_ring_sleeper(node_rank);
+    return true;
+}
+
+/* Says how far this reader is, once enough has come together. */
+static void ring_say_consumed(int node_rank, struct side *side)
+{
+    if (side->at - side->consumed < ring_bytes / 4)
+        return;
+    side->consumed = side->at;
+    __atomic_store_n(&side->ring->consumed, side->at, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&side->ring->needs_room, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&side->ring->needs_room, 0, __ATOMIC_RELAXED);
+        bell_ring_sleeper(node_rank);
+    }
+}
+
+/* Takes what a ring holds, up to a bound, so that one sender does not keep the others waiting. */
+static bool ring_take(int node_rank, struct side *side)
+{
+    bool took = false;
+
+    for (int i = 0; i < 32; i++) {
+        uint64_t *word = length_at(side->ring, side->at);
+        uint64_t length = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+
+        if (!length)
+            break;
+        if (length == RECORD_WRAPS) {
+            side->at += ring_bytes - (side->at & (ring_bytes - 1));
+            continue;
+        }
+        const struct head *head = (const void *)(word + 1);
+        if (length < sizeof(uint64_t) + sizeof(*head) || length > ring_bytes / 4)
+            mpi_abort(1, "rank %d has written a record of %llu bytes into shared memory that makes no sense",
+                      world_of[node_rank], (unsigned long long)length);
+        took = true;
+        message_arrived(world_of[node_rank], head, head + 1,
+                        (size_t)length - sizeof(uint64_t) - sizeof(*head));
+        side->at += (length + RECORD_ALIGN - 1) & ~(uint64_t)(RECORD_ALIGN - 1);
+        ring_say_consumed(node_rank, side);
+    }
+    return took;
+}
+
+static bool shared_poll(void)
+{
+    bool took = false;
+
+    for (int i = 0; i < mpi_world.node_size; i++)
+        if (i != mpi_world.node_rank)
+            took |= ring_take(i, &from_sides[i]);
+    return took;
+}
+
+/* ---- Large messages ---- */
+
+static bool process_read(int process, void *to, uint64_t from, size_t bytes)
+{
+    while (bytes) {
+        struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)from, bytes };
+        ssize_t done = syscall(SYS_process_vm_readv, (long)process, &here, 1L, &there, 1L, 0L);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        to = (char *)to + done;
+        from += (uint64_t)done;
+        bytes -= (size_t)done;
+    }
+    return true;
+}
+
+bool shared_peer_read(int peer, void *to, uint64_t from, size_t bytes)
+{
+    int node_rank = node_rank_of[peer];
+
+    return can_read && node_rank >= 0 && process_read(places[node_rank].process, to, from, bytes);
+}
+
+/* ---- The segment ---- */
+
+static struct ring *ring_of(int from, int to)
+{
+    size_t each = sizeof(struct ring) + ring_bytes;
+    size_t index = (size_t)from * (size_t)mpi_world.node_size + (size_t)to;
+
+    return (struct ring *)(void *)((char *)places + (size_t)mpi_world.node_size * sizeof(struct place) +
+                                   index * each);
+}
+
+/* A node's ranks share CPUs where they outnumber those of all masks, or where more ranks than a mask has
+ * CPUs may run nowhere else. */
+static bool ranks_are_crowded(int rank)
+{
+    uint64_t all = 0;
+    int cpus = 0, own_cpus = 0, within = 0;
+
+    for (int word = 0; word < MASK_WORDS; word++) {
+        all = 0;
+        for (int i = 0; i < mpi_world.node_size; i++)
+            all |= places[i].cpus[word];
+        cpus += __builtin_popcountll(all);
+        own_cpus += __builtin_popcountll(places[rank].cpus[word]);
+    }
+    for (int i = 0; i < mpi_world.node_size; i++) {
+        bool is_within = true;
+
+        for (int word = 0; word < MASK_WORDS; word++)
+            is_within &= !(places[i].cpus[word] & ~places[rank].cpus[word]);
+        within += is_within;
+    }
+    return mpi_world.node_size > cpus || within > own_cpus;
+}
+
+static void place_fill(struct place *place)
+{
+    cpu_set_t mask;
+
+    CPU_ZERO(&mask);
+    if (sched_getaffinity(0, sizeof(mask), &mask) == 0)
+        memcpy(place->cpus, &mask, sizeof(place->cpus));
+    place->process = (int32_t)getpid();
+    place->probe_address = (uint64_t)(uintptr_t)&probe;
+    place->blocks = mpi_world.crowded;
+}
+
+static int sides_make(void)
+{
+    size_t size = (size_t)mpi_world.node_size;
+
+    to_sides = calloc(size, sizeof(*to_sides));
+    from_sides = calloc(size, sizeof(*from_sides));
+    node_rank_of = calloc((size_t)mpi_world.size, sizeof(int));
+    world_of = calloc(size, sizeof(int));
+    if (!to_sides || !from_sides || !node_rank_of || !world_of)
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for %d ranks", mpi_world.size);
+    for (int i = 0, count = 0; i < mpi_world.size; i++) {
+        node_rank_of[i] = mpi_world.node_of[i] == mpi_world.node ? count : -1;
+        if (node_rank_of[i] >= 0)
+            world_of[count++] = i;
+    }
+    return MPI_SUCCESS;
+}
+
+static void rings_find(void)
+{
+    for (int i = 0; i < mpi_world.node_size; i++) {
+        to_sides[i].ring = ring_of(mpi_world.node_rank, i);
+        from_sides[i].ring = ring_of(i, mpi_world.node_rank);
+    }
+}
+
+/* Whether this rank may read the memory of the next one: then any may of any other's. */
+static bool peers_are_readable(void)
+{
+    const struct place *next = &places[(mpi_world.node_rank + 1) % mpi_world.node_size];
+    uint64_t seen = 0;
+
+    return mpi_world.reads_peers && process_read(next->process, &seen, next->probe_address, sizeof(seen)) &&
+           seen == PROBE_VALUE;
+}
+
+static int shared_begin(void)
+{
+    size_t size = (size_t)mpi_world.node_size;
+    void *memory = NULL;
+
+    for (ring_bytes = RING_BYTES; ring_bytes > RING_MIN && size * size * ring_bytes > RINGS_BYTES;)
+        ring_bytes /= 2;
+    int error = sides_make();
+    if (!error && size == 1) /* other nodes have segments: their barrier is everyone's */
+        return pmi_barrier();
+    if (!error)
+        error = segment_begin(size * sizeof(struct place) + size * size * (sizeof(struct ring) + ring_bytes),
+                              &memory);
+    if (error)
+        return error;
+    places = memory;
+    own = &places[mpi_world.node_rank];
+    place_fill(own);
+    rings_find();
+    segment_meet();
+    segment_unlink();
+    for (int i = 0; i < mpi_world.node_size; i++)
+        may_sleep |= places[i].blocks || ranks_are_crowded(i);
+    mpi_world.crowded |= ranks_are_crowded(mpi_world.node_rank);
+    can_read = peers_are_readable();
+    return MPI_SUCCESS;
+}
+
+/* Without a launcher, who would do it: the node's other ranks end with this one. */
+void shared_kill(void)
+{
+    for (int i = 0; i < mpi_world.node_size; i++)
+        if (places != &lone_place && i != mpi_world.node_rank && places[i].process)
+            kill(places[i].process, SIGKILL); /* who has ended already needs it no more */
+}
+
+static void shared_end(void)
+{
+    own = places = &lone_place;
+    segment_end();
+    free(to_sides);
+    free(from_sides);
+    free(node_rank_of);
+    free(world_of);
+}
+
+/* A quarter of a ring, so that the reader, who says each quarter how far it is, always makes room for one. */
+static size_t shared_fragment_bytes(void)
+{
+    return ring_bytes / 4 - sizeof(uint64_t) - sizeof(struct head);
+}
+
+const struct transport transport_shared = {
+    .name = "shared memory",
+    .begin = shared_begin,
+    .end = shared_end,
+    .send = shared_send,
+    .fragment_bytes = shared_fragment_bytes,
+    .poll = shared_poll,
+};

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""MPI's list of functions (apps/mpi-lite/functions.txt), what bindings.py makes of it, and the compilers that
+use it, tacet-mpicc and tacet-mpicxx. Where the library has been built, it has each function that is listed,
+and nothing else in the program's way; where MPICH's headers are there, the types agree with theirs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.making import ROOT
+
+MPI = ROOT / "apps" / "mpi-lite"
+LIST = MPI / "functions.txt"
+LIBRARY = ROOT / "build" / "mpi-lite" / "glibc" / "libmpi.a"
+MPICH = Path("/usr/include/x86_64-linux-gnu/mpich")
+
+sys.path.insert(0, str(MPI))
+import bindings
+
+WARNINGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror".split()
+GOOD = """\
+## Groups [MPI 3.1 §6.3]
+int Group_size(MPI_Group group, int *size)
+    How many processes it has.
+"""
+
+
+def run(
+    *command: str | Path, environment: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command's end; TACET_* of the caller's environment does not reach it."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TACET_")}
+    return subprocess.run(
+        [str(word) for word in command],
+        env=clean | (environment or {}),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def made_of(kind: str, text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What bindings.py makes of a list."""
+    (folder / "list.txt").write_text(text, encoding="utf-8")
+    return run(sys.executable, MPI / "bindings.py", kind, "list.txt", cwd=folder)
+
+
+# ---- The list ----
+
+
+def test_the_list_reads_and_names_no_function_twice() -> None:
+    functions = bindings.read_functions(LIST)
+    names = [function.name for function in functions]
+    assert len(names) == len(set(names)) > 350
+    assert {"Send", "Wtime", "Pcontrol", "Alltoallw", "File_open", "Win_create", "Comm_spawn"} <= set(names)
+    assert not any(name.startswith("T_") for name in names), "the tool interface is not in it"
+
+
+def test_no_line_of_the_list_and_of_what_it_makes_is_too_wide() -> None:
+    functions = bindings.read_functions(LIST)
+    for text in LIST.read_text(encoding="utf-8"), bindings.header(functions), bindings.missing(functions):
+        assert [line for line in text.splitlines() if len(line) > bindings.COLUMNS] == []
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++"])
+def test_the_header_compiles_without_warnings(compiler: str, tmp_path: Path) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    text = bindings.header(bindings.read_functions(LIST))
+    (tmp_path / "mpi_functions.h").write_text(text, encoding="utf-8")
+    cxx = compiler == "g++"
+    source = tmp_path / ("program.cc" if cxx else "program.c")
+    source.write_text("#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n")
+    flags = ["-Wall", "-Wextra", "-Wshadow", "-Werror"] if cxx else WARNINGS
+    done = run(compiler, *flags, f"-I{tmp_path}", f"-I{MPI}/include", "-fsyntax-only", source)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_what_is_missing_compiles_without_warnings(compiler: str, tmp_path: Path) -> None:
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    functions = bindings.read_functions(LIST)
+    for function in functions:
+        function.missing = True
+    (tmp_path / "mpi_functions.h").write_text(bindings.header(functions), encoding="utf-8")
+    (tmp_path / "missing.c").write_text(bindings.missing(functions), encoding="utf-8")
+    include = [f"-I{tmp_path}", f"-I{MPI}/include", f"-I{MPI}/src"]
+    done = run(compiler, *WARNINGS, *include, "-c", "-o", tmp_path / "missing.o", tmp_path / "missing.c")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_missing_function_ends_the_job_with_its_name(tmp_path: Path) -> None:
+    done = made_of("missing", GOOD.replace("int Group", "missing int Group"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 'mpi_abort(1, "MPI_Group_size is not in this library");' in done.stdout
+    assert "(void)group, (void)size;" in done.stdout
+    assert "MPI_ALIAS(Group_size);" in done.stdout
+
+
+def test_a_prototype_goes_on_until_its_parenthesis(tmp_path: Path) -> None:
+    text = GOOD.replace("MPI_Group group, int", "MPI_Group group,\n    int")
+    done = made_of("header", text, tmp_path)
+    assert "\nint PMPI_Group_size(MPI_Group group, int *size);\n" in done.stdout
+    assert "/* How many processes it has. */\nint MPI_Group_size(" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (GOOD + "int Group_rank MPI_Group group, int *rank\n    Rank.\n", 4, "not a prototype"),
+        (GOOD + "int Group_rank(MPI_Group group, int)\n    Rank.\n", 4, "parameter 2, 'int': expected a"),
+        (GOOD + "int Group_rank(..., int *rank)\n    Rank.\n", 4, "parameter 1, '...'"),
+        (GOOD + "int Group_rank()\n    Rank.\n", 4, "write Group_rank(void)"),
+        (GOOD + "int Group_rank(int a, int a)\n    Rank.\n", 4, "two parameters 'a'"),
+        (GOOD + "int MPI_Group_rank(int a)\n    Rank.\n", 4, "without it: Group_rank"),
+        (GOOD + "int PMPI_Group_rank(int a)\n    Rank.\n", 4, "without it: Group_rank"),
+        (GOOD + GOOD.split("\n", 1)[1], 4, "Group_size is there already, in line 2"),
+        (GOOD + "int Group_rank(int a)\n", 4, "has no meaning; an indented line"),
+        (GOOD + "int A(int a)\nint B(int a)\n    B.\n", 4, "A has no meaning"),
+        (GOOD + "int A(int a,\n    int b\nint B(int a)\n    B.\n", 6, "has no `)` before this line"),
+        (GOOD + "int A(int a,\n    int b\n", 6, "has no `)` before this line"),
+        (GOOD + "## Groups\n", 4, "not a section: '## Groups'; such as `## Info [MPI 3.1 §9]`"),
+        (GOOD.split("\n", 1)[1], 1, "comes before any section"),
+        ("    Nothing.\n" + GOOD, 1, "an indented line without an entry before it"),
+        (GOOD + "absent int A(int a)\n    A.\n", 4, "not a prototype: 'absent int A(int a)'"),
+    ],
+)
+def test_a_line_that_does_not_read_is_named(text: str, line: int, says: str, tmp_path: Path) -> None:
+    for kind in "header", "missing":
+        done = made_of(kind, text, tmp_path)
+        assert done.returncode == 1 and not done.stdout
+        assert done.stderr.startswith(f"list.txt:{line}: ") and says in done.stderr, done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_bindings_says_how_it_is_called_and_what_it_cannot_read(tmp_path: Path) -> None:
+    assert "bindings.py header functions.txt" in run(sys.executable, MPI / "bindings.py").stderr
+    done = run(sys.executable, MPI / "bindings.py", "header", "nowhere.txt", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("bindings.py: nowhere.txt: ")
+
+
+# ---- The library, and another one's types ----
+
+
+def test_the_library_has_each_function_and_nothing_else() -> None:
+    if not LIBRARY.exists():
+        pytest.skip("make mpi builds the library")
+    symbols = {}
+    for line in run("nm", "--defined-only", "--extern-only", LIBRARY).stdout.splitlines():
+        words = line.split()
+        if len(words) == 3:
+            symbols[words[2]] = words[1]
+    names = [function.name for function in bindings.read_functions(LIST)]
+    assert [name for name in names if symbols.get(f"PMPI_{name}") != "T"] == [], "PMPI_: a strong function"
+    assert [name for name in names if symbols.get(f"MPI_{name}") != "W"] == [], "MPI_: a weak function"
+    listed = {prefix + name for name in names for prefix in ("MPI_", "PMPI_")}
+    others = {name for name in symbols if name not in listed}
+    assert [name for name in sorted(others) if not name.startswith("mpi_lite_")] == []
+    assert [name for name in sorted(others) if symbols[name] not in "BDR"] == [], "objects, not functions"
+
+
+def parameter_type(parameter: str) -> str:
+    """Without its name and without spaces; an array is a pointer."""
+    parameter = parameter.strip()
+    text, dimensions = re.subn(r"\[\s*\d*\s*\]", "", parameter)
+    match = re.fullmatch(r"(.*\S)\s*\b[A-Za-z_]\w*\s*", text)
+    bare = match[1] if match and match[1] != "const" else text
+    inner = "".join(re.findall(r"\[\s*\d*\s*\]", parameter)[1:])
+    return re.sub(r"\s+", "", bare) + ("*" + inner if dimensions else "")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected"),
+    [
+        ("const int ranks[]", "constint*"),
+        ("const int *ranks", "constint*"),
+        ("int ranges[][3]", "int*[3]"),
+        ("char ***argv", "char***"),
+        ("char **argvs[]", "char***"),
+        ("MPI_Comm comm", "MPI_Comm"),
+        ("void", "void"),
+        ("...", "..."),
+    ],
+)
+def test_types_compare_without_their_names(parameter: str, expected: str) -> None:
+    assert parameter_type(parameter) == expected
+
+
+def test_types_agree_with_mpichs_headers() -> None:
+    headers = [MPICH / "mpi_proto.h", MPICH / "mpio.h"]
+    if not all(header.exists() for header in headers):
+        pytest.skip("Debian's libmpich-dev is not there")
+    theirs: dict[str, list[str]] = {}
+    for header in headers:
+        text = re.sub(r"/\*.*?\*/", " ", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+        # MPICH's name of MPI_Request in its older functions of files.
+        text = text.replace("MPIO_Request", "MPI_Request")
+        for result, name, parameters in re.findall(r"^(\w+)\s+MPI_(\w+)\(([^()]*)\)", text, re.MULTILINE):
+            # mpi_proto.h comes first: mpio.h has another MPI_Type_create_darray, which nothing compiles.
+            theirs.setdefault(name, [result, *map(parameter_type, parameters.split(","))])
+    differ, compared = {}, 0
+    for function in bindings.read_functions(LIST):
+        ours = [function.result, *map(parameter_type, function.parameters or ["void"])]
+        compared += function.name in theirs
+        if theirs.get(function.name, ours) != ours:
+            differ[function.name] = (ours, theirs[function.name])
+    assert differ == {}
+    assert compared > 350
+
+
+# ---- The compilers ----
+
+
+def test_show_prints_the_command_and_runs_nothing(tmp_path: Path) -> None:
+    done = run(MPI / "tacet-mpicc", "-show", "-O2", "two words.c", "-o", "it's", cwd=tmp_path)
+    words = done.stdout.split()
+    assert done.returncode == 0 and done.stdout.count("\n") == 1
+    assert words[0] == str(ROOT / "libc" / "tacet-cc")
+    assert f"-I{MPI}/include" in words and f"-I{ROOT}/build/mpi-lite/include" in words
+    assert f"-L{ROOT}/build/mpi-lite/x86_64" in words and words[-2:] == ["-lmpi", "-pthread"]
+    # A shell reads it back as it was.
+    assert "'two words.c' -o 'it'\\''s' -lmpi" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["-c", "-S", "-E", "-M", "-shared", "-fsyntax-only"])
+def test_the_library_is_linked_to_programs_alone(option: str) -> None:
+    done = run(MPI / "tacet-mpicc", "-show", option, "a.c")
+    assert "-lmpi" not in done.stdout and f"-I{MPI}/include" in done.stdout
+
+
+def test_show_alone_tells_a_configure_script_all_flags() -> None:
+    done = run(MPI / "tacet-mpicc", "-show")
+    assert f"-I{MPI}/include" in done.stdout and "-lmpi" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("compiler", "environment", "command", "library"),
+    [
+        ("tacet-mpicc", {"TACET_ARCH": "ppc64"}, "tacet-cc", "ppc64"),
+        ("tacet-mpicc", {"TACET_MPI_LIBC": "glibc"}, "gcc", "glibc"),
+        ("tacet-mpicxx", {}, "g++", "glibc"),
+        ("tacet-mpicxx", {"TACET_MPI_LIBC": "glibc"}, "g++", "glibc"),
+    ],
+)
+def test_each_kind_has_its_compiler_and_library(
+    compiler: str, environment: dict[str, str], command: str, library: str
+) -> None:
+    done = run(MPI / compiler, "-show", "a.c", environment=environment)
+    assert Path(done.stdout.split()[0]).name == command
+    assert f"-L{ROOT}/build/mpi-lite/{library} " in done.stdout
+    # tacet-cc adds -static itself.
+    assert ("-static" in done.stdout) == (compiler == "tacet-mpicxx" and not environment)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "environment", "says"),
+    [
+        ("tacet-mpicc", {"TACET_ARCH": "arm"}, "TACET_ARCH=arm: x86_64 or ppc64"),
+        ("tacet-mpicc", {"TACET_MPI_LIBC": "newlib"}, "TACET_MPI_LIBC=newlib: musl or glibc"),
+        ("tacet-mpicxx", {"TACET_ARCH": "ppc64"}, "the library for glibc is for x86_64 alone"),
+        ("tacet-mpicc", {"TACET_ARCH": "ppc64", "TACET_MPI_LIBC": "glibc"}, "for x86_64 alone"),
+    ],
+)
+def test_a_kind_that_there_is_not_is_refused(compiler: str, environment: dict[str, str], says: str) -> None:
+    done = run(MPI / compiler, "a.c", environment=environment)
+    assert done.returncode == 1 and done.stderr.startswith(f"{compiler}: ") and says in done.stderr
+
+
+def test_what_has_not_been_built_is_named_with_its_make_target(tmp_path: Path) -> None:
+    environment = {"TACET_BUILD": str(tmp_path), "TACET_ARCH": "ppc64"}
+    done = run(MPI / "tacet-mpicc", "-c", "a.c", environment=environment)
+    assert done.returncode == 1 and done.stderr == (
+        f"tacet-mpicc: there is no {tmp_path}/mpi-lite/include/mpi_functions.h; "
+        "make it with: make mpi ARCH=ppc64\n"
+    )
+    (tmp_path / "mpi-lite" / "include").mkdir(parents=True)
+    (tmp_path / "mpi-lite" / "include" / "mpi_functions.h").touch()
+    done = run(MPI / "tacet-mpicc", "a.c", environment=environment)
+    assert done.returncode == 1 and done.stderr == (
+        f"tacet-mpicc: there is no {tmp_path}/mpi-lite/ppc64/libmpi.a; make it with: make mpi ARCH=ppc64\n"
+    )
+
+
+def test_usage_is_said_on_request_and_without_arguments() -> None:
+    asked, bare = run(MPI / "tacet-mpicc", "--help"), run(MPI / "tacet-mpicxx")
+    assert asked.returncode == 0 and asked.stdout.startswith("usage: tacet-mpicc [-show]")
+    assert "TACET_MPI_LIBC  musl (default), or glibc" in asked.stdout
+    assert bare.returncode == 2 and bare.stderr.startswith("usage: tacet-mpicxx [-show]") and not bare.stdout
+
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank = -1, size = -1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    printf("rank %d of %d\\n", rank, size);
+    return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("compiler", "environment", "library"),
+    [
+        ("tacet-mpicc", {}, "x86_64"),
+        ("tacet-mpicc", {"TACET_MPI_LIBC": "glibc"}, "glibc"),
+        ("tacet-mpicxx", {}, "glibc"),
+        ("tacet-mpicxx", {"TACET_MPI_LIBC": "glibc"}, "glibc"),
+    ],
+)
+def test_a_program_compiles_and_runs_alone(
+    compiler: str, environment: dict[str, str], library: str, tmp_path: Path
+) -> None:
+    if not (ROOT / "build" / "mpi-lite" / library / "libmpi.a").exists():
+        pytest.skip("make mpi builds the library")
+    source = tmp_path / ("hello.cc" if compiler == "tacet-mpicxx" else "hello.c")
+    source.write_text(PROGRAM)
+    done = run(MPI / compiler, "-Wall", "-Werror", "-o", tmp_path / "hello", source, environment=environment)
+    assert done.returncode == 0, done.stderr
+    done = run(tmp_path / "hello")
+    assert (done.returncode, done.stdout) == (0, "rank 0 of 1\n"), done.stderr

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""MPI programs on Tacet's nodes, with apps/mpi-lite: ranks of one node without a launcher, and of several by
+tacetrun; what they print is what they print with Debian's MPICH on this machine (tests/mpi)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import Run, expect_exit
+from waiting_nodes import WaitingNodes
+
+from tests.making import ROOT, made
+
+BUILD = ROOT / "build" / "mpi-lite" / "programs"
+PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "programs").glob("*.c"))
+
+
+@cache
+def mpi_program(name: str, arch: str = "x86_64") -> Path:
+    made(f"build/mpi-lite/programs/{arch}/{name}", f"ARCH={arch}")
+    return BUILD / arch / name
+
+
+@cache
+def with_mpich(name: str, ranks: int) -> str:
+    made(f"build/mpi-lite/programs/mpich/{name}")
+    words = ["mpiexec.mpich", "-n", str(ranks), str(BUILD / "mpich" / name)]
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=600).stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_say_on_a_node_what_they_say_with_mpich(name: str, arch: str, tacet: Run) -> None:
+    """Its ranks need no launcher, and no network."""
+    for ranks in (1, 3):
+        result = tacet(mpi_program(name, arch), cpus=ranks, memory="512M", time_limit=240)
+        assert expect_exit(result).stdout.decode() == with_mpich(name, ranks), result.explain()
+        assert not result.stderr, result.explain()
+
+
+def test_barriers_and_exchanges_in_a_node_enter_no_kernel(arch: str, tacet: Run) -> None:
+    result = tacet(mpi_program("entries", arch), cpus=3, memory="256M")
+    said = expect_exit(result).stdout.decode()
+    assert said == "barrier: 0 entries of all ranks\nexchange: 0 entries of all ranks\n", result.explain()
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "why"),
+    [
+        ("abort", 7, "MPI_Abort with exit code 7"),
+        ("error", 1, "MPI_Send: MPI_ERR_RANK"),
+        ("missing", 1, "MPI_File_open is not in this library"),
+    ],
+)
+def test_a_rank_that_ends_the_job_is_named_and_no_rank_goes_on(
+    how: str, status: int, why: str, arch: str, tacet: Run
+) -> None:
+    result = tacet(mpi_program("abort", arch), how, cpus=3, memory="256M")
+    assert result.outcome == "exit" and b"went on" not in result.stdout, result.explain()
+    assert f"mpi-lite: rank 2: {why}" in result.stderr.decode(), result.explain()
+    assert result.status in (status, 128 + 9), result.explain()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingNodes]:
+    made("service")
+    with WaitingNodes(tmp_path_factory.mktemp("mpi"), nodes=2, cpus=2, memory="512M") as nodes:
+        yield nodes
+
+
+@pytest.mark.xdist_group("mpi")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_say_on_two_nodes_what_they_say_with_mpich(name: str, pair: WaitingNodes) -> None:
+    """Two ranks share each node's memory; between nodes messages go over TCP."""
+    done = pair.tacetrun("-N", "2", "-n", "4", "--bcast", mpi_program(name))
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout == with_mpich(name, 4)
+
+
+@pytest.mark.xdist_group("mpi")
+def test_a_rank_that_aborts_ends_the_job_on_all_nodes(pair: WaitingNodes) -> None:
+    done = pair.tacetrun("-N", "2", "-n", "4", "--bcast", mpi_program("abort"))
+    assert done.returncode == 7 and "went on" not in done.stdout, done
+    assert "rank 3: MPI_Abort with exit code 7" in done.stderr, done
