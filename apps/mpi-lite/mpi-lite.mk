@@ -57,9 +57,18 @@ endef
 $(foreach variant,glibc asan tsan,$(eval $(call mpi_variant,$(variant),)))
 $(eval $(call mpi_variant,$(ARCH),$(MUSL)))
 
-# The library of this architecture's programs, that of this machine's, and the launcher.
+# Benchmarks, for nodes and for this machine: build/x86_64/mpi/pingpong runs on both.
+MPI_BENCHES := $(addprefix $(BUILD)/mpi/,collbench pingpong ep is halo cg)
+$(MPI_BENCHES): $(BUILD)/mpi/%: apps/mpi-bench/%.c $(wildcard apps/mpi-bench/*.[ch]) apps/lib/parse.c \
+                apps/lib/order.c $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD).flags
+	@mkdir -p $(@D)
+	@echo "  MPI     $@"
+	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) apps/mpi-lite/tacet-mpicc -std=gnu11 -O2 $(WARNINGS) -Iapps/lib \
+		$(PREFIX_MAP) $< apps/mpi-bench/common.c apps/lib/parse.c apps/lib/order.c -o $@ -lm
+
+# The library of this architecture's programs, that of this machine's, the benchmarks, and the launcher.
 .PHONY: mpi
-mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(SERVICE_BUILD)/tacet-mpirun
+mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(MPI_BENCHES) $(SERVICE_BUILD)/tacet-mpirun
 
 # ---- Tests: ordinary MPI programs, each linked with every variant, and with Debian's MPICH beside them ----
 

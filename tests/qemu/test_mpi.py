@@ -16,6 +16,8 @@ from waiting_nodes import WaitingNodes
 from tests.making import ROOT, made
 
 BUILD = ROOT / "build" / "mpi-lite" / "programs"
+#: Of some programs, so that they are short on a machine that is emulated: the largest count.
+ARGUMENTS = {"collectives": ["3001"]}
 PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "programs").glob("*.c"))
 
 
@@ -26,9 +28,10 @@ def mpi_program(name: str, arch: str = "x86_64") -> Path:
 
 
 @cache
-def with_mpich(name: str, ranks: int) -> str:
+def with_mpich(name: str) -> str:
+    """What they print does not depend on the number of ranks."""
     made(f"build/mpi-lite/programs/mpich/{name}")
-    words = ["mpiexec.mpich", "-n", str(ranks), str(BUILD / "mpich" / name)]
+    words = ["mpiexec.mpich", "-n", "1" if name == "collectives" else "2", str(BUILD / "mpich" / name)]
     return subprocess.run(words, capture_output=True, text=True, check=True, timeout=600).stdout
 
 
@@ -36,8 +39,9 @@ def with_mpich(name: str, ranks: int) -> str:
 def test_programs_say_on_a_node_what_they_say_with_mpich(name: str, arch: str, tacet: Run) -> None:
     """Its ranks need no launcher, and no network."""
     for ranks in (1, 3):
-        result = tacet(mpi_program(name, arch), cpus=ranks, memory="512M", time_limit=240)
-        assert expect_exit(result).stdout.decode() == with_mpich(name, ranks), result.explain()
+        words = [mpi_program(name, arch), *ARGUMENTS.get(name, [])]
+        result = tacet(*words, cpus=ranks, memory="512M", time_limit=240)
+        assert expect_exit(result).stdout.decode() == with_mpich(name), result.explain()
         assert not result.stderr, result.explain()
 
 
@@ -75,9 +79,10 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingNodes]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_say_on_two_nodes_what_they_say_with_mpich(name: str, pair: WaitingNodes) -> None:
     """Two ranks share each node's memory; between nodes messages go over TCP."""
-    done = pair.tacetrun("-N", "2", "-n", "4", "--bcast", mpi_program(name))
+    words = [mpi_program(name), *ARGUMENTS.get(name, [])]
+    done = pair.tacetrun("-N", "2", "-n", "4", "--bcast", *words)
     assert (done.returncode, done.stderr) == (0, ""), done
-    assert done.stdout == with_mpich(name, 4)
+    assert done.stdout == with_mpich(name)
 
 
 @pytest.mark.xdist_group("mpi")

@@ -78,7 +78,7 @@ def room_fill(room: str) -> str:
 def node(d: Drawing, x: float, width: float, bottom: float) -> None:
     """The left half: what runs on a node."""
     d.text(x, 28, "On a compute node", bold=True, size=15, colour=NAVY)
-    programs = [name for name in folders("apps") if name not in ("lib", "mpi-lite")]
+    programs = [name for name in folders("apps") if name not in ("lib", "mpi-lite", "mpi-bench")]
     d.card(
         x,
         42,
@@ -86,7 +86,10 @@ def node(d: Drawing, x: float, width: float, bottom: float) -> None:
         62,
         WHITE,
         "Programs, in ring 3: static Linux ELF files",
-        ["yours, from any compiler, with `mpi-lite` or without, or one of `apps/`:", " · ".join(programs)],
+        [
+            "yours, from any compiler; with MPI (`mpi-lite`, `mpi-bench`); one of `apps/`:",
+            " · ".join(programs),
+        ],
         edge=EDGE,
         size=10.5,
     )

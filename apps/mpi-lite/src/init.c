@@ -167,6 +167,8 @@ static int world_begin(void)
     int error = variables_read();
 
     if (!error)
+        error = collective_begin();
+    if (!error)
         error = pmi_begin(&mpi_world.rank, &mpi_world.size);
     if (error)
         return error;

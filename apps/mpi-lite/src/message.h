@@ -118,6 +118,7 @@ int check_peer(int peer, const struct mpi_comm *comm, bool may_be_any);
 int check_tag(int tag, bool may_be_any);
 
 /* ---- The beginning and the end ---- */
+int collective_begin(void); /* reads the variables of choice.c */
 void comm_world_begin(void);
 void comm_world_end(void);
 int comm_live_count(void);

@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <tacet.h>
 
-#define ROUNDS 1000
+#define ROUNDS 300
 #define BYTES  4096
 
 static char out[BYTES], in[BYTES];
