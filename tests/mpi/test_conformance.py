@@ -64,6 +64,15 @@ def test_programs_say_what_they_say_with_mpich(program: str, way: str) -> None:
         assert "ok " in said
 
 
+@pytest.mark.parametrize("way", ["usual", "blocking"])
+def test_threads_of_a_rank_have_no_races(way: str) -> None:
+    """Under the thread sanitizer, which watches one process: what ranks share it does not see."""
+    made("build/mpi-lite/programs/tsan/threads", "build/service/tacet-mpirun")
+    for ranks in (1, 3):
+        said = ran([MPIRUN, "-n", str(ranks), BUILD / "tsan" / "threads"], **WAYS[way])
+        assert said == with_mpich("threads")
+
+
 def algorithms() -> list[tuple[str, str]]:
     """A variable and what it may be set to, for each row of the table of algorithms."""
     text = (ROOT / "apps" / "mpi-lite" / "src" / "choice.c").read_text(encoding="utf-8")
