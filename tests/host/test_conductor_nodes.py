@@ -376,7 +376,7 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
     counted = {cause: after[cause] - status[cause] for cause in wrong}
     counted["other_version"] -= 1  # the random ones
     counted["truncated"] -= 1  # the byte
-    assert counted == {cause: len(frames) for cause, frames in wrong.items()}
+    assert counted == {cause: len(frames) for cause, frames in wrong.items()}, counted
     assert (after["answers"], after["nodes"]) == (status["answers"], 1)
     assert wire.ctl("nodes")["nodes"] == before
 
