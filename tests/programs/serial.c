@@ -235,12 +235,13 @@ static int apart_mode(uint64_t bytes, unsigned rank)
     compute(50000000);
     uint64_t after = interrupts(0) - before;
     *phase = 2;
-    fprintf(stderr, "%lu bytes, %lu wrong, ", (unsigned long)taken, (unsigned long)wrong);
-    if (during > 0 && during <= reads + 2)
-        fprintf(stderr, "few interrupts");
-    else
-        fprintf(stderr, "%lu interrupts for %lu reads", (unsigned long)during, (unsigned long)reads);
-    fprintf(stderr, ", then %lu\n", (unsigned long)after);
+    /* One write, which the other rank's line does not come into. */
+    char many[64] = "few interrupts";
+    if (during == 0 || during > reads + 2)
+        snprintf(many, sizeof(many), "%lu interrupts for %lu reads", (unsigned long)during,
+                 (unsigned long)reads);
+    fprintf(stderr, "%lu bytes, %lu wrong, %s, then %lu\n", (unsigned long)taken, (unsigned long)wrong, many,
+            (unsigned long)after);
     return 0;
 }
 
