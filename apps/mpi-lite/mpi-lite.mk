@@ -92,6 +92,7 @@ $(eval $(call mpi_programs,mpich,,programs))
 $(eval $(call mpi_programs,$(ARCH),$(MPI_BUILD)/$(ARCH)/libmpi.a,tacet))
 
 .PHONY: mpi-programs
-mpi-programs: $(foreach variant,asan $(ARCH) mpich,$(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%)) \
+mpi-programs: $(foreach variant,asan $(ARCH) mpich,\
+              $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%)) \
               $(addprefix $(MPI_BUILD)/programs/,tsan/threads glibc/collectives) \
               $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))
