@@ -288,7 +288,7 @@ report:
 # Of what `make bench` measures, every architecture has the noise, the costs and the silent hour; networks,
 # several CPUs' wake-ups, the tuned Linux and whatever runs on this host are x86_64's.
 bench:
-	@ports/deps.sh build run $(ARCH_DEPS)
+	@ports/deps.sh build run $(if $(filter x86_64,$(ARCH)),bench) $(ARCH_DEPS)
 	@$(MAKE) --no-print-directory $(if $(filter x86_64,$(ARCH)),bench-ready,bench-common)
 
 .PHONY: bench-common
@@ -300,12 +300,13 @@ bench-common: $(KERNEL) $(APPS) $(LINUX_KERNEL) qemu10
 
 .PHONY: bench-ready
 bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts build/simulator/sim \
-		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl
+		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl mpi
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
 	@$(LAB) bench-cores --out build/report
 	@$(LAB) bench-network --out build/report
+	@$(LAB) bench-mpi --out build/report
 	@$(LAB) compare-phases --out build/report
 	@$(LAB) silence --out build/report --shift 4
 	@$(LAB) bench-simulator --out build/report

@@ -10,6 +10,7 @@
 #   build   compile the kernel, musl and the programs
 #   run     run them in QEMU, make boot media, draw the lab's pictures
 #   ppc64   what ARCH=ppc64 needs on top of these two
+#   bench   the other MPIs that `make bench` measures beside
 #   test    what the tests need on top
 #   dev     what changes sources: the formatter, of the version that .clang-format is written for
 
@@ -52,6 +53,11 @@ run    python:scipy                                     python3-scipy
 ppc64  powerpc64le-linux-gnu-gcc                        gcc-powerpc64le-linux-gnu
 ppc64  qemu-system-ppc64                                qemu-system-ppc
 
+bench  mpicc.mpich                                      mpich
+bench  /usr/include/*/mpich/mpi.h                       libmpich-dev
+bench  mpirun.openmpi                                   openmpi-bin
+bench  mpicc.openmpi                                    libopenmpi-dev
+
 test   chromium                                         chromium
 test   python:pytest                                    python3-pytest
 test   python:xdist                                     python3-pytest-xdist
@@ -83,12 +89,12 @@ check=no
 groups=" $* "
 for group in "$@"; do
     case $group in
-    build | run | ppc64 | test | dev) ;;
-    *) echo "ports/deps.sh: no such group: $group (build, run, ppc64, test, dev)" >&2 && exit 2 ;;
+    build | run | ppc64 | bench | test | dev) ;;
+    *) echo "ports/deps.sh: no such group: $group (build, run, ppc64, bench, test, dev)" >&2 && exit 2 ;;
     esac
 done
 [ "${TACET_DEPS:-}" != skip ] || exit 0
-[ $# -gt 0 ] || { echo "usage: ports/deps.sh [--check] build|run|ppc64|test|dev..." >&2 && exit 2; }
+[ $# -gt 0 ] || { echo "usage: ports/deps.sh [--check] build|run|ppc64|bench|test|dev..." >&2 && exit 2; }
 
 there()
 {

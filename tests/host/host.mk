@@ -144,7 +144,7 @@ frames_net := address address_option binding byte_queue connection connection_lo
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c
 ninep_fuzz_sources := $(ninep_sources)
-mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c match.c request.c status.c)
+mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c match.c peer_copy.c request.c status.c)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
               $(filter $(1),$(PPC64_TESTS)),ppc64/)

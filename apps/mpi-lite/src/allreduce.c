@@ -4,10 +4,13 @@
  * is computed once, or from the same operands in the same order everywhere.
  *
  *   recursive_doubling  log2 n exchanges of the whole vector with ranks at distances 1, 2, 4 …; keeps the
- * order of the operands rabenseifner        reduce-scatter by recursive halving, allgather by recursive
- * doubling ring                both round a ring: 2 (n - 1) rounds of 1 / n of the data, between neighbours
- * alone nodes               a reduction in each node, an allreduce among the leaders, a broadcast in each
- * node
+ *                       order of the operands
+ *
+ *   rabenseifner        reduce-scatter by recursive halving, allgather by recursive doubling
+ *
+ *   ring                both round a ring: 2 (n - 1) rounds of 1 / n of the data, between neighbours alone
+ *
+ *   nodes               a reduction in each node, an allreduce among the leaders, a broadcast in each node
  *
  * Where ranks are no power of two, the first ones work in pairs (power_of in reduce.c).
  *

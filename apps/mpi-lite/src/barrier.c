@@ -3,13 +3,21 @@
  * barrier.c: MPI_Barrier's algorithms.
  *
  *   dissemination  round k: a message to the rank 2^k further, one from the rank 2^k before: log2 n rounds,
- * the fewest; n log2 n messages tree           up and down a binomial tree: twice the rounds, 2 (n - 1)
- * messages nodes          up the tree of a node, dissemination among the nodes' leaders, down the tree
+ *                  the fewest; n log2 n messages
+ *
+ *   tree           up and down a binomial tree: twice the rounds, 2 (n - 1) messages
+ *
+ *   nodes          up the tree of a node, dissemination among the nodes' leaders, down the tree
+ *
+ *   counters       dissemination by a counter in shared memory from each rank to each other, no messages; of
+ *                  blocking barriers alone: two ranks come to those that they share in the same order, so that
+ *                  one counter serves all communicators
  *
  * Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988; [Hoefler10
  * §IV]. They build schedules, under the library's lock.
  */
 #include "collective.h"
+#include "message.h"
 
 static const struct block nothing = { NULL, 0, MPI_BYTE };
 
@@ -17,8 +25,8 @@ void barrier_dissemination(struct schedule *schedule, const struct team *team, c
 {
     (void)call;
     for (int distance = 1; distance < team->size; distance *= 2) {
-        schedule_receive(schedule, team, team_previous(team, distance), nothing);
         schedule_send(schedule, team, team_next(team, distance), nothing);
+        schedule_receive(schedule, team, team_previous(team, distance), nothing);
         schedule_round(schedule);
     }
 }
@@ -71,4 +79,22 @@ void barrier_nodes(struct schedule *schedule, const struct team *team, const str
         barrier_dissemination(schedule, &leaders, call);
     schedule_round(schedule);
     tree_release(schedule, &local);
+}
+
+static bool signal_has_come(void *argument)
+{
+    return shared_signal_take(*(const int *)argument);
+}
+
+int barrier_counters(const struct team *team)
+{
+    const int *world = team->comm->group->world;
+
+    for (int distance = 1; distance < team->size; distance *= 2) {
+        int from = world[team_previous(team, distance)];
+
+        shared_signal(world[team_next(team, distance)]);
+        progress_wait(signal_has_come, &from);
+    }
+    return MPI_SUCCESS;
 }

@@ -20,6 +20,7 @@ enum needs {
     POWER = 2,    /* ranks are a power of two */
     EQUAL = 4,    /* all blocks have one size, which all ranks know */
     NODES = 8,    /* several nodes, some with several ranks */
+    ALONE = 16,   /* a blocking call of ranks of one node, none of which has threads that call MPI at once */
 };
 
 #define BY_NAME INT_MAX  /* from so many ranks: only where a variable asks for it */
@@ -30,11 +31,12 @@ enum needs {
 static const struct algorithm {
     enum collective kind;
     const char *name;
-    schedule_builder *build;
+    schedule_builder *build; /* NULL: barrier_counters, which needs no schedule */
     int from_ranks;
     size_t up_to_bytes;
     int needs;
 } algorithms[] = {
+    { BARRIER, "counters", NULL, 1, ALL, ALONE },
     { BARRIER, "nodes", barrier_nodes, 3, ALL, NODES },
     { BARRIER, "dissemination", barrier_dissemination, 1, ALL, 0 },
     { BARRIER, "tree", barrier_tree, BY_NAME, ALL, 0 },
@@ -42,7 +44,8 @@ static const struct algorithm {
     { BCAST, "nodes", broadcast_nodes, 3, ALL, NODES },
     { BCAST, "binomial", broadcast_binomial, 1, 12 << 10, 0 },
     { BCAST, "scatter_allgather", broadcast_scatter_allgather, 8, 512 << 10, 0 },
-    { BCAST, "chain", broadcast_chain, 1, ALL, 0 },
+    { BCAST, "chain", broadcast_chain, 3, ALL, 0 },
+    { BCAST, "binomial", broadcast_binomial, 1, ALL, 0 },
 
     { REDUCE, "nodes", reduce_nodes, 3, ALL, NODES | COMMUTES },
     { REDUCE, "binomial", reduce_binomial, 1, 2 << 10, COMMUTES },
@@ -54,6 +57,8 @@ static const struct algorithm {
     { ALLREDUCE, "recursive_doubling", allreduce_recursive_doubling, 1, 2 << 10, 0 },
     { ALLREDUCE, "rabenseifner", allreduce_rabenseifner, 4, 512 << 10, COMMUTES },
     { ALLREDUCE, "ring", allreduce_ring, 4, ALL, COMMUTES },
+    { ALLREDUCE, "recursive_doubling", allreduce_recursive_doubling, 1, 32 << 10, 0 },
+    { ALLREDUCE, "rabenseifner", allreduce_rabenseifner, 1, ALL, COMMUTES },
     { ALLREDUCE, "recursive_doubling", allreduce_recursive_doubling, 1, ALL, 0 },
 
     { GATHER, "binomial", gather_binomial, 4, 2 << 10, EQUAL },
@@ -162,10 +167,13 @@ static size_t call_bytes(const struct team *team, const struct call *call)
     }
 }
 
-static bool algorithm_can(const struct algorithm *algorithm, const struct team *team, const struct call *call)
+static bool algorithm_can(const struct algorithm *algorithm, const struct team *team, const struct call *call,
+                          bool blocks)
 {
     int needs = algorithm->needs;
 
+    if (needs & ALONE)
+        return blocks && !shared_has_threads() && team_is_on_node(team);
     if (needs & COMMUTES && !call->op->commutes)
         return false;
     if (needs & POWER && (team->size & (team->size - 1)))
@@ -175,19 +183,19 @@ static bool algorithm_can(const struct algorithm *algorithm, const struct team *
     return !(needs & NODES) || team_spans_nodes(team);
 }
 
-static const struct algorithm *algorithm_choose(const struct team *team, const struct call *call)
+static const struct algorithm *algorithm_choose(const struct team *team, const struct call *call, bool blocks)
 {
     /* Sizes that ranks do not all know choose nothing. */
     size_t bytes =
         call->varies && (call->kind == GATHER || call->kind == SCATTER) ? 0 : call_bytes(team, call);
 
-    if (forced[call->kind] && algorithm_can(forced[call->kind], team, call))
+    if (forced[call->kind] && algorithm_can(forced[call->kind], team, call, blocks))
         return forced[call->kind];
     for (int i = 0; i < ALGORITHMS; i++) {
         const struct algorithm *one = &algorithms[i];
 
         if (one->kind == call->kind && team->size >= one->from_ranks && bytes <= one->up_to_bytes &&
-            algorithm_can(one, team, call))
+            algorithm_can(one, team, call, blocks))
             return one;
     }
     mpi_abort(1, "no algorithm for collective %d", (int)call->kind); /* each kind's last row serves all */
@@ -195,15 +203,18 @@ static const struct algorithm *algorithm_choose(const struct team *team, const s
 
 void collective_build(struct schedule *schedule, const struct team *team, const struct call *call)
 {
-    algorithm_choose(team, call)->build(schedule, team, call);
+    algorithm_choose(team, call, false)->build(schedule, team, call);
 }
 
 int collective_start(struct mpi_comm *comm, const struct call *call, struct mpi_request **request)
 {
     const struct team team = { comm, NULL, comm->size, comm->rank };
+    const struct algorithm *algorithm = algorithm_choose(&team, call, !request);
     struct call held;
-    struct schedule *schedule = schedule_make(comm, call, &held);
 
-    collective_build(schedule, &team, &held);
+    if (!algorithm->build)
+        return barrier_counters(&team);
+    struct schedule *schedule = schedule_make(comm, call, &held);
+    algorithm->build(schedule, &team, &held);
     return request ? schedule_launch(schedule, request) : schedule_run(schedule);
 }

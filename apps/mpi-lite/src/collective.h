@@ -131,6 +131,8 @@ struct mpi_comm_nodes {
 /* Whether a team is worth going through nodes: a whole communicator on several nodes, some with several
  * ranks. */
 bool team_spans_nodes(const struct team *team);
+/* All ranks of the team are on this node. */
+bool team_is_on_node(const struct team *team);
 /* The ranks of this node, and the leaders of all; `root` (or -1) leads its node. False where this process is
  * no leader; then `leaders` has the rank -1. */
 bool team_split(struct schedule *schedule, const struct team *team, int root, struct team *local,
@@ -170,6 +172,7 @@ schedule_builder collective_build;
 /* ---- Algorithms ---- */
 
 schedule_builder barrier_dissemination, barrier_tree, barrier_nodes;
+int barrier_counters(const struct team *team); /* the barrier itself, not a schedule */
 schedule_builder broadcast_binomial, broadcast_scatter_allgather, broadcast_chain, broadcast_nodes;
 schedule_builder reduce_binomial, reduce_in_order, reduce_rabenseifner, reduce_nodes;
 schedule_builder allreduce_recursive_doubling, allreduce_rabenseifner, allreduce_ring, allreduce_nodes;

@@ -56,6 +56,17 @@ bool team_spans_nodes(const struct team *team)
     return team->comm->nodes->count > 1 && team->comm->nodes->count < team->size;
 }
 
+bool team_is_on_node(const struct team *team)
+{
+    if (mpi_world.nodes == 1)
+        return true;
+    if (team->members)
+        return false;
+    if (!team->comm->nodes)
+        team->comm->nodes = nodes_make(team->comm);
+    return team->comm->nodes->count == 1;
+}
+
 bool team_split(struct schedule *schedule, const struct team *team, int root, struct team *local,
                 struct team *leaders, int *local_root, int *leaders_root)
 {

@@ -2,10 +2,13 @@
 /*
  * init.c: the world's beginning and end, the library's lock, and the variables of the environment:
  *
- *   TACET_MPI_EAGER=BYTES     messages of at most that many bytes go eagerly (a transport's fragment bounds
- * it) TACET_MPI_SPIN_US=US      waits block after so long, also where no CPU is shared TACET_MPI_DEBUG=1 what
- * was not freed is named at MPI_Finalize TACET_MPI_PEER_READ=1     large messages are read from the sender's
- * memory, where process_vm_readv works
+ *   TACET_MPI_EAGER=BYTES  messages of at most that many bytes go eagerly (a transport's fragment bounds it)
+ *
+ *   TACET_MPI_SPIN_US=US   waits block after so long, also where no CPU is shared
+ *
+ *   TACET_MPI_DEBUG=1      what was not freed is named at MPI_Finalize
+ *
+ *   TACET_MPI_PEER_READ=0  large messages are not copied from memory to memory (peer_copy.c)
  *
  * Ranks lie on nodes as PMI_process_mapping says. Without a launcher all are on one.
  *
@@ -103,7 +106,7 @@ static int variables_read(void)
     if (!error)
         error = variable_number("TACET_MPI_DEBUG", 1, 0, &debug);
     if (!error)
-        error = variable_number("TACET_MPI_PEER_READ", 1, 0, &reads_peers);
+        error = variable_number("TACET_MPI_PEER_READ", 1, 1, &reads_peers);
     if (error)
         return error;
     mpi_world.reads_peers = reads_peers != 0;
@@ -199,10 +202,10 @@ int PMPI_Init_thread(int *count, char ***arguments, int required, int *provided)
         return mpi_return(NULL, "MPI_Init_thread", mpi_error(MPI_ERR_OTHER, "MPI is initialized already"));
     if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
         required = MPI_THREAD_MULTIPLE;
+    mpi_world.thread_level = required;
     int error = world_begin();
     if (!error) {
         mpi_world.initialized = true;
-        mpi_world.thread_level = required;
         main_thread = pthread_self();
         *provided = required;
     }

@@ -3,8 +3,8 @@
  * message.c: how a message goes from a send to a receive.
  *
  *   eager        HEAD_EAGER with the data; synchronous: HEAD_EAGER_SYNC, and HEAD_DONE once it matches
- *   rendezvous   HEAD_REQUEST; the receiver reads the sender's memory and says HEAD_DONE, or, where it may
- *                not read or the data has gaps, says HEAD_CLEAR, and HEAD_DATA comes in fragments
+ *   rendezvous   HEAD_REQUEST; in a node both ends copy from memory to memory (peer_copy.c), up to HEAD_DONE;
+ *                where they may not, or the sender's data has gaps, HEAD_CLEAR, and HEAD_DATA in fragments
  *   to oneself   copied once, at the match
  *
  * What a transport has no room for waits in its peer's queue of outputs, in order. A cookie names a request
@@ -13,6 +13,10 @@
 #include "message.h"
 #include <stdlib.h>
 #include <string.h>
+
+/* Copies from memory to memory are the fastest way for one message. Of several at once, smaller ones than
+ * this go through the segment, where the two ends work at the same time. */
+#define COPIED_ALWAYS ((size_t)1 << 20)
 
 /* Something that is to be sent: a head, and for an eager message or fragments the request with the data. */
 struct output {
@@ -40,12 +44,13 @@ int message_detached;
 static struct peer *peers, *listed;
 static struct cookie *cookies;
 static uint32_t cookie_count, cookie_free; /* index + 1; 0: none */
+static int rendezvous_sends;               /* under way */
 static unsigned char *scratch;
 static size_t scratch_bytes;
 
 /* ---- Cookies ---- */
 
-static void cookie_make(struct mpi_request *request)
+void message_cookie_make(struct mpi_request *request)
 {
     if (!cookie_free) {
         uint32_t count = cookie_count ? 2 * cookie_count : 64;
@@ -128,6 +133,8 @@ static void send_complete(struct mpi_request *request)
 
     if (message->cookie)
         cookie_drop(message);
+    if (message->is_rendezvous)
+        rendezvous_sends--;
     if (message->is_buffered) {
         buffered_give(message->buffered);
         free(message->packed);
@@ -211,7 +218,7 @@ static void output_begin(int world, const struct head *head, struct mpi_request 
 
 bool message_progress(void)
 {
-    bool moved = false;
+    bool moved = peer_copy_progress();
 
     for (struct peer **at = &listed; *at;) {
         struct peer *peer = *at;
@@ -238,30 +245,26 @@ bool message_outputs_empty(void)
     return !listed;
 }
 
-static void answer_send(int peer, const struct head *to, enum head_kind kind, uint64_t bytes, uint64_t other)
+void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t bytes, uint64_t other)
 {
-    const struct head head = {
-        .context = to->context, .kind = kind, .bytes = bytes, .cookie = to->cookie, .other = other
-    };
+    const struct head head = { .kind = kind, .bytes = bytes, .cookie = cookie, .other = other };
 
     output_begin(peer, &head, NULL, 0);
 }
 
 /* ---- Receives that have met their message ---- */
 
-/* Reads the sender's memory; false where that is not possible. */
-static bool rendezvous_read(struct message *message, const struct head *head)
+/* Reads the sender's memory into a buffer with gaps; false where that is not possible. */
+static bool scattered_read(struct message *message, uint64_t from)
 {
     const size_t step = 64 << 10;
 
-    if (!head->other)
+    if (!from || message->type->dense || !shared_peer_is_readable(message->world))
         return false;
-    if (message->type->dense)
-        return shared_peer_read(message->world, message->buffer, head->other, message->bytes);
     for (size_t at = 0; at < message->bytes; at += step) {
         size_t bytes = message->bytes - at < step ? message->bytes - at : step;
 
-        if (!shared_peer_read(message->world, scratch_get(bytes), head->other + at, bytes))
+        if (!shared_peer_move(message->world, scratch_get(bytes), from + at, bytes, false))
             return false;
         data_take(message, at, bytes, scratch);
     }
@@ -293,16 +296,18 @@ static void receive_match(struct mpi_request *request, int peer, const struct he
     if (sender) {
         self_take(message, sender);
     } else if (head->kind == HEAD_REQUEST) {
-        if (message->bytes && !rendezvous_read(message, head)) {
-            cookie_make(request);
-            answer_send(peer, head, HEAD_CLEAR, message->bytes, message->cookie);
+        if (message->bytes && peer_copy_receive(request, head->other, head->cookie))
+            return;
+        if (message->bytes && !scattered_read(message, head->other)) {
+            message_cookie_make(request);
+            message_answer(peer, HEAD_CLEAR, head->cookie, message->bytes, message->cookie);
             return;
         }
-        answer_send(peer, head, HEAD_DONE, 0, 0);
+        message_answer(peer, HEAD_DONE, head->cookie, 0, 0);
     } else {
         data_take(message, 0, message->bytes, data);
         if (head->kind == HEAD_EAGER_SYNC)
-            answer_send(peer, head, HEAD_DONE, 0, 0);
+            message_answer(peer, HEAD_DONE, head->cookie, 0, 0);
     }
     request_complete(request);
 }
@@ -335,9 +340,14 @@ static void data_arrived(int peer, const struct head *head, const void *data, si
                   message->bytes - message->moved);
     data_take(message, message->moved, bytes, data);
     message->moved += bytes;
-    if (message->moved < message->bytes)
-        return;
-    cookie_drop(message);
+    if (message->moved == message->bytes)
+        message_receive_end(request);
+}
+
+void message_receive_end(struct mpi_request *request)
+{
+    if (request->message->cookie)
+        cookie_drop(request->message);
     request_complete(request);
 }
 
@@ -370,7 +380,15 @@ void message_arrived(int peer, const struct head *head, const void *data, size_t
         data_arrived(peer, head, data, bytes);
         return;
     case HEAD_DONE:
-        send_complete(cookie_find(peer, head, REQUEST_SEND));
+        request = cookie_find(peer, head, REQUEST_SEND);
+        peer_copy_done(request);
+        send_complete(request);
+        return;
+    case HEAD_OFFER:
+        peer_copy_offered(cookie_find(peer, head, REQUEST_SEND), (uint32_t)head->bytes, head->other);
+        return;
+    case HEAD_COPIED:
+        peer_copy_copied(cookie_find(peer, head, REQUEST_RECEIVE));
         return;
     default:
         request = match_posted(head);
@@ -420,12 +438,21 @@ static void send_begin(struct mpi_request *request)
     }
     head.kind = !is_eager ? HEAD_REQUEST : message->mode == SEND_SYNCHRONOUS ? HEAD_EAGER_SYNC : HEAD_EAGER;
     if (head.kind != HEAD_EAGER) {
-        cookie_make(request);
+        message_cookie_make(request);
         head.cookie = message->cookie;
     }
-    if (!is_eager && message->type->dense)
+    if (!is_eager && message->type->dense && (!rendezvous_sends || message->bytes >= COPIED_ALWAYS))
         head.other = (uint64_t)(uintptr_t)message->buffer;
+    if (!is_eager) {
+        message->is_rendezvous = true;
+        rendezvous_sends++;
+    }
     output_begin(message->world, &head, request, 0);
+}
+
+int message_rendezvous_sends(void)
+{
+    return rendezvous_sends;
 }
 
 static struct mpi_request *transfer_make(enum request_kind kind, const void *buffer, size_t count,

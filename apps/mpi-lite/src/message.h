@@ -20,6 +20,11 @@ void shared_bell_wait(uint32_t value); /* until the bell has another value; may 
 void shared_bell_ring_own(void);       /* another thread of this process sleeps */
 void shared_sleeping(bool sleeps);     /* announces it, or takes that back */
 
+/* Counts up what a rank of this node waits for; whether another has, once more than this rank has taken. */
+void shared_signal(int peer);
+bool shared_signal_take(int peer);
+bool shared_has_threads(void); /* a rank of the node has MPI_THREAD_MULTIPLE */
+
 void shared_kill(void); /* ends the other ranks of the node */
 
 #define SEGMENT_ALIGN 128 /* the largest cache line of the machines that this runs on */
@@ -33,7 +38,24 @@ void segment_end(void);
 bool tcp_is_used(void); /* the job has several nodes */
 void tcp_wait(void);    /* until something comes, or tcp_wake; without the lock */
 void tcp_wake(int rank);
-bool shared_peer_read(int peer, void *to, uint64_t from, size_t bytes);
+
+/* Whether this rank may read and write the memory of another of its node. */
+bool shared_peer_is_readable(int peer);
+/* Copies between this rank's memory and another's of its node; false, with errno, where that fails. */
+bool shared_peer_move(int peer, void *here, uint64_t there, size_t bytes, bool writes);
+
+/* What a receiver offers to its sender: chunks of a message (peer_copy.c). Lies in the segment. */
+struct share {
+    _Alignas(SEGMENT_ALIGN) uint64_t word; /* its generation << 32 | the next chunk */
+    uint64_t address, bytes, chunk_bytes;  /* of the receiver's buffer */
+    uint64_t cookie;                       /* the receiver's */
+};
+/* One of this rank's own that is free, or NULL; and its end. */
+struct share *shared_share_take(void);
+void shared_share_give(struct share *share);
+int shared_share_index(const struct share *share);
+/* Another rank's; NULL where there is none. */
+struct share *shared_share_of(int peer, uint64_t index);
 
 /* ---- Transfers ---- */
 
@@ -54,7 +76,9 @@ struct message {
     uint64_t other;  /* the other side's */
     void *packed;    /* owned: what a buffered send copied */
     size_t buffered; /* bytes of the attached buffer that it occupies */
-    bool is_queued, is_buffered;
+    bool is_queued, is_buffered, is_rendezvous;
+    int sides_left;         /* of a receive that is copied by both ends: those that have not finished */
+    struct peer_copy *copy; /* while this rank copies */
 };
 
 /* A message that matches no receive yet, or that MPI_Mprobe has taken from the queue. */
@@ -77,6 +101,12 @@ extern int message_detached;
 bool message_send_now(const void *buffer, size_t count, const struct mpi_datatype *type, int peer, int tag,
                       const struct mpi_comm *comm, uint32_t context);
 bool message_progress(void);
+void message_cookie_make(struct mpi_request *request);
+/* A head without data, to whoever has that cookie. */
+void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t bytes, uint64_t other);
+int message_rendezvous_sends(void); /* this rank's, under way */
+/* All data of a receive that has a cookie is there. */
+void message_receive_end(struct mpi_request *request);
 bool message_outputs_empty(void);
 /* `source` is a rank of the communicator that has the context, or MPI_ANY_SOURCE. */
 struct arrival *message_find(uint32_t context, int source, int tag);
@@ -95,6 +125,18 @@ bool match_begin(size_t eager_bytes);
 struct arrival *arrival_take(size_t bytes);
 void arrival_give(struct arrival *arrival);
 int match_unexpected_count(void);
+
+/* ---- Copies from rank to rank (peer_copy.c) ---- */
+
+/* One chunk of each copy under way; whether there is one. */
+bool peer_copy_progress(void);
+/* A receive that has met its message, of message->bytes at `from` in the sender's memory. False: it cannot be
+ * copied so, and nothing has happened. */
+bool peer_copy_receive(struct mpi_request *request, uint64_t from, uint64_t sender_cookie);
+/* HEAD_OFFER, HEAD_COPIED and HEAD_DONE have come. */
+void peer_copy_offered(struct mpi_request *send, uint32_t generation, uint64_t index);
+void peer_copy_copied(struct mpi_request *receive);
+void peer_copy_done(struct mpi_request *send);
 
 /* ---- Requests ---- */
 

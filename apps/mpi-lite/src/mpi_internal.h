@@ -46,8 +46,8 @@ struct mpi_world {
     uint64_t spin_ns; /* TACET_MPI_SPIN_US: how long a wait spins before it blocks, where ranks share CPUs */
     bool crowded;     /* ranks share CPUs, or a service waits for this one: waits block after spin_ns */
     bool debug;       /* TACET_MPI_DEBUG=1: leaks are named at MPI_Finalize */
-    bool reads_peers; /* TACET_MPI_PEER_READ: large messages are read from the sender's memory where possible
-                       */
+    bool
+        reads_peers; /* TACET_MPI_PEER_READ: large messages are copied from the sender's memory if possible */
 };
 extern struct mpi_world mpi_world;
 
@@ -235,6 +235,8 @@ enum head_kind {
     HEAD_CLEAR,
     HEAD_DATA,
     HEAD_DONE,
+    HEAD_OFFER,
+    HEAD_COPIED,
     HEAD_WAKE,
     HEAD_KINDS
 };

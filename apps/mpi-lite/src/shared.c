@@ -37,6 +37,7 @@
 #define RING_BYTES   (64 << 10) /* where all rings together take less than RINGS_BYTES, else less */
 #define RING_MIN     (4 << 10)
 #define RINGS_BYTES  (64 << 20)
+#define SHARES       32 /* bits of shares_free */
 #define PROBE_VALUE  0x7461636574217265u
 
 struct place {
@@ -44,12 +45,15 @@ struct place {
     _Alignas(LINE_BYTES) uint64_t cpus[MASK_WORDS];
     uint64_t probe_address; /* of a word with PROBE_VALUE, for a trial of process_vm_readv */
     int32_t process;
-    uint32_t blocks; /* its TACET_MPI_SPIN_US asks for waits that block */
+    uint32_t blocks;  /* its TACET_MPI_SPIN_US asks for waits that block */
+    uint32_t threads; /* it has MPI_THREAD_MULTIPLE */
+    struct share shares[SHARES];
 };
 
 struct ring {
     _Alignas(LINE_BYTES) uint64_t consumed; /* by the reader, who alone writes it */
     uint32_t needs_room;                    /* the writer sleeps until there is room */
+    _Alignas(LINE_BYTES) uint64_t signals;  /* by the writer: shared_signal */
     _Alignas(LINE_BYTES) unsigned char lines[];
 };
 
@@ -58,6 +62,8 @@ struct side {
     struct ring *ring;
     uint64_t at;       /* bytes written; bytes read */
     uint64_t consumed; /* a writer's last look at ring->consumed; what a reader has said */
+    uint64_t signals;  /* given; taken */
+    uint64_t cleared;  /* a writer's: where else than after the last record a length word is 0; 0: nowhere */
 };
 
 static struct place lone_place; /* of a process alone on its node */
@@ -68,7 +74,9 @@ static int *node_rank_of;                  /* by world rank, on this node; else 
 static int *world_of;                      /* by node rank */
 static bool may_sleep;                     /* some rank of the node blocks */
 static bool can_read;                      /* process_vm_readv works */
-static const uint64_t probe = PROBE_VALUE;
+static bool has_threads;                   /* some rank of the node has MPI_THREAD_MULTIPLE */
+static uint32_t shares_free = UINT32_MAX;  /* of this rank's */
+static uint64_t probe = PROBE_VALUE;
 
 /* ---- The bell ---- */
 
@@ -147,6 +155,18 @@ static bool ring_has_room(struct side *side, size_t bytes)
     return side->at + bytes - side->consumed <= ring_bytes;
 }
 
+/* The word after a short record that comes next is cleared now, when nobody waits for it: the reader has its
+ * line, and to take it away costs as much as the message. */
+static void ring_clear_ahead(struct side *side)
+{
+    uint64_t ahead = side->at + RECORD_ALIGN;
+
+    if (ahead + RECORD_ALIGN - side->consumed > ring_bytes)
+        return;
+    __atomic_store_n(length_at(side->ring, ahead), 0, __ATOMIC_RELAXED);
+    side->cleared = ahead;
+}
+
 static bool shared_send(int peer, const struct head *head, const void *data, size_t bytes)
 {
     int node_rank = node_rank_of[peer];
@@ -162,11 +182,13 @@ static bool shared_send(int peer, const struct head *head, const void *data, siz
     memcpy(word + 1, head, sizeof(*head));
     if (bytes)
         memcpy((char *)(word + 1) + sizeof(*head), data, bytes);
-    __atomic_store_n(length_at(side->ring, side->at + skip + record), 0, __ATOMIC_RELAXED);
+    if (side->cleared != side->at + skip + record)
+        __atomic_store_n(length_at(side->ring, side->at + skip + record), 0, __ATOMIC_RELAXED);
     __atomic_store_n(word, length, __ATOMIC_RELEASE);
     if (skip)
         __atomic_store_n(length_at(side->ring, side->at), RECORD_WRAPS, __ATOMIC_RELEASE);
     side->at += skip + record;
+    ring_clear_ahead(side);
     bell_ring_sleeper(node_rank);
     return true;
 }
@@ -223,30 +245,86 @@ static bool shared_poll(void)
     return took;
 }
 
+/* ---- Signals ---- */
+
+void shared_signal(int peer)
+{
+    int node_rank = node_rank_of[peer];
+    struct side *side = &to_sides[node_rank];
+
+    __atomic_store_n(&side->ring->signals, ++side->signals, __ATOMIC_RELEASE);
+    bell_ring_sleeper(node_rank);
+}
+
+bool shared_signal_take(int peer)
+{
+    struct side *side = &from_sides[node_rank_of[peer]];
+
+    if (__atomic_load_n(&side->ring->signals, __ATOMIC_ACQUIRE) == side->signals)
+        return false;
+    side->signals++;
+    return true;
+}
+
+bool shared_has_threads(void)
+{
+    return has_threads;
+}
+
 /* ---- Large messages ---- */
 
-static bool process_read(int process, void *to, uint64_t from, size_t bytes)
+static bool process_move(int process, void *at, uint64_t from, size_t bytes, bool writes)
 {
+    long call = writes ? SYS_process_vm_writev : SYS_process_vm_readv;
+
     while (bytes) {
-        struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)from, bytes };
-        ssize_t done = syscall(SYS_process_vm_readv, (long)process, &here, 1L, &there, 1L, 0L);
+        struct iovec here = { at, bytes }, there = { (void *)(uintptr_t)from, bytes };
+        ssize_t done = syscall(call, (long)process, &here, 1L, &there, 1L, 0L);
 
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
             return false;
-        to = (char *)to + done;
+        at = (char *)at + done;
         from += (uint64_t)done;
         bytes -= (size_t)done;
     }
     return true;
 }
 
-bool shared_peer_read(int peer, void *to, uint64_t from, size_t bytes)
+bool shared_peer_is_readable(int peer)
 {
-    int node_rank = node_rank_of[peer];
+    return can_read && node_rank_of[peer] >= 0;
+}
 
-    return can_read && node_rank >= 0 && process_read(places[node_rank].process, to, from, bytes);
+bool shared_peer_move(int peer, void *here, uint64_t there, size_t bytes, bool writes)
+{
+    return process_move(places[node_rank_of[peer]].process, here, there, bytes, writes);
+}
+
+struct share *shared_share_take(void)
+{
+    if (!shares_free)
+        return NULL;
+    int index = __builtin_ctz(shares_free);
+
+    shares_free &= shares_free - 1;
+    return &own->shares[index];
+}
+
+void shared_share_give(struct share *share)
+{
+    shares_free |= 1u << shared_share_index(share);
+}
+
+int shared_share_index(const struct share *share)
+{
+    return (int)(share - own->shares);
+}
+
+struct share *shared_share_of(int peer, uint64_t index)
+{
+    return shared_peer_is_readable(peer) && index < SHARES ? &places[node_rank_of[peer]].shares[index] : NULL;
 }
 
 /* ---- The segment ---- */
@@ -294,6 +372,7 @@ static void place_fill(struct place *place)
     place->process = (int32_t)getpid();
     place->probe_address = (uint64_t)(uintptr_t)&probe;
     place->blocks = mpi_world.crowded;
+    place->threads = mpi_world.thread_level == MPI_THREAD_MULTIPLE;
 }
 
 static int sides_make(void)
@@ -322,14 +401,16 @@ static void rings_find(void)
     }
 }
 
-/* Whether this rank may read the memory of the next one: then any may of any other's. */
+/* Whether this rank may read and write the memory of the next one: then any may of any other's. */
 static bool peers_are_readable(void)
 {
     const struct place *next = &places[(mpi_world.node_rank + 1) % mpi_world.node_size];
     uint64_t seen = 0;
 
-    return mpi_world.reads_peers && process_read(next->process, &seen, next->probe_address, sizeof(seen)) &&
-           seen == PROBE_VALUE;
+    /* A Tacet node has no such call, and would say so on its console. */
+    return mpi_world.reads_peers && access("/proc/tacet", F_OK) != 0 &&
+           process_move(next->process, &seen, next->probe_address, sizeof(seen), false) &&
+           seen == PROBE_VALUE && process_move(next->process, &seen, next->probe_address, sizeof(seen), true);
 }
 
 static int shared_begin(void)
@@ -353,8 +434,10 @@ static int shared_begin(void)
     rings_find();
     segment_meet();
     segment_unlink();
-    for (int i = 0; i < mpi_world.node_size; i++)
+    for (int i = 0; i < mpi_world.node_size; i++) {
         may_sleep |= places[i].blocks || ranks_are_crowded(i);
+        has_threads |= places[i].threads;
+    }
     mpi_world.crowded |= ranks_are_crowded(mpi_world.node_rank);
     can_read = peers_are_readable();
     return MPI_SUCCESS;

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab bench-mpi`: mpi-lite beside Debian's Open MPI and MPICH, on this Linux machine: latency, bandwidth,
+message rate and collectives between ranks that share memory, and over TCP's loopback.
+
+The programs are apps/mpi-bench, compiled with each library's own compiler wrapper and the same options. In a
+round each library runs each part once, the libraries in turn, each round beginning with another one, so that
+what else the machine does falls on all alike. The figure of a run is the median of its samples. Of the two
+neighbours the better one is, for each row, the one whose median over the rounds is lower; the ratio is that of
+ours to the better one's in the same round: below 1 we are faster. The table has the median ratio over the
+rounds and its bootstrap interval. A row is `as fast` where the interval reaches down to 1 or the median is
+at most 1, and is listed as a miss otherwise; nothing is averaged over rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from lab.common.errors import LabError
+from lab.common.files import text_write
+from lab.common.paths import REPORT, ROOT
+from lab.common.text import table
+from lab.statistics.confidence import bootstrap
+
+SUMMARY = "Measure mpi-lite beside Open MPI and MPICH on this machine."
+
+SOURCES = ROOT / "apps/mpi-bench"
+LIBRARY = ROOT / "apps/lib"
+SHARED = [SOURCES / "common.c", LIBRARY / "parse.c", LIBRARY / "order.c"]
+OURS = "mpi-lite"
+#: A part's last resort, in seconds.
+LIMIT_S = 300
+ROUNDS_MIN = 2
+CONFIDENCE = 0.95
+
+#: What is measured: a program's name and its options. Rows are named by their first two columns.
+PARTS = (
+    ("pingpong", "-m latency -s 0,1,2,4,8 -n 300 -w 50 -b 20"),
+    ("pingpong", "-m latency -s 1K,4K,16K,64K,256K,1M,4M -n 60 -w 10"),
+    ("pingpong", "-m bandwidth -s 4K,16K,64K,256K,1M,4M -n 20 -w 4"),
+    ("pingpong", "-m rate -s 8 -n 20 -w 4"),
+    ("collbench", "-c barrier -n 1000"),
+    ("collbench", "-c bcast,allreduce,alltoall -s 8,64,1K,8K,64K,256K,1M -n 60 -w 10"),
+)
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """One library: its compiler wrapper, its launcher, and what both need in their environment; `network`
+    has the words and variables that keep its ranks from sharing memory."""
+
+    name: str
+    compiler: str
+    launcher: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    network: list[str] = field(default_factory=list)
+    network_environment: dict[str, str] = field(default_factory=dict)
+
+
+MPIS = (
+    Mpi(
+        OURS,
+        str(ROOT / "apps/mpi-lite/tacet-mpicc"),
+        [str(ROOT / "build/service/tacet-mpirun")],
+        {"TACET_MPI_LIBC": "glibc"},
+        network=["--nodes", "2"],
+    ),
+    Mpi(
+        "Open MPI",
+        "mpicc.openmpi",
+        ["mpirun.openmpi"],
+        {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+        network=["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"],
+    ),
+    Mpi(
+        "MPICH",
+        "mpicc.mpich",
+        ["mpiexec.mpich"],
+        network_environment={"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1", "UCX_NET_DEVICES": "lo"},
+    ),
+)
+
+#: Of a row: microseconds of each round.
+Times = dict[tuple[str, str], list[float]]
+
+
+def build(mpi: Mpi, folder: Path) -> None:
+    """Both programs with this library. LabError says what the compiler said."""
+    if not shutil.which(mpi.compiler):
+        raise LabError(
+            f"{mpi.compiler}: not found; ports/deps.sh test installs what {mpi.name}'s programs are made with"
+        )
+    for program in ("pingpong", "collbench"):
+        words = [
+            *(mpi.compiler, "-std=gnu11", "-O2", "-w", f"-I{LIBRARY}", SOURCES / f"{program}.c", *SHARED),
+            *("-o", folder / f"{program}.{mpi.name}", "-lm"),
+        ]
+        done = subprocess.run(
+            [str(word) for word in words],
+            env={**os.environ, **mpi.environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise LabError(f"{mpi.compiler} cannot make {program}: {done.stderr.strip()[-500:]}")
+
+
+def rows_read(said: str) -> dict[tuple[str, str], float]:
+    """The rows of pingpong's or collbench's table: the mode or collective, bytes, and the median in µs."""
+    rows = {}
+    header: list[str] = []
+    for line in said.splitlines():
+        words = line.lstrip("#").split()
+        if line.startswith("#") and "median" in words:
+            header = words
+        elif not line.startswith("#") and header and len(words) == len(header):
+            rows[words[0], words[1]] = float(words[header.index("median")])
+    if not rows:
+        raise LabError(f"no rows in what the benchmark printed: {said.strip()[-300:]!r}")
+    return rows
+
+
+def part_run(
+    mpi: Mpi, folder: Path, part: tuple[str, str], ranks: int, network: bool, before: Sequence[str]
+) -> dict[tuple[str, str], float]:
+    """One run of one part."""
+    program, options = part
+    words = [
+        *before,
+        *mpi.launcher,
+        *(mpi.network if network else []),
+        *("-n", str(ranks), str(folder / f"{program}.{mpi.name}"), *options.split()),
+    ]
+    environment = {**os.environ, **mpi.environment, **(mpi.network_environment if network else {})}
+    if ranks > len(os.sched_getaffinity(0)) and mpi.name == "Open MPI":
+        words.insert(len(before) + 1, "--oversubscribe")
+    try:
+        done = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise LabError(f"{shlex.join(words)}: not through after {LIMIT_S} s") from None
+    if done.returncode:
+        raise LabError(f"{shlex.join(words)}: status {done.returncode}: {done.stderr.strip()[-500:]}")
+    return rows_read(done.stdout)
+
+
+def measure(
+    folder: Path,
+    parts: Sequence[tuple[str, str]],
+    rounds: int,
+    ranks: int,
+    network: bool,
+    before: Sequence[str],
+) -> dict[str, Times]:
+    """For each library and row, the median of each round."""
+    times: dict[str, Times] = {mpi.name: {} for mpi in MPIS}
+    for number in range(rounds):
+        for part in parts:
+            first = number % len(MPIS)
+            for mpi in (*MPIS[first:], *MPIS[:first]):
+                for row, median in part_run(mpi, folder, part, ranks, network, before).items():
+                    times[mpi.name].setdefault(row, []).append(median)
+    return times
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the comparison; `us` has each library's median over the rounds."""
+
+    name: str
+    bytes: str
+    us: dict[str, float]
+    better: str
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def is_as_fast(self) -> bool:
+        return self.ratio <= 1 or self.low <= 1
+
+
+def compare(times: dict[str, Times]) -> list[Row]:
+    """The ratio of ours to the better neighbour's, row by row."""
+    rows = []
+    for row, ours in times[OURS].items():
+        us = {name: float(np.median(of[row])) for name, of in times.items()}
+        better = min((name for name in us if name != OURS), key=lambda name: us[name])
+        ratios = np.array(ours) / np.array(times[better][row])
+        interval = bootstrap(ratios, lambda sample: float(np.median(sample)), confidence=CONFIDENCE)
+        rows.append(Row(*row, us, better, float(np.median(ratios)), interval.low, interval.high))
+    return rows
+
+
+def as_table(rows: Iterable[Row], rounds: int) -> str:
+    """All rows; after it those that are slower."""
+    rows = list(rows)
+    names = [mpi.name for mpi in MPIS]
+    lines = [
+        [
+            row.name,
+            row.bytes,
+            *(f"{row.us[name]:.3f}" for name in names),
+            row.better,
+            f"{row.ratio:.3f}",
+            f"{row.low:.3f} to {row.high:.3f}",
+            "as fast" if row.is_as_fast else "SLOWER",
+        ]
+        for row in rows
+    ]
+    head = [
+        *("µs, medians", "bytes", *names),
+        *("better one", "ours / its", f"{CONFIDENCE:.0%} of {rounds} rounds", ""),
+    ]
+    missed = [f"{row.name} {row.bytes} ({row.ratio:.2f})" for row in rows if not row.is_as_fast]
+    verdict = (
+        f"slower than the better one, {len(missed)} of {len(rows)} rows: {', '.join(missed)}"
+        if missed
+        else f"as fast as the better one in all {len(rows)} rows"
+    )
+    return f"{table(head, lines)}\n\n{verdict}"
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("bench-mpi", description=SUMMARY)
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder for mpi.json")
+    parser.add_argument("--rounds", type=int, default=20, metavar="N", help="paired runs (20)")
+    parser.add_argument(
+        "--ranks", type=int, default=2, metavar="N", help="of collectives; pingpong has two (2)"
+    )
+    parser.add_argument(
+        "--transport", choices=("shared", "tcp", "both"), default="both", help="how messages go (both)"
+    )
+    parser.add_argument(
+        "--before",
+        default="",
+        metavar="WORDS",
+        help="words before each launcher, such as 'chrt -f 1', which keeps a busy machine's other work away",
+    )
+    parser.add_argument(
+        "--only", default="", metavar="WORD", help="parts whose program or options have the word"
+    )
+
+
+def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
+    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    if options.rounds < ROUNDS_MIN:
+        raise LabError(f"--rounds {options.rounds}: at least {ROUNDS_MIN}, for an interval")
+    if options.ranks < 2:
+        raise LabError(f"--ranks {options.ranks}: at least two exchange messages")
+    parts = [part for part in PARTS if options.only in " ".join(part)]
+    if not parts:
+        raise LabError(f"--only {options.only}: no part has it; there are {'; '.join(map(' '.join, PARTS))}")
+    results: dict[str, dict[str, dict[str, list[float]]]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for mpi in MPIS:
+            build(mpi, Path(scratch))
+        for transport in ("shared", "tcp"):
+            if options.transport not in (transport, "both"):
+                continue
+            times = measure(
+                Path(scratch),
+                parts,
+                options.rounds,
+                options.ranks,
+                transport == "tcp",
+                shlex.split(options.before),
+            )
+            title = "shared memory" if transport == "shared" else "TCP's loopback"
+            said = as_table(compare(times), options.rounds)
+            print(f"\n{options.ranks} ranks, {title}\n\n{said}", file=out or sys.stdout, flush=True)
+            results[transport] = {
+                name: {" ".join(row): values for row, values in of.items()} for name, of in times.items()
+            }
+    options.out.mkdir(parents=True, exist_ok=True)
+    text_write(options.out / "mpi.json", json.dumps(results, indent=1) + "\n")
+    print(f"\n{options.out / 'mpi.json'}", file=out or sys.stdout, flush=True)
+    return 0
