@@ -43,6 +43,8 @@ static bool nothing_send(int peer, const struct head *head, const void *data, si
 
 static const struct transport nothing = { .send = nothing_send, .fragment_bytes = tcp_fragment_bytes };
 
+const struct transport transport_shared = { .eager_bytes = 8192 };
+
 const struct transport *transport_to(int peer)
 {
     (void)peer;
@@ -252,12 +254,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static const int world[] = { 0, 1, 2, 3 };
     static struct mpi_group group = { .references = 1, .size = 4, .world = world };
-    static struct in in;
+    static struct connection in, *answers[4];
     bool is_peer = bytes && data[0] & 1;
     size_t piece = bytes > 1 ? data[1] + 1u : 1;
 
     requests_make(&group);
     secret = 0x0123456789abcdefu;
+    outs = answers;
+    memset(answers, 0, sizeof(answers));
     in.bytes = 0;
     in.rank = is_peer ? 1 : -1;
     strangers = !is_peer;

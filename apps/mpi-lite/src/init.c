@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EAGER_BYTES 8192
+#define EAGER_USUAL UINT64_MAX /* what the transport has */
 #define SPIN_US     20
 
 struct mpi_world mpi_world = { .size = 1, .nodes = 1, .node_size = 1 };
@@ -99,7 +99,7 @@ static int variable_number(const char *name, uint64_t max, uint64_t usual, uint6
 static int variables_read(void)
 {
     uint64_t eager, spin_us, debug, reads_peers;
-    int error = variable_number("TACET_MPI_EAGER", 1 << 30, EAGER_BYTES, &eager);
+    int error = variable_number("TACET_MPI_EAGER", 1 << 30, EAGER_USUAL, &eager);
 
     if (!error)
         error = variable_number("TACET_MPI_SPIN_US", 1000000000, SPIN_US, &spin_us);
@@ -184,7 +184,7 @@ static int world_begin(void)
         error = mapping_read(mapping);
     if (error)
         return error;
-    if (!match_begin(mpi_world.eager_bytes))
+    if (!match_begin())
         return mpi_error(MPI_ERR_NO_MEM, "no memory for messages that come early");
     nodes_number();
     error = transport_tcp.begin();

@@ -190,9 +190,9 @@ void arrival_give(struct arrival *arrival)
     kept_count[class]++;
 }
 
-bool match_begin(size_t eager_bytes)
+bool match_begin(void)
 {
-    for (size_t bytes = 64; bytes / 2 < eager_bytes && bytes < (size_t)64 << (CLASSES - 1); bytes *= 2) {
+    for (size_t bytes = 64; bytes < (size_t)64 << (CLASSES - 1); bytes *= 2) {
         struct arrival *arrival = arrival_take(bytes);
 
         if (!arrival)

@@ -31,6 +31,7 @@ struct peer {
     int world;
     const struct transport *transport; /* NULL: before the first message to it, and of this process itself */
     size_t fragment_bytes;             /* the most that goes at once */
+    size_t eager_bytes;                /* messages of at most so many go eagerly */
     bool is_listed;
     struct peer *next;
 };
@@ -175,6 +176,18 @@ static bool output_send(struct peer *peer, struct output *output, bool *moved)
     return true;
 }
 
+static void peer_begin(struct peer *peer)
+{
+    bool is_self = peer->world == mpi_world.rank;
+    const struct transport *transport = is_self ? &transport_shared : transport_to(peer->world);
+
+    peer->transport = is_self ? NULL : transport;
+    peer->fragment_bytes = is_self ? SIZE_MAX : transport->fragment_bytes();
+    peer->eager_bytes = mpi_world.eager_bytes == SIZE_MAX ? transport->eager_bytes : mpi_world.eager_bytes;
+    if (peer->eager_bytes > peer->fragment_bytes)
+        peer->eager_bytes = peer->fragment_bytes;
+}
+
 static struct peer *peer_of(int world)
 {
     if (!peers) {
@@ -185,12 +198,8 @@ static struct peer *peer_of(int world)
             peers[i].world = i;
     }
     struct peer *peer = &peers[world];
-    if (!peer->fragment_bytes && world == mpi_world.rank) {
-        peer->fragment_bytes = SIZE_MAX;
-    } else if (!peer->fragment_bytes) {
-        peer->transport = transport_to(world);
-        peer->fragment_bytes = peer->transport->fragment_bytes();
-    }
+    if (!peer->fragment_bytes)
+        peer_begin(peer);
     return peer;
 }
 
@@ -425,8 +434,7 @@ static void self_send(struct mpi_request *request, const struct head *head, bool
 static void send_begin(struct mpi_request *request)
 {
     struct message *message = request->message;
-    bool is_eager =
-        message->bytes <= mpi_world.eager_bytes && message->bytes <= peer_of(message->world)->fragment_bytes;
+    bool is_eager = message->bytes <= peer_of(message->world)->eager_bytes;
     struct head head = { .context = message->context,
                          .tag = message->tag,
                          .source = request->comm->rank,
@@ -486,8 +494,7 @@ bool message_send_now(const void *buffer, size_t count, const struct mpi_datatyp
     if (peer == MPI_PROC_NULL)
         return true;
     struct peer *to = peer_of(comm->remote->world[peer]);
-    if (!to->transport || to->first || bytes > mpi_world.eager_bytes || bytes > to->fragment_bytes ||
-        (!type->dense && bytes))
+    if (!to->transport || to->first || bytes > to->eager_bytes || (!type->dense && bytes))
         return false;
     const struct head head = {
         .context = context, .tag = tag, .source = comm->rank, .kind = HEAD_EAGER, .bytes = bytes

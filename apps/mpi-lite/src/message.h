@@ -120,7 +120,7 @@ struct mpi_request *match_posted(const struct head *head);
 void match_unpost(struct mpi_request *request);
 void match_keep(struct arrival *arrival);
 /* Makes memory for the first messages that may come early; false where there is none. */
-bool match_begin(size_t eager_bytes);
+bool match_begin(void);
 /* Memory for one with so much data, or NULL; and its end. */
 struct arrival *arrival_take(size_t bytes);
 void arrival_give(struct arrival *arrival);

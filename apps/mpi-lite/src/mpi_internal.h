@@ -42,7 +42,8 @@ struct mpi_world {
     int nodes;
     int *node_of;             /* of each world rank */
     int node_rank, node_size; /* this process among those of its node, in order of world ranks */
-    size_t eager_bytes;       /* TACET_MPI_EAGER: messages of at most that many bytes are sent eagerly */
+    size_t eager_bytes; /* TACET_MPI_EAGER: messages of at most that many bytes are sent eagerly; SIZE_MAX:
+                         * of at most as many as transports say */
     uint64_t spin_ns; /* TACET_MPI_SPIN_US: how long a wait spins before it blocks, where ranks share CPUs */
     bool crowded;     /* ranks share CPUs, or a service waits for this one: waits block after spin_ns */
     bool debug;       /* TACET_MPI_DEBUG=1: leaks are named at MPI_Finalize */
@@ -249,6 +250,7 @@ struct transport {
      * poll). */
     bool (*send)(int peer, const struct head *head, const void *data, size_t bytes);
     size_t (*fragment_bytes)(void); /* the most that goes with one head */
+    size_t eager_bytes;             /* messages of at most so many go at once, without TACET_MPI_EAGER */
     /* Takes what has arrived and calls message_arrived for each; whether anything did. */
     bool (*poll)(void);
 };

@@ -473,5 +473,6 @@ const struct transport transport_shared = {
     .end = shared_end,
     .send = shared_send,
     .fragment_bytes = shared_fragment_bytes,
+    .eager_bytes = 8 << 10,
     .poll = shared_poll,
 };

@@ -2,15 +2,17 @@
 /*
  * tcp.c: messages between nodes, over TCP.
  *
- * A connection carries messages in one direction: who first has something to send connects, so that no two
- * ranks ever have to agree on one of two. It begins with a hello: a magic number (byte order included), the
- * job's secret, which ranks know from the launcher alone, and the sender's rank. Then come records:
+ * Who first has something to send connects; the other answers on the same connection, so that its segments
+ * carry the acknowledgements. Where both connect at once there are two, and each rank sends on its own. A
+ * connection begins with a hello: a magic number (byte order included), the job's secret, which ranks know
+ * from the launcher alone, and the sender's rank. Then come records, in both directions:
  *
  *   | 8 bytes: length of all | struct head | data, at most FRAGMENT_BYTES |
  *
- * Sockets do not block; one epoll descriptor watches all. What a socket has not taken of a record waits in
- * memory; the next record is refused until it is out. A stranger whose hello is wrong is closed and named. A
- * rank that sends nonsense ends the job. Runs under the library's lock, but for tcp_wait.
+ * Sockets do not block; one epoll descriptor watches all, and the one from which something came last is
+ * looked at more often than that. What a socket has not taken of a record waits in memory; the next record is
+ * refused until it is out. A stranger whose hello is wrong is closed and named. A rank that sends nonsense
+ * ends the job. Runs under the library's lock, but for tcp_wait.
  *
  * Where waits block and there are several nodes, a rank sleeps in this epoll, and others of its node wake it
  * by a record (HEAD_WAKE) in place of the futex of shared.c.
@@ -22,6 +24,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +35,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FRAGMENT_BYTES (32 << 10)
+#define FRAGMENT_BYTES (64 << 10)
 #define HELLO_MAGIC    0x31697061746d7074u
 #define STRANGERS_MAX  64 /* connections that have not said who they are; one more closes the oldest */
 #define EVENTS         16 /* taken in one poll */
 #define READS          4  /* of one connection in one poll, so that none keeps the others waiting */
+#define HOT_ROUNDS     4  /* of so many polls all but one look at one connection alone */
+#define END_MS         5000
 
 struct hello {
     uint64_t magic, secret;
@@ -48,35 +53,30 @@ struct record {
     struct head head;
 };
 
-enum watch_kind { WATCH_LISTENER, WATCH_BELL, WATCH_OUT, WATCH_IN };
+enum watch_kind { WATCH_LISTENER, WATCH_BELL, WATCH_CONNECTION };
 
 struct watch {
     enum watch_kind kind; /* first in each structure that epoll points to */
     int fd;
 };
 
-/* To a rank. */
-struct out {
+/* With a rank, or, while `rank` is -1, with a stranger. */
+struct connection {
     struct watch watch;
     int rank;
-    bool is_watched;
+    bool has_ended;    /* no more comes from there */
+    uint32_t events;   /* what epoll watches it for */
     size_t begin, end; /* of what the socket has not taken */
+    size_t bytes;      /* that have come, of a record that is not whole */
+    struct connection *next, **link;
     unsigned char pending[sizeof(struct hello) + sizeof(struct record) + FRAGMENT_BYTES];
-};
-
-/* From a rank, or, while `rank` is -1, from a stranger. */
-struct in {
-    struct watch watch;
-    int rank;
-    size_t bytes;
-    struct in *next, **link;
     _Alignas(16) unsigned char data[2 * (sizeof(struct record) + FRAGMENT_BYTES)];
 };
 
 static struct watch listener = { WATCH_LISTENER, -1 }, bell = { WATCH_BELL, -1 };
 static int events_fd = -1;
-static struct out **outs; /* by world rank; NULL before the first message */
-static struct in *ins;
+static struct connection **outs; /* by world rank: on which this rank sends; NULL: there is none yet */
+static struct connection *connections, *hot;
 static int strangers;
 static uint64_t secret;
 
@@ -93,22 +93,59 @@ static void watch_add(struct watch *watch, uint32_t what)
         mpi_abort(1, "epoll_ctl: %s", strerror(errno));
 }
 
-/* ---- Sending ---- */
-
-static _Noreturn void out_failed(const struct out *out)
+/* Has epoll watch it for what it needs now. */
+static void connection_watch(struct connection *connection)
 {
-    mpi_abort(1, "the connection to rank %d is broken: %s", out->rank, strerror(errno));
+    uint32_t events =
+        (connection->has_ended ? 0 : EPOLLIN) | (connection->begin < connection->end ? EPOLLOUT : 0);
+    struct epoll_event event = { .events = events, .data.ptr = connection };
+
+    if (events == connection->events)
+        return;
+    int operation = !events ? EPOLL_CTL_DEL : connection->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (epoll_ctl(events_fd, operation, connection->watch.fd, &event))
+        mpi_abort(1, "epoll_ctl: %s", strerror(errno));
+    connection->events = events;
 }
 
-static void out_watch(struct out *out, bool on)
+static struct connection *connection_make(int fd, int rank)
 {
-    if (on == out->is_watched)
-        return;
-    out->is_watched = on;
-    if (on)
-        watch_add(&out->watch, EPOLLOUT);
-    else if (epoll_ctl(events_fd, EPOLL_CTL_DEL, out->watch.fd, NULL))
-        mpi_abort(1, "epoll_ctl: %s", strerror(errno));
+    struct connection *connection = malloc(sizeof(*connection));
+    int one = 1;
+
+    if (!connection)
+        return NULL;
+    connection->watch = (struct watch){ WATCH_CONNECTION, fd };
+    connection->rank = rank;
+    connection->has_ended = false;
+    connection->events = 0;
+    connection->begin = connection->end = connection->bytes = 0;
+    connection->next = connections;
+    connection->link = &connections;
+    if (connections)
+        connections->link = &connection->next;
+    connections = connection;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* slower without, not wrong */
+    return connection;
+}
+
+static void connection_close(struct connection *connection)
+{
+    strangers -= connection->rank < 0;
+    if (hot == connection)
+        hot = NULL;
+    *connection->link = connection->next;
+    if (connection->next)
+        connection->next->link = connection->link;
+    close(connection->watch.fd); /* which ends epoll's watch, too */
+    free(connection);
+}
+
+/* ---- Sending ---- */
+
+static _Noreturn void out_failed(const struct connection *out)
+{
+    mpi_abort(1, "the connection to rank %d is broken: %s", out->rank, strerror(errno));
 }
 
 static bool would_block(void)
@@ -118,7 +155,7 @@ static bool would_block(void)
 }
 
 /* Sends what waits; whether nothing is left. */
-static bool out_flush(struct out *out)
+static bool out_flush(struct connection *out)
 {
     while (out->begin < out->end) {
         ssize_t bytes = send(out->watch.fd, out->pending + out->begin, out->end - out->begin,
@@ -131,7 +168,7 @@ static bool out_flush(struct out *out)
         out->begin += (size_t)bytes;
     }
     out->begin = out->end = 0;
-    out_watch(out, false);
+    connection_watch(out);
     return true;
 }
 
@@ -153,33 +190,29 @@ static int address_of(int rank, struct sockaddr_in *address)
     return MPI_SUCCESS;
 }
 
-static struct out *out_make(int rank)
+static struct connection *out_make(int rank)
 {
-    struct out *out = malloc(sizeof(*out));
+    const struct hello hello = { HELLO_MAGIC, secret, mpi_world.rank, mpi_world.size };
     struct sockaddr_in address;
-    int one = 1;
 
-    if (!out)
-        mpi_abort(1, "no memory for a connection to rank %d", rank);
     if (address_of(rank, &address))
         mpi_abort(1, "the launcher does not know where rank %d is", rank);
-    *out =
-        (struct out){ .watch = { WATCH_OUT, socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) },
-                      .rank = rank };
-    if (out->watch.fd < 0)
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
         mpi_abort(1, "no socket for rank %d: %s", rank, strerror(errno));
-    setsockopt(out->watch.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* slower without, not wrong */
-    if (connect(out->watch.fd, (struct sockaddr *)&address, sizeof(address)) && !would_block())
+    struct connection *out = connection_make(fd, rank);
+    if (!out)
+        mpi_abort(1, "no memory for a connection to rank %d", rank);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) && !would_block())
         mpi_abort(1, "rank %d cannot be reached at %s:%d: %s", rank, inet_ntoa(address.sin_addr),
                   ntohs(address.sin_port), strerror(errno));
-    const struct hello hello = { HELLO_MAGIC, secret, mpi_world.rank, mpi_world.size };
     memcpy(out->pending, &hello, sizeof(hello));
     out->end = sizeof(hello);
     outs[rank] = out;
     return out;
 }
 
-static void out_keep(struct out *out, const void *data, size_t bytes)
+static void out_keep(struct connection *out, const void *data, size_t bytes)
 {
     if (bytes)
         memcpy(out->pending + out->end, data, bytes);
@@ -188,14 +221,13 @@ static void out_keep(struct out *out, const void *data, size_t bytes)
 
 static bool tcp_send(int peer, const struct head *head, const void *data, size_t bytes)
 {
-    struct out *out = outs[peer];
+    struct connection *out = outs[peer];
     const struct record record = { sizeof(record) + bytes, *head };
     size_t sent = 0;
 
     if (!out) { /* the hello and the first record wait together until there is a connection */
         out = out_make(peer);
-    } else if (!out_flush(out)) {
-        out_watch(out, true);
+    } else if (out->begin < out->end && !out_flush(out)) {
         return false;
     } else {
         struct iovec parts[2] = { { (void *)(uintptr_t)&record, sizeof(record) },
@@ -213,7 +245,7 @@ static bool tcp_send(int peer, const struct head *head, const void *data, size_t
     if (data_sent < bytes)
         out_keep(out, (const char *)data + data_sent, bytes - data_sent);
     if (out->begin < out->end && !out_flush(out))
-        out_watch(out, true);
+        connection_watch(out);
     return true;
 }
 
@@ -224,24 +256,14 @@ static size_t tcp_fragment_bytes(void)
 
 /* ---- Receiving ---- */
 
-static void in_close(struct in *in)
-{
-    strangers -= in->rank < 0;
-    *in->link = in->next;
-    if (in->next)
-        in->next->link = in->link;
-    close(in->watch.fd); /* which ends epoll's watch, too */
-    free(in);
-}
-
 /* New ones come first in the list. */
-static struct in *stranger_oldest(void)
+static struct connection *stranger_oldest(void)
 {
-    struct in *oldest = NULL;
+    struct connection *oldest = NULL;
 
-    for (struct in *in = ins; in; in = in->next)
-        if (in->rank < 0)
-            oldest = in;
+    for (struct connection *one = connections; one; one = one->next)
+        if (one->rank < 0)
+            oldest = one;
     return oldest;
 }
 
@@ -252,22 +274,18 @@ static void listener_take(void)
     if (fd < 0)
         return;
     if (strangers == STRANGERS_MAX)
-        in_close(stranger_oldest());
-    struct in *in = malloc(sizeof(*in));
-    if (!in) {
+        connection_close(stranger_oldest());
+    struct connection *stranger = connection_make(fd, -1);
+    if (!stranger) {
         close(fd);
         return;
     }
-    *in = (struct in){ .watch = { WATCH_IN, fd }, .rank = -1, .next = ins, .link = &ins };
-    if (ins)
-        ins->link = &in->next;
-    ins = in;
     strangers++;
-    watch_add(&in->watch, EPOLLIN);
+    connection_watch(stranger);
 }
 
 /* NULL, or why it is not one of the job's ranks. */
-static const char *hello_take(struct in *in)
+static const char *hello_take(struct connection *in)
 {
     struct hello hello;
 
@@ -282,11 +300,13 @@ static const char *hello_take(struct in *in)
         return "its rank is none of this job's";
     in->rank = hello.rank;
     strangers--;
+    if (!outs[in->rank])
+        outs[in->rank] = in;
     return NULL;
 }
 
 /* Hands the whole records in the buffer on; whether there was one. */
-static bool records_take(struct in *in)
+static bool records_take(struct connection *in)
 {
     struct record record;
     size_t at = 0;
@@ -309,7 +329,7 @@ static bool records_take(struct in *in)
     return at != 0;
 }
 
-static bool hello_is_good(struct in *in)
+static bool hello_is_good(struct connection *in)
 {
     if (in->bytes < sizeof(struct hello))
         return true;
@@ -323,33 +343,51 @@ static bool hello_is_good(struct in *in)
     return true;
 }
 
-static bool in_take(struct in *in)
+/* Nothing more comes; a rank's may still be sent on. */
+static void in_ends(struct connection *in)
+{
+    if (in->rank >= 0 && in->bytes)
+        mpi_abort(1, "rank %d has ended in the midst of a message", in->rank);
+    if (in->rank < 0) {
+        connection_close(in);
+        return;
+    }
+    in->has_ended = true;
+    connection_watch(in);
+    if (hot == in)
+        hot = NULL;
+}
+
+static bool in_take(struct connection *in)
 {
     bool took = false;
 
     for (int i = 0; i < READS; i++) {
-        ssize_t bytes = recv(in->watch.fd, in->data + in->bytes, sizeof(in->data) - in->bytes, MSG_DONTWAIT);
+        size_t room = sizeof(in->data) - in->bytes;
+        ssize_t bytes = recv(in->watch.fd, in->data + in->bytes, room, MSG_DONTWAIT);
 
         if (bytes < 0 && would_block())
             break;
         if (bytes <= 0) {
-            if (in->rank >= 0 && in->bytes)
-                mpi_abort(1, "rank %d has ended in the midst of a message", in->rank);
-            in_close(in);
+            in_ends(in);
             break;
         }
         in->bytes += (size_t)bytes;
         if (in->rank < 0 && !hello_is_good(in)) {
-            in_close(in);
+            connection_close(in);
             break;
         }
-        if (in->rank >= 0)
+        if (in->rank >= 0) {
+            hot = in;
             took |= records_take(in);
+        }
+        if ((size_t)bytes < room)
+            break;
     }
     return took;
 }
 
-static bool tcp_poll(void)
+static bool events_take(void)
 {
     struct epoll_event events[EVENTS];
     bool took = false, has_newcomer = false;
@@ -358,19 +396,31 @@ static bool tcp_poll(void)
 
     for (int i = 0; i < count; i++) {
         struct watch *watch = events[i].data.ptr;
+        struct connection *connection = (struct connection *)(void *)watch;
 
-        if (watch->kind == WATCH_LISTENER)
+        if (watch->kind == WATCH_LISTENER) {
             has_newcomer = true; /* later: it may close what other events point to */
-        else if (watch->kind == WATCH_BELL)
+        } else if (watch->kind == WATCH_BELL) {
             (void)!read(bell.fd, &rung, sizeof(rung)); /* whether it was rung or not: the wait looks again */
-        else if (watch->kind == WATCH_OUT)
-            took |= out_flush((struct out *)(void *)watch);
-        else
-            took |= in_take((struct in *)(void *)watch);
+        } else {
+            if (connection->begin < connection->end && events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+                took |= out_flush(connection);
+            if (!connection->has_ended && events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+                took |= in_take(connection);
+        }
     }
     if (has_newcomer)
         listener_take();
     return took;
+}
+
+static bool tcp_poll(void)
+{
+    static unsigned rounds;
+
+    if (hot && ++rounds % HOT_ROUNDS)
+        return in_take(hot);
+    return events_take();
 }
 
 /* ---- Waits that block ---- */
@@ -437,7 +487,7 @@ static int tcp_begin(void)
 {
     if (mpi_world.nodes == 1)
         return MPI_SUCCESS;
-    outs = calloc((size_t)mpi_world.size, sizeof(struct out *));
+    outs = calloc((size_t)mpi_world.size, sizeof(*outs));
     if (!outs)
         return mpi_error(MPI_ERR_NO_MEM, "no memory for %d ranks", mpi_world.size);
     int error = listener_make();
@@ -454,28 +504,42 @@ static int tcp_begin(void)
     return MPI_SUCCESS;
 }
 
-/* What is still to be sent goes first. */
+/* What is still to be sent goes out; then the other end hears that nothing more comes. */
+static void out_end(struct connection *out)
+{
+    fcntl(out->watch.fd, F_SETFL, 0);
+    while (out->begin < out->end) {
+        ssize_t bytes = send(out->watch.fd, out->pending + out->begin, out->end - out->begin, MSG_NOSIGNAL);
+
+        if (bytes <= 0 && errno != EINTR)
+            break; /* it has ended, and needed it no more */
+        out->begin += bytes > 0 ? (size_t)bytes : 0;
+    }
+    shutdown(out->watch.fd, SHUT_WR);
+}
+
+/* Reads until the other end has said the same: a socket that is closed before would have the other end lose
+ * what it has not read. Ranks end together; one that does not is not waited for. */
+static void in_drain(struct connection *in)
+{
+    struct pollfd ready = { .fd = in->watch.fd, .events = POLLIN };
+
+    while (!in->has_ended && poll(&ready, 1, END_MS) == 1)
+        in->has_ended = recv(in->watch.fd, in->data, sizeof(in->data), MSG_DONTWAIT) <= 0;
+}
+
 static void tcp_end(void)
 {
     if (!tcp_is_used())
         return;
-    for (int i = 0; i < mpi_world.size; i++) {
-        if (!outs[i])
-            continue;
-        fcntl(outs[i]->watch.fd, F_SETFL, 0);
-        for (struct out *out = outs[i]; out->begin < out->end;) {
-            ssize_t bytes =
-                send(out->watch.fd, out->pending + out->begin, out->end - out->begin, MSG_NOSIGNAL);
-
-            if (bytes <= 0 && errno != EINTR)
-                break; /* it has ended, and needed it no more */
-            out->begin += bytes > 0 ? (size_t)bytes : 0;
-        }
-        close(outs[i]->watch.fd);
-        free(outs[i]);
-    }
-    while (ins)
-        in_close(ins);
+    for (struct connection *one = connections; one; one = one->next)
+        if (one->rank >= 0)
+            out_end(one);
+    for (struct connection *one = connections; one; one = one->next)
+        if (one->rank >= 0)
+            in_drain(one);
+    while (connections)
+        connection_close(connections);
     free(outs);
     close(listener.fd);
     close(bell.fd);
@@ -489,5 +553,6 @@ const struct transport transport_tcp = {
     .end = tcp_end,
     .send = tcp_send,
     .fragment_bytes = tcp_fragment_bytes,
+    .eager_bytes = FRAGMENT_BYTES,
     .poll = tcp_poll,
 };
