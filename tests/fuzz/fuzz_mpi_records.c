@@ -262,17 +262,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     secret = 0x0123456789abcdefu;
     outs = answers;
     memset(answers, 0, sizeof(answers));
-    in.bytes = 0;
+    in.bytes = in.left = 0;
     in.rank = is_peer ? 1 : -1;
     strangers = !is_peer;
     if (setjmp(ended) == 0) {
         for (size_t at = 2; at < bytes; at += piece) {
             size_t more = bytes - at < piece ? bytes - at : piece;
 
-            if (more > sizeof(in.data) - in.bytes)
+            if (more > sizeof(in.data) - in.bytes + in.left)
                 break;
-            memcpy(in.data + in.bytes, data + at, more);
-            in.bytes += more;
+            size_t placed = more < in.left ? more : in.left;
+            if (placed)
+                memcpy(in.place, data + at, placed);
+            memcpy(in.data + in.bytes, data + at + placed, more - placed);
+            in_came(&in, more);
             if (in.rank < 0 && !hello_is_good(&in))
                 break;
             if (in.rank >= 0)

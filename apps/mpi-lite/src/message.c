@@ -339,18 +339,43 @@ static struct arrival *arrival_make(int peer, const struct head *head, const voi
     return arrival;
 }
 
-static void data_arrived(int peer, const struct head *head, const void *data, size_t bytes)
+/* The receive that a fragment belongs to. */
+static struct mpi_request *data_request(int peer, const struct head *head, size_t bytes)
 {
     struct mpi_request *request = cookie_find(peer, head, REQUEST_RECEIVE);
-    struct message *message = request->message;
+    const struct message *message = request->message;
 
     if (!bytes || bytes > message->bytes - message->moved)
         mpi_abort(1, "rank %d has sent %zu bytes where %zu are left of a message", peer, bytes,
                   message->bytes - message->moved);
-    data_take(message, message->moved, bytes, data);
-    message->moved += bytes;
-    if (message->moved == message->bytes)
+    return request;
+}
+
+static void data_moved(struct mpi_request *request, size_t bytes)
+{
+    request->message->moved += bytes;
+    if (request->message->moved == request->message->bytes)
         message_receive_end(request);
+}
+
+static void data_arrived(int peer, const struct head *head, const void *data, size_t bytes)
+{
+    struct mpi_request *request = data_request(peer, head, bytes);
+
+    data_take(request->message, request->message->moved, bytes, data);
+    data_moved(request, bytes);
+}
+
+void *message_data_place(int peer, const struct head *head, size_t bytes)
+{
+    const struct message *message = data_request(peer, head, bytes)->message;
+
+    return message->type->dense ? (char *)message->buffer + message->moved : NULL;
+}
+
+void message_data_placed(int peer, const struct head *head, size_t bytes)
+{
+    data_moved(data_request(peer, head, bytes), bytes);
 }
 
 void message_receive_end(struct mpi_request *request)

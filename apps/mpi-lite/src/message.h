@@ -102,6 +102,11 @@ bool message_send_now(const void *buffer, size_t count, const struct mpi_datatyp
                       const struct mpi_comm *comm, uint32_t context);
 bool message_progress(void);
 void message_cookie_make(struct mpi_request *request);
+/* For a transport that can write where the data of a fragment (HEAD_DATA) is to lie: that place, or NULL
+ * where the data has gaps there; and once it is all there. No other fragment of the message comes in between.
+ */
+void *message_data_place(int peer, const struct head *head, size_t bytes);
+void message_data_placed(int peer, const struct head *head, size_t bytes);
 /* A head without data, to whoever has that cookie. */
 void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t bytes, uint64_t other);
 int message_rendezvous_sends(void); /* this rank's, under way */

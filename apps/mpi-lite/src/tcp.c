@@ -35,12 +35,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FRAGMENT_BYTES (64 << 10)
+#define FRAGMENT_BYTES (128 << 10)
 #define HELLO_MAGIC    0x31697061746d7074u
 #define STRANGERS_MAX  64 /* connections that have not said who they are; one more closes the oldest */
 #define EVENTS         16 /* taken in one poll */
 #define READS          4  /* of one connection in one poll, so that none keeps the others waiting */
-#define HOT_ROUNDS     4  /* of so many polls all but one look at one connection alone */
+#define DIRECT_MIN     4096
+#define HOT_ROUNDS     4 /* of so many polls all but one look at one connection alone */
 #define END_MS         5000
 
 struct hello {
@@ -68,6 +69,9 @@ struct connection {
     uint32_t events;   /* what epoll watches it for */
     size_t begin, end; /* of what the socket has not taken */
     size_t bytes;      /* that have come, of a record that is not whole */
+    struct head head;  /* of the fragment that is read into its place */
+    unsigned char *place;
+    size_t fragment, left; /* its bytes, and those that have not come; 0: there is none */
     struct connection *next, **link;
     unsigned char pending[sizeof(struct hello) + sizeof(struct record) + FRAGMENT_BYTES];
     _Alignas(16) unsigned char data[2 * (sizeof(struct record) + FRAGMENT_BYTES)];
@@ -119,7 +123,7 @@ static struct connection *connection_make(int fd, int rank)
     connection->rank = rank;
     connection->has_ended = false;
     connection->events = 0;
-    connection->begin = connection->end = connection->bytes = 0;
+    connection->begin = connection->end = connection->bytes = connection->left = 0;
     connection->next = connections;
     connection->link = &connections;
     if (connections)
@@ -305,8 +309,27 @@ static const char *hello_take(struct connection *in)
     return NULL;
 }
 
-/* Hands the whole records in the buffer on; whether there was one. */
-static bool records_take(struct connection *in)
+/* The rest of a fragment goes straight to its place, if that is worth a system call of its own. */
+static bool fragment_begin(struct connection *in, const struct record *record, size_t at)
+{
+    size_t here = in->bytes - at - sizeof(*record), fragment = (size_t)record->length - sizeof(*record);
+
+    if (record->head.kind != HEAD_DATA || fragment - here < DIRECT_MIN)
+        return false;
+    in->place = message_data_place(in->rank, &record->head, fragment);
+    if (!in->place)
+        return false;
+    memcpy(in->place, in->data + at + sizeof(*record), here);
+    in->head = record->head;
+    in->fragment = fragment;
+    in->place += here;
+    in->left = fragment - here;
+    in->bytes = 0;
+    return true;
+}
+
+/* Hands the whole records in the buffer on. */
+static void records_take(struct connection *in)
 {
     struct record record;
     size_t at = 0;
@@ -316,8 +339,11 @@ static bool records_take(struct connection *in)
         if (record.length < sizeof(record) || record.length > sizeof(record) + FRAGMENT_BYTES)
             mpi_abort(1, "rank %d has sent a record of %llu bytes over TCP, which makes no sense", in->rank,
                       (unsigned long long)record.length);
-        if (in->bytes - at < record.length)
+        if (in->bytes - at < record.length) {
+            if (fragment_begin(in, &record, at))
+                return;
             break;
+        }
         if (record.head.kind != HEAD_WAKE)
             message_arrived(in->rank, &record.head, in->data + at + sizeof(record),
                             (size_t)record.length - sizeof(record));
@@ -326,7 +352,6 @@ static bool records_take(struct connection *in)
     if (at)
         memmove(in->data, in->data + at, in->bytes - at);
     in->bytes -= at;
-    return at != 0;
 }
 
 static bool hello_is_good(struct connection *in)
@@ -346,7 +371,7 @@ static bool hello_is_good(struct connection *in)
 /* Nothing more comes; a rank's may still be sent on. */
 static void in_ends(struct connection *in)
 {
-    if (in->rank >= 0 && in->bytes)
+    if (in->rank >= 0 && (in->bytes || in->left))
         mpi_abort(1, "rank %d has ended in the midst of a message", in->rank);
     if (in->rank < 0) {
         connection_close(in);
@@ -358,13 +383,40 @@ static void in_ends(struct connection *in)
         hot = NULL;
 }
 
+/* So many bytes have come, in the place of a fragment first. */
+static void in_came(struct connection *in, size_t bytes)
+{
+    size_t placed = bytes < in->left ? bytes : in->left;
+
+    in->bytes += bytes - placed;
+    if (!placed)
+        return;
+    in->place += placed;
+    in->left -= placed;
+    if (!in->left)
+        message_data_placed(in->rank, &in->head, in->fragment);
+}
+
+/* Reads into the place of a fragment, and what follows it into the buffer, which is empty then. */
+static ssize_t in_read(struct connection *in)
+{
+    struct iovec parts[2] = { { in->place, in->left },
+                              { in->data + in->bytes, sizeof(in->data) - in->bytes } };
+    struct msghdr message = { .msg_iov = in->left ? parts : parts + 1, .msg_iovlen = in->left ? 2 : 1 };
+    ssize_t bytes = recvmsg(in->watch.fd, &message, MSG_DONTWAIT);
+
+    if (bytes > 0)
+        in_came(in, (size_t)bytes);
+    return bytes;
+}
+
 static bool in_take(struct connection *in)
 {
     bool took = false;
 
     for (int i = 0; i < READS; i++) {
-        size_t room = sizeof(in->data) - in->bytes;
-        ssize_t bytes = recv(in->watch.fd, in->data + in->bytes, room, MSG_DONTWAIT);
+        size_t room = in->left + sizeof(in->data) - in->bytes;
+        ssize_t bytes = in_read(in);
 
         if (bytes < 0 && would_block())
             break;
@@ -372,14 +424,14 @@ static bool in_take(struct connection *in)
             in_ends(in);
             break;
         }
-        in->bytes += (size_t)bytes;
         if (in->rank < 0 && !hello_is_good(in)) {
             connection_close(in);
             break;
         }
         if (in->rank >= 0) {
             hot = in;
-            took |= records_take(in);
+            took = true;
+            records_take(in);
         }
         if ((size_t)bytes < room)
             break;
@@ -553,6 +605,6 @@ const struct transport transport_tcp = {
     .end = tcp_end,
     .send = tcp_send,
     .fragment_bytes = tcp_fragment_bytes,
-    .eager_bytes = FRAGMENT_BYTES,
+    .eager_bytes = 64 << 10,
     .poll = tcp_poll,
 };
