@@ -204,6 +204,9 @@ int collective_start(struct mpi_comm *comm, const struct call *call, struct mpi_
     struct call held;
     struct schedule *schedule = schedule_make(comm, call, &held);
 
-    collective_build(schedule, &team, &held);
+    if (comm->inter)
+        inter_build(schedule, comm, &held);
+    else
+        collective_build(schedule, &team, &held);
     return request ? schedule_launch(schedule, request) : schedule_run(schedule);
 }

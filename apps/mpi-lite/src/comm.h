@@ -59,6 +59,9 @@ int context_agree_across(const struct bridge *bridge, uint32_t *context);
 /* context_agree between the members of a group alone. */
 int context_agree_in_group(struct mpi_comm *comm, const struct mpi_group *group, int tag, uint32_t *context);
 
+#define CONTEXTS_AGREED \
+    (1u << 31) /* contexts of agreements are below it, those of MPI_Comm_idup from it on */
+
 /* A communicator with parent's error handler. NULL: no memory. */
 struct mpi_comm *comm_make_child(const struct mpi_comm *parent, uint32_t context, struct mpi_group *group,
                                  struct mpi_group *remote, bool inter);
@@ -69,6 +72,10 @@ int comm_first_ranks(struct mpi_comm *parent, int size, struct mpi_comm **child)
 int comm_split(struct mpi_comm *comm, int color, int key, struct mpi_comm **child);
 /* The intracommunicator that an intercommunicator keeps of its local group. */
 int comm_local_make(struct mpi_comm *comm, uint32_t context);
+/* What a copy has beside the groups: attributes that want to be copied, and the topology. */
+int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy);
+/* Deletes its attributes, and gives up the program's reference. */
+int comm_end(struct mpi_comm *comm);
 int comm_out_of_memory(void);
 
 /* ---- Topologies (topology.c, cart.c) ---- */

@@ -78,6 +78,7 @@ bool message_send_now(const void *buffer, size_t count, const struct mpi_datatyp
                       const struct mpi_comm *comm, uint32_t context);
 bool message_progress(void);
 bool message_outputs_empty(void);
+bool outputs_are_empty(void *unused); /* and no detached send is left: for progress_wait (init.c) */
 /* `source` is a rank of the communicator that has the context, or MPI_ANY_SOURCE. */
 struct arrival *message_find(uint32_t context, int source, int tag);
 void message_unlink(struct arrival *arrival);
