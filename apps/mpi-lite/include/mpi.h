@@ -223,8 +223,11 @@ extern struct mpi_message mpi_lite_message_no_proc;
 #define MPI_ERRCODES_IGNORE ((int *)0)
 #define MPI_ARGV_NULL       ((char **)0)
 #define MPI_ARGVS_NULL      ((char ***)0)
-#define MPI_UNWEIGHTED      ((int *)1)
-#define MPI_WEIGHTS_EMPTY   ((int *)2)
+#define MPI_UNWEIGHTED      mpi_lite_unweighted
+#define MPI_WEIGHTS_EMPTY   mpi_lite_weights_empty
+
+/* In place of weights (§7.5.4); nothing is in them. */
+extern int mpi_lite_unweighted[], mpi_lite_weights_empty[];
 
 /* Ranks, tags, colours that are none. */
 #define MPI_ANY_SOURCE     -1

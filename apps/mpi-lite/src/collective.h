@@ -101,6 +101,9 @@ static inline bool is_in_place(const struct side *side)
     return side->buffer == MPI_IN_PLACE;
 }
 
+/* Of a count and a type of the side that `side` names: "send" or "receive" (collective_calls.c). */
+int check_elements(const char *side, int count, const struct mpi_datatype *type);
+
 /* ---- Teams (collective_nodes.c) ---- */
 
 struct team {

@@ -24,7 +24,7 @@ struct block side_block(const struct side *side, int i)
 
 /* ---- Checks ---- */
 
-static int check_elements(const char *side, int count, const struct mpi_datatype *type)
+int check_elements(const char *side, int count, const struct mpi_datatype *type)
 {
     if (count < 0)
         return mpi_error(MPI_ERR_COUNT, "argument %s count: %d is negative", side, count);

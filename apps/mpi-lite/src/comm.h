@@ -78,21 +78,26 @@ int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy);
 int comm_end(struct mpi_comm *comm);
 int comm_out_of_memory(void);
 
-/* ---- Topologies (topology.c, cart.c) ---- */
+/* ---- Topologies (topology.c, cart.c, dist_graph.c) ---- */
 
 struct mpi_topology {
-    int kind;  /* MPI_CART or MPI_GRAPH */
-    int count; /* dimensions; or nodes of the graph */
+    int kind;  /* MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH */
+    int count; /* dimensions; nodes of the graph; sources */
     int edge_count;
     int *dims, *periods; /* of a grid: `count` each */
     int *index, *edges;  /* of a graph: index[i] is the end of node i's neighbours */
+    /* Of a distributed graph, this rank's edges: `count` sources, `edge_count` destinations. */
+    bool weighted;
+    int *sources, *destinations, *source_weights, *destination_weights;
 };
 
 struct mpi_topology *topology_copy(const struct mpi_topology *from);
-/* Room for a grid or a graph; NULL: no memory. */
+/* Room for a grid or a graph, zeroed; NULL: no memory. */
 struct mpi_topology *topology_make(int kind, int count, int edge_count);
 /* MPI_ERR_TOPOLOGY where the communicator has none of that kind. */
 int check_topology(const struct mpi_comm *comm, int kind);
+/* The ranks one step down and up along dimension i of a grid; MPI_PROC_NULL past an edge. */
+void cart_neighbours(const struct mpi_comm *comm, int i, int *down, int *up);
 
 /* ---- Errors (error_text.c) ---- */
 
