@@ -24,6 +24,7 @@ static int waits; /* the blocking calls */
 /* A communicator's neighbours, and for each source which of its destinations' blocks comes from there. */
 struct hood {
     MPI_Comm comm;
+    int one_way; /* some rank has not as many of both */
     int ins, outs, from[EDGES], to[EDGES], block[EDGES];
 };
 
@@ -100,6 +101,8 @@ static void exchanged(const struct hood *hood, int count)
     MPI_Type_commit(&every);
     out = blocks_make(hood->outs, count, step, 1);
     for (int form = 0; form < 2; form++) {
+        if (form && is_theirs() && hood->one_way)
+            continue; /* MPICH 4.0 sends nothing then */
         in = blocks_make(hood->ins, count, step, 0);
         for (int i = 0; i < EDGES; i++) {
             counts[i] = form ? 1 : count;
@@ -186,6 +189,7 @@ static void star(void)
 /* Rank r sends to r + 1, r + 2 and r + 1 again. */
 static void ring_find(struct hood *hood)
 {
+    hood->one_way = 0;
     hood->ins = hood->outs = 3;
     for (int i = 0; i < 3; i++) {
         int distance = i == 1 ? 2 : 1;
@@ -250,6 +254,7 @@ static void adjacent(void)
     MPI_Comm_free(&hood.comm);
 
     /* Rank 0 sends to all and hears of none. */
+    hood.one_way = 1;
     hood.ins = rank != 0;
     hood.outs = rank ? 0 : size - 1;
     hood.from[0] = 0;
@@ -289,6 +294,7 @@ static void named(int weighted)
                              weighted ? out_weights : MPI_UNWEIGHTED);
     for (int i = 0; weighted && i < size; i++)
         CHECK(in_weights[i] == 100 * from[i] + rank && out_weights[i] == 100 * rank + to[i]);
+    hood.one_way = 0;
     hood.ins = hood.outs = size;
     memcpy(hood.from, from, sizeof(from));
     /* Which of a source's blocks comes: they are the ranks' places in its order, which it tells. */
@@ -317,6 +323,7 @@ static void named(int weighted)
                           : nodes   ? weights
                                     : MPI_WEIGHTS_EMPTY,
                           MPI_INFO_NULL, 0, &hood.comm);
+    hood.one_way = 1;
     hood.ins = rank > 0;
     hood.outs = rank < size - 1;
     hood.from[0] = rank - 1;
@@ -356,9 +363,10 @@ static void refusals(void)
     CHECK_EQUAL(class_of(MPI_Dist_graph_create_adjacent(world, -1, out, MPI_UNWEIGHTED, 0, out,
                                                         MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made)),
                 MPI_ERR_ARG);
-    CHECK_EQUAL(class_of(MPI_Dist_graph_create(world, 1, out, &negative, out, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                                               0, &made)),
-                MPI_ERR_ARG);
+    if (!is_theirs()) /* MPICH 4.0 takes it */
+        CHECK_EQUAL(class_of(MPI_Dist_graph_create(world, 1, out, &negative, out, MPI_UNWEIGHTED,
+                                                   MPI_INFO_NULL, 0, &made)),
+                    MPI_ERR_ARG);
     MPI_Comm_free(&world);
     passed("refusals");
 }
