@@ -99,14 +99,20 @@ int match_unexpected_count(void);
 
 /* ---- Requests ---- */
 
-/* Completes it: the status' source, tag and bytes hold; frees it if the program has given it up. */
-void request_complete(struct mpi_request *request);
+/* Completes it: the status' source, tag and bytes hold; frees it if the program has given it up. What the
+ * program's function returns that a generalized request ends with. */
+int request_complete(struct mpi_request *request);
 void request_free(struct mpi_request *request);
 int request_live_count(void);
 struct mpi_request *request_done_make(enum request_kind kind, struct mpi_comm *comm);
 /* What MPI_PROC_NULL's receive, and a null request, give. */
 void status_empty(MPI_Status *status, int source);
 void status_set(MPI_Status *status, int source, int tag, size_t bytes);
+
+/* ---- Generalized requests (generalized.c): the program's functions; the second is the last one ---- */
+int generalized_query(struct mpi_request *request);
+int generalized_end(struct mpi_request *request);
+int generalized_cancel(struct mpi_request *request);
 
 /* ---- Buffered sends (buffered.c in point_to_point.c) ---- */
 int buffered_take(size_t bytes);
