@@ -31,7 +31,7 @@ int PMPI_Type_struct(int count, int lengths[], MPI_Aint places[], MPI_Datatype t
 }
 MPI_ALIAS(Type_struct);
 
-int PMPI_Errhandler_create(MPI_Handler_function *function, MPI_Errhandler *errhandler)
+int PMPI_Errhandler_create(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
 {
     return PMPI_Comm_create_errhandler(function, errhandler);
 }

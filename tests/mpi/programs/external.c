@@ -78,45 +78,48 @@ static void basic(void)
     passed("basic types");
 }
 
-static void derived(void)
+/* Which MPICH 4.0 does not survive. */
+static void structures(void)
 {
-    short gaps[8] = { 1, 0, 2, 0, 3, 0, 4, 0 }; /* what is not packed comes back as 0 */
     struct record {
         int number;
         char letters[2];
         double value;
     } records[2];
-    MPI_Datatype every, type, pair;
+    MPI_Datatype type, pair;
     MPI_Aint bytes = -1;
     int lengths[3] = { 1, 2, 1 };
     MPI_Aint places[3] = { offsetof(struct record, number), offsetof(struct record, letters),
                            offsetof(struct record, value) };
     MPI_Datatype types[3] = { MPI_INT, MPI_CHAR, MPI_DOUBLE };
 
-    MPI_Type_vector(4, 1, 2, MPI_SHORT, &every);
-    MPI_Type_commit(&every);
-    same(every, 1, gaps, sizeof(gaps), "0001000200030004");
-    memset(records, 0, sizeof(records));
-    records[0] = (struct record){ .number = 5, .letters = { 'x', 'y' }, .value = 1 };
-    records[1] = (struct record){ .number = 6, .letters = { 'z', 'a' }, .value = 2 };
+    memset(records, 0, sizeof(records)); /* gaps, too: they are compared */
+    for (int i = 0; i < 2; i++) {
+        records[i].number = 5 + i;
+        memcpy(records[i].letters, i ? "za" : "xy", 2);
+        records[i].value = 1 + i;
+    }
     MPI_Type_create_struct(3, lengths, places, types, &type);
     MPI_Type_contiguous(2, type, &pair);
     MPI_Type_commit(&pair);
-    struct record clean[2];
-    memset(clean, 0, sizeof(clean));
-    for (int i = 0; i < 2; i++) {
-        clean[i].number = records[i].number;
-        memcpy(clean[i].letters, records[i].letters, 2);
-        clean[i].value = records[i].value;
-    }
-    same(pair, 1, clean, sizeof(clean),
-         "0000000578793ff000000000000000000006"
-         "7a614000000000000000");
+    same(pair, 1, records, sizeof(records), "0000000578793ff0000000000000000000067a614000000000000000");
     MPI_Pack_external_size("external32", 3, pair, &bytes);
     CHECK_EQUAL(bytes, 3 * 2 * 14);
     MPI_Type_free(&pair);
     MPI_Type_free(&type);
+}
+
+static void derived(void)
+{
+    const short gaps[8] = { 1, 0, 2, 0, 3, 0, 4, 0 }; /* what is not packed comes back as 0 */
+    MPI_Datatype every;
+
+    MPI_Type_vector(4, 1, 2, MPI_SHORT, &every);
+    MPI_Type_commit(&every);
+    same(every, 1, gaps, sizeof(gaps), "0001000200030004");
     MPI_Type_free(&every);
+    if (!is_theirs())
+        structures();
     passed("derived types");
 }
 
@@ -132,6 +135,7 @@ static int class_of(int code)
 static void ours(void)
 {
     long large = 1L << 40, numbers[2];
+    const int many[4] = { 1, 2, 3, 4 };
     long double values[6] = { 1.5L, -2, LDBL_MAX, LDBL_MIN, LDBL_MIN / 4, 0.1L }, back[6];
     unsigned char packed[128];
     MPI_Aint place = 0, size_of = -1;
@@ -151,6 +155,8 @@ static void ours(void)
     CHECK_EQUAL(class_of(MPI_Pack_external("external32", &large, 1, MPI_LONG, packed, 8, &place)),
                 MPI_ERR_CONVERSION);
     CHECK_EQUAL(place, 0);
+    CHECK_EQUAL(class_of(MPI_Pack_external("external32", many, 4, MPI_INT, packed, 8, &place)),
+                MPI_ERR_TRUNCATE);
     large = -(1L << 31); /* the least that fits */
     MPI_Pack_external("external32", &large, 1, MPI_LONG, packed, 8, &place);
     place = 0;
@@ -166,8 +172,6 @@ static void refusals(void)
     MPI_Aint place = 0;
 
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    CHECK_EQUAL(class_of(MPI_Pack_external("external32", numbers, 4, MPI_INT, packed, 8, &place)),
-                MPI_ERR_TRUNCATE);
     CHECK_EQUAL(class_of(MPI_Pack_external("external32", numbers, -1, MPI_INT, packed, 8, &place)),
                 MPI_ERR_COUNT);
     CHECK_EQUAL(class_of(MPI_Pack_external("external32", numbers, 1, MPI_DATATYPE_NULL, packed, 8, &place)),
