@@ -64,6 +64,15 @@ def test_programs_say_what_they_say_with_mpich(program: str, way: str) -> None:
         assert "ok " in said
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_say_the_same_on_two_nodes(program: str) -> None:
+    """Nodes that the ranks are told of: messages between them go through TCP."""
+    made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
+    for ranks in (2, 5):
+        said = ran([MPIRUN, "-n", str(ranks), "--nodes", "2", BUILD / "asan" / program])
+        assert said == with_mpich(program), f"{ranks} ranks"
+
+
 @pytest.mark.parametrize("way", ["usual", "blocking"])
 def test_threads_of_a_rank_have_no_races(way: str) -> None:
     """Under the thread sanitizer, which watches one process: what ranks share it does not see."""

@@ -72,6 +72,12 @@ typedef int MPI_Datarep_conversion_function(void *user, MPI_Datatype type, int c
                                             MPI_Offset position, void *state);
 typedef int MPI_Datarep_extent_function(MPI_Datatype type, MPI_Aint *extent, void *state);
 
+/* The tool interface's: enumerations, variables' handles, sessions. */
+typedef struct mpi_t_enum *MPI_T_enum;
+typedef struct mpi_t_cvar *MPI_T_cvar_handle;
+typedef struct mpi_t_pvar *MPI_T_pvar_handle;
+typedef struct mpi_t_session *MPI_T_pvar_session;
+
 /* ---- Data types ---- */
 
 /* The language's own types. */
@@ -223,8 +229,11 @@ extern struct mpi_message mpi_lite_message_no_proc;
 #define MPI_ERRCODES_IGNORE ((int *)0)
 #define MPI_ARGV_NULL       ((char **)0)
 #define MPI_ARGVS_NULL      ((char ***)0)
-#define MPI_UNWEIGHTED      ((int *)1)
-#define MPI_WEIGHTS_EMPTY   ((int *)2)
+#define MPI_UNWEIGHTED      mpi_lite_unweighted
+#define MPI_WEIGHTS_EMPTY   mpi_lite_weights_empty
+
+/* In place of weights (§7.5.4); nothing is in them. */
+extern int mpi_lite_unweighted[], mpi_lite_weights_empty[];
 
 /* Ranks, tags, colours that are none. */
 #define MPI_ANY_SOURCE     -1
@@ -358,6 +367,52 @@ extern struct mpi_message mpi_lite_message_no_proc;
 #define MPI_LITE_DUP            ((void *)1) /* in place of a function: the attribute is copied */
 #define MPI_CONVERSION_FN_NULL  ((MPI_Datarep_conversion_function *)0)
 
+/* The tool interface: handles that are none, and all; verbosities; what a variable is bound to; who sets a
+ * control variable; classes of performance variables. */
+extern struct mpi_t_all_handles mpi_lite_all_handles;
+#define MPI_T_ENUM_NULL                ((MPI_T_enum)0)
+#define MPI_T_CVAR_HANDLE_NULL         ((MPI_T_cvar_handle)0)
+#define MPI_T_PVAR_HANDLE_NULL         ((MPI_T_pvar_handle)0)
+#define MPI_T_PVAR_SESSION_NULL        ((MPI_T_pvar_session)0)
+#define MPI_T_PVAR_ALL_HANDLES         ((MPI_T_pvar_handle)(void *)&mpi_lite_all_handles)
+#define MPI_T_VERBOSITY_USER_BASIC     1
+#define MPI_T_VERBOSITY_USER_DETAIL    2
+#define MPI_T_VERBOSITY_USER_ALL       3
+#define MPI_T_VERBOSITY_TUNER_BASIC    4
+#define MPI_T_VERBOSITY_TUNER_DETAIL   5
+#define MPI_T_VERBOSITY_TUNER_ALL      6
+#define MPI_T_VERBOSITY_MPIDEV_BASIC   7
+#define MPI_T_VERBOSITY_MPIDEV_DETAIL  8
+#define MPI_T_VERBOSITY_MPIDEV_ALL     9
+#define MPI_T_BIND_NO_OBJECT           0
+#define MPI_T_BIND_MPI_COMM            1
+#define MPI_T_BIND_MPI_DATATYPE        2
+#define MPI_T_BIND_MPI_ERRHANDLER      3
+#define MPI_T_BIND_MPI_FILE            4
+#define MPI_T_BIND_MPI_GROUP           5
+#define MPI_T_BIND_MPI_OP              6
+#define MPI_T_BIND_MPI_REQUEST         7
+#define MPI_T_BIND_MPI_WIN             8
+#define MPI_T_BIND_MPI_MESSAGE         9
+#define MPI_T_BIND_MPI_INFO            10
+#define MPI_T_SCOPE_CONSTANT           0
+#define MPI_T_SCOPE_READONLY           1
+#define MPI_T_SCOPE_LOCAL              2
+#define MPI_T_SCOPE_GROUP              3
+#define MPI_T_SCOPE_GROUP_EQ           4
+#define MPI_T_SCOPE_ALL                5
+#define MPI_T_SCOPE_ALL_EQ             6
+#define MPI_T_PVAR_CLASS_STATE         0
+#define MPI_T_PVAR_CLASS_LEVEL         1
+#define MPI_T_PVAR_CLASS_SIZE          2
+#define MPI_T_PVAR_CLASS_PERCENTAGE    3
+#define MPI_T_PVAR_CLASS_HIGHWATERMARK 4
+#define MPI_T_PVAR_CLASS_LOWWATERMARK  5
+#define MPI_T_PVAR_CLASS_COUNTER       6
+#define MPI_T_PVAR_CLASS_AGGREGATE     7
+#define MPI_T_PVAR_CLASS_TIMER         8
+#define MPI_T_PVAR_CLASS_GENERIC       9
+
 /* Error classes; MPI_Error_string says each. */
 #define MPI_SUCCESS                   0
 #define MPI_ERR_BUFFER                1
@@ -417,23 +472,26 @@ extern struct mpi_message mpi_lite_message_no_proc;
 #define MPI_ERR_RMA_ATTACH            55
 #define MPI_ERR_RMA_SHARED            56
 #define MPI_ERR_RMA_FLAVOR            57
-#define MPI_ERR_LASTCODE              0x3fffffff
+/* Those of the tool interface, of which no error handler hears. */
+#define MPI_T_ERR_INVALID           58
+#define MPI_T_ERR_MEMORY            59
+#define MPI_T_ERR_NOT_INITIALIZED   60
+#define MPI_T_ERR_CANNOT_INIT       61
+#define MPI_T_ERR_INVALID_INDEX     62
+#define MPI_T_ERR_INVALID_ITEM      63
+#define MPI_T_ERR_INVALID_HANDLE    64
+#define MPI_T_ERR_INVALID_NAME      65
+#define MPI_T_ERR_OUT_OF_HANDLES    66
+#define MPI_T_ERR_OUT_OF_SESSIONS   67
+#define MPI_T_ERR_INVALID_SESSION   68
+#define MPI_T_ERR_CVAR_SET_NOT_NOW  69
+#define MPI_T_ERR_CVAR_SET_NEVER    70
+#define MPI_T_ERR_PVAR_NO_STARTSTOP 71
+#define MPI_T_ERR_PVAR_NO_WRITE     72
+#define MPI_T_ERR_PVAR_NO_ATOMIC    73
+#define MPI_ERR_LASTCODE            0x3fffffff
 
 #include "mpi_functions.h"
-
-/* Names that MPI-3 has removed from the standard, and that programs still use. */
-#define MPI_Attr_delete       MPI_Comm_delete_attr
-#define MPI_Attr_get          MPI_Comm_get_attr
-#define MPI_Attr_put          MPI_Comm_set_attr
-#define MPI_Keyval_create     MPI_Comm_create_keyval
-#define MPI_Keyval_free       MPI_Comm_free_keyval
-#define MPI_Errhandler_create MPI_Comm_create_errhandler
-#define MPI_Errhandler_get    MPI_Comm_get_errhandler
-#define MPI_Errhandler_set    MPI_Comm_set_errhandler
-#define MPI_Address           MPI_Get_address
-#define MPI_Type_hindexed     MPI_Type_create_hindexed
-#define MPI_Type_hvector      MPI_Type_create_hvector
-#define MPI_Type_struct       MPI_Type_create_struct
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

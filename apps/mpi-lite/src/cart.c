@@ -203,6 +203,12 @@ static int rank_shifted(const struct mpi_comm *comm, int i, int64_t by)
     return comm->rank + (int)(to - at) * grid_stride(grid, i);
 }
 
+void cart_neighbours(const struct mpi_comm *comm, int i, int *down, int *up)
+{
+    *down = rank_shifted(comm, i, -1);
+    *up = rank_shifted(comm, i, 1);
+}
+
 int PMPI_Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int *dest)
 {
     mpi_enter();

@@ -209,12 +209,15 @@ void collective_build(struct schedule *schedule, const struct team *team, const 
 int collective_start(struct mpi_comm *comm, const struct call *call, struct mpi_request **request)
 {
     const struct team team = { comm, NULL, comm->size, comm->rank };
-    const struct algorithm *algorithm = algorithm_choose(&team, call, !request);
     struct call held;
 
-    if (!algorithm->build)
+    const struct algorithm *algorithm = comm->inter ? NULL : algorithm_choose(&team, call, !request);
+    if (algorithm && !algorithm->build)
         return barrier_counters(&team);
     struct schedule *schedule = schedule_make(comm, call, &held);
-    algorithm->build(schedule, &team, &held);
+    if (comm->inter)
+        inter_build(schedule, comm, &held);
+    else
+        algorithm->build(schedule, &team, &held);
     return request ? schedule_launch(schedule, request) : schedule_run(schedule);
 }

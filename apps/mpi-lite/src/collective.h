@@ -101,6 +101,9 @@ static inline bool is_in_place(const struct side *side)
     return side->buffer == MPI_IN_PLACE;
 }
 
+/* Of a count and a type of the side that `side` names: "send" or "receive" (collective_calls.c). */
+int check_elements(const char *side, int count, const struct mpi_datatype *type);
+
 /* ---- Teams (collective_nodes.c) ---- */
 
 struct team {
@@ -169,6 +172,13 @@ typedef void schedule_builder(struct schedule *schedule, const struct team *team
 int collective_start(struct mpi_comm *comm, const struct call *call, struct mpi_request **request);
 /* Fills a schedule with the algorithm chosen for this team: how an algorithm uses another one. */
 schedule_builder collective_build;
+/* The same for an intercommunicator (collective_inter.c). */
+void inter_build(struct schedule *schedule, struct mpi_comm *comm, const struct call *call);
+/* Begins to tell both groups the number that rank 0 of the first one has at `both`, and each group the one
+ * that its own rank 0 has at `own`. */
+int inter_numbers_start(struct mpi_comm *comm, bool is_first, uint32_t *both, uint32_t *own,
+                        struct mpi_request **request);
+
 /* ---- Algorithms ---- */
 
 schedule_builder barrier_dissemination, barrier_tree, barrier_nodes;

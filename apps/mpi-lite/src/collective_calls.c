@@ -4,7 +4,7 @@
  * arguments.
  *
  * A call is described by a struct call, whatever its name; what is significant on this rank alone is looked
- * at. Intercommunicators are refused. Each call holds the library's lock.
+ * at. Each call holds the library's lock.
  *
  * Source: MPI 3.1 chapter 5.
  */
@@ -24,7 +24,7 @@ struct block side_block(const struct side *side, int i)
 
 /* ---- Checks ---- */
 
-static int check_elements(const char *side, int count, const struct mpi_datatype *type)
+int check_elements(const char *side, int count, const struct mpi_datatype *type)
 {
     if (count < 0)
         return mpi_error(MPI_ERR_COUNT, "argument %s count: %d is negative", side, count);
@@ -49,8 +49,18 @@ static int check_side(const char *name, const struct side *side, int blocks)
 
 enum significant { FROM = 1, TO = 2 };
 
+static bool is_rooted(enum collective kind)
+{
+    return kind == BCAST || kind == REDUCE || kind == GATHER || kind == SCATTER;
+}
+
+static bool is_reduction(enum collective kind)
+{
+    return kind == REDUCE || kind == ALLREDUCE || kind == REDUCE_SCATTER || kind == SCAN;
+}
+
 /* What of a call is significant on this rank. */
-static int significant_of(const struct call *call, bool is_root)
+static int significant_within(const struct call *call, bool is_root)
 {
     switch (call->kind) {
     case BARRIER:
@@ -67,14 +77,19 @@ static int significant_of(const struct call *call, bool is_root)
     }
 }
 
-static bool is_rooted(enum collective kind)
+/* Of a rooted call, the root's group sends or receives at the root alone, the other group the reverse at all.
+ */
+static int significant_across(const struct call *call)
 {
-    return kind == BCAST || kind == REDUCE || kind == GATHER || kind == SCATTER;
-}
+    bool is_root = call->root == MPI_ROOT;
 
-static bool is_reduction(enum collective kind)
-{
-    return kind == REDUCE || kind == ALLREDUCE || kind == REDUCE_SCATTER || kind == SCAN;
+    if (!is_rooted(call->kind))
+        return call->kind == BARRIER ? 0 : FROM | TO;
+    if (call->root == MPI_PROC_NULL)
+        return 0;
+    if (call->kind == BCAST)
+        return TO;
+    return (call->kind == SCATTER) == is_root ? FROM : TO;
 }
 
 /* In place is the receive buffer for a scatter's root, else the send buffer; of rooted calls, the root's
@@ -95,25 +110,43 @@ static int check_buffers(const struct call *call, int significant, bool is_root)
     return MPI_SUCCESS;
 }
 
+static int check_root(int root, const struct mpi_comm *comm)
+{
+    if (comm->inter && (root == MPI_ROOT || root == MPI_PROC_NULL))
+        return MPI_SUCCESS;
+    if (root < 0 || root >= comm->remote->size)
+        return mpi_error(MPI_ERR_ROOT, "argument root: %d is no rank of a %s of %d", root,
+                         comm->inter ? "remote group" : "communicator", comm->remote->size);
+    return MPI_SUCCESS;
+}
+
+static int check_across(const struct call *call, int significant)
+{
+    if (call->kind == SCAN)
+        return mpi_error(MPI_ERR_COMM, "argument comm: an intercommunicator, which has no scans");
+    if ((significant & FROM && is_in_place(&call->from)) || (significant & TO && is_in_place(&call->to)))
+        return mpi_error(MPI_ERR_BUFFER, "argument %s: MPI_IN_PLACE is not for intercommunicators",
+                         significant & FROM && is_in_place(&call->from) ? "sendbuf" : "recvbuf");
+    return MPI_SUCCESS;
+}
+
 static int check_call(const struct call *call, const struct mpi_comm *comm)
 {
-    bool is_root = call->root == comm->rank;
-    int significant = significant_of(call, is_root), error = MPI_SUCCESS;
+    bool is_root = !comm->inter && call->root == comm->rank;
+    int significant = comm->inter ? significant_across(call) : significant_within(call, is_root);
+    int error = is_rooted(call->kind) ? check_root(call->root, comm) : MPI_SUCCESS;
     bool skips_from = is_in_place(&call->from) && !is_reduction(call->kind);
+    int to_blocks = call->kind == REDUCE_SCATTER ? comm->size : comm->remote->size;
 
-    if (comm->inter)
-        return mpi_error(MPI_ERR_COMM,
-                         "argument comm: collectives of intercommunicators are not in this library");
-    if (is_rooted(call->kind) && (call->root < 0 || call->root >= comm->size))
-        return mpi_error(MPI_ERR_ROOT, "argument root: %d is no rank of a communicator of %d", call->root,
-                         comm->size);
-    if (significant & FROM && !skips_from)
-        error = check_side("send", &call->from, comm->size);
+    if (!error && comm->inter)
+        error = check_across(call, significant);
+    if (!error && significant & FROM && !skips_from)
+        error = check_side("send", &call->from, comm->remote->size);
     if (!error && significant & TO && !(call->kind == SCATTER && is_in_place(&call->to)))
-        error = check_side("receive", &call->to, comm->size);
+        error = check_side("receive", &call->to, to_blocks);
     if (!error)
-        error = check_buffers(call, significant, is_root);
-    if (!error && is_reduction(call->kind))
+        error = check_buffers(call, significant, is_root || comm->inter);
+    if (!error && is_reduction(call->kind) && significant)
         error = op_check(call->op, call->from.type);
     return error;
 }

@@ -228,8 +228,8 @@ static int agreement_run(struct agreement *agreement, uint32_t *context)
     while (*link != agreement)
         link = &(*link)->next;
     *link = agreement->next;
-    if (!error && values[0] > UINT32_MAX - 2)
-        error = mpi_error(MPI_ERR_INTERN, "2147483645 communicators were made; no context is left");
+    if (!error && values[0] >= CONTEXTS_AGREED)
+        error = mpi_error(MPI_ERR_INTERN, "1073741822 communicators were made; no context is left");
     if (error)
         return error;
     *context = (uint32_t)values[0];
@@ -382,7 +382,7 @@ MPI_ALIAS(Comm_get_info);
 
 /* ---- Copies and end ---- */
 
-static int comm_end(struct mpi_comm *comm)
+int comm_end(struct mpi_comm *comm)
 {
     int error = attributes_free(comm, &comm->attributes);
 
@@ -400,8 +400,7 @@ int comm_local_make(struct mpi_comm *comm, uint32_t context)
     return MPI_SUCCESS;
 }
 
-/* What a copy has beside the groups: attributes that want to be copied, and the topology. */
-static int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy)
+int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy)
 {
     if (comm->topology) {
         copy->topology = topology_copy(comm->topology);
@@ -458,17 +457,43 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *copy)
 }
 MPI_ALIAS(Comm_dup_with_info);
 
-int PMPI_Comm_free(MPI_Comm *comm)
+static int free_call(const char *name, struct mpi_comm **comm, bool waits)
 {
     mpi_enter();
     int error = check_comm(*comm);
     struct mpi_comm *heard = error ? NULL : *comm;
     if (!error && (*comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF))
         error = mpi_error(MPI_ERR_COMM, "argument comm: %s cannot be freed", (*comm)->name);
+    if (!error && waits)
+        error = PMPI_Barrier(*comm);
+    if (!error && waits)
+        progress_wait(outputs_are_empty, NULL);
     if (!error)
         error = comm_end(*comm);
     if (!error)
         *comm = MPI_COMM_NULL;
-    return comm_give(heard, "MPI_Comm_free", error);
+    return comm_give(heard, name, error);
+}
+
+int PMPI_Comm_free(MPI_Comm *comm)
+{
+    return free_call("MPI_Comm_free", comm, false);
 }
 MPI_ALIAS(Comm_free);
+
+/* As MPI_Finalize, it is called when the program has completed its communication [§10.5.4]. */
+int PMPI_Comm_disconnect(MPI_Comm *comm)
+{
+    return free_call("MPI_Comm_disconnect", comm, true);
+}
+MPI_ALIAS(Comm_disconnect);
+
+int PMPI_Comm_get_parent(MPI_Comm *parent)
+{
+    mpi_enter();
+    int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        *parent = MPI_COMM_NULL; /* a launcher has started this process: there is no MPI_Comm_spawn */
+    return comm_give(NULL, "MPI_Comm_get_parent", error);
+}
+MPI_ALIAS(Comm_get_parent);

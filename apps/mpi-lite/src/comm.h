@@ -59,6 +59,9 @@ int context_agree_across(const struct bridge *bridge, uint32_t *context);
 /* context_agree between the members of a group alone. */
 int context_agree_in_group(struct mpi_comm *comm, const struct mpi_group *group, int tag, uint32_t *context);
 
+#define CONTEXTS_AGREED \
+    (1u << 31) /* contexts of agreements are below it, those of MPI_Comm_idup from it on */
+
 /* A communicator with parent's error handler. NULL: no memory. */
 struct mpi_comm *comm_make_child(const struct mpi_comm *parent, uint32_t context, struct mpi_group *group,
                                  struct mpi_group *remote, bool inter);
@@ -69,23 +72,32 @@ int comm_first_ranks(struct mpi_comm *parent, int size, struct mpi_comm **child)
 int comm_split(struct mpi_comm *comm, int color, int key, struct mpi_comm **child);
 /* The intracommunicator that an intercommunicator keeps of its local group. */
 int comm_local_make(struct mpi_comm *comm, uint32_t context);
+/* What a copy has beside the groups: attributes that want to be copied, and the topology. */
+int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy);
+/* Deletes its attributes, and gives up the program's reference. */
+int comm_end(struct mpi_comm *comm);
 int comm_out_of_memory(void);
 
-/* ---- Topologies (topology.c, cart.c) ---- */
+/* ---- Topologies (topology.c, cart.c, dist_graph.c) ---- */
 
 struct mpi_topology {
-    int kind;  /* MPI_CART or MPI_GRAPH */
-    int count; /* dimensions; or nodes of the graph */
+    int kind;  /* MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH */
+    int count; /* dimensions; nodes of the graph; sources */
     int edge_count;
     int *dims, *periods; /* of a grid: `count` each */
     int *index, *edges;  /* of a graph: index[i] is the end of node i's neighbours */
+    /* Of a distributed graph, this rank's edges: `count` sources, `edge_count` destinations. */
+    bool weighted;
+    int *sources, *destinations, *source_weights, *destination_weights;
 };
 
 struct mpi_topology *topology_copy(const struct mpi_topology *from);
-/* Room for a grid or a graph; NULL: no memory. */
+/* Room for a grid or a graph, zeroed; NULL: no memory. */
 struct mpi_topology *topology_make(int kind, int count, int edge_count);
 /* MPI_ERR_TOPOLOGY where the communicator has none of that kind. */
 int check_topology(const struct mpi_comm *comm, int kind);
+/* The ranks one step down and up along dimension i of a grid; MPI_PROC_NULL past an edge. */
+void cart_neighbours(const struct mpi_comm *comm, int i, int *down, int *up);
 
 /* ---- Errors (error_text.c) ---- */
 

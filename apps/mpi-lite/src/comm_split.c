@@ -3,7 +3,8 @@
  * comm_split.c: communicators of some ranks of another one: MPI_Comm_split, by node, and by a group.
  *
  * All that come of one call have the same context, for no process is in two of them. A split gathers every
- * rank's color and key, and sorts those of its own color: O(n log n). Runs under the library's lock.
+ * rank's color and key, and sorts those of its own color: O(n log n). Of an intercommunicator come
+ * intercommunicators, where both groups have members. Runs under the library's lock.
  *
  * Source: MPI 3.1 §6.4.2.
  */
@@ -41,42 +42,64 @@ static struct mpi_group *group_of_color(struct member *members, int count, int c
     return group;
 }
 
-/* `color` MPI_UNDEFINED: none for this process. */
+/* The communicator of two groups, which are released; one group, twice, for an intracommunicator. Without
+ * members on one side there is none. `local_context`: of an intercommunicator's local group. */
+static int child_make(struct mpi_comm *comm, uint32_t context, uint32_t local_context,
+                      struct mpi_group *group, struct mpi_group *remote, struct mpi_comm **child)
+{
+    int error = group && remote ? MPI_SUCCESS : comm_out_of_memory();
+
+    if (!error && group->size && remote->size && group->rank != MPI_UNDEFINED) {
+        *child = comm_make_child(comm, context, group, remote, comm->inter);
+        error = *child ? MPI_SUCCESS : comm_out_of_memory();
+    }
+    if (!error && *child && comm->inter)
+        error = comm_local_make(*child, local_context);
+    if (remote && remote != group)
+        group_release(remote);
+    if (group)
+        group_release(group);
+    return error;
+}
+
+/* Both contexts that children of `comm` need, if it is an intercommunicator; or one. */
+static int contexts_agree(struct mpi_comm *comm, uint32_t *context, uint32_t *local_context)
+{
+    int error = context_agree(comm, context);
+
+    *local_context = 0;
+    return error || !comm->inter ? error : context_agree(comm->local, local_context);
+}
+
+/* `color` MPI_UNDEFINED: none for this process. The other group's members follow the local ones. */
 static int split_make(struct mpi_comm *comm, struct member *members, int color, struct mpi_comm **child)
 {
-    uint32_t context;
-    int error = context_agree(comm, &context);
+    uint32_t context, local_context;
+    int error = contexts_agree(comm, &context, &local_context);
 
     if (error || color == MPI_UNDEFINED)
         return error;
-    struct mpi_group *group = group_of_color(members, comm->size, color, comm->group->world);
-    *child = group ? comm_make_child(comm, context, group, group, false) : NULL;
-    if (group)
-        group_release(group);
-    return *child ? MPI_SUCCESS : comm_out_of_memory();
+    struct mpi_group *group = group_of_color(members, comm->size, color, comm->group->world), *remote = group;
+    if (comm->inter)
+        remote = group_of_color(members + comm->size, comm->remote->size, color, comm->remote->world);
+    return child_make(comm, context, local_context, group, remote, child);
 }
 
 int comm_split(struct mpi_comm *comm, int color, int key, struct mpi_comm **child)
 {
     const struct member own = { color, key, comm->rank };
-    struct member *members = malloc((size_t)comm->size * sizeof(*members));
+    size_t others = comm->inter ? (size_t)comm->remote->size : 0;
+    struct member *members = malloc(((size_t)comm->size + others) * sizeof(*members));
+    int error = members ? MPI_SUCCESS : comm_out_of_memory();
 
     *child = MPI_COMM_NULL;
-    if (!members)
-        return comm_out_of_memory();
-    int error = PMPI_Allgather(&own, 3, MPI_INT, members, 3, MPI_INT, comm);
+    if (!error)
+        error = PMPI_Allgather(&own, 3, MPI_INT, members, 3, MPI_INT, comm->inter ? comm->local : comm);
+    if (!error && comm->inter)
+        error = PMPI_Allgather(&own, 3, MPI_INT, members + comm->size, 3, MPI_INT, comm);
     if (!error)
         error = split_make(comm, members, color, child);
     free(members);
-    return error;
-}
-
-static int check_intra(const struct mpi_comm *comm)
-{
-    int error = check_comm(comm);
-
-    if (!error && comm->inter)
-        error = mpi_error(MPI_ERR_COMM, "argument comm: an intercommunicator, which this call does not take");
     return error;
 }
 
@@ -92,8 +115,6 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *child)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_intra(comm);
     if (!error && color < 0 && color != MPI_UNDEFINED)
         error = mpi_error(MPI_ERR_ARG, "argument color: %d is negative, and not MPI_UNDEFINED", color);
     if (!error)
@@ -108,8 +129,6 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_intra(comm);
     if (!error && split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED)
         error = mpi_error(MPI_ERR_ARG, "argument split_type: %d is not MPI_COMM_TYPE_SHARED", split_type);
     if (!error)
@@ -157,21 +176,59 @@ int comm_first_ranks(struct mpi_comm *parent, int size, struct mpi_comm **child)
     return error;
 }
 
-int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *child)
+/* The group that the other side has given. */
+static int remote_learn(struct mpi_comm *comm, const struct mpi_group *group, struct mpi_group **remote)
+{
+    const struct bridge bridge = bridge_of(comm);
+    int size = 0, error = bridge_swap(&bridge, MPI_INT, &group->size, 1, &size, 1);
+
+    *remote = NULL;
+    if (error)
+        return error;
+    *remote = group_make(size, NULL);
+    if (!*remote)
+        return comm_out_of_memory();
+    error = bridge_swap(&bridge, MPI_INT, group->world, group->size, group_ranks(*remote), size);
+    if (!error && size)
+        group_seal(*remote);
+    return error;
+}
+
+static int create_across(struct mpi_comm *comm, struct mpi_group *group, struct mpi_comm **child)
+{
+    uint32_t context, local_context;
+    struct mpi_group *remote;
+    int error = remote_learn(comm, group, &remote);
+
+    *child = MPI_COMM_NULL;
+    if (!error)
+        error = contexts_agree(comm, &context, &local_context);
+    if (error) {
+        if (remote)
+            group_release(remote);
+        return error;
+    }
+    group_hold(group);
+    return child_make(comm, context, local_context, group, remote, child);
+}
+
+static int create_within(struct mpi_comm *comm, struct mpi_group *group, struct mpi_comm **child)
 {
     uint32_t context;
+    int error = context_agree(comm, &context);
 
+    return error ? error : child_of_group(comm, context, group, child);
+}
+
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *child)
+{
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
-        error = check_intra(comm);
-    if (!error)
         error = check_members(group, comm);
     if (!error)
-        error = context_agree(comm, &context);
-    if (!error)
-        error = child_of_group(comm, context, group, child);
+        error = comm->inter ? create_across(comm, group, child) : create_within(comm, group, child);
     return split_give(heard, "MPI_Comm_create", error);
 }
 MPI_ALIAS(Comm_create);
@@ -183,8 +240,8 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ch
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_intra(comm);
+    if (!error && comm->inter)
+        error = mpi_error(MPI_ERR_COMM, "argument comm: an intercommunicator, which this call does not take");
     if (!error)
         error = check_members(group, comm);
     if (!error)

@@ -75,6 +75,22 @@ static const struct {
     CLASS(MPI_ERR_RMA_ATTACH, "the memory cannot be attached to the window"),
     CLASS(MPI_ERR_RMA_SHARED, "the memory cannot be shared by these processes"),
     CLASS(MPI_ERR_RMA_FLAVOR, "the window is of a flavor that this call does not take"),
+    CLASS(MPI_T_ERR_INVALID, "an argument of the tool interface is not valid"),
+    CLASS(MPI_T_ERR_MEMORY, "the tool interface has no memory left"),
+    CLASS(MPI_T_ERR_NOT_INITIALIZED, "the tool interface is not initialized"),
+    CLASS(MPI_T_ERR_CANNOT_INIT, "the tool interface cannot be initialized"),
+    CLASS(MPI_T_ERR_INVALID_INDEX, "there is no variable or category of this index"),
+    CLASS(MPI_T_ERR_INVALID_ITEM, "the enumeration has no item of this index"),
+    CLASS(MPI_T_ERR_INVALID_HANDLE, "the handle of the tool interface is not valid"),
+    CLASS(MPI_T_ERR_INVALID_NAME, "there is no variable or category of this name"),
+    CLASS(MPI_T_ERR_OUT_OF_HANDLES, "no handle is left"),
+    CLASS(MPI_T_ERR_OUT_OF_SESSIONS, "no session is left"),
+    CLASS(MPI_T_ERR_INVALID_SESSION, "the session is not valid"),
+    CLASS(MPI_T_ERR_CVAR_SET_NOT_NOW, "the variable cannot be set now"),
+    CLASS(MPI_T_ERR_CVAR_SET_NEVER, "the variable cannot be set"),
+    CLASS(MPI_T_ERR_PVAR_NO_STARTSTOP, "the variable cannot be started or stopped"),
+    CLASS(MPI_T_ERR_PVAR_NO_WRITE, "the variable cannot be written or reset"),
+    CLASS(MPI_T_ERR_PVAR_NO_ATOMIC, "the variable cannot be read and reset at once"),
 };
 #define CLASSES ((int)(sizeof(classes) / sizeof(classes[0])))
 

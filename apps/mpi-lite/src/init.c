@@ -223,7 +223,7 @@ MPI_ALIAS(Init);
 
 /* ---- The end ---- */
 
-static bool outputs_are_empty(void *argument)
+bool outputs_are_empty(void *argument)
 {
     (void)argument;
     return message_outputs_empty() && message_detached == 0;

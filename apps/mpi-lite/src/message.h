@@ -113,6 +113,7 @@ int message_rendezvous_sends(void); /* this rank's, under way */
 /* All data of a receive that has a cookie is there. */
 void message_receive_end(struct mpi_request *request);
 bool message_outputs_empty(void);
+bool outputs_are_empty(void *unused); /* and no detached send is left: for progress_wait (init.c) */
 /* `source` is a rank of the communicator that has the context, or MPI_ANY_SOURCE. */
 struct arrival *message_find(uint32_t context, int source, int tag);
 void message_unlink(struct arrival *arrival);
@@ -145,14 +146,20 @@ void peer_copy_done(struct mpi_request *send);
 
 /* ---- Requests ---- */
 
-/* Completes it: the status' source, tag and bytes hold; frees it if the program has given it up. */
-void request_complete(struct mpi_request *request);
+/* Completes it: the status' source, tag and bytes hold; frees it if the program has given it up. What the
+ * program's function returns that a generalized request ends with. */
+int request_complete(struct mpi_request *request);
 void request_free(struct mpi_request *request);
 int request_live_count(void);
 struct mpi_request *request_done_make(enum request_kind kind, struct mpi_comm *comm);
 /* What MPI_PROC_NULL's receive, and a null request, give. */
 void status_empty(MPI_Status *status, int source);
 void status_set(MPI_Status *status, int source, int tag, size_t bytes);
+
+/* ---- Generalized requests (generalized.c): the program's functions; the second is the last one ---- */
+int generalized_query(struct mpi_request *request);
+int generalized_end(struct mpi_request *request);
+int generalized_cancel(struct mpi_request *request);
 
 /* ---- Buffered sends (buffered.c in point_to_point.c) ---- */
 int buffered_take(size_t bytes);

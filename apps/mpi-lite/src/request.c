@@ -90,17 +90,23 @@ void request_free(struct mpi_request *request)
     slots_free = request;
 }
 
-void request_complete(struct mpi_request *request)
+int request_complete(struct mpi_request *request)
 {
+    int error = MPI_SUCCESS;
+
     request->complete = true;
     if (request->message->type) {
         type_release(request->message->type);
         request->message->type = NULL;
     }
     if (request->freed) {
-        message_detached--;
+        if (request->generalized)
+            error = generalized_end(request);
+        else
+            message_detached--;
         request_free(request);
     }
+    return error;
 }
 
 /* An inactive persistent request and MPI_REQUEST_NULL count as complete, with an empty status. */
@@ -149,8 +155,13 @@ int request_finish(struct mpi_request **request, MPI_Status *status)
         done->active = false;
         return request_finish(&done->persistence->running, status);
     }
+    int error = done->generalized ? generalized_query(done) : error_say(done);
     status_give(&done->status, status);
-    int error = error_say(done);
+    if (done->generalized) {
+        int end_error = generalized_end(done);
+
+        error = error ? error : end_error;
+    }
     request_free(done);
     *request = MPI_REQUEST_NULL;
     return error;
@@ -428,14 +439,18 @@ int PMPI_Testsome(int count, MPI_Request requests[], int *out_count, int indices
 }
 MPI_ALIAS(Testsome);
 
-static void request_give_up(struct mpi_request *request)
+static int request_give_up(struct mpi_request *request)
 {
     if (request->complete) {
+        int error = request->generalized ? generalized_end(request) : MPI_SUCCESS;
+
         request_free(request);
-        return;
+        return error;
     }
     request->freed = true;
-    message_detached++;
+    if (!request->generalized) /* the program completes that, or never does */
+        message_detached++;
+    return MPI_SUCCESS;
 }
 
 int PMPI_Request_free(MPI_Request *request)
@@ -449,10 +464,10 @@ int PMPI_Request_free(MPI_Request *request)
 
         if (given->persistence) {
             if (given->active)
-                request_give_up(given->persistence->running);
+                error = request_give_up(given->persistence->running);
             request_free(given);
         } else {
-            request_give_up(given);
+            error = request_give_up(given);
         }
         *request = MPI_REQUEST_NULL;
     }
@@ -471,6 +486,8 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (!error) {
         progress_poll();
         *flag = request_is_done(request);
+        if (*flag && request && request->generalized)
+            error = generalized_query(request);
         status_empty(&empty, MPI_ANY_SOURCE);
         if (*flag && request_is_idle(request))
             status_give(&empty, status);
@@ -490,7 +507,9 @@ int PMPI_Cancel(MPI_Request *request)
     int error = check_request(request);
     if (!error && *request == MPI_REQUEST_NULL)
         error = mpi_error(MPI_ERR_REQUEST, "argument 1, request: MPI_REQUEST_NULL");
-    if (!error && !request_is_idle(*request)) /* a send is never cancelled: it completes */
+    if (!error && (*request)->generalized)
+        error = generalized_cancel(*request);
+    else if (!error && !request_is_idle(*request)) /* a send is never cancelled: it completes */
         message_cancel((*request)->persistence ? (*request)->persistence->running : *request);
     error = mpi_return(NULL, "MPI_Cancel", error);
     mpi_leave();

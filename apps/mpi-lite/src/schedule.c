@@ -9,7 +9,8 @@
  *
  * Messages carry the communicator's second context and the number of the collective as their tag: two
  * collectives on a communicator may be under way at once. Between two ranks, messages of one schedule match
- * in the order in which both name them.
+ * in the order in which both name them. A collective of an intercommunicator sends within its local group,
+ * too: on that group's own communicator, and with its next number there.
  *
  * Source: MPI 3.1 §5.12; T. Hoefler, A. Lumsdaine, W. Rehm, "Implementation and performance analysis of
  * non-blocking collective operations for MPI", SC 2007 (schedules in rounds).
@@ -28,6 +29,7 @@ struct step {
     enum step_kind kind;
     bool ends_round;
     int peer;
+    struct mpi_comm *comm; /* of a message: the schedule's, or its local group's */
     struct block from, to; /* a message: `from` or `to` alone */
     struct mpi_op *op;
     struct mpi_request *request;
@@ -42,7 +44,7 @@ struct spill {
 struct schedule {
     struct schedule *next; /* of those under way, or free */
     struct mpi_comm *comm;
-    int tag;
+    int tag, local_tag; /* the latter in the local group of an intercommunicator */
     struct step *steps;
     int count, capacity;
     int begun, finished;         /* steps: those in between are under way */
@@ -81,6 +83,8 @@ struct schedule *schedule_make(struct mpi_comm *comm, const struct call *call, s
     }
     schedule->comm = comm;
     schedule->tag = (int)(comm->sequence++ & 0x7fffffff);
+    if (comm->inter)
+        schedule->local_tag = (int)(comm->local->sequence++ & 0x7fffffff);
     schedule->count = schedule->begun = schedule->finished = 0;
     schedule->error = MPI_SUCCESS;
     schedule->request = NULL;
@@ -182,19 +186,20 @@ static struct step *step_add(struct schedule *schedule, enum step_kind kind, str
     return step;
 }
 
-static int peer_of_team(const struct team *team, int peer)
+static void step_address(struct step *step, const struct team *team, int peer)
 {
-    return team->members ? team->members[peer] : peer;
+    step->comm = team->comm;
+    step->peer = team->members ? team->members[peer] : peer;
 }
 
 void schedule_send(struct schedule *schedule, const struct team *team, int peer, struct block block)
 {
-    step_add(schedule, STEP_SEND, block, (struct block){ 0 })->peer = peer_of_team(team, peer);
+    step_address(step_add(schedule, STEP_SEND, block, (struct block){ 0 }), team, peer);
 }
 
 void schedule_receive(struct schedule *schedule, const struct team *team, int peer, struct block block)
 {
-    step_add(schedule, STEP_RECEIVE, (struct block){ 0 }, block)->peer = peer_of_team(team, peer);
+    step_address(step_add(schedule, STEP_RECEIVE, (struct block){ 0 }, block), team, peer);
 }
 
 void schedule_copy(struct schedule *schedule, struct block from, struct block to)
@@ -229,23 +234,28 @@ static int copy_do(struct block from, struct block to)
     return type_copy(from.at, from.count, from.type, to.at, to.count, to.type);
 }
 
+static int tag_of(const struct schedule *schedule, const struct step *step)
+{
+    return step->comm == schedule->comm ? schedule->tag : schedule->local_tag;
+}
+
 static int send_do(struct schedule *schedule, struct step *step)
 {
-    struct mpi_comm *comm = schedule->comm;
+    struct mpi_comm *comm = step->comm;
     uint32_t context = comm->context + 1;
+    int tag = tag_of(schedule, step);
 
-    if (message_send_now(step->from.at, step->from.count, step->from.type, step->peer, schedule->tag, comm,
-                         context))
+    if (message_send_now(step->from.at, step->from.count, step->from.type, step->peer, tag, comm, context))
         return MPI_SUCCESS;
     step->request = message_send(SEND_STANDARD, step->from.at, step->from.count, step->from.type, step->peer,
-                                 schedule->tag, comm, context);
+                                 tag, comm, context);
     return step->request ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 static int receive_do(struct schedule *schedule, struct step *step)
 {
-    step->request = message_receive(step->to.at, step->to.count, step->to.type, step->peer, schedule->tag,
-                                    schedule->comm, schedule->comm->context + 1);
+    step->request = message_receive(step->to.at, step->to.count, step->to.type, step->peer,
+                                    tag_of(schedule, step), step->comm, step->comm->context + 1);
     return step->request ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * topology.c: topologies of communicators, what grids and graphs share; and graphs. Grids are in cart.c.
+ * topology.c: topologies of communicators, what grids and graphs share; and graphs. Grids are in cart.c,
+ * distributed graphs in dist_graph.c.
  *
  * Ranks are never reordered: a rank of the new communicator is the same rank of the old one. Every process
- * holds the whole topology. Runs under the library's lock.
+ * holds the whole topology, but of a distributed graph its own edges alone. Runs under the library's lock.
  *
  * Source: MPI 3.1 §7.5.3, §7.5.5, §7.5.8.
  */
@@ -11,26 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+int mpi_lite_unweighted[1], mpi_lite_weights_empty[1];
+
+static size_t numbers_of(int kind, int count, int edge_count)
+{
+    if (kind == MPI_CART)
+        return 2 * (size_t)count;
+    return ((size_t)count + (size_t)edge_count) * (kind == MPI_DIST_GRAPH ? 2 : 1);
+}
+
 struct mpi_topology *topology_make(int kind, int count, int edge_count)
 {
-    size_t numbers = kind == MPI_CART ? 2 * (size_t)count : (size_t)count + (size_t)edge_count;
-    struct mpi_topology *topology = calloc(1, sizeof(*topology) + numbers * sizeof(int));
+    struct mpi_topology *topology =
+        calloc(1, sizeof(*topology) + numbers_of(kind, count, edge_count) * sizeof(int));
 
     if (!topology)
         return NULL;
     *topology = (struct mpi_topology){ .kind = kind, .count = count, .edge_count = edge_count };
-    topology->dims = topology->index = (int *)(topology + 1);
-    topology->periods = topology->edges = topology->dims + count;
+    topology->dims = topology->index = topology->sources = (int *)(topology + 1);
+    topology->periods = topology->edges = topology->destinations = topology->dims + count;
+    topology->source_weights = topology->destinations + edge_count;
+    topology->destination_weights = topology->source_weights + count;
     return topology;
 }
 
 struct mpi_topology *topology_copy(const struct mpi_topology *from)
 {
-    size_t numbers = (size_t)from->count + (size_t)(from->kind == MPI_CART ? from->count : from->edge_count);
     struct mpi_topology *copy = topology_make(from->kind, from->count, from->edge_count);
 
-    if (copy)
-        memcpy(copy->dims, from->dims, numbers * sizeof(int));
+    if (copy) {
+        copy->weighted = from->weighted;
+        memcpy(copy->dims, from->dims, numbers_of(from->kind, from->count, from->edge_count) * sizeof(int));
+    }
     return copy;
 }
 
@@ -43,7 +56,9 @@ int check_topology(const struct mpi_comm *comm, int kind)
 {
     if (!comm->topology || comm->topology->kind != kind)
         return mpi_error(MPI_ERR_TOPOLOGY, "argument comm: it has no %s topology",
-                         kind == MPI_CART ? "Cartesian" : "graph");
+                         kind == MPI_CART    ? "Cartesian"
+                         : kind == MPI_GRAPH ? "graph"
+                                             : "distributed graph");
     return MPI_SUCCESS;
 }
 

@@ -23,7 +23,19 @@ struct run {
     struct mpi_datatype *type;
 };
 
+/* Room for so many arguments of a constructor, which are then added; NULL: no memory. */
+struct mpi_contents *contents_make(int combiner, int integers, int addresses, int types);
+void contents_integer(struct mpi_contents *contents, int value);
+void contents_integers(struct mpi_contents *contents, int count, const int *values);
+void contents_type(struct mpi_contents *contents, struct mpi_datatype *type);
 void contents_free(struct mpi_contents *contents);
+
+/* A type of runs. Takes `contents`. `aligns`: the extent is rounded up as the compiler rounds a structure's.
+ */
+int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_contents *contents,
+              struct mpi_datatype **made);
+/* Gives it the bounds 0 and `extent`, as markers would. */
+void type_bound(struct mpi_datatype *type, MPI_Aint extent);
 
 /* MPI_ERR_TYPE where it is MPI_DATATYPE_NULL, which `argument` names. */
 int check_type(const struct mpi_datatype *type, const char *argument);

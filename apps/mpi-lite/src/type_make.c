@@ -13,7 +13,7 @@
 
 /* ---- Contents ---- */
 
-static struct mpi_contents *contents_make(int combiner, int integers, int addresses, int types)
+struct mpi_contents *contents_make(int combiner, int integers, int addresses, int types)
 {
     struct mpi_contents *contents = calloc(1, sizeof(*contents));
 
@@ -43,12 +43,12 @@ void contents_free(struct mpi_contents *contents)
     free(contents);
 }
 
-static void contents_integer(struct mpi_contents *contents, int value)
+void contents_integer(struct mpi_contents *contents, int value)
 {
     contents->integers[contents->integer_count++] = value;
 }
 
-static void contents_integers(struct mpi_contents *contents, int count, const int *values)
+void contents_integers(struct mpi_contents *contents, int count, const int *values)
 {
     for (int i = 0; i < count; i++)
         contents_integer(contents, values[i]);
@@ -59,7 +59,7 @@ static void contents_address(struct mpi_contents *contents, MPI_Aint value)
     contents->addresses[contents->address_count++] = value;
 }
 
-static void contents_type(struct mpi_contents *contents, struct mpi_datatype *type)
+void contents_type(struct mpi_contents *contents, struct mpi_datatype *type)
 {
     type_hold(type);
     contents->types[contents->type_count++] = type;
@@ -153,14 +153,21 @@ static void dense_find(struct mpi_datatype *type)
                   type->extent == (MPI_Aint)type->bytes;
 }
 
+void type_bound(struct mpi_datatype *type, MPI_Aint extent)
+{
+    type->lower = 0;
+    type->extent = extent;
+    type->has_lower = type->has_upper = true;
+    dense_find(type);
+}
+
 static int no_memory(void)
 {
     return mpi_error(MPI_ERR_NO_MEM, "no memory for a data type");
 }
 
-/* Takes `contents`. `aligns`: the extent is rounded up as the compiler rounds a structure's. */
-static int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_contents *contents,
-                     struct mpi_datatype **made)
+int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_contents *contents,
+              struct mpi_datatype **made)
 {
     struct mpi_datatype *type = calloc(1, sizeof(*type));
     struct bounds bounds = { .is_empty = true, .is_truly_empty = true };
@@ -594,10 +601,7 @@ static int subarray_make(int dimensions, const int *sizes, const int *parts, con
     type_release(inner);
     if (error)
         return error;
-    (*made)->lower = 0;
-    (*made)->extent = stride;
-    (*made)->has_lower = (*made)->has_upper = true;
-    dense_find(*made);
+    type_bound(*made, stride);
     return MPI_SUCCESS;
 }
 
