@@ -386,6 +386,37 @@ def launch_request() -> Iterator[bytes]:
     yield b"launch 1 -"
 
 
+@seeds_of("mpi_windows")
+def mpi_windows() -> Iterator[bytes]:
+    """A byte that says whether the window is dynamic, and messages of one-sided communication."""
+    put, get, accumulate, fetch, swap, flush, unlock, complete = range(8)
+    answer, acknowledge, lock, grant, post = range(8, 13)
+    an_int, a_double, a_pair = 6, 13, 55
+    maximum, total, maxloc, no_op = 1, 3, 12, 14
+
+    def message(kind: int, source: int, cookie: int = 0, other: int = 0, data: bytes = b"") -> bytes:
+        return struct.pack("<BBHQQ", kind, source, len(data), cookie, other) + data
+
+    def run(offset: int, size: int, count: int = 1, stride: int = 0) -> bytes:
+        return struct.pack("<qQQq", offset, size, count, stride)
+
+    def word(runs: int, element: int, op: int) -> int:
+        return runs | element << 32 | op << 48
+
+    for dynamic in b"\0", b"\1":
+        yield dynamic + message(put, 1, 1, 16, run(8, 16) + bytes(16)) + message(flush, 1)
+        yield dynamic + message(get, 2, 2, 24, run(64, 4, 4, -16) + run(100, 8))
+        yield dynamic + message(accumulate, 1, word(1, an_int, total), 8, run(4, 4, 2, 12) + bytes(8))
+        yield dynamic + message(fetch, 3, word(1, a_double, no_op), 8, run(0, 8))
+        yield dynamic + message(fetch, 3, word(1, a_pair, maxloc), 12, run(0, 12) + bytes(12))
+        yield dynamic + message(swap, 1, word(1, an_int, maximum), 4, run(4, 4) + bytes(8))
+        yield dynamic + message(put, 1, 1, 16, run(500, 16) + bytes(16)) + message(flush, 1)
+        yield dynamic + message(answer, 1, 64, 0, bytes(64)) + message(acknowledge, 1) + message(grant, 2, 3)
+        yield dynamic + message(answer, 1, 16, 0, bytes(16)) + message(answer, 1, 48, 1)
+        yield dynamic + message(lock, 1, 3) + message(lock, 2, 2) + message(unlock, 1) + message(unlock, 2)
+        yield dynamic + message(complete, 3) + message(post, 2)
+
+
 @seeds_of("mpi_records")
 def mpi_records() -> Iterator[bytes]:
     """A byte that says whether the hello is through, one for the size of the pieces, and what comes."""

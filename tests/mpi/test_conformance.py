@@ -74,6 +74,41 @@ def test_programs_say_the_same_on_two_nodes(program: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["usual", "blocking"])
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name.startswith(("windows", "rma"))])
+def test_windows_reach_other_nodes(program: str, way: str) -> None:
+    """Ranks of two nodes, that are told so, share memory with some and have TCP to others."""
+    made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
+    for ranks in (2, 5):
+        words = [MPIRUN, "-n", str(ranks), "--nodes", "2", BUILD / "asan" / program]
+        assert ran(words, **WAYS[way]) == with_mpich(program), f"{ranks} ranks"
+
+
+LEFT = """
+#include <mpi.h>
+int main(void)
+{
+    MPI_Win win;
+    MPI_Init(0, 0);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    return MPI_Finalize();
+}
+"""
+
+
+def test_windows_that_are_left_are_named(tmp_path: Path) -> None:
+    made("build/mpi-lite/glibc/libmpi.a", "build/service/tacet-mpirun")
+    (tmp_path / "left.c").write_text(LEFT, encoding="utf-8")
+    environment = {**os.environ, "TACET_MPI_LIBC": "glibc", "TACET_MPI_DEBUG": "1"}
+    compiler = ROOT / "apps" / "mpi-lite" / "tacet-mpicc"
+    subprocess.run([compiler, tmp_path / "left.c", "-o", tmp_path / "left"], env=environment, check=True)
+    words = [str(MPIRUN), "-n", "2", str(tmp_path / "left")]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+    lines = [f"mpi-lite: rank {rank}: 2 windows were not freed" for rank in range(2)]
+    assert (done.returncode, sorted(done.stderr.splitlines())) == (0, lines)
+
+
+@pytest.mark.parametrize("way", ["usual", "blocking"])
 def test_threads_of_a_rank_have_no_races(way: str) -> None:
     """Under the thread sanitizer, which watches one process: what ranks share it does not see."""
     made("build/mpi-lite/programs/tsan/threads", "build/service/tacet-mpirun")

@@ -108,10 +108,8 @@ void comm_release(struct mpi_comm *comm)
 {
     if (--comm->references)
         return;
-    if (comm->local) {
-        live_count++; /* comm_local_make has not counted it */
+    if (comm->local)
         comm_release(comm->local);
-    }
     if (comm->remote != comm->group)
         group_release(comm->remote);
     group_release(comm->group);
@@ -119,8 +117,14 @@ void comm_release(struct mpi_comm *comm)
     if (comm->topology)
         topology_free(comm->topology);
     comm_nodes_free(comm->nodes);
-    live_count--;
+    live_count -= !comm->hidden;
     free(comm);
+}
+
+void comm_hide(struct mpi_comm *comm)
+{
+    live_count -= !comm->hidden;
+    comm->hidden = true;
 }
 
 /* ---- Contexts ---- */
@@ -396,7 +400,7 @@ int comm_local_make(struct mpi_comm *comm, uint32_t context)
     comm->local = comm_make_child(comm, context, comm->group, comm->group, false);
     if (!comm->local)
         return comm_out_of_memory();
-    live_count--; /* the program does not know it */
+    comm_hide(comm->local);
     return MPI_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
  *
  * Source: MPI 3.1 §8.3.
  */
-#include "comm.h"
+#include "window.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,28 +42,46 @@ static _Noreturn void error_end(const char *function, int error)
     mpi_abort(error_status(error), "%s: %s: %s", function, error_name(error), why);
 }
 
-static void errhandler_call(struct mpi_comm *comm, const char *function, int error)
+/* `handle` is the address of the handle that the program's function gets. */
+static void errhandler_call(struct mpi_errhandler *handler, void *handle, const char *function, int error)
 {
-    struct mpi_errhandler *handler = comm->errhandler ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
-
-    if (handler == MPI_ERRORS_ARE_FATAL)
+    if (!handler || handler == MPI_ERRORS_ARE_FATAL)
         error_end(function, error);
     if (handler == MPI_ERRORS_RETURN)
         return;
     handler->references++; /* it may free itself */
-    handler->function(&comm, &error);
+    if (handler->is_of_windows)
+        ((MPI_Win_errhandler_function *)(void (*)(void))handler->function)(handle, &error);
+    else
+        handler->function(handle, &error);
     errhandler_release(handler);
 }
 
-int mpi_return(struct mpi_comm *comm, const char *function, int error)
+static int error_return(struct mpi_errhandler *handler, void *handle, const char *function, int error)
 {
     if (!error)
         return MPI_SUCCESS;
     if (!mpi_world.initialized || mpi_world.finalized)
         error_end(function, error);
-    errhandler_call(comm ? comm : MPI_COMM_WORLD, function, error);
+    errhandler_call(handler, handle, function, error);
     reason_class = MPI_SUCCESS;
     return error;
+}
+
+int mpi_return(struct mpi_comm *comm, const char *function, int error)
+{
+    if (!error)
+        return MPI_SUCCESS; /* `comm` may be gone */
+    if (!comm)
+        comm = MPI_COMM_WORLD;
+    if (comm->window)
+        return mpi_return_win(comm->window, function, error);
+    return error_return(comm->errhandler, &comm, function, error);
+}
+
+int mpi_return_win(struct mpi_win *win, const char *function, int error)
+{
+    return win ? error_return(win->errhandler, &win, function, error) : mpi_return(NULL, function, error);
 }
 
 void errhandler_release(struct mpi_errhandler *handler)
@@ -132,7 +150,7 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int code)
     if (error)
         error = mpi_return(NULL, "MPI_Comm_call_errhandler", error);
     else
-        errhandler_call(comm, "MPI_Comm_call_errhandler", code);
+        errhandler_call(comm->errhandler, &comm, "MPI_Comm_call_errhandler", code);
     mpi_leave();
     return error;
 }

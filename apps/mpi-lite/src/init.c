@@ -14,7 +14,7 @@
  *
  * Source: MPI 3.1 §8.7 (startup), §12.4 (MPI and threads).
  */
-#include "message.h"
+#include "window.h"
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -237,6 +237,9 @@ static void leaks_name(void)
     if (comm_live_count())
         fprintf(stderr, "mpi-lite: rank %d: %d communicators were not freed\n", mpi_world.rank,
                 comm_live_count());
+    if (window_live_count())
+        fprintf(stderr, "mpi-lite: rank %d: %d windows were not freed\n", mpi_world.rank,
+                window_live_count());
     if (match_unexpected_count())
         fprintf(stderr, "mpi-lite: rank %d: %d messages were not received\n", mpi_world.rank,
                 match_unexpected_count());

@@ -24,6 +24,7 @@ struct output {
     struct head head;
     struct mpi_request *request;
     size_t at, end; /* HEAD_DATA: the next byte to send, and the end */
+    void *owned;    /* HEAD_WINDOW: a copy of its `end` bytes of data, which is freed with it; or NULL */
 };
 
 struct peer {
@@ -164,6 +165,11 @@ static bool output_send(struct peer *peer, struct output *output, bool *moved)
             output->at += bytes;
             *moved = true;
         }
+    } else if (head->kind == HEAD_WINDOW) {
+        if (!transport->send(peer->world, head, output->owned, output->end))
+            return false;
+        free(output->owned);
+        *moved = true;
     } else {
         size_t bytes = head->kind == HEAD_EAGER || head->kind == HEAD_EAGER_SYNC ? (size_t)head->bytes : 0;
 
@@ -203,19 +209,14 @@ static struct peer *peer_of(int world)
     return peer;
 }
 
-/* Sends it now, or, if there is no room, after what waits already. */
-static void output_begin(int world, const struct head *head, struct mpi_request *request, size_t end)
+/* Puts it after what waits already. */
+static void output_keep(struct peer *peer, const struct output *output)
 {
-    struct peer *peer = peer_of(world);
-    struct output output = { .head = *head, .request = request, .end = end };
-    bool moved = false;
-
-    if (!peer->first && output_send(peer, &output, &moved))
-        return;
     struct output *kept = malloc(sizeof(*kept));
+
     if (!kept)
-        mpi_abort(1, "no memory for a message to rank %d", world);
-    *kept = output;
+        mpi_abort(1, "no memory for a message to rank %d", peer->world);
+    *kept = *output;
     *(peer->last ? &peer->last->next : &peer->first) = kept;
     peer->last = kept;
     if (!peer->is_listed) {
@@ -223,6 +224,42 @@ static void output_begin(int world, const struct head *head, struct mpi_request 
         peer->next = listed;
         listed = peer;
     }
+}
+
+/* Sends it now, or, if there is no room, after what waits already. */
+static void output_begin(int world, const struct head *head, struct mpi_request *request, size_t end)
+{
+    struct peer *peer = peer_of(world);
+    struct output output = { .head = *head, .request = request, .end = end };
+    bool moved = false;
+
+    if (peer->first || !output_send(peer, &output, &moved))
+        output_keep(peer, &output);
+}
+
+bool message_try(int world, const struct head *head, const void *data, size_t bytes)
+{
+    struct peer *peer = peer_of(world);
+
+    return !peer->first && peer->transport->send(world, head, data, bytes);
+}
+
+void message_post(int world, const struct head *head, const void *data, size_t bytes)
+{
+    struct output output = { .head = *head, .end = bytes };
+
+    if (message_try(world, head, data, bytes))
+        return;
+    if (bytes && !(output.owned = malloc(bytes)))
+        mpi_abort(1, "no memory for %zu bytes to rank %d", bytes, world);
+    if (bytes)
+        memcpy(output.owned, data, bytes);
+    output_keep(peer_of(world), &output);
+}
+
+size_t message_fragment(int world)
+{
+    return peer_of(world)->fragment_bytes;
 }
 
 bool message_progress(void)
@@ -423,6 +460,9 @@ void message_arrived(int peer, const struct head *head, const void *data, size_t
         return;
     case HEAD_COPIED:
         peer_copy_copied(cookie_find(peer, head, REQUEST_RECEIVE));
+        return;
+    case HEAD_WINDOW:
+        window_arrived(peer, head, data, bytes);
         return;
     default:
         request = match_posted(head);

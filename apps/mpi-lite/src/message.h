@@ -100,6 +100,13 @@ extern int message_detached;
  * it is none, and nothing is done then. */
 bool message_send_now(const void *buffer, size_t count, const struct mpi_datatype *type, int peer, int tag,
                       const struct mpi_comm *comm, uint32_t context);
+/* Messages of the library's own (HEAD_WINDOW), in order with all others to that rank of the world, which is
+ * not this one. At once, or not at all: false where there is no room. */
+bool message_try(int world, const struct head *head, const void *data, size_t bytes);
+/* At once, or later from a copy. */
+void message_post(int world, const struct head *head, const void *data, size_t bytes);
+/* The most data that goes with one head. */
+size_t message_fragment(int world);
 bool message_progress(void);
 void message_cookie_make(struct mpi_request *request);
 /* For a transport that can write where the data of a fragment (HEAD_DATA) is to lie: that place, or NULL

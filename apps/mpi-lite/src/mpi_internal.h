@@ -6,6 +6,7 @@
  *   collectives: schedules of sends, receives and local steps     collective.h, choice.c
  *   communicators, groups, topologies, attributes, error handlers comm.c, group.c, …
  *   data types: layouts, pack, unpack; operations                 type*.c, op*.c
+ *   windows and one-sided communication                           window*.c, rma*.c
  *   messages: matching, eager and rendezvous, requests, progress  message.c, request.c, progress.c
  *   transports: shared memory in a node, TCP between nodes        shared.c, tcp.c
  *   the launcher: PMI-1                                           pmi.c
@@ -66,11 +67,14 @@ _Noreturn void mpi_abort(int status, const char *format, ...) __attribute__((for
 /* The outermost call's return: calls the error handler of `comm` (NULL: of MPI_COMM_WORLD) if `error` is not
  * MPI_SUCCESS, with the text that mpi_error left; returns `error` where the handler returns. */
 int mpi_return(struct mpi_comm *comm, const char *function, int error);
+/* The same for a window's calls; `win` NULL: no valid one, so that MPI_COMM_WORLD's handler hears of it. */
+int mpi_return_win(struct mpi_win *win, const char *function, int error);
 
 /* The handler of a communicator, or of no object: NULL stands for MPI_COMM_WORLD's. */
 struct mpi_errhandler {
     int references;
     bool predefined;
+    bool is_of_windows;                     /* made by MPI_Win_create_errhandler: `function` takes a window */
     MPI_Comm_errhandler_function *function; /* NULL: MPI_ERRORS_ARE_FATAL and MPI_ERRORS_RETURN */
 };
 void errhandler_release(struct mpi_errhandler *handler);
@@ -156,12 +160,14 @@ struct mpi_comm {
     struct mpi_group *group;  /* the local one */
     struct mpi_group *remote; /* whom messages go to; the same as `group` but in an intercommunicator */
     bool inter;
+    bool hidden;       /* the library's own: the program has no handle of it */
     int rank, size;    /* in, of the local group */
     uint32_t sequence; /* collectives begun on it: their tags (collective.c) */
     struct mpi_errhandler *errhandler;
     struct mpi_attributes *attributes;
     struct mpi_topology *topology;
     struct mpi_comm *local;       /* of an intercommunicator: its local group's own; else NULL */
+    struct mpi_win *window;       /* of a window's own: whose handler hears of errors; else NULL */
     struct mpi_comm_nodes *nodes; /* collective.c's: who of it shares which node; made on first use */
     char name[MPI_MAX_OBJECT_NAME];
 };
@@ -171,10 +177,12 @@ int context_agree(struct mpi_comm *comm, uint32_t *context);
 struct mpi_comm *comm_make(uint32_t context, struct mpi_group *group, struct mpi_group *remote, bool inter);
 void comm_hold(struct mpi_comm *comm);
 void comm_release(struct mpi_comm *comm);
+/* The program gets no handle of it, and so cannot have forgotten to free it. */
+void comm_hide(struct mpi_comm *comm);
 
 /* ---- Requests and messages (request.c, message.c) ---- */
 
-enum request_kind { REQUEST_SEND, REQUEST_RECEIVE, REQUEST_COLLECTIVE, REQUEST_GENERALIZED };
+enum request_kind { REQUEST_SEND, REQUEST_RECEIVE, REQUEST_COLLECTIVE, REQUEST_GENERALIZED, REQUEST_RMA };
 enum send_mode { SEND_STANDARD, SEND_BUFFERED, SEND_SYNCHRONOUS, SEND_READY };
 
 struct mpi_request {
@@ -216,6 +224,11 @@ bool progress_poll(void);
 void progress_wait(bool (*done)(void *argument), void *argument);
 /* Collective schedules that are under way: collective.c's step function, called from each poll. */
 bool collective_progress(void);
+/* One-sided operations that wait for room on their way, or for a lock (rma_origin.c). */
+bool window_progress(void);
+struct head;
+/* A head of HEAD_WINDOW from the rank `peer` of the world (rma_target.c). */
+void window_arrived(int peer, const struct head *head, const void *data, size_t bytes);
 
 /* ---- Transports (shared.c, tcp.c) ---- */
 
@@ -238,6 +251,7 @@ enum head_kind {
     HEAD_DONE,
     HEAD_OFFER,
     HEAD_COPIED,
+    HEAD_WINDOW, /* of one-sided communication: window.h */
     HEAD_WAKE,
     HEAD_KINDS
 };

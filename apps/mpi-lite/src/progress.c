@@ -30,6 +30,7 @@ bool progress_poll(void)
     if (tcp_is_used() && (mpi_world.node_size == 1 || !moved || ++rounds % TCP_ROUNDS == 0))
         moved |= transport_tcp.poll();
     moved |= message_progress();
+    moved |= window_progress();
     return moved | collective_progress();
 }
 

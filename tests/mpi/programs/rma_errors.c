@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rma_errors.c: one-sided calls that are wrong have the standard's error class, through the window's handler,
+ * and change nothing. Some libraries do not look at everything: what they let through is tried with this one
+ * alone. [MPI 3.1 §11.6; the errors of each function]
+ */
+#include "check.h"
+
+#define REFUSED(call, expected) refused((call), (expected), #call, __LINE__)
+
+static void refused(int error, int expected, const char *call, int line)
+{
+    int class = -1;
+
+    MPI_Error_class(error, &class);
+    if (class == expected)
+        return;
+    fprintf(stderr, "rma_errors.c:%d: rank %d: %s has the class %d, not %d\n", line, rank, call, class,
+            expected);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static int looks_at_everything(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    MPI_Get_library_version(version, &length);
+    return strncmp(version, "mpi-lite", 8) == 0;
+}
+
+static long memory[8];
+static MPI_Win win;
+
+static void add(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)from, (void)to, (void)count, (void)type;
+}
+
+static void arguments(void)
+{
+    long value = 1, got = 0;
+    MPI_Datatype uncommitted;
+    MPI_Op own;
+
+    MPI_Type_contiguous(2, MPI_LONG, &uncommitted);
+    MPI_Op_create(add, 1, &own);
+    MPI_Win_fence(0, win);
+    REFUSED(MPI_Put(&value, 1, MPI_LONG, size, 0, 1, MPI_LONG, win), MPI_ERR_RANK);
+    REFUSED(MPI_Put(&value, 1, MPI_LONG, -7, 0, 1, MPI_LONG, win), MPI_ERR_RANK);
+    REFUSED(MPI_Put(&value, -1, MPI_LONG, 0, 0, 1, MPI_LONG, win), MPI_ERR_COUNT);
+    REFUSED(MPI_Get(&got, 1, MPI_LONG, 0, 0, -1, MPI_LONG, win), MPI_ERR_COUNT);
+    REFUSED(MPI_Get(&got, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_LONG, win), MPI_ERR_TYPE);
+    REFUSED(MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, uncommitted, win), MPI_ERR_TYPE);
+    REFUSED(MPI_Put(&value, 1, MPI_LONG, 0, -1, 1, MPI_LONG, win), MPI_ERR_DISP);
+    REFUSED(MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_WIN_NULL), MPI_ERR_WIN);
+    REFUSED(MPI_Accumulate(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, own, win), MPI_ERR_OP);
+    REFUSED(MPI_Accumulate(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_OP_NULL, win), MPI_ERR_OP);
+    REFUSED(MPI_Compare_and_swap(&value, &value, &got, MPI_DOUBLE, 0, 0, win), MPI_ERR_TYPE);
+    if (looks_at_everything()) {
+        REFUSED(MPI_Put(&value, 1, MPI_LONG, 0, 8, 1, MPI_LONG, win), MPI_ERR_RMA_RANGE);
+        REFUSED(MPI_Put(memory, 8, MPI_LONG, 0, 1, 8, MPI_LONG, win), MPI_ERR_RMA_RANGE);
+        REFUSED(MPI_Get(&got, 1, MPI_LONG, 0, INTPTR_MAX, 1, MPI_LONG, win), MPI_ERR_RMA_RANGE);
+        REFUSED(MPI_Put(memory, 2, MPI_LONG, 0, 0, 1, MPI_LONG, win), MPI_ERR_TRUNCATE);
+        REFUSED(MPI_Get(&got, 1, MPI_LONG, 0, 0, 2, MPI_LONG, win), MPI_ERR_TRUNCATE);
+        REFUSED(MPI_Put(NULL, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win), MPI_ERR_BUFFER);
+        REFUSED(MPI_Accumulate(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_NO_OP, win), MPI_ERR_OP);
+        REFUSED(MPI_Accumulate(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_DOUBLE, MPI_BAND, win), MPI_ERR_OP);
+        REFUSED(MPI_Accumulate(&value, 1, MPI_DOUBLE, 0, 0, 1, MPI_LONG, MPI_SUM, win), MPI_ERR_TYPE);
+        REFUSED(MPI_Fetch_and_op(&value, &got, uncommitted, 0, 0, MPI_SUM, win), MPI_ERR_TYPE);
+    }
+    MPI_Win_fence(0, win);
+    CHECK_EQUAL(memory[0], 11);
+    MPI_Op_free(&own);
+    MPI_Type_free(&uncommitted);
+    passed("arguments");
+}
+
+static void synchronization(void)
+{
+    long value = 1;
+    MPI_Request request;
+    MPI_Group group, world;
+    int flag;
+
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &rank, &group);
+    REFUSED(MPI_Put(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Rput(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win, &request), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_unlock(rank, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_flush(rank, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_flush_all(win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_flush_local(rank, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_flush_local_all(win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_test(win, &flag), MPI_ERR_RMA_SYNC);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    REFUSED(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+    REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC);
+    if (size > 1 && looks_at_everything())
+        REFUSED(MPI_Put(&value, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, win), MPI_ERR_RMA_SYNC);
+    MPI_Win_unlock(rank, win);
+    if (looks_at_everything()) {
+        REFUSED(MPI_Win_unlock(rank, win), MPI_ERR_RMA_SYNC);
+        REFUSED(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC);
+        REFUSED(MPI_Win_lock(MPI_LOCK_SHARED + MPI_LOCK_EXCLUSIVE, 0, 0, win), MPI_ERR_LOCKTYPE);
+        REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOPUT, win), MPI_ERR_ASSERT);
+        REFUSED(MPI_Win_fence(MPI_MODE_NOCHECK, win), MPI_ERR_ASSERT);
+        REFUSED(MPI_Win_post(group, MPI_MODE_NOSUCCEED, win), MPI_ERR_ASSERT);
+        MPI_Win_post(group, 0, win);
+        REFUSED(MPI_Win_post(group, 0, win), MPI_ERR_RMA_SYNC);
+        REFUSED(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC);
+        REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC);
+        MPI_Win_start(group, 0, win);
+        REFUSED(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
+        if (size > 1)
+            REFUSED(MPI_Put(&value, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, win), MPI_ERR_RMA_SYNC);
+        MPI_Win_complete(win);
+        MPI_Win_wait(win);
+        MPI_Win_fence(0, win);
+        MPI_Put(&value, 1, MPI_LONG, MPI_PROC_NULL, 0, 1, MPI_LONG, win);
+        MPI_Put(&memory[0], 1, MPI_LONG, rank, 0, 1, MPI_LONG, win);
+        REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win), MPI_ERR_RMA_SYNC);
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    }
+    CHECK_EQUAL(memory[0], 11);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    passed("synchronization");
+}
+
+/* Memory that is not attached: refused by the target, and said by the call that completes the operation. */
+static void attached(void)
+{
+    static long blocks[3][4];
+    long value = 5, got = -1;
+    MPI_Aint own, target;
+    MPI_Request request;
+    MPI_Win dynamic;
+    int right = (rank + 1) % size;
+
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
+    MPI_Win_set_errhandler(dynamic, MPI_ERRORS_RETURN);
+    MPI_Win_attach(dynamic, blocks[0], sizeof(blocks[0]));
+    MPI_Win_attach(dynamic, blocks[2], sizeof(blocks[2]));
+    MPI_Get_address(blocks, &own);
+    MPI_Sendrecv(&own, 1, MPI_AINT, (rank + size - 1) % size, 1, &target, 1, MPI_AINT, right, 1,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (looks_at_everything()) {
+        MPI_Aint between = target + (MPI_Aint)sizeof(blocks[0]);
+
+        REFUSED(MPI_Win_attach(dynamic, &blocks[1][3], 2 * sizeof(long)), MPI_ERR_RMA_ATTACH);
+        REFUSED(MPI_Win_attach(dynamic, &blocks[0][3], 2 * sizeof(long)), MPI_ERR_RMA_ATTACH);
+        REFUSED(MPI_Win_detach(dynamic, blocks[1]), MPI_ERR_BASE);
+        MPI_Win_lock_all(0, dynamic);
+        MPI_Put(&value, 1, MPI_LONG, right, between, 1, MPI_LONG, dynamic);
+        REFUSED(MPI_Win_flush(right, dynamic), MPI_ERR_RMA_RANGE);
+        CHECK_EQUAL(MPI_Win_flush(right, dynamic), MPI_SUCCESS);
+        MPI_Put(&value, 1, MPI_LONG, right, target + 1, 1, MPI_LONG, dynamic);
+        MPI_Rget(&got, 1, MPI_LONG, right, between - 4, 1, MPI_LONG, dynamic, &request);
+        REFUSED(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_RMA_RANGE);
+        REFUSED(MPI_Win_unlock_all(dynamic), MPI_ERR_RMA_RANGE);
+        CHECK_EQUAL(got, -1);
+        MPI_Win_fence(0, dynamic);
+        MPI_Accumulate(&value, 1, MPI_LONG, right, between + 8, 1, MPI_LONG, MPI_SUM, dynamic);
+        REFUSED(MPI_Win_fence(0, dynamic), MPI_ERR_RMA_RANGE);
+        CHECK(blocks[1][0] == 0 && blocks[1][1] == 0);
+        blocks[0][0] = blocks[0][1] = 0;
+        MPI_Win_attach(dynamic, blocks[1], sizeof(blocks[1])); /* now they are one */
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_fence(0, dynamic);
+        for (int i = 0; i < 12; i++)
+            blocks[i / 4][i % 4] = -1;
+        MPI_Win_fence(0, dynamic);
+        MPI_Put(memory, 8, MPI_LONG, right, target + 16, 8, MPI_LONG, dynamic);
+        CHECK_EQUAL(MPI_Win_fence(0, dynamic), MPI_SUCCESS);
+        CHECK(blocks[0][1] == -1 && blocks[0][2] == 11 && blocks[2][1] == 18 && blocks[2][2] == -1);
+        MPI_Win_detach(dynamic, blocks[1]);
+    }
+    MPI_Win_detach(dynamic, blocks[0]);
+    MPI_Win_detach(dynamic, blocks[2]);
+    MPI_Win_free(&dynamic);
+    passed("attached");
+}
+
+int main(int count, char **words)
+{
+    begin(&count, &words);
+    for (int i = 0; i < 8; i++)
+        memory[i] = 11 + i;
+    MPI_Win_create(memory, sizeof(memory), sizeof(memory[0]), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    arguments();
+    synchronization();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    attached();
+    MPI_Win_free(&win);
+    MPI_Finalize();
+    return 0;
+}
