@@ -116,6 +116,8 @@ int check_comm(const struct mpi_comm *comm);
 int check_buffer(int count, const struct mpi_datatype *type);
 int check_peer(int peer, const struct mpi_comm *comm, bool may_be_any);
 int check_tag(int tag, bool may_be_any);
+int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
+                   const struct mpi_comm *comm, bool receives);
 
 /* ---- The beginning and the end ---- */
 int collective_begin(void); /* reads the variables of choice.c */

@@ -58,8 +58,8 @@ int check_tag(int tag, bool may_be_any)
     return MPI_SUCCESS;
 }
 
-static int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
-                          const struct mpi_comm *comm, bool receives)
+int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
+                   const struct mpi_comm *comm, bool receives)
 {
     int error = check_buffer(count, type);
 
