@@ -81,7 +81,8 @@ MPI_PROGRAM_WARNINGS_mpich := -Wno-stringop-overflow
 MPI_CC_openmpi := mpicc.openmpi
 MPI_PROGRAM_WARNINGS_openmpi := -Wno-deprecated-declarations
 
-# Variant, its library, the folder of the sources. What is for Tacet alone stands in tests/mpi/tacet.
+# Variant, its library, the folder of the sources. What is for Tacet alone stands in tests/mpi/tacet, what
+# goes wrong on purpose in tests/mpi/bad.
 define mpi_programs
 $(MPI_BUILD)/programs/$(1)/%: tests/mpi/$(3)/%.c $(wildcard tests/mpi/programs/*.h) $(2) $(MPI_BUILD).flags
 	@mkdir -p $$(@D)
@@ -94,9 +95,11 @@ $(foreach variant,$(MPI_VARIANTS),\
 $(eval $(call mpi_programs,mpich,,programs))
 $(eval $(call mpi_programs,openmpi,,programs))
 $(eval $(call mpi_programs,$(ARCH),$(MPI_BUILD)/$(ARCH)/libmpi.a,tacet))
+$(foreach variant,glibc $(ARCH),\
+	$(eval $(call mpi_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a,bad)))
 
 .PHONY: mpi-programs
 mpi-programs: $(foreach variant,asan $(ARCH) mpich openmpi,\
               $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%)) \
-              $(addprefix $(MPI_BUILD)/programs/,tsan/threads glibc/collectives) \
+              $(addprefix $(MPI_BUILD)/programs/,tsan/threads glibc/collectives glibc/ends $(ARCH)/ends) \
               $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))

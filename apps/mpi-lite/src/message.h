@@ -57,10 +57,14 @@ struct message {
     bool is_queued, is_buffered;
 };
 
+#define MATCH_TABLES 4 /* match.c */
+struct arrival_links {
+    struct arrival *next, *previous;
+};
+
 /* A message that matches no receive yet, or that MPI_Mprobe has taken from the queue. */
 struct arrival {
-    struct arrival *next, *previous;         /* of its context and source */
-    struct arrival *next_any, *previous_any; /* of its context */
+    struct arrival_links in[MATCH_TABLES];
     struct head head;
     int world;                        /* the sender's world rank */
     struct mpi_request *sender;       /* of a message to oneself, not yet copied */

@@ -35,6 +35,7 @@
 #define FRAGMENT_BYTES (32 << 10)
 #define HELLO_MAGIC    0x31697061746d7074u
 #define STRANGERS_MAX  64 /* connections that have not said who they are; one more closes the oldest */
+#define NAMED_MAX      16 /* strangers that a rank tells of: who knocks must not fill its output */
 #define EVENTS         16 /* taken in one poll */
 #define READS          4  /* of one connection in one poll, so that none keeps the others waiting */
 
@@ -77,7 +78,7 @@ static struct watch listener = { WATCH_LISTENER, -1 }, bell = { WATCH_BELL, -1 }
 static int events_fd = -1;
 static struct out **outs; /* by world rank; NULL before the first message */
 static struct in *ins;
-static int strangers;
+static int strangers, strangers_named;
 static uint64_t secret;
 
 bool tcp_is_used(void)
@@ -315,7 +316,9 @@ static bool hello_is_good(struct in *in)
         return true;
     const char *why = hello_take(in);
     if (why) {
-        fprintf(stderr, "mpi-lite: rank %d: a connection is closed: %s\n", mpi_world.rank, why);
+        if (strangers_named < NAMED_MAX)
+            fprintf(stderr, "mpi-lite: rank %d: a connection is closed: %s%s\n", mpi_world.rank, why,
+                    ++strangers_named == NAMED_MAX ? " (others are closed without a word)" : "");
         return false;
     }
     in->bytes -= sizeof(struct hello);

@@ -195,6 +195,7 @@ static int type_make(size_t count, const struct run *runs, bool aligns, struct m
     type->has_upper = bounds.has_upper;
     type->contents = contents;
     dense_find(type);
+    mpi_live[LIVE_TYPE]++;
     *made = type;
     return MPI_SUCCESS;
 }
@@ -224,6 +225,7 @@ static int type_remake(struct mpi_datatype *old, MPI_Aint lower, MPI_Aint extent
     type->contents = contents;
     type->attributes = NULL;
     dense_find(type);
+    mpi_live[LIVE_TYPE]++;
     *made = type;
     return MPI_SUCCESS;
 }
