@@ -180,7 +180,7 @@ def listeners(word: str) -> list[int]:
 
 @pytest.fixture
 def waiting(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[int], Path]]:
-    """A job of two ranks over TCP, of which the first waits in a receive; their ports; the file that ends it."""
+    """A job of two ranks over TCP, of which the first waits; their ports; the file that ends it."""
     word, file = f"TACET_MARK={uuid.uuid4().hex}", tmp_path / "go"
     words = [MPIRUN, "-n", "2", "--nodes", "2", "-e", word, "-e", "TACET_MPI_SPIN_US=0", ENDS, "wait", file]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -41,7 +41,8 @@ def test_each_function_is_called_by_a_program(tmp_path: Path) -> None:
     """By one that expects it to work: the programs about wrong arguments do not count."""
     programs = [program for program in PROGRAMS if not program.stem.startswith("errors_")]
     seen = set().union(*(called(program, tmp_path) for program in programs))
-    there = {function.name for function in bindings.read_functions(MPI / "functions.txt") if not function.missing}
+    functions = bindings.read_functions(MPI / "functions.txt")
+    there = {function.name for function in functions if not function.missing}
     assert len(there) > 200
     assert sorted(there - seen) == []
 
