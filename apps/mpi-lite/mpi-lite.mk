@@ -74,17 +74,21 @@ $(MPI_BENCHES): $(BUILD)/mpi/%: apps/mpi-bench/%.c $(wildcard apps/mpi-bench/*.[
 .PHONY: mpi
 mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(MPI_BENCHES) $(SERVICE_BUILD)/tacet-mpirun
 
-# ---- Tests: ordinary MPI programs, each linked with every variant, and with Debian's MPICH beside them ----
+# ---- Tests: ordinary MPI programs, each linked with every variant, and with Debian's MPICH and Open MPI ----
 
 MPI_PROGRAM_NAMES := $(basename $(notdir $(wildcard tests/mpi/programs/*.c)))
 MPI_PROGRAM_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(PREFIX_MAP)
 # MPICH's header declares arrays that its constant for no statuses is not.
 MPI_CC_mpich := mpicc.mpich
 MPI_PROGRAM_WARNINGS_mpich := -Wno-stringop-overflow
+# The programs call what MPI-1 has, too. Both compilers are named with their library: mpicc is either.
+MPI_CC_openmpi := mpicc.openmpi
+MPI_PROGRAM_WARNINGS_openmpi := -Wno-deprecated-declarations
 
-# Variant, its library, the folder of the sources. What is for Tacet alone stands in tests/mpi/tacet.
+# Variant, its library, the folder of the sources. What is for Tacet alone stands in tests/mpi/tacet, what
+# goes wrong on purpose in tests/mpi/bad.
 define mpi_programs
-$(MPI_BUILD)/programs/$(1)/%: tests/mpi/$(3)/%.c tests/mpi/programs/check.h $(2) $(MPI_BUILD).flags
+$(MPI_BUILD)/programs/$(1)/%: tests/mpi/$(3)/%.c $(wildcard tests/mpi/programs/*.h) $(2) $(MPI_BUILD).flags
 	@mkdir -p $$(@D)
 	@echo "  MPI     $$@"
 	$(Q)$(MPI_CC_$(1)) $(MPI_PROGRAM_CFLAGS) $(MPI_PROGRAM_WARNINGS_$(1)) \
@@ -93,10 +97,13 @@ endef
 $(foreach variant,$(MPI_VARIANTS),\
 	$(eval $(call mpi_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a,programs)))
 $(eval $(call mpi_programs,mpich,,programs))
+$(eval $(call mpi_programs,openmpi,,programs))
 $(eval $(call mpi_programs,$(ARCH),$(MPI_BUILD)/$(ARCH)/libmpi.a,tacet))
+$(foreach variant,glibc $(ARCH),\
+	$(eval $(call mpi_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a,bad)))
 
 .PHONY: mpi-programs
-mpi-programs: $(foreach variant,asan $(ARCH) mpich,\
+mpi-programs: $(foreach variant,asan $(ARCH) mpich openmpi,\
               $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%)) \
-              $(addprefix $(MPI_BUILD)/programs/,tsan/threads glibc/collectives) \
+              $(addprefix $(MPI_BUILD)/programs/,tsan/threads glibc/collectives glibc/ends $(ARCH)/ends) \
               $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of tests/mpi/programs say the same with this library and with Debian's MPICH, whichever way
-messages go: eagerly, from the sender's memory, in fragments; with waits that spin and waits that block."""
+"""The programs of tests/mpi/programs say the same with this library and with Debian's MPICH and Open MPI,
+whichever way messages go: eagerly, from the sender's memory, in fragments; with waits that spin and waits
+that block."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +20,24 @@ BUILD = ROOT / "build" / "mpi-lite" / "programs"
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "programs").glob("*.c"))
 RANKS = (1, 2, 3, 4, 7)
+#: More than most nodes' ranks; of programs whose time does not go with the square of the ranks.
+MANY_RANKS = 16
+#: Open MPI as root, on more ranks than CPUs, in a container: shared memory without ptrace, nothing but the
+#: loopback, no launcher of other machines, no pinning.
+OPENMPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_btl": "self,vader",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_plm": "isolated",
+    "OMPI_MCA_oob_tcp_if_include": "lo",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+#: Types whose elements overlap, with a stride of -1: Open MPI 4.1 takes them for what has a stride of 1.
+OPENMPI_STRIDES = r"^type (?:445|463):.*\n"
 #: A job's last resort, in seconds.
 LIMIT_S = 600
 #: Ways that messages go, and in which waits wait.
@@ -51,6 +71,31 @@ def with_mpich(program: str) -> str:
     made(f"build/mpi-lite/programs/mpich/{program}")
     ranks = 1 if program == "collectives" else 2
     return ran(["mpiexec.mpich", "-n", str(ranks), BUILD / "mpich" / program])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_open_mpi_says_what_mpich_says(program: str) -> None:
+    made(f"build/mpi-lite/programs/openmpi/{program}")
+    with tempfile.TemporaryDirectory() as folder:  # of this job alone: jobs that end remove what they share
+        environment = OPENMPI | {"OMPI_MCA_orte_tmpdir_base": folder}
+        for ranks in (1, 3):
+            said = ran(["mpirun.openmpi", "-n", str(ranks), BUILD / "openmpi" / program], **environment)
+            strides = re.compile(OPENMPI_STRIDES, re.MULTILINE)
+            assert strides.sub("", said) == strides.sub("", with_mpich(program)), f"{ranks} ranks"
+
+
+@pytest.mark.parametrize("program", ["communicators", "errors_transfers", "queries", "topology"])
+def test_programs_say_the_same_with_many_ranks(program: str) -> None:
+    made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
+    assert ran([MPIRUN, "-n", str(MANY_RANKS), BUILD / "asan" / program]) == with_mpich(program)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", range(1, MANY_RANKS + 1))
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_say_the_same_with_each_number_of_ranks(program: str, ranks: int) -> None:
+    made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
+    assert ran([MPIRUN, "-n", str(ranks), BUILD / "asan" / program]) == with_mpich(program)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -92,9 +92,21 @@ static int significant_across(const struct call *call)
     return (call->kind == SCATTER) == is_root ? FROM : TO;
 }
 
+/* Whether both buffers begin with data, so that they may not be the same. Of the v and w forms that is not
+ * known, but of MPI_Reduce_scatter, whose blocks lie one after the other. */
+static bool overlap_if_same(const struct call *call, const struct mpi_comm *comm)
+{
+    if (call->kind != REDUCE_SCATTER)
+        return call->from.count && call->to.count && !call->varies;
+    for (int i = 0; call->to.counts && i < comm->size; i++)
+        if (call->to.counts[i])
+            return true;
+    return !call->to.counts && call->to.count;
+}
+
 /* In place is the receive buffer for a scatter's root, else the send buffer; of rooted calls, the root's
  * alone. */
-static int check_buffers(const struct call *call, int significant, bool is_root)
+static int check_buffers(const struct call *call, const struct mpi_comm *comm, int significant, bool is_root)
 {
     bool may_from = call->kind != BCAST && call->kind != SCATTER && (!is_rooted(call->kind) || is_root);
 
@@ -105,7 +117,7 @@ static int check_buffers(const struct call *call, int significant, bool is_root)
         return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: MPI_IN_PLACE is %s here",
                          call->kind == SCATTER ? "the root's alone" : "not the receive buffer");
     if (significant == (FROM | TO) && call->from.buffer && call->from.buffer == call->to.buffer &&
-        call->from.count && call->to.count && !call->varies)
+        overlap_if_same(call, comm))
         return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: it is the send buffer; MPI_IN_PLACE says so");
     return MPI_SUCCESS;
 }
@@ -145,7 +157,7 @@ static int check_call(const struct call *call, const struct mpi_comm *comm)
     if (!error && significant & TO && !(call->kind == SCATTER && is_in_place(&call->to)))
         error = check_side("receive", &call->to, to_blocks);
     if (!error)
-        error = check_buffers(call, significant, is_root || comm->inter);
+        error = check_buffers(call, comm, significant, is_root || comm->inter);
     if (!error && is_reduction(call->kind) && significant)
         error = op_check(call->op, call->from.type);
     return error;

@@ -304,6 +304,7 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
     if (!error) {
         group_hold(comm->group);
         *group = comm->group;
+        error = group_given(*group);
     }
     return comm_give(NULL, "MPI_Comm_group", error);
 }

@@ -21,6 +21,8 @@ struct mpi_group *group_make(int size, const int *world);
 int *group_ranks(struct mpi_group *group);
 void group_seal(struct mpi_group *group);
 void group_hold(struct mpi_group *group);
+/* A handle of it goes to the program; NULL: out of memory. */
+int group_given(const struct mpi_group *group);
 void group_release(struct mpi_group *group);
 /* For each world rank, its rank in the group plus 1, or 0. To be freed. NULL: no memory. */
 int *group_index(const struct mpi_group *group);

@@ -61,6 +61,7 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
     if (!error) {
         group_hold(comm->remote);
         *group = comm->remote;
+        error = group_given(*group);
     }
     return inter_give(heard, "MPI_Comm_remote_group", error);
 }

@@ -56,6 +56,12 @@ void group_release(struct mpi_group *group)
         free(group);
 }
 
+int group_given(const struct mpi_group *group)
+{
+    mpi_live[LIVE_GROUP] += group && group != MPI_GROUP_EMPTY;
+    return group ? MPI_SUCCESS : comm_out_of_memory();
+}
+
 int *group_index(const struct mpi_group *group)
 {
     int *index = calloc((size_t)mpi_world.size, sizeof(*index));
@@ -194,6 +200,7 @@ int PMPI_Group_free(MPI_Group *group)
     mpi_enter();
     int error = check_group(*group, "group");
     if (!error) {
+        mpi_live[LIVE_GROUP] -= *group != MPI_GROUP_EMPTY; /* the program need not free that */
         group_release(*group);
         *group = MPI_GROUP_NULL;
     }
@@ -235,7 +242,7 @@ static int set_make(enum group_set set, const struct mpi_group *one, const struc
         *made = group_make(count, members);
     free(index);
     free(members);
-    return *made ? MPI_SUCCESS : comm_out_of_memory();
+    return group_given(*made);
 }
 
 static int set_call(const char *name, enum group_set set, struct mpi_group *one, struct mpi_group *two,
@@ -319,7 +326,7 @@ static int choice_make(struct choice *choice, bool includes, struct mpi_group **
                 choice->world[choice->count++] = choice->group->world[i];
     }
     *made = group_make(choice->count, choice->world);
-    return *made ? MPI_SUCCESS : comm_out_of_memory();
+    return group_given(*made);
 }
 
 /* `ranks` or `ranges` is NULL. */

@@ -86,6 +86,7 @@ static void info_free(struct mpi_info *info)
         entry_delete(info, info->entries + info->count - 1);
     free(info->entries);
     free(info);
+    mpi_live[LIVE_INFO]--;
 }
 
 static int env_fill(struct mpi_info *info)
@@ -163,6 +164,7 @@ int PMPI_Info_create(MPI_Info *info)
         *info = calloc(1, sizeof(**info));
         if (!*info)
             error = comm_out_of_memory();
+        mpi_live[LIVE_INFO] += *info != NULL;
     }
     return info_give("MPI_Info_create", error);
 }
@@ -259,6 +261,7 @@ static int info_copy(struct mpi_info *from, struct mpi_info **made)
     struct mpi_info *copy = calloc(1, sizeof(*copy));
     int error = copy ? MPI_SUCCESS : comm_out_of_memory();
 
+    mpi_live[LIVE_INFO] += copy != NULL;
     for (int i = 0; i < from->count && !error; i++)
         error = entry_set(copy, from->entries[i].key, from->entries[i].value);
     if (error && copy)

@@ -15,6 +15,7 @@
  * Source: MPI 3.1 §8.7 (startup), §12.4 (MPI and threads).
  */
 #include "window.h"
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,7 +24,9 @@
 
 #define EAGER_USUAL UINT64_MAX /* what the transport has */
 #define SPIN_US     20
+#define MAPPED_MAX  (1 << 30) /* a node's number in the launcher's mapping */
 
+int mpi_live[LIVE_KINDS];
 struct mpi_world mpi_world = { .size = 1, .nodes = 1, .node_size = 1 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -107,6 +110,9 @@ static int variables_read(void)
         error = variable_number("TACET_MPI_DEBUG", 1, 0, &debug);
     if (!error)
         error = variable_number("TACET_MPI_PEER_READ", 1, 1, &reads_peers);
+    const char *address = getenv("TACET_MPI_ADDRESS");
+    if (!error && address && inet_pton(AF_INET, address, &(struct in_addr){ 0 }) != 1)
+        error = mpi_error(MPI_ERR_OTHER, "TACET_MPI_ADDRESS=%.40s: it takes an IPv4 address", address);
     if (error)
         return error;
     mpi_world.reads_peers = reads_peers != 0;
@@ -115,6 +121,15 @@ static int variables_read(void)
     mpi_world.crowded = getenv("TACET_MPI_SPIN_US") != NULL;
     mpi_world.debug = debug != 0;
     return MPI_SUCCESS;
+}
+
+/* A block of the mapping; returns the rank after its last one. */
+static int block_map(int rank, int first, int nodes, int each)
+{
+    for (int node = 0; node < nodes && rank < mpi_world.size && first >= 0 && first <= MAPPED_MAX; node++)
+        for (int i = 0; i < each && rank < mpi_world.size; i++)
+            mpi_world.node_of[rank++] = first + node;
+    return rank;
 }
 
 /* "(vector,(first node,nodes,ranks on each),…)"; wraps around where it is shorter than the world. */
@@ -126,10 +141,8 @@ static int mapping_read(const char *text)
         const char *at = strchr(text, ',');
         int before = rank, first, nodes, each, bytes;
 
-        for (; at && sscanf(at, ",(%d,%d,%d)%n", &first, &nodes, &each, &bytes) == 3; at += bytes)
-            for (int node = first; node >= 0 && node < first + nodes; node++)
-                for (int i = 0; i < each && rank < mpi_world.size; i++)
-                    mpi_world.node_of[rank++] = node;
+        for (; at && sscanf(at, ",(%9d,%9d,%9d)%n", &first, &nodes, &each, &bytes) == 3; at += bytes)
+            rank = each > 0 ? block_map(rank, first, nodes, each) : rank;
         if (rank == before)
             return mpi_error(MPI_ERR_OTHER, "PMI_process_mapping=%.80s: it takes (vector,(NODE,NODES,RANKS))",
                              text);
@@ -229,20 +242,23 @@ bool outputs_are_empty(void *argument)
     return message_outputs_empty() && message_detached == 0;
 }
 
+static void leak_name(int count, const char *one, const char *several, const char *how)
+{
+    if (count)
+        fprintf(stderr, "mpi-lite: rank %d: %d %s not %s\n", mpi_world.rank, count,
+                count == 1 ? one : several, how);
+}
+
 static void leaks_name(void)
 {
-    if (request_live_count())
-        fprintf(stderr, "mpi-lite: rank %d: %d requests were not completed or freed\n", mpi_world.rank,
-                request_live_count());
-    if (comm_live_count())
-        fprintf(stderr, "mpi-lite: rank %d: %d communicators were not freed\n", mpi_world.rank,
-                comm_live_count());
-    if (window_live_count())
-        fprintf(stderr, "mpi-lite: rank %d: %d windows were not freed\n", mpi_world.rank,
-                window_live_count());
-    if (match_unexpected_count())
-        fprintf(stderr, "mpi-lite: rank %d: %d messages were not received\n", mpi_world.rank,
-                match_unexpected_count());
+    leak_name(request_live_count(), "request was", "requests were", "completed or freed");
+    leak_name(comm_live_count(), "communicator was", "communicators were", "freed");
+    leak_name(window_live_count(), "window was", "windows were", "freed");
+    leak_name(match_unexpected_count(), "message was", "messages were", "received");
+    leak_name(mpi_live[LIVE_TYPE], "data type was", "data types were", "freed");
+    leak_name(mpi_live[LIVE_OPERATION], "operation was", "operations were", "freed");
+    leak_name(mpi_live[LIVE_GROUP], "group was", "groups were", "freed");
+    leak_name(mpi_live[LIVE_INFO], "info object was", "info objects were", "freed");
 }
 
 int PMPI_Finalize(void)

@@ -3,9 +3,8 @@
  * match.c: receives that wait for a message, and messages that wait for a receive, in the order that MPI
  * demands: of two that match, the first.
  *
- * Receives that name their source stand in a bucket of (context, source), those from any source in one of
- * the context; a message takes the older of the two first matches. Messages stand in both kinds of lists.
- * Runs under the library's lock.
+ * Receives stand in a bucket of what they name of (context, source, tag); a message takes the oldest of the
+ * first match in each table. Messages stand in a list of each table. Runs under the library's lock.
  *
  * Source: MPI 3.1 §3.5 (semantics of point-to-point communication).
  */
@@ -18,7 +17,11 @@
 #define KEPT_MAX 64 /* of each class */
 #define AT_ONCE  4  /* made where none is left, so that ranks that run ahead later find some */
 
-#define BUCKETS 256
+/* Lists stand in tables by what is named of source and tag: one that names both has its own place among
+ * many, so that the depth of a queue costs nothing where tags differ. */
+enum { NAMES_SOURCE = 1, NAMES_TAG = 2, TABLES = MATCH_TABLES };
+
+#define BUCKETS 1024
 
 struct post_queue {
     struct mpi_request *first, **last; /* `last` is NULL before the first use */
@@ -28,22 +31,35 @@ struct arrival_queue {
     struct arrival *first, *last;
 };
 
-static struct post_queue posts[BUCKETS], posts_any[BUCKETS];
-static struct arrival_queue arrivals[BUCKETS], arrivals_any[BUCKETS];
+static struct post_queue posts[TABLES][BUCKETS];
+static int posts_count[TABLES];
+static struct arrival_queue arrivals[TABLES][BUCKETS];
 static uint64_t post_order;
 static int unexpected_count;
-static struct arrival *arrivals_free[CLASSES];
+static struct arrival *arrivals_free[CLASSES]; /* by their first links */
 static int kept_count[CLASSES];
 
-static unsigned bucket_of(uint32_t context, int source)
+static unsigned bucket_of(unsigned table, uint32_t context, int source, int tag)
 {
-    return (context * 31u + (unsigned)source) % BUCKETS;
+    uint32_t hash = context * 0x9e3779b1u;
+
+    if (table & NAMES_SOURCE)
+        hash = (hash + (uint32_t)source) * 0x85ebca6bu;
+    if (table & NAMES_TAG)
+        hash = (hash + (uint32_t)tag) * 0x9e3779b1u;
+    return hash >> 22; /* the upper bits depend on all others */
+}
+
+static unsigned table_of(int source, int tag)
+{
+    return (source == MPI_ANY_SOURCE ? 0 : NAMES_SOURCE) | (tag == MPI_ANY_TAG ? 0 : NAMES_TAG);
 }
 
 static struct post_queue *post_queue_of(const struct message *message)
 {
-    return message->peer == MPI_ANY_SOURCE ? &posts_any[message->context % BUCKETS]
-                                           : &posts[bucket_of(message->context, message->peer)];
+    unsigned table = table_of(message->peer, message->tag);
+
+    return &posts[table][bucket_of(table, message->context, message->peer, message->tag)];
 }
 
 void match_post(struct mpi_request *request)
@@ -58,6 +74,7 @@ void match_post(struct mpi_request *request)
     request->link = queue->last;
     *queue->last = request;
     queue->last = &request->next;
+    posts_count[table_of(request->message->peer, request->message->tag)]++;
 }
 
 void match_unpost(struct mpi_request *request)
@@ -69,6 +86,7 @@ void match_unpost(struct mpi_request *request)
         post_queue_of(request->message)->last = request->link;
     request->link = NULL;
     request->message->is_queued = false;
+    posts_count[table_of(request->message->peer, request->message->tag)]--;
 }
 
 static bool tag_matches(int selected, int tag)
@@ -90,59 +108,62 @@ static struct mpi_request *post_find(const struct post_queue *queue, const struc
 
 struct mpi_request *match_posted(const struct head *head)
 {
-    struct mpi_request *named = post_find(&posts[bucket_of(head->context, head->source)], head);
-    struct mpi_request *any = post_find(&posts_any[head->context % BUCKETS], head);
-    struct mpi_request *request = !named                                        ? any
-                                  : !any                                        ? named
-                                  : named->message->order < any->message->order ? named
-                                                                                : any;
+    struct mpi_request *oldest = NULL;
 
-    if (request)
-        match_unpost(request);
-    return request;
+    for (unsigned table = 0; table < TABLES; table++) {
+        if (!posts_count[table])
+            continue;
+        unsigned bucket = bucket_of(table, head->context, head->source, head->tag);
+        struct mpi_request *request = post_find(&posts[table][bucket], head);
+
+        if (request && (!oldest || request->message->order < oldest->message->order))
+            oldest = request;
+    }
+    if (oldest)
+        match_unpost(oldest);
+    return oldest;
+}
+
+static struct arrival_queue *arrival_queue_of(const struct arrival *arrival, unsigned table)
+{
+    const struct head *head = &arrival->head;
+
+    return &arrivals[table][bucket_of(table, head->context, head->source, head->tag)];
 }
 
 void match_keep(struct arrival *arrival)
 {
-    struct arrival_queue *queue = &arrivals[bucket_of(arrival->head.context, arrival->head.source)];
-    struct arrival_queue *any = &arrivals_any[arrival->head.context % BUCKETS];
+    for (unsigned table = 0; table < TABLES; table++) {
+        struct arrival_queue *queue = arrival_queue_of(arrival, table);
 
-    arrival->next = arrival->next_any = NULL;
-    arrival->previous = queue->last;
-    *(queue->last ? &queue->last->next : &queue->first) = arrival;
-    queue->last = arrival;
-    arrival->previous_any = any->last;
-    *(any->last ? &any->last->next_any : &any->first) = arrival;
-    any->last = arrival;
+        arrival->in[table] = (struct arrival_links){ .next = NULL, .previous = queue->last };
+        *(queue->last ? &queue->last->in[table].next : &queue->first) = arrival;
+        queue->last = arrival;
+    }
     unexpected_count++;
 }
 
 void message_unlink(struct arrival *arrival)
 {
-    struct arrival_queue *queue = &arrivals[bucket_of(arrival->head.context, arrival->head.source)];
-    struct arrival_queue *any = &arrivals_any[arrival->head.context % BUCKETS];
+    for (unsigned table = 0; table < TABLES; table++) {
+        struct arrival_queue *queue = arrival_queue_of(arrival, table);
+        const struct arrival_links *links = &arrival->in[table];
 
-    *(arrival->previous ? &arrival->previous->next : &queue->first) = arrival->next;
-    *(arrival->next ? &arrival->next->previous : &queue->last) = arrival->previous;
-    *(arrival->previous_any ? &arrival->previous_any->next_any : &any->first) = arrival->next_any;
-    *(arrival->next_any ? &arrival->next_any->previous_any : &any->last) = arrival->previous_any;
+        *(links->previous ? &links->previous->in[table].next : &queue->first) = links->next;
+        *(links->next ? &links->next->in[table].previous : &queue->last) = links->previous;
+    }
     unexpected_count--;
 }
 
 struct arrival *message_find(uint32_t context, int source, int tag)
 {
-    struct arrival *at;
+    unsigned table = table_of(source, tag);
+    struct arrival *at = arrivals[table][bucket_of(table, context, source, tag)].first;
 
-    if (source == MPI_ANY_SOURCE) {
-        for (at = arrivals_any[context % BUCKETS].first; at; at = at->next_any)
-            if (at->head.context == context && tag_matches(tag, at->head.tag))
-                return at;
-        return NULL;
-    }
-    for (at = arrivals[bucket_of(context, source)].first; at; at = at->next)
-        if (at->head.context == context && at->head.source == source && tag_matches(tag, at->head.tag))
-            return at;
-    return NULL;
+    while (at && !(at->head.context == context && tag_matches(tag, at->head.tag) &&
+                   (source == MPI_ANY_SOURCE || at->head.source == source)))
+        at = at->in[table].next;
+    return at;
 }
 
 static struct arrival *arrival_new(unsigned char class, size_t bytes)
@@ -171,7 +192,7 @@ struct arrival *arrival_take(size_t bytes)
     }
     struct arrival *arrival = arrivals_free[class];
     if (arrival) {
-        arrivals_free[class] = arrival->next;
+        arrivals_free[class] = arrival->in[0].next;
         kept_count[class]--;
     }
     return arrival;
@@ -185,7 +206,7 @@ void arrival_give(struct arrival *arrival)
         free(arrival);
         return;
     }
-    arrival->next = arrivals_free[class];
+    arrival->in[0].next = arrivals_free[class];
     arrivals_free[class] = arrival;
     kept_count[class]++;
 }

@@ -81,10 +81,14 @@ struct message {
     struct peer_copy *copy; /* while this rank copies */
 };
 
+#define MATCH_TABLES 4 /* match.c */
+struct arrival_links {
+    struct arrival *next, *previous;
+};
+
 /* A message that matches no receive yet, or that MPI_Mprobe has taken from the queue. */
 struct arrival {
-    struct arrival *next, *previous;         /* of its context and source */
-    struct arrival *next_any, *previous_any; /* of its context */
+    struct arrival_links in[MATCH_TABLES];
     struct head head;
     int world;                        /* the sender's world rank */
     struct mpi_request *sender;       /* of a message to oneself, not yet copied */
@@ -177,6 +181,8 @@ int check_comm(const struct mpi_comm *comm);
 int check_buffer(int count, const struct mpi_datatype *type);
 int check_peer(int peer, const struct mpi_comm *comm, bool may_be_any);
 int check_tag(int tag, bool may_be_any);
+int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
+                   const struct mpi_comm *comm, bool receives);
 
 /* ---- The beginning and the end ---- */
 int collective_begin(void); /* reads the variables of choice.c */

@@ -62,6 +62,10 @@ void mpi_leave(void);
  */
 _Noreturn void mpi_abort(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Objects that the program has made and not freed: MPI_Finalize names them where mpi_world.debug says so. */
+enum live_kind { LIVE_TYPE, LIVE_OPERATION, LIVE_GROUP, LIVE_INFO, LIVE_KINDS };
+extern int mpi_live[LIVE_KINDS];
+
 /* ---- Errors (error.c) ---- */
 
 /* The outermost call's return: calls the error handler of `comm` (NULL: of MPI_COMM_WORLD) if `error` is not

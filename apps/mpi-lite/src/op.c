@@ -83,6 +83,7 @@ int PMPI_Op_create(MPI_User_function *function, int commutes, MPI_Op *op)
     if (!error && !(*op = calloc(1, sizeof(**op))))
         error = mpi_error(MPI_ERR_NO_MEM, "no memory for an operation");
     if (!error) {
+        mpi_live[LIVE_OPERATION]++;
         (*op)->references = 1;
         (*op)->commutes = commutes != 0;
         (*op)->function = function;
@@ -109,8 +110,10 @@ int PMPI_Op_free(MPI_Op *op)
     if (!error && (*op)->predefined)
         error = mpi_error(MPI_ERR_OP, "argument op: %s is predefined, and is not freed", (*op)->name);
     if (!error) {
-        if (--(*op)->references == 0)
+        if (--(*op)->references == 0) {
             free(*op);
+            mpi_live[LIVE_OPERATION]--;
+        }
         *op = MPI_OP_NULL;
     }
     error = mpi_return(NULL, "MPI_Op_free", error);

@@ -22,8 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LINE_BYTES  2048
-#define VALUE_BYTES 1024
+#define LINE_BYTES 2048
+#define NUMBER_MAX (1 << 24) /* of ranks, and descriptors */
 
 static int connection = -1;
 static char store_name[256];
@@ -128,7 +128,7 @@ static int variable_read(const char *name, int *number)
 
     errno = 0;
     long value = text ? strtol(text, &end, 10) : -1;
-    if (!text || end == text || *end || errno || value < 0 || value > 1 << 24)
+    if (!text || end == text || *end || errno || value < 0 || value > NUMBER_MAX)
         return mpi_error(MPI_ERR_OTHER, "%s=%s: the launcher sets it to a number from 0 on", name,
                          text ? text : "(not set)");
     *number = (int)value;
@@ -163,10 +163,24 @@ static int port_connect(const char *where)
     return MPI_SUCCESS;
 }
 
+/* A number of the answer, if it has that word. */
+static int number_find(const char *name, int *number)
+{
+    char value[32], *end;
+
+    word_find(name, value, sizeof(value));
+    long found = *value ? strtol(value, &end, 10) : 0;
+    if (*value && (*end || found < 0 || found > NUMBER_MAX))
+        return mpi_error(MPI_ERR_OTHER, "the launcher says \"%.80s\": %s is no number from 0 to %d", line,
+                         name, NUMBER_MAX);
+    if (*value)
+        *number = (int)found;
+    return MPI_SUCCESS;
+}
+
 /* "initack", and what the launcher sets: "cmd=set size=…", "cmd=set rank=…", "cmd=set debug=…". */
 static int port_begin(const char *where, int *rank, int *size)
 {
-    char value[32];
     int error = variable_read(getenv("PMI_ID") ? "PMI_ID" : "PMI_RANK", rank);
 
     if (!error)
@@ -175,12 +189,10 @@ static int port_begin(const char *where, int *rank, int *size)
         error = request_answered("initack", "cmd=initack pmiid=%d\n", *rank);
     for (int i = 0; !error && i < 3; i++) {
         error = line_read();
-        word_find("size", value, sizeof(value));
-        if (*value)
-            *size = atoi(value);
-        word_find("rank", value, sizeof(value));
-        if (*value)
-            *rank = atoi(value);
+        if (!error)
+            error = number_find("size", size);
+        if (!error)
+            error = number_find("rank", rank);
     }
     return error;
 }

@@ -58,8 +58,8 @@ int check_tag(int tag, bool may_be_any)
     return MPI_SUCCESS;
 }
 
-static int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
-                          const struct mpi_comm *comm, bool receives)
+int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
+                   const struct mpi_comm *comm, bool receives)
 {
     int error = check_buffer(count, type);
 
@@ -273,6 +273,25 @@ int PMPI_Sendrecv(const void *from, int from_count, MPI_Datatype from_type, int 
 }
 MPI_ALIAS(Sendrecv);
 
+/* The bytes to send, which may be more than an int counts, have been checked as elements of the type. */
+static int replace(const void *copy, size_t bytes, int dest, int send_tag, void *buffer, int count,
+                   struct mpi_datatype *type, int source, int receive_tag, struct mpi_comm *comm,
+                   MPI_Status *status)
+{
+    struct mpi_request *receive;
+    int error = receive_begin(buffer, count, type, source, receive_tag, comm, &receive);
+
+    if (error)
+        return error;
+    struct mpi_request *send =
+        message_send(SEND_STANDARD, copy, bytes, MPI_BYTE, dest, send_tag, comm, comm->context);
+    if (!send)
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
+    int send_error = request_wait(&send, MPI_STATUS_IGNORE);
+    error = request_wait(&receive, status);
+    return error ? error : send_error;
+}
+
 int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int send_tag, int source,
                           int receive_tag, MPI_Comm comm, MPI_Status *status)
 {
@@ -292,8 +311,8 @@ int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, 
         else if (bytes)
             type_pack(buffer, (size_t)count, type, 0, bytes, copy);
         if (!error)
-            error = exchange(copy, (int)bytes, MPI_BYTE, dest, send_tag, buffer, count, type, source,
-                             receive_tag, comm, status);
+            error =
+                replace(copy, bytes, dest, send_tag, buffer, count, type, source, receive_tag, comm, status);
     }
     free(copy);
     error = mpi_return(heard, "MPI_Sendrecv_replace", error);

@@ -530,16 +530,14 @@ static int persistent_make(const char *name, enum request_kind kind, enum send_m
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
-        error = check_buffer(count, type);
-    if (!error)
-        error = check_peer(peer, comm, receives);
-    if (!error)
-        error = check_tag(tag, receives);
+        error = check_transfer(buffer, count, type, peer, tag, comm, receives);
     if (!error) {
         persistent = calloc(1, sizeof(*persistent));
         *request = persistent ? request_make(kind, comm) : NULL;
-        if (!*request)
+        if (!*request) {
+            free(persistent);
             error = mpi_error(MPI_ERR_NO_MEM, "no memory for a request");
+        }
     }
     if (!error) {
         *persistent =
@@ -606,7 +604,7 @@ int PMPI_Start(MPI_Request *request)
     int error = check_request(request);
     if (!error)
         error = request_start(*request);
-    error = mpi_return(NULL, "MPI_Start", error);
+    error = mpi_return(request ? comm_of(1, request) : NULL, "MPI_Start", error);
     mpi_leave();
     return error;
 }
@@ -618,7 +616,7 @@ int PMPI_Startall(int count, MPI_Request requests[])
     int error = check_requests(count, requests);
     for (int i = 0; i < count && !error; i++)
         error = request_start(requests[i]);
-    error = mpi_return(NULL, "MPI_Startall", error);
+    error = mpi_return(comm_of(count, requests), "MPI_Startall", error);
     mpi_leave();
     return error;
 }

@@ -38,6 +38,7 @@
 #define FRAGMENT_BYTES (128 << 10)
 #define HELLO_MAGIC    0x31697061746d7074u
 #define STRANGERS_MAX  64 /* connections that have not said who they are; one more closes the oldest */
+#define NAMED_MAX      16 /* strangers that a rank tells of: who knocks must not fill its output */
 #define EVENTS         16 /* taken in one poll */
 #define READS          4  /* of one connection in one poll, so that none keeps the others waiting */
 #define DIRECT_MIN     4096
@@ -81,7 +82,7 @@ static struct watch listener = { WATCH_LISTENER, -1 }, bell = { WATCH_BELL, -1 }
 static int events_fd = -1;
 static struct connection **outs; /* by world rank: on which this rank sends; NULL: there is none yet */
 static struct connection *connections, *hot;
-static int strangers;
+static int strangers, strangers_named;
 static uint64_t secret;
 
 bool tcp_is_used(void)
@@ -360,7 +361,9 @@ static bool hello_is_good(struct connection *in)
         return true;
     const char *why = hello_take(in);
     if (why) {
-        fprintf(stderr, "mpi-lite: rank %d: a connection is closed: %s\n", mpi_world.rank, why);
+        if (strangers_named < NAMED_MAX)
+            fprintf(stderr, "mpi-lite: rank %d: a connection is closed: %s%s\n", mpi_world.rank, why,
+                    ++strangers_named == NAMED_MAX ? " (others are closed without a word)" : "");
         return false;
     }
     in->bytes -= sizeof(struct hello);

@@ -24,6 +24,7 @@ void type_release(struct mpi_datatype *type)
     layout_release(type->layout);
     free((char *)(uintptr_t)type->name);
     free(type);
+    mpi_live[LIVE_TYPE]--;
 }
 
 size_t type_span(const struct mpi_datatype *type, size_t count, MPI_Aint *begin)

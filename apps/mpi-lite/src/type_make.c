@@ -202,6 +202,7 @@ int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_cont
     type->has_upper = bounds.has_upper;
     type->contents = contents;
     dense_find(type);
+    mpi_live[LIVE_TYPE]++;
     *made = type;
     return MPI_SUCCESS;
 }
@@ -231,6 +232,7 @@ static int type_remake(struct mpi_datatype *old, MPI_Aint lower, MPI_Aint extent
     type->contents = contents;
     type->attributes = NULL;
     dense_find(type);
+    mpi_live[LIVE_TYPE]++;
     *made = type;
     return MPI_SUCCESS;
 }

@@ -4,24 +4,7 @@
  * change nothing; a program's own handlers, classes and texts. [MPI 3.1 chapter 8; the errors of each
  * function]
  */
-#include "check.h"
-
-#define REFUSED(call, expected) refused((call), (expected), #call, __LINE__)
-
-static void refused(int error, int expected, const char *call, int line)
-{
-    int class = -1, length = 0;
-    char text[MPI_MAX_ERROR_STRING];
-
-    MPI_Error_class(error, &class);
-    if (class != expected) {
-        fprintf(stderr, "errors.c:%d: rank %d: %s has the class %d, not %d\n", line, rank, call, class,
-                expected);
-        MPI_Abort(MPI_COMM_WORLD, 3);
-    }
-    MPI_Error_string(error, text, &length);
-    CHECK(length > 0 && (size_t)length == strlen(text));
-}
+#include "refused.h"
 
 static void point_to_point(void)
 {
@@ -41,7 +24,8 @@ static void point_to_point(void)
     REFUSED(MPI_Irecv(&value, 1, MPI_INT, 0, -9, MPI_COMM_WORLD, &request), MPI_ERR_TAG);
     REFUSED(MPI_Isend(&value, -2, MPI_INT, 0, 1, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
     REFUSED(MPI_Iprobe(size, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE), MPI_ERR_RANK);
-    REFUSED(MPI_Bsend(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+    /* Open MPI sends what is small without a buffer. */
+    REFUSED_BUT(IN_OPENMPI, MPI_Bsend(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
     REFUSED(MPI_Start(&request), MPI_ERR_REQUEST);
     CHECK(request == MPI_REQUEST_NULL);
     MPI_Type_free(&uncommitted);
@@ -62,7 +46,7 @@ static void objects(void)
     comm = MPI_COMM_WORLD;
     REFUSED(MPI_Comm_free(&comm), MPI_ERR_COMM);
     REFUSED(MPI_Type_contiguous(-1, MPI_INT, &type), MPI_ERR_COUNT);
-    REFUSED(MPI_Type_indexed(1, lengths, places, MPI_INT, &type), MPI_ERR_COUNT);
+    REFUSED_BUT(IN_OPENMPI, MPI_Type_indexed(1, lengths, places, MPI_INT, &type), MPI_ERR_COUNT);
     type = MPI_INT;
     REFUSED(MPI_Type_free(&type), MPI_ERR_TYPE);
     REFUSED(MPI_Op_free(&op), MPI_ERR_OP);

@@ -179,7 +179,10 @@ static void truncation(void)
         int error = MPI_Recv(in, bytes / 2, MPI_BYTE, previous, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Error_class(error, &class);
         CHECK_EQUAL(class, MPI_ERR_TRUNCATE);
-        CHECK_EQUAL(in[bytes / 2], 0xee);
+#ifdef OPEN_MPI /* which writes on, where a rank sends to itself (4.1) */
+        if (size > 1)
+#endif
+            CHECK_EQUAL(in[bytes / 2], 0xee);
         MPI_Wait(&send, MPI_STATUS_IGNORE);
         MPI_Isend(&i, 1, MPI_INT, next, 2, MPI_COMM_WORLD, &second);
         int got = -1;

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each function that the library has is called by a program of tests/mpi/programs, and each class of errors
+that it returns is provoked by one: what is new fails here until somebody tries it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from tests.making import ROOT, made
+
+MPI = ROOT / "apps" / "mpi-lite"
+PROGRAMS = sorted((ROOT / "tests" / "mpi" / "programs").glob("*.c"))
+#: Classes that nothing provokes on purpose, and why.
+UNPROVOKED = {
+    "MPI_ERR_INTERN": "two thousand million communicators",
+    "MPI_ERR_LASTCODE": "a limit, not a class",
+    "MPI_ERR_UNKNOWN": "a name in the table of texts alone",
+    "MPI_ERR_PENDING": "a name in the table of texts alone: calls complete all requests, failed or not",
+}
+
+sys.path.insert(0, str(MPI))
+import bindings
+
+
+@cache
+def called(program: Path, folder: Path) -> frozenset[str]:
+    """Functions of MPI that the program's object refers to."""
+    made("build/mpi-lite/include/mpi_functions.h")
+    thing = folder / f"{program.stem}.o"
+    includes = [f"-I{MPI}/include", f"-I{ROOT}/build/mpi-lite/include"]
+    subprocess.run(["gcc", "-std=gnu11", *includes, "-c", "-o", thing, program], check=True, timeout=300)
+    said = subprocess.run(["nm", "-u", thing], check=True, capture_output=True, text=True).stdout
+    return frozenset(re.findall(r"\bMPI_(\w+)", said))
+
+
+def test_each_function_is_called_by_a_program(tmp_path: Path) -> None:
+    """By one that expects it to work: the programs about wrong arguments do not count."""
+    programs = [program for program in PROGRAMS if not program.stem.startswith("errors_")]
+    seen = set().union(*(called(program, tmp_path) for program in programs))
+    functions = bindings.read_functions(MPI / "functions.txt")
+    there = {function.name for function in functions if not function.missing}
+    assert len(there) > 200
+    assert sorted(there - seen) == []
+
+
+def test_each_class_of_errors_is_provoked() -> None:
+    returned = set()
+    for source in sorted((MPI / "src").glob("*.c")):
+        if source.name != "error_text.c":
+            returned |= set(re.findall(r"\bMPI_ERR_[A-Z_]+\b", source.read_text(encoding="utf-8")))
+    tests = [*PROGRAMS, ROOT / "tests" / "mpi" / "test_bad_input.py"]
+    provoked = set()
+    for test in tests:
+        for statement in re.split(r'[;{}]|",\n', test.read_text(encoding="utf-8")):
+            if re.search(r"REFUSED|WRONG|BOTH|CHECK|expected|: MPI_ERR_", statement):
+                provoked |= set(re.findall(r"\bMPI_ERR_[A-Z_]+\b", statement))
+    assert len(returned) > 15
+    assert sorted(returned - provoked - set(UNPROVOKED)) == []
