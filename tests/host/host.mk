@@ -119,7 +119,7 @@ balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
-           mpi_records
+           mpi_records mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -145,6 +145,7 @@ frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) ke
                        kernel/lib/checksum.c
 ninep_fuzz_sources := $(ninep_sources)
 mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c match.c request.c status.c)
+mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/,pmi_wire.c pmi1.c pmi2.c nodes.c)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
               $(filter $(1),$(PPC64_TESTS)),ppc64/)
@@ -193,7 +194,7 @@ $(HOST_BUILD)/%.o: %.c $(HOST_FLAGS)
 ifndef MPI_BUILD
 include apps/mpi-lite/mpi-lite.mk
 endif
-mpi_records_objects := $(call fuzz_objects,mpi_records)
+mpi_records_objects := $(foreach fuzzer,mpi_records mpi_launcher,$(call fuzz_objects,$(fuzzer)))
 $(mpi_records_objects): FUZZ_CFLAGS += -Wno-sign-conversion $(MPI_INCLUDES)
 $(mpi_records_objects): | $(MPI_BUILD)/include/mpi_functions.h
 

@@ -119,6 +119,7 @@ int check_tag(int tag, bool may_be_any);
 
 /* ---- The beginning and the end ---- */
 int collective_begin(void); /* reads the variables of choice.c */
+int nodes_begin(void);      /* which rank is on which node: nodes.c */
 void comm_world_begin(void);
 void comm_world_end(void);
 int comm_live_count(void);

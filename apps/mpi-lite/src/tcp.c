@@ -406,7 +406,9 @@ static int listener_make(void)
     if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&address, sizeof(address)) ||
         listen(listener.fd, 1024) || getsockname(listener.fd, (struct sockaddr *)&address, &bytes))
         return mpi_error(MPI_ERR_OTHER, "no socket for other nodes' ranks: %s", strerror(errno));
-    pmi_local_address(own, sizeof(own));
+    int error = pmi_local_address(own, sizeof(own));
+    if (error)
+        return error;
     snprintf(key, sizeof(key), "tacet-mpi-address-%d", mpi_world.rank);
     snprintf(text, sizeof(text), "%s:%d", own, ntohs(address.sin_port));
     return pmi_put(key, text);
