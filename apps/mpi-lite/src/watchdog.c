@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef SYS_close_range
@@ -26,6 +27,7 @@
 #endif
 
 static int done_fd = -1; /* the rank's end of the pipe */
+static pid_t watchdog;
 
 static void all_write(int fd, const char *text, size_t bytes)
 {
@@ -89,6 +91,7 @@ void watchdog_begin(const char *say, const char *tell, size_t tell_bytes)
     if (child == 0)
         watch(ends[0], say, tell, tell_bytes);
     close(ends[0]);
+    watchdog = (pid_t)child;
     if (child < 0)
         watchdog_end();
 }
@@ -102,4 +105,7 @@ void watchdog_end(void)
     all_write(done_fd, &byte, 1);
     close(done_fd);
     done_fd = -1;
+    if (watchdog > 0)
+        while (waitpid(watchdog, NULL, __WALL) < 0 && errno == EINTR)
+            ;
 }
