@@ -16,7 +16,7 @@ from tests.mpi.slurm_cluster import Cluster, Ended, namespaces
 
 BUILD = ROOT / "build" / "mpi-lite" / "programs"
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
-PROGRAMS = ("collectives", "communicators", "point_to_point")
+PROGRAMS = ("collectives", "communicators", "point_to_point", "threads")
 BUILT = [*(f"x86_64/{name}" for name in PROGRAMS), "glibc/collectives", "asan/point_to_point"]
 #: Nodes here share CPUs, of which ranks know nothing.
 QUIET = {"TACET_MPI_SPIN_US": "0"}

@@ -353,7 +353,6 @@ static bool tcp_poll(void)
 {
     struct epoll_event events[EVENTS];
     bool took = false, has_newcomer = false;
-    uint64_t rung;
     int count = epoll_wait(events_fd, events, EVENTS, 0);
 
     for (int i = 0; i < count; i++) {
@@ -362,7 +361,7 @@ static bool tcp_poll(void)
         if (watch->kind == WATCH_LISTENER)
             has_newcomer = true; /* later: it may close what other events point to */
         else if (watch->kind == WATCH_BELL)
-            (void)!read(bell.fd, &rung, sizeof(rung)); /* whether it was rung or not: the wait looks again */
+            continue; /* for the thread in tcp_wait, which alone stills it */
         else if (watch->kind == WATCH_OUT)
             took |= out_flush((struct out *)(void *)watch);
         else
@@ -378,8 +377,10 @@ static bool tcp_poll(void)
 void tcp_wait(void)
 {
     struct epoll_event event;
+    uint64_t rung;
 
     (void)epoll_wait(events_fd, &event, 1, -1); /* the caller looks again, whatever it says */
+    (void)!read(bell.fd, &rung, sizeof(rung));  /* whether it was rung or not */
 }
 
 void tcp_wake(int rank)
