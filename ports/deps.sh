@@ -76,6 +76,8 @@ test   mpicc.mpich                                      mpich
 test   /usr/include/*/mpich/mpi.h                       libmpich-dev
 test   mpirun.openmpi                                   openmpi-bin
 test   mpicc.openmpi                                    libopenmpi-dev
+test   /usr/sbin/slurmctld                              slurmctld
+test   /usr/sbin/slurmd                                 slurmd
 test   /usr/sbin/diod                                   diod
 test   spin                                             spin
 test   bochs                                            bochs

@@ -24,10 +24,10 @@
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
 
 /* Other launchers', under which tacet-mpirun itself may run. */
-static const char *const foreign_variables[] = { "PMI_PORT",       "PMI_ID",          "PMI_SPAWNED",
-                                                 "PMI_APPNUM",     "PMI_DOMAIN",      "PMIX_NAMESPACE",
-                                                 "PMIX_RANK",      "HYDI_CONTROL_FD", "MPI_LOCALRANKID",
-                                                 "MPI_LOCALNRANKS" };
+static const char *const foreign_variables[] = { "PMI_PORT",        "PMI_ID",         "PMI_JOBID",
+                                                 "PMI_SPAWNED",     "PMI_APPNUM",     "PMI_DOMAIN",
+                                                 "PMIX_NAMESPACE",  "PMIX_RANK",      "HYDI_CONTROL_FD",
+                                                 "MPI_LOCALRANKID", "MPI_LOCALNRANKS" };
 
 /* ---- Between fork and exec ---- */
 

@@ -435,3 +435,28 @@ def mpi_records() -> Iterator[bytes]:
     yield b"\1\xff" + record(request, 1, 0, size=40) + record(fragment, 1, 0, bytes(40), 40, 1 << 32 | 2)
     first = 1 << 32 | 1
     yield b"\1\xff" + record(clear, 1, 0, size=20000, cookie=first) + record(done, 1, 0, cookie=first)
+
+
+@seeds_of("mpi_launcher")
+def mpi_launcher() -> Iterator[bytes]:
+    """A byte that says which protocol (1: PMI-2; 2: over a port), and what the launcher says."""
+    lines = b"cmd=put_result rc=0\ncmd=barrier_out rc=0\ncmd=get_result rc=0 value=0123456789abcdef\n"
+    first = (
+        b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=my_kvsname rc=0 kvsname=job_1\n"
+        b"cmd=get_result rc=0 value=(vector,(0,1,3),(1,1,1))\n"
+    )
+    yield b"\0" + first + lines + b"cmd=finalize_ack rc=0\n"
+    yield b"\2cmd=initack rc=0\ncmd=set size=4\ncmd=set rank=1\ncmd=set debug=0\n" + first + lines
+    yield b"\0" + first.replace(b"rc=0\n", b"rc=-1\n")
+
+    def message(text: bytes, prefix: bytes = b"%-6d") -> bytes:
+        return prefix % len(text) + text
+
+    begin = b"cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n"
+    full = message(b"cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=1;size=5;appnum=-1;")
+    mapping = message(b"cmd=info-getjobattr-response;rc=0;found=TRUE;value=(vector,(0,2,2),(2,1,1));")
+    rest = message(b"cmd=kvs-put-response;rc=0;") + message(b"cmd=kvs-fence-response;rc=0;", b"%6d")
+    value = message(b"cmd=kvs-get-response;rc=0;found=TRUE;value=0123456789abcdef;", b"%6d")
+    yield b"\1" + begin + full + mapping + rest + value + message(b"cmd=finalize-response;rc=0;")
+    yield b"\1" + begin + full + mapping.replace(b"TRUE", b"FALSE").replace(b"77", b"78") + rest
+    yield b"\1" + begin + message(b"cmd=fullinit-response;rc=14;errmsg=no such rank;")

@@ -119,7 +119,7 @@ balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
-           mpi_records mpi_windows
+           mpi_records mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -147,6 +147,7 @@ ninep_fuzz_sources := $(ninep_sources)
 mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c match.c peer_copy.c request.c status.c)
 mpi_windows_fuzz_sources := $(addprefix $(MPI_LITE)/,rma_target.c type_wire.c type_layout.c type_table.c \
                             op.c op_kernels.c)
+mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/,pmi_wire.c pmi1.c pmi2.c nodes.c)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
               $(filter $(1),$(PPC64_TESTS)),ppc64/)
@@ -195,7 +196,8 @@ $(HOST_BUILD)/%.o: %.c $(HOST_FLAGS)
 ifndef MPI_BUILD
 include apps/mpi-lite/mpi-lite.mk
 endif
-mpi_fuzz_objects := $(call fuzz_objects,mpi_records) $(call fuzz_objects,mpi_windows)
+mpi_fuzz_objects := $(call fuzz_objects,mpi_records) $(call fuzz_objects,mpi_windows) \
+                    $(call fuzz_objects,mpi_launcher)
 $(mpi_fuzz_objects): FUZZ_CFLAGS += -Wno-sign-conversion $(MPI_INCLUDES)
 $(mpi_fuzz_objects): | $(MPI_BUILD)/include/mpi_functions.h
 

@@ -157,8 +157,9 @@ def test_windows_that_are_left_are_named(tmp_path: Path) -> None:
 def test_threads_of_a_rank_have_no_races(way: str) -> None:
     """Under the thread sanitizer, which watches one process: what ranks share it does not see."""
     made("build/mpi-lite/programs/tsan/threads", "build/service/tacet-mpirun")
-    for ranks in (1, 3):
-        said = ran([MPIRUN, "-n", str(ranks), BUILD / "tsan" / "threads"], **WAYS[way])
+    for ranks, nodes in ((1, 1), (3, 1), (4, 2)):
+        words = [MPIRUN, "-n", str(ranks), "--nodes", str(nodes), BUILD / "tsan" / "threads"]
+        said = ran(words, **WAYS[way])
         assert said == with_mpich("threads")
 
 

@@ -10,8 +10,6 @@
  *
  *   TACET_MPI_PEER_READ=0  large messages are not copied from memory to memory (peer_copy.c)
  *
- * Ranks lie on nodes as PMI_process_mapping says. Without a launcher all are on one.
- *
  * Source: MPI 3.1 §8.7 (startup), §12.4 (MPI and threads).
  */
 #include "window.h"
@@ -24,7 +22,6 @@
 
 #define EAGER_USUAL UINT64_MAX /* what the transport has */
 #define SPIN_US     20
-#define MAPPED_MAX  (1 << 30) /* a node's number in the launcher's mapping */
 
 int mpi_live[LIVE_KINDS];
 struct mpi_world mpi_world = { .size = 1, .nodes = 1, .node_size = 1 };
@@ -123,63 +120,8 @@ static int variables_read(void)
     return MPI_SUCCESS;
 }
 
-/* A block of the mapping; returns the rank after its last one. */
-static int block_map(int rank, int first, int nodes, int each)
-{
-    for (int node = 0; node < nodes && rank < mpi_world.size && first >= 0 && first <= MAPPED_MAX; node++)
-        for (int i = 0; i < each && rank < mpi_world.size; i++)
-            mpi_world.node_of[rank++] = first + node;
-    return rank;
-}
-
-/* "(vector,(first node,nodes,ranks on each),…)"; wraps around where it is shorter than the world. */
-static int mapping_read(const char *text)
-{
-    int rank = 0;
-
-    while (rank < mpi_world.size) {
-        const char *at = strchr(text, ',');
-        int before = rank, first, nodes, each, bytes;
-
-        for (; at && sscanf(at, ",(%9d,%9d,%9d)%n", &first, &nodes, &each, &bytes) == 3; at += bytes)
-            rank = each > 0 ? block_map(rank, first, nodes, each) : rank;
-        if (rank == before)
-            return mpi_error(MPI_ERR_OTHER, "PMI_process_mapping=%.80s: it takes (vector,(NODE,NODES,RANKS))",
-                             text);
-    }
-    return MPI_SUCCESS;
-}
-
-/* Nodes are numbered in order of their lowest ranks. */
-static void nodes_number(void)
-{
-    int nodes = 0;
-
-    for (int i = 0; i < mpi_world.size; i++)
-        mpi_world.node_of[i] = -1 - mpi_world.node_of[i];
-    for (int i = 0; i < mpi_world.size; i++) {
-        int given = mpi_world.node_of[i];
-
-        for (int j = i; given < 0 && j < mpi_world.size; j++)
-            if (mpi_world.node_of[j] == given)
-                mpi_world.node_of[j] = nodes;
-        nodes += given < 0;
-    }
-    mpi_world.nodes = nodes;
-    mpi_world.node = mpi_world.node_of[mpi_world.rank];
-    mpi_world.node_size = mpi_world.node_rank = 0;
-    for (int i = 0; i < mpi_world.size; i++) {
-        if (mpi_world.node_of[i] != mpi_world.node)
-            continue;
-        if (i < mpi_world.rank)
-            mpi_world.node_rank++;
-        mpi_world.node_size++;
-    }
-}
-
 static int world_begin(void)
 {
-    char mapping[1024];
     int error = variables_read();
 
     if (!error)
@@ -188,18 +130,11 @@ static int world_begin(void)
         error = pmi_begin(&mpi_world.rank, &mpi_world.size);
     if (error)
         return error;
-    mpi_world.node_of = calloc((size_t)mpi_world.size, sizeof(int));
-    if (!mpi_world.node_of)
-        return mpi_error(MPI_ERR_NO_MEM, "no memory for %d ranks", mpi_world.size);
-    if (pmi_is_used() && mpi_world.size > 1)
-        error = pmi_get("PMI_process_mapping", mapping, sizeof(mapping));
-    if (!error && pmi_is_used() && mpi_world.size > 1)
-        error = mapping_read(mapping);
+    error = nodes_begin();
     if (error)
         return error;
     if (!match_begin())
         return mpi_error(MPI_ERR_NO_MEM, "no memory for messages that come early");
-    nodes_number();
     error = transport_tcp.begin();
     if (!error)
         error = transport_shared.begin();

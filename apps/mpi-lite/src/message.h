@@ -186,6 +186,7 @@ int check_transfer(const void *buffer, int count, const struct mpi_datatype *typ
 
 /* ---- The beginning and the end ---- */
 int collective_begin(void); /* reads the variables of choice.c */
+int nodes_begin(void);      /* which rank is on which node: nodes.c */
 void comm_world_begin(void);
 void comm_world_end(void);
 int comm_live_count(void);

@@ -9,7 +9,7 @@
  *   windows and one-sided communication                           window*.c, rma*.c
  *   messages: matching, eager and rendezvous, requests, progress  message.c, request.c, progress.c
  *   transports: shared memory in a node, TCP between nodes        shared.c, tcp.c
- *   the launcher: PMI-1                                           pmi.c
+ *   the launcher: PMI-1, PMI-2; who is on which node              pmi*.c, nodes.c
  *
  * Handles are pointers to the structures below; predefined ones are addresses of objects, so that they are
  * constants in C. Every object has a reference count; a request holds references to its communicator and
@@ -299,8 +299,9 @@ int comm_self_finalize(void);
 void topology_free(struct mpi_topology *topology);
 void comm_nodes_free(struct mpi_comm_nodes *nodes);
 
-/* ---- PMI-1 (pmi.c) ---- */
+/* ---- The launcher (pmi.c) ---- */
 
+/* PMI-1, PMI-2 or nothing, as the environment says. */
 int pmi_begin(int *rank, int *size);
 bool pmi_is_used(void); /* a launcher has started this process */
 int pmi_put(const char *key, const char *value);
@@ -308,7 +309,7 @@ int pmi_barrier(void); /* puts made before it can be got after it */
 int pmi_get(const char *key, char *value, size_t bytes);
 void pmi_end(void);
 /* This process's IPv4 address, as other nodes may use it. */
-void pmi_local_address(char *text, size_t bytes);
+int pmi_local_address(char *text, size_t bytes);
 _Noreturn void pmi_abort(int status, const char *why);
 
 #endif

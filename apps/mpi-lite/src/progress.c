@@ -61,6 +61,16 @@ static void lock_yield(void)
     lock_retake(depth);
 }
 
+/* What one thread's poll has moved may be what another sleeps for. */
+static bool poll_for_all(void)
+{
+    if (!progress_poll())
+        return false;
+    if (mpi_world.thread_level == MPI_THREAD_MULTIPLE)
+        shared_bell_ring_own();
+    return true;
+}
+
 /* Blocks until something may have come: what was announced before the second look is seen by it, what comes
  * later rings the bell. */
 static void wait_block(bool (*done)(void *argument), void *argument)
@@ -68,7 +78,7 @@ static void wait_block(bool (*done)(void *argument), void *argument)
     uint32_t rung = shared_bell_value();
 
     shared_sleeping(true);
-    if (!done(argument) && !progress_poll()) {
+    if (!done(argument) && !poll_for_all()) {
         int depth = lock_release();
         shared_bell_wait(rung);
         lock_retake(depth);
@@ -81,7 +91,7 @@ void progress_wait(bool (*done)(void *argument), void *argument)
     uint64_t until = 0;
 
     while (!done(argument)) {
-        if (progress_poll()) {
+        if (poll_for_all()) {
             until = 0;
             continue;
         }

@@ -72,6 +72,7 @@ static size_t ring_bytes;                  /* a power of two */
 static struct side *to_sides, *from_sides; /* by node rank */
 static int *node_rank_of;                  /* by world rank, on this node; else -1 */
 static int *world_of;                      /* by node rank */
+static bool is_polled;                     /* a thread of this process is in tcp_wait */
 static bool may_sleep;                     /* some rank of the node blocks */
 static bool can_read;                      /* process_vm_readv works */
 static bool has_threads;                   /* some rank of the node has MPI_THREAD_MULTIPLE */
@@ -114,18 +115,31 @@ uint32_t shared_bell_value(void)
     return __atomic_load_n(&own->rung, __ATOMIC_ACQUIRE);
 }
 
+/* Of a process's threads one sleeps in tcp_wait, the others on the futex. An event that another thread has
+ * taken before it is awake does not end its wait: hence what shared_bell_ring_own does. */
 void shared_bell_wait(uint32_t value)
 {
-    if (tcp_is_used())
-        tcp_wait();
-    else
+    if (!tcp_is_used() || __atomic_exchange_n(&is_polled, true, __ATOMIC_SEQ_CST)) {
         futex(&own->rung, FUTEX_WAIT, value);
+        return;
+    }
+    if (__atomic_load_n(&own->rung, __ATOMIC_SEQ_CST) == value)
+        tcp_wait();
+    __atomic_store_n(&is_polled, false, __ATOMIC_SEQ_CST);
+    if (mpi_world.thread_level == MPI_THREAD_MULTIPLE) {
+        __atomic_fetch_add(&own->rung, 1, __ATOMIC_SEQ_CST);
+        futex(&own->rung, FUTEX_WAKE, INT32_MAX); /* they look again, and one of them sleeps there */
+    }
 }
 
 void shared_bell_ring_own(void)
 {
-    if (__atomic_load_n(&own->sleepers, __ATOMIC_SEQ_CST))
-        bell_ring(mpi_world.node_rank);
+    if (!__atomic_load_n(&own->sleepers, __ATOMIC_SEQ_CST))
+        return;
+    __atomic_fetch_add(&own->rung, 1, __ATOMIC_SEQ_CST);
+    futex(&own->rung, FUTEX_WAKE, INT32_MAX);
+    if (__atomic_load_n(&is_polled, __ATOMIC_SEQ_CST))
+        tcp_wake(mpi_world.rank);
 }
 
 void shared_sleeping(bool sleeps)

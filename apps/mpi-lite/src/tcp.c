@@ -446,7 +446,6 @@ static bool events_take(void)
 {
     struct epoll_event events[EVENTS];
     bool took = false, has_newcomer = false;
-    uint64_t rung;
     int count = epoll_wait(events_fd, events, EVENTS, 0);
 
     for (int i = 0; i < count; i++) {
@@ -456,7 +455,7 @@ static bool events_take(void)
         if (watch->kind == WATCH_LISTENER) {
             has_newcomer = true; /* later: it may close what other events point to */
         } else if (watch->kind == WATCH_BELL) {
-            (void)!read(bell.fd, &rung, sizeof(rung)); /* whether it was rung or not: the wait looks again */
+            continue; /* for the thread in tcp_wait, which alone stills it */
         } else {
             if (connection->begin < connection->end && events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
                 took |= out_flush(connection);
@@ -483,8 +482,10 @@ static bool tcp_poll(void)
 void tcp_wait(void)
 {
     struct epoll_event event;
+    uint64_t rung;
 
     (void)epoll_wait(events_fd, &event, 1, -1); /* the caller looks again, whatever it says */
+    (void)!read(bell.fd, &rung, sizeof(rung));  /* whether it was rung or not */
 }
 
 void tcp_wake(int rank)
@@ -511,7 +512,9 @@ static int listener_make(void)
     if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&address, sizeof(address)) ||
         listen(listener.fd, 1024) || getsockname(listener.fd, (struct sockaddr *)&address, &bytes))
         return mpi_error(MPI_ERR_OTHER, "no socket for other nodes' ranks: %s", strerror(errno));
-    pmi_local_address(own, sizeof(own));
+    int error = pmi_local_address(own, sizeof(own));
+    if (error)
+        return error;
     snprintf(key, sizeof(key), "tacet-mpi-address-%d", mpi_world.rank);
     snprintf(text, sizeof(text), "%s:%d", own, ntohs(address.sin_port));
     return pmi_put(key, text);

@@ -23,6 +23,7 @@ int PMPI_Win_get_group(MPI_Win win, MPI_Group *group)
     if (!error) {
         group_hold(win->comm->group);
         *group = win->comm->group;
+        error = group_given(*group);
     }
     return give(NULL, "MPI_Win_get_group", error);
 }
