@@ -221,10 +221,14 @@ extern struct mpi_message mpi_lite_message_no_proc;
 #define MPI_STATUS_IGNORE   ((MPI_Status *)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status *)0)
 #define MPI_ERRCODES_IGNORE ((int *)0)
-#define MPI_ARGV_NULL       ((char **)0)
-#define MPI_ARGVS_NULL      ((char ***)0)
-#define MPI_UNWEIGHTED      ((int *)1)
-#define MPI_WEIGHTS_EMPTY   ((int *)2)
+/* Fortran's, for MPI_Status_f2c: what a subroutine in C may be passed. */
+#define MPI_F_STATUS_IGNORE   (mpi_lite_status_ignore_)
+#define MPI_F_STATUSES_IGNORE (mpi_lite_statuses_ignore_)
+extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
+#define MPI_ARGV_NULL     ((char **)0)
+#define MPI_ARGVS_NULL    ((char ***)0)
+#define MPI_UNWEIGHTED    ((int *)1)
+#define MPI_WEIGHTS_EMPTY ((int *)2)
 
 /* Ranks, tags, colours that are none. */
 #define MPI_ANY_SOURCE     -1

@@ -9,6 +9,7 @@
  * Source: MPI 3.1 §8.3.
  */
 #include "comm.h"
+#include "fortran.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ static _Noreturn void error_end(const char *function, int error)
     mpi_abort(error_status(error), "%s: %s: %s", function, error_name(error), why);
 }
 
+typedef void fortran_handler(MPI_Fint *comm, MPI_Fint *error);
+
 static void errhandler_call(struct mpi_comm *comm, const char *function, int error)
 {
     struct mpi_errhandler *handler = comm->errhandler ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
@@ -51,7 +54,13 @@ static void errhandler_call(struct mpi_comm *comm, const char *function, int err
     if (handler == MPI_ERRORS_RETURN)
         return;
     handler->references++; /* it may free itself */
-    handler->function(&comm, &error);
+    if (handler->is_fortran) {
+        MPI_Fint number = mpi_lite_handle_number(FORTRAN_COMM, comm);
+
+        ((fortran_handler *)(void (*)(void))handler->function)(&number, &error);
+    } else {
+        handler->function(&comm, &error);
+    }
     errhandler_release(handler);
 }
 
@@ -68,8 +77,10 @@ int mpi_return(struct mpi_comm *comm, const char *function, int error)
 
 void errhandler_release(struct mpi_errhandler *handler)
 {
-    if (handler && !handler->predefined && --handler->references == 0)
-        free(handler);
+    if (!handler || handler->predefined || --handler->references)
+        return;
+    handle_forget(handler);
+    free(handler);
 }
 
 /* ---- Handlers ---- */
