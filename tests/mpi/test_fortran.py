@@ -115,8 +115,10 @@ def c_constants(folder: Path) -> dict[str, int]:
     choices = ", ".join(f"{types.get(kind, 'MPI_' + kind)}: MPI_{kind}_c2f" for kind in handles)
     lines = ["#include <mpi.h>", "#include <stdio.h>", "static long long same(long long i) { return i; }",
              f"#define NUMBER(x) _Generic((x), int: same, {choices})(x)", "int main(void) {"]  # fmt: skip
-    for name, text in re.findall(r"^#define (MPI_[A-Z]\w*) (.+)$", macros, re.MULTILINE):
-        if re.fullmatch(r"\(?-?(0x)?[0-9a-f]+\)?|\(&mpi_lite_\w+\)|\(\(MPI_(?!.*function)\w+\)0\)", text):
+    number, object_ = r"\(?-?(0x)?[0-9a-f]+\)?", r"\(&mpi_lite_\w+\)"
+    null, other = r"\(\(MPI_(?!\w*function)\w+\)0\)", r"MPI_[A-Z_]+(?<!_FN)"
+    for name, text in re.findall(r"^#define (MPI_[A-Z0-9]\w*) (.+)$", macros, re.MULTILINE):
+        if re.fullmatch(f"{number}|{object_}|{null}|{other}", text):
             lines.append(f'printf("%s %lld\\n", "{name}", (long long)NUMBER({name}));')
     (folder / "c.c").write_text("\n".join([*lines, "}"]), encoding="utf-8")
     done = run("gcc", *include, "c.c", LIBRARY / "glibc" / "libmpi.a", "-o", "c", "-pthread", cwd=folder)
@@ -128,7 +130,7 @@ def test_constants_are_those_of_mpi_h(tmp_path: Path) -> None:
     """A string's length leaves out C's NUL."""
     made("mpi")
     expected = {name: value - name.startswith("MPI_MAX_") for name, value in c_constants(tmp_path).items()}
-    assert len(expected) > 250 and {"MPI_COMM_WORLD", "MPI_ERR_RANK", "MPI_2INTEGER"} <= set(expected)
+    assert len(expected) > 245 and {"MPI_COMM_WORLD", "MPI_ERR_RANK", "MPI_2INTEGER"} <= set(expected)
     lines = ["program constants", "implicit none", "include 'mpif.h'"]
     lines += [f"print '(a, 1x, i0)', '{name}', {name}" for name in expected]
     done = compiled(tmp_path, "\n".join([*lines, "end"]))
@@ -216,7 +218,7 @@ def test_mpi_f08_is_refused_by_name(use: str, tmp_path: Path) -> None:
 
 
 def test_a_program_that_only_mentions_mpi_f08_compiles(tmp_path: Path) -> None:
-    text = HELLO.replace("use mpi", "#ifdef MODERN\n  use mpi_f08\n#else\n  use mpi\n#endif")
+    text = HELLO.replace("  use mpi", "#ifdef MODERN\n  use mpi_f08\n#else\n  use mpi\n#endif")
     done = compiled(tmp_path, text, "-c", name="program.F90")
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -261,7 +263,7 @@ def test_the_module_is_made_once_for_each_compiler_and_source(tmp_path: Path) ->
     ("call", "says"),
     [
         ("MPI_Comm_rank(12345, rank, error)", "MPI_Comm_rank: MPI_ERR_COMM: argument comm: 12345 is no comm"),
-        ("MPI_Barrier(MPI_INTEGER, error)", "argument comm: 200000040 is no communicator"),
+        ("MPI_Barrier(MPI_INTEGER, error)", "MPI_Barrier: MPI_ERR_COMM: argument comm: 2000000"),
         ("MPI_Send(rank, 1, -7, 0, 0, MPI_COMM_WORLD, error)", "MPI_ERR_TYPE: argument type: -7 is no data"),
         ("MPI_Comm_spawn('a', MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, rank, "
          "MPI_ERRCODES_IGNORE, error)", "MPI_Comm_spawn is not in this library"),
