@@ -6,12 +6,14 @@
 #   build/mpi-lite/glibc/libmpi.a                                   this machine's programs
 #   build/mpi-lite/asan/libmpi.a, build/mpi-lite/tsan/libmpi.a      the same, under sanitizers
 #
-# All objects become one, in which only MPI's own names and the predefined objects are global, so that no
-# name of a program's meets one of the library's.
+# All objects become two, in which only MPI's own names and the predefined objects are global, so that no
+# name of a program's meets one of the library's. The second one has Fortran's names: programs in C do not
+# link it.
 
 MPI_BUILD   := build/mpi-lite
 MPI_C       := $(sort $(wildcard apps/mpi-lite/src/*.c))
-MPI_NAMES   := $(notdir $(MPI_C:.c=)) missing
+MPI_FORTRAN := $(notdir $(basename $(filter apps/mpi-lite/src/fortran_%,$(MPI_C)))) fortran_wrappers
+MPI_NAMES   := $(filter-out $(MPI_FORTRAN),$(notdir $(MPI_C:.c=))) missing predefined
 MPI_HEADERS := $(wildcard apps/mpi-lite/src/*.h) apps/mpi-lite/include/mpi.h \
                $(MPI_BUILD)/include/mpi_functions.h
 MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -Iapps/mpi-lite/src
@@ -31,7 +33,7 @@ MPI_CC_ppc64  := TACET_BUILD=build TACET_ARCH=ppc64 libc/tacet-cc
 MPI_TOOLS_ppc64 := powerpc64le-linux-gnu-
 MPI_VARIANTS  := glibc asan tsan $(ARCH)
 
-$(MPI_BUILD).flags: FLAGS = $(CC) $(MPI_CFLAGS) $(MPI_INLINE) $(MPI_NAMES)
+$(MPI_BUILD).flags: FLAGS = $(CC) $(MPI_CFLAGS) $(MPI_INLINE) $(MPI_NAMES) $(MPI_FORTRAN)
 
 $(MPI_BUILD)/include/mpi_functions.h: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
 	@mkdir -p $(@D)
@@ -41,22 +43,41 @@ $(MPI_BUILD)/missing.c: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
 	@mkdir -p $(@D)
 	$(Q)$(PYTHON) apps/mpi-lite/bindings.py missing $< > $@
 
-# One variant: its objects, the one made of them, the archive.
+# Fortran's names in C, its constants, and the source of its module.
+MPI_FORTRAN_LISTS := apps/mpi-lite/functions.txt apps/mpi-lite/include/mpi.h
+MPI_FORTRAN_FILES := $(addprefix $(MPI_BUILD)/,fortran_wrappers.c predefined.c include/mpif.h include/mpi.f90 \
+                     every.f)
+$(MPI_BUILD)/fortran_wrappers.c: MPI_FORTRAN_WHAT = wrappers
+$(MPI_BUILD)/predefined.c: MPI_FORTRAN_WHAT = predefined
+$(MPI_BUILD)/include/mpif.h: MPI_FORTRAN_WHAT = mpif.h
+$(MPI_BUILD)/include/mpi.f90: MPI_FORTRAN_WHAT = module
+$(MPI_BUILD)/every.f: MPI_FORTRAN_WHAT = every
+$(MPI_FORTRAN_FILES): $(MPI_FORTRAN_LISTS) apps/mpi-lite/fortran.py apps/mpi-lite/bindings.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) apps/mpi-lite/fortran.py $(MPI_FORTRAN_WHAT) $(MPI_FORTRAN_LISTS) > $@.part
+	$(Q)mv $@.part $@
+
+# One variant: its objects, the two made of them, the archive.
 define mpi_variant
 $(MPI_BUILD)/$(1)/%.o: apps/mpi-lite/src/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
 	@mkdir -p $$(@D)
 	@echo "  MPI     $$@"
 	$(Q)$(MPI_CC_$(1)) $(MPI_CFLAGS) -c -o $$@ $$<
 
-$(MPI_BUILD)/$(1)/missing.o: $(MPI_BUILD)/missing.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
+$(addprefix $(MPI_BUILD)/$(1)/,missing.o predefined.o fortran_wrappers.o): $(MPI_BUILD)/$(1)/%.o: \
+		$(MPI_BUILD)/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
 	@mkdir -p $$(@D)
 	$(Q)$(MPI_CC_$(1)) $(MPI_CFLAGS) -c -o $$@ $$<
 
-$(MPI_BUILD)/$(1)/libmpi.a: $(MPI_NAMES:%=$(MPI_BUILD)/$(1)/%.o)
+$(MPI_BUILD)/$(1)/whole.o: $(MPI_NAMES:%=$(MPI_BUILD)/$(1)/%.o)
+$(MPI_BUILD)/$(1)/fortran.o: $(MPI_FORTRAN:%=$(MPI_BUILD)/$(1)/%.o)
+$(MPI_BUILD)/$(1)/whole.o $(MPI_BUILD)/$(1)/fortran.o:
+	$(Q)$(MPI_TOOLS_$(1))ld -r -o $$@ $$^
+	$(Q)$(MPI_TOOLS_$(1))objcopy --localize-hidden $$@
+
+$(MPI_BUILD)/$(1)/libmpi.a: $(MPI_BUILD)/$(1)/whole.o $(MPI_BUILD)/$(1)/fortran.o
 	@echo "  AR      $$@"
-	$(Q)$(MPI_TOOLS_$(1))ld -r -o $$(@D)/whole.o $$^
-	$(Q)$(MPI_TOOLS_$(1))objcopy --localize-hidden $$(@D)/whole.o
-	$(Q)rm -f $$@ && $(MPI_TOOLS_$(1))ar rcs $$@ $$(@D)/whole.o
+	$(Q)rm -f $$@ && $(MPI_TOOLS_$(1))ar rcs $$@ $$^
 endef
 $(foreach variant,glibc asan tsan,$(eval $(call mpi_variant,$(variant),)))
 $(eval $(call mpi_variant,$(ARCH),$(MUSL)))
@@ -72,7 +93,7 @@ $(MPI_BENCHES): $(BUILD)/mpi/%: apps/mpi-bench/%.c $(wildcard apps/mpi-bench/*.[
 
 # The library of this architecture's programs, that of this machine's, the benchmarks, and the launcher.
 .PHONY: mpi
-mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(MPI_BENCHES) $(SERVICE_BUILD)/tacet-mpirun
+mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(MPI_FORTRAN_FILES) $(MPI_BENCHES) $(SERVICE_BUILD)/tacet-mpirun
 
 # ---- Tests: ordinary MPI programs, each linked with every variant, and with Debian's MPICH and Open MPI ----
 
@@ -102,8 +123,37 @@ $(eval $(call mpi_programs,$(ARCH),$(MPI_BUILD)/$(ARCH)/libmpi.a,tacet))
 $(foreach variant,glibc $(ARCH),\
 	$(eval $(call mpi_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a,bad)))
 
+# Programs in Fortran, each with a part in C: static ones for nodes (glibc), with sanitizers, and with MPICH.
+MPI_FORTRAN_PROGRAMS := $(wildcard tests/mpi/fortran/*.f tests/mpi/fortran/*.f90)
+MPI_FORTRAN_NAMES := $(notdir $(basename $(MPI_FORTRAN_PROGRAMS)))
+MPI_FC_glibc := TACET_BUILD=build apps/mpi-lite/tacet-mpif90
+MPI_FC_asan  := TACET_MPI_LIBC=glibc TACET_BUILD=build apps/mpi-lite/tacet-mpif90 -fsanitize=address,undefined \
+                -fno-sanitize-recover=all -L$(MPI_BUILD)/asan
+MPI_FC_mpich := mpif90.mpich
+
+# Variant, its library. What gfortran says of types that differ between calls is not to be read.
+define mpi_fortran_programs
+$(MPI_BUILD)/fortran-programs/$(1)/support.o: tests/mpi/fortran/support.c $(2) $(MPI_BUILD).flags
+	@mkdir -p $$(@D)
+	$(Q)$(MPI_CC_$(1)) $(MPI_PROGRAM_CFLAGS) $(MPI_PROGRAM_WARNINGS_$(1)) \
+		$(if $(2),-Iapps/mpi-lite/include -I$(MPI_BUILD)/include) -c $$< -o $$@
+
+$(MPI_FORTRAN_NAMES:%=$(MPI_BUILD)/fortran-programs/$(1)/%): $(MPI_BUILD)/fortran-programs/$(1)/%: \
+		$(MPI_BUILD)/fortran-programs/$(1)/support.o $(MPI_FORTRAN_PROGRAMS) $(MPI_FORTRAN_FILES) \
+		apps/mpi-lite/tacet-mpicc $(2)
+	@echo "  MPI     $$@"
+	$(Q)mkdir -p $$@.modules
+	$(Q)$(MPI_FC_$(1)) -O1 -g -w -J$$@.modules $$(filter %/$$*.f %/$$*.f90,$(MPI_FORTRAN_PROGRAMS)) \
+		$$(firstword $$^) -o $$@
+endef
+$(foreach variant,glibc asan,\
+	$(eval $(call mpi_fortran_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a)))
+$(eval $(call mpi_fortran_programs,mpich,))
+
 .PHONY: mpi-programs
 mpi-programs: $(foreach variant,asan $(ARCH) mpich openmpi,\
               $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%)) \
+              $(foreach variant,glibc asan mpich,\
+              $(MPI_FORTRAN_NAMES:%=$(MPI_BUILD)/fortran-programs/$(variant)/%)) \
               $(addprefix $(MPI_BUILD)/programs/,tsan/threads glibc/collectives glibc/ends $(ARCH)/ends) \
               $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))

@@ -43,6 +43,7 @@ X86_64_ALONE = {
     "test_inet": NO_NETWORK,
     "test_klog::test_an_nmi_to_a_sleeping_cpu_tears_nothing": STOPS,
     "test_mounts": NO_NETWORK,
+    "test_mpi::test_fortran_says_on_a_node_what_it_says_with_mpich": "its library is of x86_64 alone",
     "test_netconsole": NO_NETWORK,
     "test_nettick": NO_NETWORK,
     "test_nettick_commands": NO_NETWORK,

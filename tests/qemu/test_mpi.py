@@ -19,6 +19,7 @@ BUILD = ROOT / "build" / "mpi-lite" / "programs"
 #: Of some programs, so that they are short on a machine that is emulated: the largest count.
 ARGUMENTS = {"collectives": ["3001"]}
 PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "programs").glob("*.c"))
+FORTRAN = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "fortran").glob("*.f*"))
 
 
 @cache
@@ -33,6 +34,26 @@ def with_mpich(name: str) -> str:
     made(f"build/mpi-lite/programs/mpich/{name}")
     words = ["mpiexec.mpich", "-n", "1" if name == "collectives" else "2", str(BUILD / "mpich" / name)]
     return subprocess.run(words, capture_output=True, text=True, check=True, timeout=600).stdout
+
+
+def in_fortran(name: str) -> Path:
+    made(f"build/mpi-lite/fortran-programs/glibc/{name}")
+    return ROOT / "build" / "mpi-lite" / "fortran-programs" / "glibc" / name
+
+
+@cache
+def fortran_with_mpich(name: str) -> str:
+    made(f"build/mpi-lite/fortran-programs/mpich/{name}")
+    words = ["mpiexec.mpich", "-n", "2", str(in_fortran(name).parents[1] / "mpich" / name)]
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=600).stdout
+
+
+@pytest.mark.parametrize("name", FORTRAN)
+def test_fortran_says_on_a_node_what_it_says_with_mpich(name: str, tacet: Run) -> None:
+    """Static programs of Debian's gfortran and glibc."""
+    result = tacet(in_fortran(name), cpus=3, memory="512M", time_limit=240)
+    assert expect_exit(result).stdout.decode() == fortran_with_mpich(name), result.explain()
+    assert not result.stderr, result.explain()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -235,6 +235,11 @@ extern struct mpi_message mpi_lite_message_no_proc;
 /* In place of weights (§7.5.4); nothing is in them. */
 extern int mpi_lite_unweighted[], mpi_lite_weights_empty[];
 
+/* Fortran's, for MPI_Status_f2c: what a subroutine in C may be passed. */
+#define MPI_F_STATUS_IGNORE   (mpi_lite_status_ignore_)
+#define MPI_F_STATUSES_IGNORE (mpi_lite_statuses_ignore_)
+extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
+
 /* Ranks, tags, colours that are none. */
 #define MPI_ANY_SOURCE     -1
 #define MPI_PROC_NULL      -2

@@ -10,6 +10,7 @@
  * Source: MPI 3.1 §6.7 (caching), §8.1.2 (the predefined attributes), §8.7.1 (MPI_COMM_SELF at the end).
  */
 #include "comm.h"
+#include "fortran.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +22,72 @@ typedef void any_function(void);
 struct keyval {
     bool used, freed;
     enum attribute_kind kind;
-    int references; /* of attributes */
+    enum attribute_language language; /* of its functions */
+    int references;                   /* of attributes */
     any_function *copy, *delete;
     void *state;
+};
+
+struct value {
+    enum attribute_language language; /* of who has set it */
+    void *pointer;                    /* C's */
+    MPI_Aint address;                 /* Fortran's */
+    MPI_Fint integer;                 /* of MPI-1 in Fortran */
 };
 
 struct mpi_attributes {
     struct mpi_attributes *next;
     int keyval;
-    void *value;
+    struct value value;
 };
+
+/* Under the lock, during a call of Fortran's. */
+static enum attribute_language call_language;
 
 static struct keyval *keyvals;
 static int keyval_count;
+
+/* ---- Values, between languages [MPI 3.1 §17.2.7] ---- */
+
+void mpi_lite_attribute_begin(enum attribute_language language)
+{
+    mpi_enter();
+    call_language = language;
+}
+
+void mpi_lite_attribute_end(void)
+{
+    call_language = LANGUAGE_C;
+    mpi_leave();
+}
+
+/* What the program passes as a pointer is Fortran's integer where the call is Fortran's. */
+static struct value value_of(void *passed, enum attribute_language language)
+{
+    return (struct value){ .language = language,
+                           .pointer = passed,
+                           .address = (MPI_Aint)(intptr_t)passed,
+                           .integer = (MPI_Fint)(intptr_t)passed };
+}
+
+/* C sees an integer of Fortran's by its address. */
+static void *value_pointer(struct value *value)
+{
+    switch (value->language) {
+    case LANGUAGE_FORTRAN:
+        return &value->address;
+    case LANGUAGE_FORTRAN_1:
+        return &value->integer;
+    default:
+        return value->pointer;
+    }
+}
+
+/* Fortran sees a pointer of C's as an integer. */
+static MPI_Aint value_integer(const struct value *value)
+{
+    return value->language == LANGUAGE_FORTRAN_1 ? value->integer : value->address;
+}
 
 /* ---- Keys ---- */
 
@@ -79,8 +133,9 @@ static int keyval_make(enum attribute_kind kind, any_function *copy, any_functio
         keyvals = larger;
         keyval_count++;
     }
-    keyvals[i] =
-        (struct keyval){ .used = true, .kind = kind, .copy = copy, .delete = delete, .state = state };
+    keyvals[i] = (struct keyval){
+        .used = true, .kind = kind, .copy = copy, .delete = delete, .state = state, .language = call_language
+    };
     *number = KEYVAL_FIRST + i;
     return MPI_SUCCESS;
 }
@@ -115,11 +170,80 @@ int keyval_free(const char *name, enum attribute_kind kind, int *number)
 
 /* ---- The program's functions ---- */
 
+static int copy_for_c(const struct keyval *key, void *owner, int number, void *from, void **to, int *flag)
+{
+    if (key->kind == ATTRIBUTE_TYPE)
+        return ((MPI_Type_copy_attr_function *)key->copy)(owner, number, key->state, from, to, flag);
+    if (key->kind == ATTRIBUTE_WIN)
+        return ((MPI_Win_copy_attr_function *)key->copy)(owner, number, key->state, from, to, flag);
+    return ((MPI_Comm_copy_attr_function *)key->copy)(owner, number, key->state, from, to, flag);
+}
+
+static int delete_for_c(const struct keyval *key, void *owner, int number, void *value)
+{
+    if (key->kind == ATTRIBUTE_TYPE)
+        return ((MPI_Type_delete_attr_function *)key->delete)(owner, number, value, key->state);
+    if (key->kind == ATTRIBUTE_WIN)
+        return ((MPI_Win_delete_attr_function *)key->delete)(owner, number, value, key->state);
+    return ((MPI_Comm_delete_attr_function *)key->delete)(owner, number, value, key->state);
+}
+
+/* Fortran's functions of MPI-2 and of MPI-1. */
+typedef void copy_function(MPI_Fint *owner, MPI_Fint *key, MPI_Aint *state, MPI_Aint *from, MPI_Aint *to,
+                           MPI_Fint *flag, MPI_Fint *error);
+typedef void copy_function_1(MPI_Fint *owner, MPI_Fint *key, MPI_Fint *state, MPI_Fint *from, MPI_Fint *to,
+                             MPI_Fint *flag, MPI_Fint *error);
+typedef void delete_function(MPI_Fint *owner, MPI_Fint *key, MPI_Aint *value, MPI_Aint *state,
+                             MPI_Fint *error);
+typedef void delete_function_1(MPI_Fint *owner, MPI_Fint *key, MPI_Fint *value, MPI_Fint *state,
+                               MPI_Fint *error);
+
+static MPI_Fint owner_number(const struct keyval *key, void *owner)
+{
+    static const enum fortran_kind kinds[] = {
+        [ATTRIBUTE_COMM] = FORTRAN_COMM, [ATTRIBUTE_TYPE] = FORTRAN_TYPE, [ATTRIBUTE_WIN] = FORTRAN_WIN
+    };
+
+    return mpi_lite_handle_number(kinds[key->kind], owner);
+}
+
+static int copy_for_fortran(const struct keyval *key, void *owner, int number, MPI_Aint from, MPI_Aint *to,
+                            int *flag)
+{
+    MPI_Fint of = owner_number(key, owner), error = MPI_SUCCESS;
+    MPI_Aint state = (MPI_Aint)(intptr_t)key->state;
+
+    if (key->language == LANGUAGE_FORTRAN) {
+        ((copy_function *)key->copy)(&of, &number, &state, &from, to, flag, &error);
+    } else {
+        MPI_Fint short_state = (MPI_Fint)state, short_from = (MPI_Fint)from, short_to = 0;
+
+        ((copy_function_1 *)key->copy)(&of, &number, &short_state, &short_from, &short_to, flag, &error);
+        *to = short_to;
+    }
+    return error;
+}
+
+static int delete_for_fortran(const struct keyval *key, void *owner, int number, MPI_Aint value)
+{
+    MPI_Fint of = owner_number(key, owner), error = MPI_SUCCESS;
+    MPI_Aint state = (MPI_Aint)(intptr_t)key->state;
+
+    if (key->language == LANGUAGE_FORTRAN) {
+        ((delete_function *)key->delete)(&of, &number, &value, &state, &error);
+    } else {
+        MPI_Fint short_state = (MPI_Fint)state, short_value = (MPI_Fint)value;
+
+        ((delete_function_1 *)key->delete)(&of, &number, &short_value, &short_state, &error);
+    }
+    return error;
+}
+
 /* The table may move while a function runs, so what is called is a copy of its entry. */
-static int value_copy(void *owner, const struct mpi_attributes *attribute, void **copied, int *flag)
+static int value_copy(void *owner, struct mpi_attributes *attribute, struct value *copied, int *flag)
 {
     const struct keyval key = *keyval_of(attribute->keyval);
-    int number = attribute->keyval;
+    int number = attribute->keyval, error;
 
     *flag = 0;
     if (!key.copy)
@@ -129,28 +253,30 @@ static int value_copy(void *owner, const struct mpi_attributes *attribute, void 
         *copied = attribute->value;
         return MPI_SUCCESS;
     }
-    if (key.kind == ATTRIBUTE_TYPE)
-        return ((MPI_Type_copy_attr_function *)key.copy)(owner, number, key.state, attribute->value, copied,
-                                                         flag);
-    if (key.kind == ATTRIBUTE_WIN)
-        return ((MPI_Win_copy_attr_function *)key.copy)(owner, number, key.state, attribute->value, copied,
-                                                        flag);
-    return ((MPI_Comm_copy_attr_function *)key.copy)(owner, number, key.state, attribute->value, copied,
-                                                     flag);
+    if (key.language == LANGUAGE_C) {
+        void *to = NULL;
+
+        error = copy_for_c(&key, owner, number, value_pointer(&attribute->value), &to, flag);
+        *copied = value_of(to, LANGUAGE_C);
+    } else {
+        MPI_Aint to = 0;
+
+        error = copy_for_fortran(&key, owner, number, value_integer(&attribute->value), &to, flag);
+        *copied = value_of((void *)(intptr_t)to, key.language);
+    }
+    return error;
 }
 
-static int value_delete(void *owner, const struct mpi_attributes *attribute)
+static int value_delete(void *owner, struct mpi_attributes *attribute)
 {
     const struct keyval key = *keyval_of(attribute->keyval);
     int number = attribute->keyval;
 
     if (!key.delete)
         return MPI_SUCCESS;
-    if (key.kind == ATTRIBUTE_TYPE)
-        return ((MPI_Type_delete_attr_function *)key.delete)(owner, number, attribute->value, key.state);
-    if (key.kind == ATTRIBUTE_WIN)
-        return ((MPI_Win_delete_attr_function *)key.delete)(owner, number, attribute->value, key.state);
-    return ((MPI_Comm_delete_attr_function *)key.delete)(owner, number, attribute->value, key.state);
+    if (key.language == LANGUAGE_C)
+        return delete_for_c(&key, owner, number, value_pointer(&attribute->value));
+    return delete_for_fortran(&key, owner, number, value_integer(&attribute->value));
 }
 
 /* ---- Attributes of an object ---- */
@@ -188,7 +314,7 @@ int attributes_free(void *owner, struct mpi_attributes **attributes)
 int attributes_copy(void *from_owner, struct mpi_attributes *from, struct mpi_attributes **to)
 {
     for (; from; from = from->next) {
-        void *value = NULL;
+        struct value value = { LANGUAGE_C, NULL, 0, 0 };
         int flag = 0, error = value_copy(from_owner, from, &value, &flag);
         struct mpi_attributes *copy;
 
@@ -208,11 +334,13 @@ int attributes_copy(void *from_owner, struct mpi_attributes *from, struct mpi_at
 }
 
 int attribute_set(enum attribute_kind kind, void *owner, struct mpi_attributes **list, int keyval,
-                  void *value)
+                  void *passed)
 {
+    const struct value value = value_of(passed, call_language);
     int error = check_keyval(kind, keyval);
     struct mpi_attributes *attribute;
 
+    call_language = LANGUAGE_C; /* of the program's functions below, whose calls are their own */
     if (error)
         return error;
     attribute = *attribute_find(list, keyval);
@@ -237,10 +365,14 @@ int attribute_get(enum attribute_kind kind, struct mpi_attributes *list, int key
 
     if (error)
         return error;
-    const struct mpi_attributes *attribute = *attribute_find(&list, keyval);
+    struct mpi_attributes *attribute = *attribute_find(&list, keyval);
     *flag = attribute != NULL;
-    if (attribute)
-        memcpy(value, &attribute->value, sizeof(void *)); /* a pointer of any type */
+    if (!attribute)
+        return MPI_SUCCESS;
+    /* A pointer of any type, or Fortran's integer of the same size. */
+    void *seen = call_language == LANGUAGE_C ? value_pointer(&attribute->value)
+                                             : (void *)(intptr_t)value_integer(&attribute->value);
+    memcpy(value, &seen, sizeof(seen));
     return MPI_SUCCESS;
 }
 

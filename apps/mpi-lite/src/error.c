@@ -8,6 +8,7 @@
  *
  * Source: MPI 3.1 §8.3.
  */
+#include "fortran.h"
 #include "window.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,6 +43,18 @@ static _Noreturn void error_end(const char *function, int error)
     mpi_abort(error_status(error), "%s: %s: %s", function, error_name(error), why);
 }
 
+typedef void fortran_handler(MPI_Fint *object, MPI_Fint *error);
+
+/* Programs in Fortran get the number of the handle at `handle`. */
+static void fortran_handler_call(const struct mpi_errhandler *handler, void *handle, int error)
+{
+    MPI_Fint number = handler->is_of_windows
+                          ? mpi_lite_handle_number(FORTRAN_WIN, *(struct mpi_win **)handle)
+                          : mpi_lite_handle_number(FORTRAN_COMM, *(struct mpi_comm **)handle);
+
+    ((fortran_handler *)(void (*)(void))handler->function)(&number, &error);
+}
+
 /* `handle` is the address of the handle that the program's function gets. */
 static void errhandler_call(struct mpi_errhandler *handler, void *handle, const char *function, int error)
 {
@@ -50,7 +63,9 @@ static void errhandler_call(struct mpi_errhandler *handler, void *handle, const 
     if (handler == MPI_ERRORS_RETURN)
         return;
     handler->references++; /* it may free itself */
-    if (handler->is_of_windows)
+    if (handler->is_fortran)
+        fortran_handler_call(handler, handle, error);
+    else if (handler->is_of_windows)
         ((MPI_Win_errhandler_function *)(void (*)(void))handler->function)(handle, &error);
     else
         handler->function(handle, &error);
@@ -86,8 +101,10 @@ int mpi_return_win(struct mpi_win *win, const char *function, int error)
 
 void errhandler_release(struct mpi_errhandler *handler)
 {
-    if (handler && !handler->predefined && --handler->references == 0)
-        free(handler);
+    if (!handler || handler->predefined || --handler->references)
+        return;
+    handle_forget(handler);
+    free(handler);
 }
 
 /* ---- Handlers ---- */

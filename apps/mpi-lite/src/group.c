@@ -52,8 +52,10 @@ void group_hold(struct mpi_group *group)
 
 void group_release(struct mpi_group *group)
 {
-    if (--group->references == 0 && group != MPI_GROUP_EMPTY)
-        free(group);
+    if (--group->references || group == MPI_GROUP_EMPTY)
+        return;
+    handle_forget(group);
+    free(group);
 }
 
 int group_given(const struct mpi_group *group)

@@ -79,6 +79,7 @@ struct mpi_errhandler {
     int references;
     bool predefined;
     bool is_of_windows;                     /* made by MPI_Win_create_errhandler: `function` takes a window */
+    bool is_fortran;                        /* the function takes the number of its communicator */
     MPI_Comm_errhandler_function *function; /* NULL: MPI_ERRORS_ARE_FATAL and MPI_ERRORS_RETURN */
 };
 void errhandler_release(struct mpi_errhandler *handler);
@@ -99,6 +100,7 @@ enum type_kind {
     KIND_BYTE,
     KIND_CHARACTER,
     KIND_PAIR,
+    KIND_OPAQUE, /* numbers that C does not compute with */
     KIND_MARKER
 };
 
@@ -141,7 +143,8 @@ struct mpi_op {
     int references;
     const char *name; /* NULL for a program's own */
     bool commutes, predefined;
-    int kinds; /* bits 1 << enum type_kind that it is defined for */
+    int kinds;       /* bits 1 << enum type_kind that it is defined for */
+    bool is_fortran; /* the function takes the number of its type */
     MPI_User_function *function;
 };
 
@@ -287,6 +290,9 @@ int attributes_copy(void *from_owner, struct mpi_attributes *from, struct mpi_at
 /* The calls about keys and values, for objects of one kind. `value` of the get is the address of a pointer.
  */
 enum attribute_kind { ATTRIBUTE_COMM, ATTRIBUTE_TYPE, ATTRIBUTE_WIN };
+/* Who has set a value or made a key: C's values are pointers; Fortran's integers, of an address's size or, in
+ * the functions of MPI-1, of INTEGER's. */
+enum attribute_language { LANGUAGE_C, LANGUAGE_FORTRAN, LANGUAGE_FORTRAN_1 };
 int keyval_create(const char *name, enum attribute_kind kind, void (*copy)(void), void (*delete_)(void),
                   void *state, int *keyval);
 int keyval_free(const char *name, enum attribute_kind kind, int *keyval);
@@ -298,6 +304,11 @@ int attribute_remove(enum attribute_kind kind, void *owner, struct mpi_attribute
 int comm_self_finalize(void);
 void topology_free(struct mpi_topology *topology);
 void comm_nodes_free(struct mpi_comm_nodes *nodes);
+
+/* ---- Fortran (handles.c) ---- */
+
+/* The object ends: its number in Fortran, if it has one, is free. */
+void handle_forget(const void *object);
 
 /* ---- The launcher (pmi.c) ---- */
 

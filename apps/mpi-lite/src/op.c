@@ -4,6 +4,7 @@
  *
  * Source: MPI 3.1 §5.9.2 (predefined operations), §5.9.4 (MINLOC, MAXLOC), §5.9.5 (user-defined operations).
  */
+#include "fortran.h"
 #include "op.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -41,10 +42,20 @@ int op_check(const struct mpi_op *op, const struct mpi_datatype *type)
         return mpi_error(MPI_ERR_OP, "argument op: MPI_OP_NULL");
     if (!op->predefined)
         return MPI_SUCCESS;
-    if (op->kinds >> type->kind & 1 && type != MPI_REAL16 && type != MPI_COMPLEX32)
+    if (op->kinds >> type->kind & 1)
         return MPI_SUCCESS;
     return mpi_error(MPI_ERR_OP, "argument op: %s is not defined for %s", op->name,
                      type->name ? type->name : "a derived type");
+}
+
+typedef void fortran_function(const void *from, void *to, MPI_Fint *count, MPI_Fint *type);
+
+static void op_call_fortran(const struct mpi_op *op, const char *from, char *to, MPI_Fint *count,
+                            struct mpi_datatype *type)
+{
+    MPI_Fint number = mpi_lite_handle_number(FORTRAN_TYPE, type);
+
+    ((fortran_function *)(void (*)(void))op->function)(from, to, count, &number);
 }
 
 /* The program's functions take an int for the count. */
@@ -55,7 +66,10 @@ static void op_call(struct mpi_op *op, const char *from, char *to, size_t count,
         MPI_Aint bytes = part * type->extent;
         int passed = part;
 
-        op->function((void *)(uintptr_t)from, to, &passed, &type);
+        if (op->is_fortran)
+            op_call_fortran(op, from, to, &passed, type);
+        else
+            op->function((void *)(uintptr_t)from, to, &passed, &type);
         count -= (size_t)part;
         if (count) {
             from += bytes;
@@ -111,6 +125,7 @@ int PMPI_Op_free(MPI_Op *op)
         error = mpi_error(MPI_ERR_OP, "argument op: %s is predefined, and is not freed", (*op)->name);
     if (!error) {
         if (--(*op)->references == 0) {
+            handle_forget(*op);
             free(*op);
             mpi_live[LIVE_OPERATION]--;
         }

@@ -23,6 +23,7 @@ void type_release(struct mpi_datatype *type)
     contents_free(type->contents);
     layout_release(type->layout);
     free((char *)(uintptr_t)type->name);
+    handle_forget(type);
     free(type);
     mpi_live[LIVE_TYPE]--;
 }
@@ -252,7 +253,7 @@ static int64_t elements_within(const struct mpi_datatype *type, size_t bytes)
         return 0;
     if (type->kind == KIND_PAIR) /* its value, which is never the shorter of the two, is there or not */
         return bytes * 2 >= type->bytes ? 1 : -1;
-    if (!type->contents)
+    if (!type->contents || type->predefined)
         return -1;
     if (type->contents->combiner == MPI_COMBINER_STRUCT)
         return elements_of_blocks(type->contents, bytes);

@@ -79,9 +79,9 @@ BASIC(COMPLEX8, complex8, KIND_COMPLEX, float _Complex);
 BASIC(COMPLEX16, complex16, KIND_COMPLEX, double _Complex);
 /* Where C has no such type, nothing computes with them; they are sent as they are. */
 BASIC(
-    REAL16, real16, KIND_FLOAT, struct { _Alignas(16) char bytes[16]; });
+    REAL16, real16, KIND_OPAQUE, struct { _Alignas(16) char bytes[16]; });
 BASIC(
-    COMPLEX32, complex32, KIND_COMPLEX, struct { _Alignas(16) char bytes[32]; });
+    COMPLEX32, complex32, KIND_OPAQUE, struct { _Alignas(16) char bytes[32]; });
 
 /*
  * A pair's data is its value and its index, without what pads them: a block where nothing does, else a list

@@ -64,6 +64,7 @@ static void window_end(struct mpi_win *win)
     comm_release(win->comm);
     free(win->regions);
     free(win->peers);
+    handle_forget(win);
     free(win);
 }
 

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * handles.c: Fortran's numbers for the library's objects, and MPI_*_c2f, MPI_*_f2c.
+ *
+ * Each kind has a table of slots, in which a number is an index; free slots make a list. The way back, from
+ * an object to its number, is one hash table of all kinds, by address. Predefined objects stand at the
+ * beginning of their tables for good. A number ends when the program has freed its handle as often as calls
+ * have given it, or when the object ends (handle_forget), whichever language frees it. Programs in C alone
+ * have no table.
+ *
+ * Source: MPI 3.1 §17.2.4 (handles), §17.2.5 (status).
+ */
+#include "fortran.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct slot {
+    void *object; /* NULL: free */
+    int uses;     /* how often a call has given it, or 1 */
+    int next;     /* free slot, or 0 */
+    unsigned serial;
+};
+
+struct table {
+    struct slot *slots; /* the first stands for the null handle */
+    int count, room, fixed, first_free;
+};
+
+struct number {
+    const void *object; /* NULL: an empty place */
+    MPI_Fint number;
+};
+
+static struct table tables[FORTRAN_KINDS];
+static struct number *numbers; /* open addressing: an object stands at its place or after it, without gap */
+static size_t number_room, number_count;
+
+static const struct {
+    const char *name;
+    int class;
+} kinds[FORTRAN_KINDS] = {
+    [FORTRAN_COMM] = { "communicator", MPI_ERR_COMM },
+    [FORTRAN_TYPE] = { "data type", MPI_ERR_TYPE },
+    [FORTRAN_GROUP] = { "group", MPI_ERR_GROUP },
+    [FORTRAN_REQUEST] = { "request", MPI_ERR_REQUEST },
+    [FORTRAN_MESSAGE] = { "message", MPI_ERR_REQUEST },
+    [FORTRAN_OP] = { "operation", MPI_ERR_OP },
+    [FORTRAN_INFO] = { "info object", MPI_ERR_INFO },
+    [FORTRAN_ERRHANDLER] = { "error handler", MPI_ERR_ARG },
+    [FORTRAN_WIN] = { "window", MPI_ERR_WIN },
+    [FORTRAN_FILE] = { "file", MPI_ERR_FILE },
+};
+
+/* ---- Objects to numbers ---- */
+
+static size_t place_of(const void *object)
+{
+    return (size_t)(((uintptr_t)object >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (number_room - 1);
+}
+
+/* Where the object stands, or the empty place where it would. */
+static struct number *number_find(const void *object)
+{
+    size_t place = place_of(object);
+
+    while (numbers[place].object && numbers[place].object != object)
+        place = (place + 1) & (number_room - 1);
+    return &numbers[place];
+}
+
+static void numbers_grow(void)
+{
+    struct number *old = numbers;
+    size_t count = number_room;
+
+    number_room = count ? 2 * count : 256;
+    numbers = calloc(number_room, sizeof(*numbers));
+    if (!numbers)
+        mpi_abort(1, "no memory for %zu handles of Fortran", number_room);
+    for (size_t i = 0; i < count; i++)
+        if (old[i].object)
+            *number_find(old[i].object) = old[i];
+    free(old);
+}
+
+static void number_add(const void *object, MPI_Fint number)
+{
+    if (2 * (number_count + 1) > number_room)
+        numbers_grow();
+    *number_find(object) = (struct number){ object, number };
+    number_count++;
+}
+
+/* What stands after it moves up where it would not be found otherwise. */
+static void number_remove(const void *object)
+{
+    size_t mask = number_room - 1, hole = (size_t)(number_find(object) - numbers);
+
+    for (size_t at = (hole + 1) & mask; numbers[at].object; at = (at + 1) & mask)
+        if (((at - place_of(numbers[at].object)) & mask) >= ((at - hole) & mask)) {
+            numbers[hole] = numbers[at];
+            hole = at;
+        }
+    numbers[hole].object = NULL;
+    number_count--;
+}
+
+/* ---- Numbers to objects ---- */
+
+static int slot_new(struct table *table)
+{
+    int index = table->first_free;
+
+    if (index) {
+        table->first_free = table->slots[index].next;
+        return index;
+    }
+    if (table->count == table->room) {
+        int room = table->room ? 2 * table->room : 64;
+        struct slot *larger =
+            room > HANDLE_KIND ? NULL : realloc(table->slots, (size_t)room * sizeof(*larger));
+
+        if (!larger)
+            mpi_abort(1, "no memory for %d handles of Fortran", room);
+        memset(larger + table->room, 0, (size_t)(room - table->room) * sizeof(*larger));
+        table->slots = larger;
+        table->room = room;
+    }
+    return table->count++;
+}
+
+static MPI_Fint handle_add(enum fortran_kind kind, void *object)
+{
+    int index = slot_new(&tables[kind]);
+    struct slot *slot = &tables[kind].slots[index];
+    MPI_Fint number = HANDLE_NULL(kind) + index;
+
+    slot->object = object;
+    slot->uses = 1;
+    slot->serial++;
+    number_add(object, number);
+    return number;
+}
+
+static void handles_begin(void)
+{
+    if (number_room)
+        return;
+    for (int kind = 1; kind < FORTRAN_KINDS; kind++)
+        slot_new(&tables[kind]); /* the null handle */
+    for (int i = 0; i < predefined_count; i++)
+        handle_add(predefined_objects[i].kind, predefined_objects[i].object);
+    for (int kind = 1; kind < FORTRAN_KINDS; kind++)
+        tables[kind].fixed = tables[kind].count;
+    if (!number_room)
+        numbers_grow();
+}
+
+static struct slot *slot_of(enum fortran_kind kind, MPI_Fint number)
+{
+    handles_begin();
+    int index = number / HANDLE_KIND == (int)kind ? number % HANDLE_KIND : 0;
+
+    if (index <= 0 || index >= tables[kind].count || !tables[kind].slots[index].object)
+        return NULL;
+    return &tables[kind].slots[index];
+}
+
+static enum fortran_kind kind_of(MPI_Fint number)
+{
+    int kind = number / HANDLE_KIND;
+
+    return kind > 0 && kind < FORTRAN_KINDS ? (enum fortran_kind)kind : FORTRAN_COMM;
+}
+
+static void handle_remove(enum fortran_kind kind, struct slot *slot)
+{
+    struct table *table = &tables[kind];
+
+    number_remove(slot->object);
+    slot->object = NULL;
+    slot->next = table->first_free;
+    table->first_free = (int)(slot - table->slots);
+}
+
+static MPI_Fint handle_get(enum fortran_kind kind, void *object, int uses)
+{
+    const struct number *known;
+
+    if (!object)
+        return HANDLE_NULL(kind);
+    handles_begin();
+    known = number_find(object);
+    if (!known->object)
+        return handle_add(kind, object);
+    slot_of(kind, known->number)->uses += uses;
+    return known->number;
+}
+
+MPI_Fint mpi_lite_handle_number(enum fortran_kind kind, void *object)
+{
+    mpi_enter();
+    MPI_Fint number = handle_get(kind, object, 0);
+    mpi_leave();
+    return number;
+}
+
+MPI_Fint mpi_lite_handle_give(enum fortran_kind kind, void *object)
+{
+    mpi_enter();
+    MPI_Fint number = handle_get(kind, object, 1);
+    mpi_leave();
+    return number;
+}
+
+bool mpi_lite_handle_find(enum fortran_kind kind, MPI_Fint number, void **object)
+{
+    mpi_enter();
+    const struct slot *slot = slot_of(kind, number);
+    *object = slot ? slot->object : NULL;
+    mpi_leave();
+    return slot || number == HANDLE_NULL(kind);
+}
+
+unsigned mpi_lite_handle_serial(MPI_Fint number)
+{
+    mpi_enter();
+    const struct slot *slot = slot_of(kind_of(number), number);
+    unsigned serial = slot ? slot->serial : 0;
+    mpi_leave();
+    return serial;
+}
+
+void mpi_lite_handle_take(MPI_Fint number, unsigned serial)
+{
+    enum fortran_kind kind = kind_of(number);
+
+    mpi_enter();
+    struct slot *slot = slot_of(kind, number);
+    if (slot && slot->serial == serial && slot - tables[kind].slots >= tables[kind].fixed &&
+        --slot->uses == 0)
+        handle_remove(kind, slot);
+    mpi_leave();
+}
+
+void handle_forget(const void *object)
+{
+    if (!number_count)
+        return;
+    const struct number *known = number_find(object);
+    enum fortran_kind kind = kind_of(known->number);
+    if (known->object && known->number % HANDLE_KIND >= tables[kind].fixed)
+        handle_remove(kind, slot_of(kind, known->number));
+}
+
+/* ---- Refusals ---- */
+
+int mpi_lite_handle_refuse(const char *function, enum fortran_kind kind, const char *argument,
+                           MPI_Fint number)
+{
+    mpi_enter();
+    int error = mpi_return(
+        NULL, function,
+        mpi_error(kinds[kind].class, "argument %s: %d is no %s", argument, number, kinds[kind].name));
+    mpi_leave();
+    return error;
+}
+
+int mpi_lite_fortran_refuse(const char *function, int class, const char *why)
+{
+    mpi_enter();
+    int error = mpi_return(NULL, function, mpi_error(class, "%s", why));
+    mpi_leave();
+    return error;
+}
+
+void mpi_lite_fortran_missing(const char *function)
+{
+    mpi_abort(1, "%s is not in this library for Fortran", function);
+}
+
+/* ---- MPI's own names ---- */
+
+#define CONVERSIONS(name, type, kind)                \
+    MPI_Fint PMPI_##name##_c2f(type object)          \
+    {                                                \
+        return mpi_lite_handle_number(kind, object); \
+    }                                                \
+    MPI_ALIAS(name##_c2f);                           \
+    type PMPI_##name##_f2c(MPI_Fint number)          \
+    {                                                \
+        void *object;                                \
+                                                     \
+        mpi_lite_handle_find(kind, number, &object); \
+        return object;                               \
+    }                                                \
+    MPI_ALIAS(name##_f2c)
+
+CONVERSIONS(Comm, MPI_Comm, FORTRAN_COMM);
+CONVERSIONS(Type, MPI_Datatype, FORTRAN_TYPE);
+CONVERSIONS(Group, MPI_Group, FORTRAN_GROUP);
+CONVERSIONS(Request, MPI_Request, FORTRAN_REQUEST);
+CONVERSIONS(Message, MPI_Message, FORTRAN_MESSAGE);
+CONVERSIONS(Op, MPI_Op, FORTRAN_OP);
+CONVERSIONS(Info, MPI_Info, FORTRAN_INFO);
+CONVERSIONS(Errhandler, MPI_Errhandler, FORTRAN_ERRHANDLER);
+CONVERSIONS(Win, MPI_Win, FORTRAN_WIN);
+CONVERSIONS(File, MPI_File, FORTRAN_FILE);
+
+_Static_assert(sizeof(MPI_Status) == 6 * sizeof(MPI_Fint), "MPI_STATUS_SIZE of mpif.h");
+
+int PMPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
+{
+    if (!c_status || !f_status)
+        return mpi_lite_fortran_refuse("MPI_Status_c2f", MPI_ERR_ARG,
+                                       "a status to be ignored cannot be converted");
+    memcpy(f_status, c_status, sizeof(*c_status));
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Status_c2f);
+
+int PMPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
+{
+    if (!c_status || !f_status)
+        return mpi_lite_fortran_refuse("MPI_Status_f2c", MPI_ERR_ARG,
+                                       "a status to be ignored cannot be converted");
+    memcpy(c_status, f_status, sizeof(*c_status));
+    return MPI_SUCCESS;
+}
+MPI_ALIAS(Status_f2c);
