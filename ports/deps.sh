@@ -68,6 +68,8 @@ test   /usr/powerpc64le-linux-gnu/lib/libc.a               libc6-dev-ppc64el-cro
 test   qemu-system-ppc64                                qemu-system-ppc
 test   mpicc.mpich                                      mpich
 test   /usr/include/*/mpich/mpi.h                       libmpich-dev
+test   mpirun.openmpi                                   openmpi-bin
+test   mpicc.openmpi                                    libopenmpi-dev
 test   /usr/sbin/diod                                   diod
 test   spin                                             spin
 test   bochs                                            bochs

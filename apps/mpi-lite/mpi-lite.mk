@@ -81,7 +81,7 @@ MPI_PROGRAM_WARNINGS_mpich := -Wno-stringop-overflow
 # MPICH from its source, for static programs of this machine's gcc and glibc: foreign programs for nodes.
 MPICH := build/x86_64/mpich/lib/libmpi.a
 $(MPICH): ports/mpich/recipe ports/mpich/build.sh
-	@echo "  PORT    MPICH: fetched and built once, in some minutes; what it says is in build/x86_64/mpich.work/log"
+	@echo "  PORT    MPICH: fetched and built once, in minutes; see build/x86_64/mpich.work/log"
 	$(Q)ports/mpich/build.sh build
 	@touch $@
 .PHONY: mpich

@@ -3,9 +3,9 @@
 #
 # ports/mpich/build.sh BUILD-FOLDER: MPICH as BUILD-FOLDER/x86_64/mpich/{include/mpi.h,lib/libmpi.a}, of which
 # this machine's gcc makes ordinary static programs that the tests run unmodified. Ranks of a node share
-# memory, others speak TCP (ch3:nemesis); they find each other by PMI-1. What the tests do not use is left out,
-# so that it builds in minutes: Fortran, C++, MPI-IO, launchers, other networks, topology, shared libraries.
-# The source comes from ports/fetch.py. Does nothing when the recipe, this file and the compiler are those of
+# memory, others speak TCP (ch3:nemesis); they find each other by PMI-1. What the tests do not use is left
+# out, so that it builds in minutes: Fortran, C++, MPI-IO, launchers, other networks, topology, shared
+# libraries. The source comes from ports/fetch.py. Does nothing when the recipe, this file and the compiler are those of
 # the last time.
 
 set -eu
@@ -26,10 +26,9 @@ rm -rf "$work" "$folder"
 mkdir -p "$work"
 tar -x -f "$("$here/../fetch.py" mpich)" -C "$work" --strip-components=1 \
     --exclude='*/test/mpi' --exclude='*/modules/libfabric' --exclude='*/modules/ucx' \
-    --exclude='*/modules/yaksa' --exclude='*/modules/hwloc' --exclude='*/mpich-*/www' --exclude='*/mpich-*/man'
+    --exclude='*/modules/yaksa' --exclude='*/modules/hwloc'
 
-# The options of a calling make are not meant for MPICH's. Its makefiles take no path with a blank: it installs
-# into its own folder, by a relative path.
+# The options of a calling make are not meant for MPICH's.
 unset MAKEFLAGS MFLAGS CFLAGS CPPFLAGS LDFLAGS LIBS
 options='--with-device=ch3:nemesis --with-pmi=simple --with-pm=no --with-datatype-engine=dataloop'
 options="$options --without-hwloc --without-libfabric --without-ucx --disable-fortran --disable-cxx"
