@@ -106,6 +106,18 @@ MPI_PROGRAM_WARNINGS_mpich := -Wno-stringop-overflow
 MPI_CC_openmpi := mpicc.openmpi
 MPI_PROGRAM_WARNINGS_openmpi := -Wno-deprecated-declarations
 
+# MPICH from its source, for static programs of this machine's gcc and glibc: foreign programs for nodes.
+MPICH := build/x86_64/mpich/lib/libmpi.a
+$(MPICH): ports/mpich/recipe ports/mpich/build.sh
+	@echo "  PORT    MPICH: fetched and built once, in minutes; see build/x86_64/mpich.work/log"
+	$(Q)ports/mpich/build.sh build
+	@touch $@
+.PHONY: mpich
+mpich: $(MPICH)
+MPI_CC_mpich-static := $(CC) -fno-pie -no-pie -static
+MPI_PROGRAM_WARNINGS_mpich-static := -Wno-stringop-overflow -Wl,--no-warnings
+MPI_PROGRAM_INCLUDES_mpich-static := -Ibuild/x86_64/mpich/include
+
 # Variant, its library, the folder of the sources. What is for Tacet alone stands in tests/mpi/tacet, what
 # goes wrong on purpose in tests/mpi/bad.
 define mpi_programs
@@ -113,12 +125,15 @@ $(MPI_BUILD)/programs/$(1)/%: tests/mpi/$(3)/%.c $(wildcard tests/mpi/programs/*
 	@mkdir -p $$(@D)
 	@echo "  MPI     $$@"
 	$(Q)$(MPI_CC_$(1)) $(MPI_PROGRAM_CFLAGS) $(MPI_PROGRAM_WARNINGS_$(1)) \
-		$(if $(2),-Iapps/mpi-lite/include -I$(MPI_BUILD)/include) $$< $(2) -o $$@ -pthread -lm
+		$(or $(MPI_PROGRAM_INCLUDES_$(1)),$(if $(2),-Iapps/mpi-lite/include -I$(MPI_BUILD)/include)) \
+		$$< $(2) -o $$@ -pthread -lm
 endef
 $(foreach variant,$(MPI_VARIANTS),\
 	$(eval $(call mpi_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a,programs)))
 $(eval $(call mpi_programs,mpich,,programs))
 $(eval $(call mpi_programs,openmpi,,programs))
+$(eval $(call mpi_programs,mpich-static,$(MPICH),programs))
+$(eval $(call mpi_programs,mpich-static,$(MPICH),tacet))
 $(eval $(call mpi_programs,$(ARCH),$(MPI_BUILD)/$(ARCH)/libmpi.a,tacet))
 $(foreach variant,glibc $(ARCH),\
 	$(eval $(call mpi_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a,bad)))

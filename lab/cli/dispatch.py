@@ -92,6 +92,11 @@ COMMANDS = (
     Command("bench-cores", "lab.bench.cores", "silence, wake-ups and timers on 2, 4 and 8 CPUs"),
     Command("bench-network", "lab.bench.network", "datagrams, TCP, iperf3 and files on Tacet beside Linux"),
     Command("bench-mpi", "lab.bench.mpi", "mpi-lite beside Open MPI and MPICH on this machine"),
+    Command(
+        "bench-mpi-nodes",
+        "lab.bench.mpi_nodes",
+        "messages between nodes: mpi-lite on Tacet beside Open MPI on Linux",
+    ),
     Command("silence", "lab.bench.silence", "an hour of guest time without one detour"),
     Command(
         "bench-simulator",

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`lab bench-mpi-nodes`: messages between two nodes: mpi-lite on Tacet's beside Debian's Open MPI, and
+mpi-lite, on Linux's, all four nodes in one cluster in QEMU (tools/cluster) on one network.
+
+The program is apps/mpi-bench/pingpong.c, compiled by each library's own wrapper. All nodes have one CPU, the
+same memory and the same card; those that are not at it wait, without a load. tacetrun starts the ranks; on
+Linux Open MPI's own launcher starts its ranks, and reaches the other node by a shell behind busybox's nc. In
+a round each of the three runs once, each round beginning with another one, so that what this machine does
+besides falls on all alike. The figure of a run is the median of its samples; the table has, for each size, the median
+over the rounds of Tacet's time divided by that of Open MPI in the same round, and its bootstrap interval. How
+long a message takes in QEMU is this machine's matter: only the ratio says something. Writes
+`mpi_nodes.json` into `--out`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from lab.bench import openmpi_files
+from lab.common.errors import LabError
+from lab.common.files import text_write
+from lab.common.paths import REPORT, ROOT
+from lab.common.text import table
+from lab.statistics.confidence import bootstrap
+
+SUMMARY = "Measure messages between two nodes: mpi-lite on Tacet beside Open MPI on Linux, in QEMU."
+
+TACET, OPEN_MPI, LINUX = "Tacet, mpi-lite", "Linux, Open MPI", "Linux, mpi-lite"
+SYSTEMS = (TACET, OPEN_MPI, LINUX)
+SOURCES = ROOT / "apps/mpi-bench"
+PARSER = ROOT / "apps/lib"
+OURS = ROOT / "build/x86_64/mpi/pingpong"
+OPTIONS = "-m latency -s {sizes} -n {samples} -w 10"
+SIZES = "0,8,64,1K,4K,16K,64K,256K,1M"
+CONFIDENCE = 0.95
+ROUNDS_MIN = 2
+#: A run's last resort, and the cluster's memory a node, which has Open MPI's files in it.
+LIMIT_S = 600
+MEMORY = "512M"
+#: Where the nodes have the shared folder, and what is in it.
+PLACE = "/mnt"
+ARCHIVE, PROGRAM, NODE_SCRIPT = "openmpi.tar", "/usr/bin/pingpong", "openmpi.sh"
+AGENT = "/bin/tacet-agent"
+#: The shell's port on the second node.
+PORT = 2222
+
+#: What Open MPI's launcher calls in the place of ssh: the node's name, then the command for its shell. That
+#: node may not listen yet.
+AGENT_TEXT = f"""#!/bin/busybox sh
+node=$1
+shift
+until echo "PATH=$PATH; export PATH; $*" | nc "$node" {PORT}; do
+    usleep 200000
+done
+"""
+
+#: What tacetrun starts on both Linux nodes, with the program's options: the first one has Open MPI's
+#: launcher, the other one a shell that listens for it, and ends when it does.
+NODE_TEXT = f"""#!/bin/busybox sh
+set -e
+PATH=/usr/bin:/bin
+export PATH HOME=/tmp TMPDIR=/tmp OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+[ -e {PROGRAM} ] || tar -x -f {PLACE}/{ARCHIVE} -C /
+[ "$TACET_RANK" = 0 ] || exec nc -l -p {PORT} -e /bin/sh
+exec orterun -n 2 --host linux1,linux2 --map-by node --leave-session-attached \\
+    --mca plm rsh --mca plm_rsh_agent {AGENT} --mca pml ob1 --mca btl tcp,self {PROGRAM} "$@"
+"""
+
+Times = dict[str, dict[int, list[float]]]
+
+
+def build(folder: Path) -> Path:
+    """pingpong with Open MPI. LabError says what the compiler said."""
+    program = folder / "pingpong.openmpi"
+    sources = [SOURCES / "pingpong.c", SOURCES / "common.c", PARSER / "parse.c", PARSER / "order.c"]
+    words = ["mpicc.openmpi", "-std=gnu11", "-O2", "-w", f"-I{PARSER}"]
+    words += [*map(str, sources), "-o", str(program)]
+    try:
+        done = subprocess.run([*words, "-lm"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise LabError("there is no mpicc.openmpi; ports/deps.sh test installs it") from None
+    if done.returncode:
+        raise LabError(f"mpicc.openmpi cannot make pingpong: {done.stderr.strip()[-500:]}")
+    return program
+
+
+def command_of(system: str, options: str) -> str:
+    """The command beside the cluster, as its shell takes it."""
+    nodes = "node1,node2" if system == TACET else "linux1,linux2"
+    words = ["tacetrun", "-i", "none", "-w", nodes, "-n", "2", "-K", "-t", str(LIMIT_S)]
+    if system == OPEN_MPI:
+        words += ["/bin/busybox", "sh", f"{PLACE}/{NODE_SCRIPT}"]
+    else:
+        words += ["--bcast", str(OURS)]
+    return shlex.join([*words, *options.split()])
+
+
+def output_of(folder: Path, system: str, number: int) -> Path:
+    return folder / f"{system.replace(', ', '-').replace(' ', '')}-{number}"
+
+
+def script_of(folder: Path, rounds: int, options: str) -> str:
+    """All rounds, as a script for the command beside the cluster."""
+    lines = ["set -e"]
+    for number in range(rounds):
+        first = number % len(SYSTEMS)
+        for system in (*SYSTEMS[first:], *SYSTEMS[:first]):
+            path = shlex.quote(str(output_of(folder, system, number)))
+            lines.append(f"echo {shlex.quote(f'round {number + 1} of {rounds}: {system}')}")
+            lines.append(f"{command_of(system, options)} >{path}")
+    return "\n".join([*lines, ""])
+
+
+def rows_read(said: str) -> dict[int, float]:
+    """Bytes and the median in µs of pingpong's rows."""
+    rows = [line.split() for line in said.splitlines() if line.startswith("latency")]
+    if not rows:
+        raise LabError(f"pingpong has printed no rows: {said.strip()[-300:]!r}")
+    return {int(row[1]): float(row[4]) for row in rows}
+
+
+def measure(folder: Path, rounds: int, options: str, out: TextIO, logs: Path) -> Times:
+    """Runs the cluster. LabError says what it said."""
+    openmpi_files.archive(folder / ARCHIVE, {PROGRAM: build(folder)}, {AGENT: AGENT_TEXT})
+    text_write(folder / NODE_SCRIPT, NODE_TEXT)
+    text_write(folder / "rounds.sh", script_of(folder, rounds, options))
+    words = [str(ROOT / "tools/cluster"), "--nodes", "2", "--linux", "2", "--rate", "0", "--memory", MEMORY]
+    words += ["--share", str(folder), "--logs", str(logs), "--", "sh", str(folder / "rounds.sh")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as cluster:
+        assert cluster.stdout is not None and cluster.stderr is not None
+        for line in cluster.stdout:
+            print(line.rstrip(), file=out, flush=True)
+        said = cluster.stderr.read()
+    if cluster.returncode:
+        raise LabError(f"the cluster has ended with status {cluster.returncode}:\n{said.rstrip()[-2000:]}")
+    times: Times = {system: {} for system in SYSTEMS}
+    for system in SYSTEMS:
+        for number in range(rounds):
+            rows = rows_read(output_of(folder, system, number).read_text(errors="replace"))
+            for size, median_us in rows.items():
+                times[system].setdefault(size, []).append(median_us)
+    return times
+
+
+@dataclass(frozen=True)
+class Row:
+    """One size; `us` has each system's median over the rounds."""
+
+    bytes: int
+    us: Mapping[str, float]
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """What more rounds could change is not decided."""
+        if self.low <= 1 < self.high:
+            return "undecided"
+        return "as fast" if self.high <= 1 else "SLOWER"
+
+
+def compare(times: Times) -> list[Row]:
+    """Tacet's time by Open MPI's on Linux, round by round."""
+    rows = []
+    for size, ours in times[TACET].items():
+        ratios = np.array(ours) / np.array(times[OPEN_MPI][size])
+        interval = bootstrap(ratios, lambda sample: float(np.median(sample)), confidence=CONFIDENCE)
+        us = {system: float(np.median(times[system][size])) for system in SYSTEMS}
+        rows.append(Row(size, us, float(np.median(ratios)), interval.low, interval.high))
+    return rows
+
+
+def as_table(rows: Sequence[Row], rounds: int) -> str:
+    """All sizes; after it those at which Tacet is slower."""
+    lines = [
+        [
+            f"{row.bytes:,}",
+            *(f"{row.us[system]:.1f}" for system in SYSTEMS),
+            f"{row.ratio:.3f}",
+            f"{row.low:.3f} to {row.high:.3f}",
+            row.verdict,
+        ]
+        for row in rows
+    ]
+    head = ["bytes, µs", *SYSTEMS, "Tacet / Open MPI", f"{CONFIDENCE:.0%} of {rounds} rounds", ""]
+    missed = [f"{row.bytes:,} bytes ({row.ratio:.2f})" for row in rows if row.verdict != "as fast"]
+    verdict = (
+        f"slower, or undecided, at {len(missed)} of {len(rows)} sizes: {', '.join(missed)}"
+        if missed
+        else f"at least as fast at all {len(rows)} sizes"
+    )
+    title = "mpi-lite between Tacet nodes, beside Open MPI between Linux nodes"
+    return f"{table(head, lines)}\n\n{title}: {verdict}"
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("bench-mpi-nodes", description=SUMMARY)
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder for mpi_nodes.json")
+    parser.add_argument("--rounds", type=int, default=20, metavar="N", help="paired runs (20)")
+    parser.add_argument("--samples", type=int, default=50, metavar="N", help="of a run and size (50)")
+    parser.add_argument("--sizes", default=SIZES, help=f"as pingpong takes them (default {SIZES})")
+
+
+def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
+    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    if options.rounds < ROUNDS_MIN:
+        raise LabError(f"--rounds {options.rounds}: at least {ROUNDS_MIN}, for an interval")
+    if options.samples < 1:
+        raise LabError(f"--samples {options.samples}: at least one")
+    if not OURS.is_file():
+        raise LabError(f"there is no {OURS}; `make mpi` builds it")
+    words = OPTIONS.format(sizes=options.sizes, samples=options.samples)
+    with tempfile.TemporaryDirectory() as folder:
+        logs = (options.out / "mpi_nodes").absolute()
+        times = measure(Path(folder), options.rounds, words, out or sys.stdout, logs)
+    print(f"\n{as_table(compare(times), options.rounds)}", file=out or sys.stdout, flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    text_write(options.out / "mpi_nodes.json", json.dumps(times, indent=1) + "\n")
+    return 0
