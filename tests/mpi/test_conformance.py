@@ -73,7 +73,8 @@ def with_mpich(program: str) -> str:
     return ran(["mpiexec.mpich", "-n", str(ranks), BUILD / "mpich" / program])
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+#: Debian's Open MPI has none of what MPI 3.0 has removed.
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "removed"])
 def test_open_mpi_says_what_mpich_says(program: str) -> None:
     made(f"build/mpi-lite/programs/openmpi/{program}")
     with tempfile.TemporaryDirectory() as folder:  # of this job alone: jobs that end remove what they share

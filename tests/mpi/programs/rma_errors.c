@@ -5,6 +5,7 @@
  * alone. [MPI 3.1 §11.6; the errors of each function]
  */
 #include "check.h"
+#include <stdint.h>
 
 #define REFUSED(call, expected) refused((call), (expected), #call, __LINE__)
 
