@@ -81,9 +81,9 @@ void barrier_nodes(struct schedule *schedule, const struct team *team, const str
     tree_release(schedule, &local);
 }
 
-static bool signal_has_come(void *argument)
+static bool signal_is_there(void *argument)
 {
-    return shared_signal_take(*(const int *)argument);
+    return shared_signal_is_there(*(const int *)argument);
 }
 
 int barrier_counters(const struct team *team)
@@ -94,7 +94,8 @@ int barrier_counters(const struct team *team)
         int from = world[team_previous(team, distance)];
 
         shared_signal(world[team_next(team, distance)]);
-        progress_wait(signal_has_come, &from);
+        progress_wait(signal_is_there, &from);
+        shared_signal_take(from);
     }
     return MPI_SUCCESS;
 }

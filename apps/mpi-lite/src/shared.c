@@ -270,14 +270,16 @@ void shared_signal(int peer)
     bell_ring_sleeper(node_rank);
 }
 
-bool shared_signal_take(int peer)
+bool shared_signal_is_there(int peer)
 {
-    struct side *side = &from_sides[node_rank_of[peer]];
+    const struct side *side = &from_sides[node_rank_of[peer]];
 
-    if (__atomic_load_n(&side->ring->signals, __ATOMIC_ACQUIRE) == side->signals)
-        return false;
-    side->signals++;
-    return true;
+    return __atomic_load_n(&side->ring->signals, __ATOMIC_ACQUIRE) != side->signals;
+}
+
+void shared_signal_take(int peer)
+{
+    from_sides[node_rank_of[peer]].signals++;
 }
 
 bool shared_has_threads(void)
