@@ -153,8 +153,9 @@ def parameters_of(function: Function) -> list[Parameter]:
 
 
 def is_fortran(function: Function) -> bool:
-    """Whether the standard has it in Fortran as in C: the tool interface is C's alone, MPI-1's names differ."""
-    return not (function.name.startswith("T_") or function.name in MPI_1 or function.name.endswith(("_c2f", "_f2c")))
+    """Whether Fortran has it as C has: the tool interface is C's alone, and MPI-1's names differ."""
+    name = function.name
+    return not (name.startswith("T_") or name in MPI_1 or name.endswith(("_c2f", "_f2c")))
 
 
 def filled(text: str, indent: str) -> str:

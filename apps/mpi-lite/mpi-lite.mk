@@ -45,7 +45,8 @@ $(MPI_BUILD)/missing.c: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
 
 # Fortran's names in C, its constants, and the source of its module.
 MPI_FORTRAN_LISTS := apps/mpi-lite/functions.txt apps/mpi-lite/include/mpi.h
-MPI_FORTRAN_FILES := $(addprefix $(MPI_BUILD)/,fortran_wrappers.c predefined.c include/mpif.h include/mpi.f90 \
+MPI_FORTRAN_FILES := $(addprefix $(MPI_BUILD)/,fortran_wrappers.c predefined.c include/mpif.h \
+                     include/mpi.f90 \
                      every.f)
 $(MPI_BUILD)/fortran_wrappers.c: MPI_FORTRAN_WHAT = wrappers
 $(MPI_BUILD)/predefined.c: MPI_FORTRAN_WHAT = predefined
@@ -93,7 +94,8 @@ $(MPI_BENCHES): $(BUILD)/mpi/%: apps/mpi-bench/%.c $(wildcard apps/mpi-bench/*.[
 
 # The library of this architecture's programs, that of this machine's, the benchmarks, and the launcher.
 .PHONY: mpi
-mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(MPI_FORTRAN_FILES) $(MPI_BENCHES) $(SERVICE_BUILD)/tacet-mpirun
+mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(MPI_FORTRAN_FILES) $(MPI_BENCHES) \
+     $(SERVICE_BUILD)/tacet-mpirun
 
 # ---- Tests: ordinary MPI programs, each linked with every variant, and with Debian's MPICH and Open MPI ----
 
@@ -144,7 +146,8 @@ $(foreach variant,glibc $(ARCH),\
 MPI_FORTRAN_PROGRAMS := $(wildcard tests/mpi/fortran/*.f tests/mpi/fortran/*.f90)
 MPI_FORTRAN_NAMES := $(notdir $(basename $(MPI_FORTRAN_PROGRAMS)))
 MPI_FC_glibc := TACET_BUILD=build apps/mpi-lite/tacet-mpif90
-MPI_FC_asan  := TACET_MPI_LIBC=glibc TACET_BUILD=build apps/mpi-lite/tacet-mpif90 -fsanitize=address,undefined \
+MPI_FC_asan  := TACET_MPI_LIBC=glibc TACET_BUILD=build apps/mpi-lite/tacet-mpif90 \
+                -fsanitize=address,undefined \
                 -fno-sanitize-recover=all -L$(MPI_BUILD)/asan
 MPI_FC_mpich := mpif90.mpich
 

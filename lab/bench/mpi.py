@@ -5,10 +5,11 @@ message rate and collectives between ranks that share memory, and over TCP's loo
 The programs are apps/mpi-bench, compiled with each library's own compiler wrapper and the same options. In a
 round each library runs each part once, the libraries in turn, each round beginning with another one, so that
 what else the machine does falls on all alike. The figure of a run is the median of its samples. Of the two
-neighbours the better one is, for each row, the one whose median over the rounds is lower; the ratio is that of
-ours to the better one's in the same round: below 1 we are faster. The table has the median ratio over the
-rounds and its bootstrap interval. A row is `as fast` where the interval reaches down to 1 or the median is
-at most 1, and is listed as a miss otherwise; nothing is averaged over rows.
+neighbours the better one is, for each row, the one whose median over the rounds is lower; the ratio is that
+of ours to the better one's in the same round: below 1 we are faster. The table has the median ratio over the
+rounds and its bootstrap interval. A row is `as fast` where the median is at most 1, `undecided` where it is
+not and the interval reaches down to 1, and `SLOWER` otherwise; what is not as fast is listed, and nothing is
+averaged over rows.
 """
 
 from __future__ import annotations
@@ -190,8 +191,8 @@ class Row:
     high: float
 
     @property
-    def is_as_fast(self) -> bool:
-        return self.ratio <= 1 or self.low <= 1
+    def verdict(self) -> str:
+        return "as fast" if self.ratio <= 1 else "undecided" if self.low <= 1 else "SLOWER"
 
 
 def compare(times: dict[str, Times]) -> list[Row]:
@@ -218,7 +219,7 @@ def as_table(rows: Iterable[Row], rounds: int) -> str:
             row.better,
             f"{row.ratio:.3f}",
             f"{row.low:.3f} to {row.high:.3f}",
-            "as fast" if row.is_as_fast else "SLOWER",
+            row.verdict,
         ]
         for row in rows
     ]
@@ -226,13 +227,13 @@ def as_table(rows: Iterable[Row], rounds: int) -> str:
         *("µs, medians", "bytes", *names),
         *("better one", "ours / its", f"{CONFIDENCE:.0%} of {rounds} rounds", ""),
     ]
-    missed = [f"{row.name} {row.bytes} ({row.ratio:.2f})" for row in rows if not row.is_as_fast]
-    verdict = (
-        f"slower than the better one, {len(missed)} of {len(rows)} rows: {', '.join(missed)}"
-        if missed
-        else f"as fast as the better one in all {len(rows)} rows"
-    )
-    return f"{table(head, lines)}\n\n{verdict}"
+    said = []
+    for verdict in ("as fast", "undecided", "SLOWER"):
+        of = [f"{row.name} {row.bytes} ({row.ratio:.2f})" for row in rows if row.verdict == verdict]
+        said.append(f"{verdict}: {len(of)} of {len(rows)} rows")
+        if of and verdict != "as fast":
+            said[-1] += f": {', '.join(of)}"
+    return "\n".join([table(head, lines), "", *said])
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

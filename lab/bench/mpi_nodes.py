@@ -6,9 +6,9 @@ The program is apps/mpi-bench/pingpong.c, compiled by each library's own wrapper
 same memory and the same card; those that are not at it wait, without a load. tacetrun starts the ranks; on
 Linux Open MPI's own launcher starts its ranks, and reaches the other node by a shell behind busybox's nc. In
 a round each of the three runs once, each round beginning with another one, so that what this machine does
-besides falls on all alike. The figure of a run is the median of its samples; the table has, for each size, the median
-over the rounds of Tacet's time divided by that of Open MPI in the same round, and its bootstrap interval. How
-long a message takes in QEMU is this machine's matter: only the ratio says something. Writes
+besides falls on all alike. The figure of a run is the median of its samples; the table has, for each size,
+the median over the rounds of Tacet's time divided by that of Open MPI in the same round, and its bootstrap
+interval. How long a message takes in QEMU is this machine's matter: only the ratio says something. Writes
 `mpi_nodes.json` into `--out`.
 """
 

@@ -5,8 +5,8 @@
 # this machine's gcc makes ordinary static programs that the tests run unmodified. Ranks of a node share
 # memory, others speak TCP (ch3:nemesis); they find each other by PMI-1. What the tests do not use is left
 # out, so that it builds in minutes: Fortran, C++, MPI-IO, launchers, other networks, topology, shared
-# libraries. The source comes from ports/fetch.py. Does nothing when the recipe, this file and the compiler are
-# those of the last time.
+# libraries. The source comes from ports/fetch.py. Does nothing when the recipe, this file and the compiler
+# are those of the last time.
 
 set -eu
 

@@ -31,9 +31,9 @@ void shared_kill(void)
 }
 
 /* There is one already: libFuzzer's. */
-void watchdog_begin(const char *say, const char *tell, size_t tell_bytes)
+void watchdog_begin(const char *say, const char *tell, size_t report_bytes)
 {
-    PROMISE(strlen(tell) == tell_bytes && say[strlen(say) - 1] == '\n');
+    PROMISE(strlen(tell) == report_bytes && say[strlen(say) - 1] == '\n');
 }
 
 void watchdog_end(void)

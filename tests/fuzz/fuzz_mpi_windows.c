@@ -230,7 +230,7 @@ static void window_begin(bool is_dynamic)
     *bucket_of(comm.context) = &win;
     rma_begin(&win, 1, &get);
     rma_close(&win, 1, RMA_FLUSH);
-    rma_lock_ask(&win, &peers[2], LOCK_SHARED);
+    rma_lock_request(&win, &peers[2], LOCK_SHARED);
     peers[3].is_exposed_to = true;
     win.exposed = 1;
 }

@@ -19,7 +19,7 @@ from lab.cli import dispatch as lab
 from lab.common.errors import LabError
 
 SAID = """# pingpong: 50 repetitions after 10 of warm-up, window 64, batch 1
-#mode               bytes window         min      median         p99         max        MB/s messages/us  check
+#mode               bytes window         min      median         p99         max        MB/s  rate  check
 latency                 0      1     100.000     150.500     200.000     900.000        0.00       0.0066  -
 latency              1024      1     200.000     250.250     300.000     900.000        4.09       0.0040  -
 """

@@ -65,8 +65,8 @@ class Ended(NamedTuple):
 
 
 def namespaces() -> list[str] | None:
-    """The command in which root, or somebody with other users' numbers to map, runs the cluster; or None. Daemons set their
-    groups, if only to root's."""
+    """The command in which root, or somebody with other users' numbers to map, runs the cluster; or None.
+    Daemons set their groups, if only to root's."""
     ways = [[]] if os.geteuid() == 0 else [["--map-root-user", "--map-auto"], ["--map-root-user"]]
     for way in ways:
         command = ["unshare", *way, *NAMESPACES]
@@ -79,7 +79,10 @@ def namespaces() -> list[str] | None:
 class Cluster:
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(
-            [*command, *INIT, sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*command, *INIT, sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self.answer()
 

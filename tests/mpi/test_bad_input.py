@@ -128,7 +128,7 @@ def test_what_is_left_at_finalize_is_named() -> None:
         ({"PMI_FD": "0", "PMI_RANK": "0"}, "PMI_SIZE=(not set): the launcher"),
         ({"PMI_FD": "0", "PMI_RANK": "0", "PMI_SIZE": "0"}, "rank 0 (PMI_RANK) of 0 (PMI_SIZE)"),
         ({"PMI_FD": "0", "PMI_RANK": "3", "PMI_SIZE": "2"}, "rank 3 (PMI_RANK) of 2 (PMI_SIZE)"),
-        ({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "1"}, "the launcher is gone: Bad file descriptor"),
+        ({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "1"}, "PMI_FD=77 is not open here"),
         ({"PMI_PORT": "nowhere", "PMI_ID": "0"}, "PMI_PORT=nowhere: the launcher sets it to ADDRESS:PORT"),
         ({"PMI_PORT": "127.0.0.1:1", "PMI_ID": "0"}, "PMI_PORT=127.0.0.1:1: it cannot be reached"),
         ({"PMI_PORT": "127.0.0.1:1", "PMI_ID": "x"}, "PMI_ID=x: the launcher"),

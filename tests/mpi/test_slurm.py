@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ranks that Slurm starts, by srun --mpi=pmi2: the same programs say what they say with tacet-mpirun, however
-Slurm lays ranks on nodes; a rank that aborts or ends early ends the job and is named; what srun starts without
-PMI-2 is told so. The cluster is one of Debian's Slurm on this machine (slurm_cluster.py)."""
+"""Ranks that Slurm starts, by srun --mpi=pmi2: the same programs say what they say with tacet-mpirun,
+however Slurm lays ranks on nodes; a rank that aborts or ends early ends the job and is named; what srun
+starts without PMI-2 is refused. The cluster is one of Debian's Slurm on this machine (slurm_cluster.py)."""
 
 from __future__ import annotations
 

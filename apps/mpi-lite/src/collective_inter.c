@@ -44,7 +44,7 @@ static void take(struct schedule *schedule, const struct team *across, int peer,
 }
 
 /* What rank 0 of the local group has, after what came before. */
-static void tell(struct schedule *schedule, const struct team *local, struct block block)
+static void announce(struct schedule *schedule, const struct team *local, struct block block)
 {
     const struct call call = { .kind = BCAST,
                                .to = { .buffer = block.at, .count = block.count, .type = block.type } };
@@ -78,7 +78,7 @@ static void inter_broadcast(struct schedule *schedule, const struct sides *sides
         return;
     if (sides->local.rank == 0)
         take(schedule, &sides->across, call->root, block);
-    tell(schedule, &sides->local, block);
+    announce(schedule, &sides->local, block);
 }
 
 static void inter_gather(struct schedule *schedule, const struct sides *sides, const struct call *call)
@@ -114,7 +114,7 @@ static void inter_allgather(struct schedule *schedule, const struct sides *sides
         at += block;
     }
     give(schedule, across, 0, side_whole(&call->from));
-    tell(schedule, &sides->local, block_of_bytes(room, bytes));
+    announce(schedule, &sides->local, block_of_bytes(room, bytes));
     schedule_round(schedule);
     at = 0;
     for (int i = 0; !is_dense && i < across->size; i++) {
@@ -188,7 +188,7 @@ static void inter_allreduce(struct schedule *schedule, const struct sides *sides
     void *sum = combine(schedule, sides, call, call->from.count);
 
     inter_swap(schedule, sides, block_of(sum, result.count, result.type), result);
-    tell(schedule, &sides->local, result);
+    announce(schedule, &sides->local, result);
 }
 
 static void inter_reduce_scatter(struct schedule *schedule, const struct sides *sides,
@@ -251,7 +251,7 @@ int inter_numbers_start(struct mpi_comm *comm, bool is_first, uint32_t *both, ui
         give(schedule, &sides.across, 0, number);
     if (sides.local.rank == 0 && !is_first)
         take(schedule, &sides.across, 0, number);
-    tell(schedule, &sides.local, number);
-    tell(schedule, &sides.local, block_of(own, 1, MPI_UINT32_T));
+    announce(schedule, &sides.local, number);
+    announce(schedule, &sides.local, block_of(own, 1, MPI_UINT32_T));
     return schedule_launch(schedule, request);
 }

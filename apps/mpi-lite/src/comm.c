@@ -118,7 +118,7 @@ void comm_release(struct mpi_comm *comm)
         topology_free(comm->topology);
     comm_nodes_free(comm->nodes);
     live_count -= !comm->hidden;
-    handle_forget(comm);
+    handle_release(comm);
     free(comm);
 }
 

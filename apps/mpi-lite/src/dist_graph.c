@@ -2,7 +2,7 @@
 /*
  * dist_graph.c: distributed graphs, of which a process holds its own edges alone.
  *
- * Each process of MPI_Dist_graph_create names edges of any nodes: both ends of an edge are told of it, by one
+ * Each process of MPI_Dist_graph_create names edges of any nodes: both ends of an edge get it, by one
  * exchange of counts and one of edges, so that the work of a process grows with the ranks and with the edges
  * that it names or has, not with all edges. Edges stand in the order of the ranks that named them, then in
  * the order in which they did. Runs under the library's lock.
@@ -135,8 +135,8 @@ MPI_ALIAS(Dist_graph_create_adjacent);
 
 /* ---- Any edges ---- */
 
-/* What a node is told of an edge of its own: 3 integers of a message. */
-struct told {
+/* What a process gets of an edge of its own: 3 integers of a message. */
+struct edge_end {
     int is_source; /* the other end is where it comes from */
     int other, weight;
 };
@@ -144,7 +144,7 @@ struct told {
 /* The exchange: counts and places of integers, to and from each rank; what goes and what comes. */
 struct exchange {
     int *out_counts, *out_places, *in_counts, *in_places;
-    struct told *out, *in;
+    struct edge_end *out, *in;
     int in_count; /* of edges */
 };
 
@@ -201,13 +201,13 @@ static void edge_count(struct exchange *exchange, int source, int destination)
 }
 
 /* `next`: where the next edge for each rank goes, in integers. */
-static void tell(struct exchange *exchange, int *next, int rank, struct told told)
+static void end_send(struct exchange *exchange, int *next, int rank, struct edge_end end)
 {
-    exchange->out[next[rank] / 3] = told;
+    exchange->out[next[rank] / 3] = end;
     next[rank] += 3;
 }
 
-static void edges_tell(struct exchange *exchange, const struct named *named, int *next)
+static void edges_exchange(struct exchange *exchange, const struct named *named, int *next)
 {
     bool weighted = named->weights != MPI_UNWEIGHTED;
 
@@ -216,8 +216,8 @@ static void edges_tell(struct exchange *exchange, const struct named *named, int
             int source = named->sources[i], destination = named->destinations[edge];
             int weight = weighted ? named->weights[edge] : 0;
 
-            tell(exchange, next, source, (struct told){ 0, destination, weight });
-            tell(exchange, next, destination, (struct told){ 1, source, weight });
+            end_send(exchange, next, source, (struct edge_end){ 0, destination, weight });
+            end_send(exchange, next, destination, (struct edge_end){ 1, source, weight });
         }
 }
 
@@ -235,11 +235,11 @@ static int exchange_run(struct mpi_comm *comm, const struct named *named, struct
         for (int last = edge + named->degrees[i]; edge < last; edge++)
             edge_count(exchange, named->sources[i], named->destinations[edge]);
     int64_t out_count = places_find(exchange->out_counts, comm->size, exchange->out_places) / 3;
-    exchange->out = malloc(((size_t)out_count + 1) * sizeof(struct told));
+    exchange->out = malloc(((size_t)out_count + 1) * sizeof(struct edge_end));
     if (!exchange->out)
         return comm_out_of_memory();
     memcpy(next, exchange->out_places, size * sizeof(int));
-    edges_tell(exchange, named, next);
+    edges_exchange(exchange, named, next);
     int error = PMPI_Alltoall(exchange->out_counts, 1, MPI_INT, exchange->in_counts, 1, MPI_INT, comm);
     if (error)
         return error;
@@ -248,7 +248,7 @@ static int exchange_run(struct mpi_comm *comm, const struct named *named, struct
         return mpi_error(MPI_ERR_ARG, "argument destinations: rank %d has %lld edges; %d is the most",
                          comm->rank, (long long)in_numbers / 3, INT_MAX / 3);
     exchange->in_count = (int)(in_numbers / 3);
-    exchange->in = malloc(((size_t)exchange->in_count + 1) * sizeof(struct told));
+    exchange->in = malloc(((size_t)exchange->in_count + 1) * sizeof(struct edge_end));
     if (!exchange->in)
         return comm_out_of_memory();
     return PMPI_Alltoallv(exchange->out, exchange->out_counts, exchange->out_places, MPI_INT, exchange->in,
@@ -268,14 +268,14 @@ static int graph_attach(struct mpi_comm *comm, const struct exchange *exchange, 
     graph->weighted = weighted;
     sources = 0;
     for (int i = 0; i < exchange->in_count; i++) {
-        const struct told *told = &exchange->in[i];
+        const struct edge_end *end = &exchange->in[i];
 
-        if (told->is_source) {
-            graph->sources[sources] = told->other;
-            graph->source_weights[sources++] = told->weight;
+        if (end->is_source) {
+            graph->sources[sources] = end->other;
+            graph->source_weights[sources++] = end->weight;
         } else {
-            graph->destinations[destinations] = told->other;
-            graph->destination_weights[destinations++] = told->weight;
+            graph->destinations[destinations] = end->other;
+            graph->destination_weights[destinations++] = end->weight;
         }
     }
     return MPI_SUCCESS;

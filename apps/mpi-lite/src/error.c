@@ -103,7 +103,7 @@ void errhandler_release(struct mpi_errhandler *handler)
 {
     if (!handler || handler->predefined || --handler->references)
         return;
-    handle_forget(handler);
+    handle_release(handler);
     free(handler);
 }
 

@@ -54,7 +54,7 @@ void group_release(struct mpi_group *group)
 {
     if (--group->references || group == MPI_GROUP_EMPTY)
         return;
-    handle_forget(group);
+    handle_release(group);
     free(group);
 }
 

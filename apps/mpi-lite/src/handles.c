@@ -5,7 +5,7 @@
  * Each kind has a table of slots, in which a number is an index; free slots make a list. The way back, from
  * an object to its number, is one hash table of all kinds, by address. Predefined objects stand at the
  * beginning of their tables for good. A number ends when the program has freed its handle as often as calls
- * have given it, or when the object ends (handle_forget), whichever language frees it. Programs in C alone
+ * have given it, or when the object ends (handle_release), whichever language frees it. Programs in C alone
  * have no table.
  *
  * Source: MPI 3.1 §17.2.4 (handles), §17.2.5 (status).
@@ -243,7 +243,7 @@ void mpi_lite_handle_take(MPI_Fint number, unsigned serial)
     mpi_leave();
 }
 
-void handle_forget(const void *object)
+void handle_release(const void *object)
 {
     if (!number_count)
         return;

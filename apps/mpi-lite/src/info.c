@@ -85,7 +85,7 @@ static void info_free(struct mpi_info *info)
     while (info->count)
         entry_delete(info, info->entries + info->count - 1);
     free(info->entries);
-    handle_forget(info);
+    handle_release(info);
     free(info);
     mpi_live[LIVE_INFO]--;
 }

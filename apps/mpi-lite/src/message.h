@@ -20,8 +20,8 @@ void shared_bell_wait(uint32_t value); /* until the bell has another value; may 
 void shared_bell_ring_own(void);       /* another thread of this process sleeps */
 void shared_sleeping(bool sleeps);     /* announces it, or takes that back */
 
-/* Counts up what a rank of this node waits for; whether another has, once more than this rank has taken; takes
- * one that is there. */
+/* Counts up what a rank of this node waits for; whether another has, once more than this rank has taken;
+ * takes one that is there. */
 void shared_signal(int peer);
 bool shared_signal_is_there(int peer);
 void shared_signal_take(int peer);

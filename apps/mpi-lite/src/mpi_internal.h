@@ -308,7 +308,7 @@ void comm_nodes_free(struct mpi_comm_nodes *nodes);
 /* ---- Fortran (handles.c) ---- */
 
 /* The object ends: its number in Fortran, if it has one, is free. */
-void handle_forget(const void *object);
+void handle_release(const void *object);
 
 /* ---- The launcher (pmi.c) ---- */
 

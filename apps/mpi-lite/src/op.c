@@ -125,7 +125,7 @@ int PMPI_Op_free(MPI_Op *op)
         error = mpi_error(MPI_ERR_OP, "argument op: %s is predefined, and is not freed", (*op)->name);
     if (!error) {
         if (--(*op)->references == 0) {
-            handle_forget(*op);
+            handle_release(*op);
             free(*op);
             mpi_live[LIVE_OPERATION]--;
         }

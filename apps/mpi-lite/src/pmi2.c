@@ -151,12 +151,12 @@ static int answer_take(const char *command)
 /* srun does not mind a rank that ends early. */
 static void watchdog_set(int rank)
 {
-    char say[128], tell[128];
+    char say[128], report[128];
 
     snprintf(say, sizeof(say), "mpi-lite: rank %d has ended without MPI_Finalize; the job ends\n", rank);
-    snprintf(tell + PREFIX_BYTES, sizeof(tell) - PREFIX_BYTES,
+    snprintf(report + PREFIX_BYTES, sizeof(report) - PREFIX_BYTES,
              "cmd=abort;isworld=TRUE;msg=rank %d has ended without MPI_Finalize;", rank);
-    watchdog_begin(say, tell, prefix_put(tell));
+    watchdog_begin(say, report, prefix_put(report));
 }
 
 static int pmi2_begin(int *rank, int *size)

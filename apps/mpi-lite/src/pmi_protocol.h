@@ -50,9 +50,9 @@ int line_answered(char answer[PMI_LINE_BYTES], const char *expected, const char 
 
 /* ---- The watchdog (watchdog.c) ---- */
 
-/* From now on, if this process ends without watchdog_end, `say` goes to standard error and `tell` to the
+/* From now on, if this process ends without watchdog_end, `say` goes to standard error and `report` to the
  * launcher. */
-void watchdog_begin(const char *say, const char *tell, size_t tell_bytes);
+void watchdog_begin(const char *say, const char *report, size_t report_bytes);
 void watchdog_end(void);
 
 #endif

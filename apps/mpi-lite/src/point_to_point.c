@@ -419,7 +419,7 @@ static int matched_begin(void *buffer, int count, struct mpi_datatype *type, MPI
 
         *request = message_receive_arrival(buffer, (size_t)count, type, arrival, arrival->comm);
     }
-    handle_forget(*message);
+    handle_release(*message);
     *message = MPI_MESSAGE_NULL;
     return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
 }

@@ -86,7 +86,7 @@ void request_free(struct mpi_request *request)
     if (request->comm)
         comm_release(request->comm);
     live_count--;
-    handle_forget(request);
+    handle_release(request);
     request->next = slots_free;
     slots_free = request;
 }

@@ -274,7 +274,7 @@ int rma_begin(struct mpi_win *win, int rank, const struct rma_op *from)
     if (!op)
         return comm_out_of_memory();
     if (win->access == ACCESS_LOCK_ALL && !win->is_unchecked && peer->lock == LOCK_NONE)
-        rma_lock_ask(win, peer, LOCK_SHARED);
+        rma_lock_request(win, peer, LOCK_SHARED);
     peer->is_dirty = true;
     queue_add(peer, op);
     return MPI_SUCCESS;
@@ -290,7 +290,7 @@ int rma_close(struct mpi_win *win, int rank, enum rma_kind kind)
         return comm_out_of_memory();
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* stores to shared memory come before it */
     peer->is_dirty = false;
-    peer->asked += kind != RMA_COMPLETE;
+    peer->requested += kind != RMA_COMPLETE;
     queue_add(peer, op);
     return MPI_SUCCESS;
 }
@@ -311,7 +311,7 @@ static bool is_closed(void *argument)
 
 int rma_wait_closed(struct rma_peer *peer)
 {
-    struct closing closing = { peer, peer->asked };
+    struct closing closing = { peer, peer->requested };
 
     progress_wait(is_closed, &closing);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -327,10 +327,10 @@ bool rma_is_local(const struct rma_peer *peer)
     return !peer->first && !peer->first_answer;
 }
 
-void rma_lock_ask(struct mpi_win *win, struct rma_peer *peer, enum lock_state wanted)
+void rma_lock_request(struct mpi_win *win, struct rma_peer *peer, enum lock_state requested)
 {
     peer->lock = LOCK_WAITS;
-    rma_post(win, peer, RMA_LOCK, wanted, 0, NULL, 0);
+    rma_post(win, peer, RMA_LOCK, requested, 0, NULL, 0);
 }
 
 static void answer_take(struct rma_peer *peer, const struct head *head, const void *data, size_t bytes)
@@ -370,7 +370,7 @@ void rma_answered(struct mpi_win *win, struct rma_peer *peer, const struct head 
         answer_take(peer, head, data, bytes);
         return;
     case RMA_ACKNOWLEDGE:
-        if (peer->acknowledged == peer->asked)
+        if (peer->acknowledged == peer->requested)
             mpi_abort(1, "rank %d acknowledges what was not asked for", peer->world);
         peer->acknowledged++;
         peer->has_failed |= head->other != 0;

@@ -76,9 +76,9 @@ static int check_no_access(const struct mpi_win *win)
     return mpi_error(MPI_ERR_RMA_SYNC, "%s", access_says(win));
 }
 
-static int check_access(const struct mpi_win *win, enum access_epoch wanted, const char *opener)
+static int check_access(const struct mpi_win *win, enum access_epoch requested, const char *opener)
 {
-    if (win->access == wanted)
+    if (win->access == requested)
         return MPI_SUCCESS;
     return mpi_error(MPI_ERR_RMA_SYNC, "%s has not begun an access: %s", opener, access_says(win));
 }
@@ -370,7 +370,7 @@ int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win win)
         if (assertion & MPI_MODE_NOCHECK)
             peer->lock = LOCK_UNCHECKED;
         else
-            rma_lock_ask(win, peer, type == MPI_LOCK_SHARED ? LOCK_SHARED : LOCK_EXCLUSIVE);
+            rma_lock_request(win, peer, type == MPI_LOCK_SHARED ? LOCK_SHARED : LOCK_EXCLUSIVE);
         lock_wait(peer);
     }
     return call_end(heard, "MPI_Win_lock", error);
@@ -417,13 +417,13 @@ int PMPI_Win_lock_all(int assertion, MPI_Win win)
     if (!error)
         error = check_no_access(win);
     if (!error) {
-        bool asks_all = win->flavor == MPI_WIN_FLAVOR_SHARED;
-        int first = asks_all ? 0 : win->comm->rank, last = asks_all ? win->comm->size - 1 : first;
+        bool is_lock_all = win->flavor == MPI_WIN_FLAVOR_SHARED;
+        int first = is_lock_all ? 0 : win->comm->rank, last = is_lock_all ? win->comm->size - 1 : first;
 
         win->access = ACCESS_LOCK_ALL;
         win->is_unchecked = (assertion & MPI_MODE_NOCHECK) != 0;
         for (int i = first; i <= last && !win->is_unchecked; i++)
-            rma_lock_ask(win, &win->peers[i], LOCK_SHARED);
+            rma_lock_request(win, &win->peers[i], LOCK_SHARED);
         for (int i = first; i <= last; i++)
             lock_wait(&win->peers[i]);
     }

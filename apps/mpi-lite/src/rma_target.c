@@ -247,17 +247,17 @@ static void read_arrived(struct mpi_win *win, struct rma_peer *peer, const struc
 
 /* ---- Locks ---- */
 
-static bool may_hold(const struct mpi_win *win, enum lock_state wanted)
+static bool may_hold(const struct mpi_win *win, enum lock_state requested)
 {
-    return win->holders == 0 || (wanted == LOCK_SHARED && !win->is_exclusive);
+    return win->holders == 0 || (requested == LOCK_SHARED && !win->is_exclusive);
 }
 
-static void grant(struct mpi_win *win, struct rma_peer *peer, enum lock_state wanted)
+static void grant(struct mpi_win *win, struct rma_peer *peer, enum lock_state requested)
 {
-    peer->holds = wanted;
+    peer->holds = requested;
     win->holders++;
-    win->is_exclusive = wanted == LOCK_EXCLUSIVE;
-    rma_post(win, peer, RMA_GRANT, wanted, 0, NULL, 0);
+    win->is_exclusive = requested == LOCK_EXCLUSIVE;
+    rma_post(win, peer, RMA_GRANT, requested, 0, NULL, 0);
 }
 
 /* Who comes later waits after those who wait, also for a shared lock, so that none waits for ever. */
@@ -265,9 +265,9 @@ static void lock_arrived(struct mpi_win *win, struct rma_peer *peer, const struc
 {
     if (peer->holds != LOCK_NONE || (head->cookie != LOCK_SHARED && head->cookie != LOCK_EXCLUSIVE))
         piece_is_bad(peer, head, "a lock that it has, or of no kind");
-    peer->wants = (enum lock_state)head->cookie;
-    if (!win->first_waiting && may_hold(win, peer->wants)) {
-        grant(win, peer, peer->wants);
+    peer->waits_for = (enum lock_state)head->cookie;
+    if (!win->first_waiting && may_hold(win, peer->waits_for)) {
+        grant(win, peer, peer->waits_for);
         return;
     }
     peer->holds = LOCK_WAITS;
@@ -293,13 +293,13 @@ static void unlock_arrived(struct mpi_win *win, struct rma_peer *peer, const str
     win->is_exclusive = false;
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* of shared memory: the next one sees what this one stored */
     acknowledge(win, peer);
-    while (win->first_waiting && may_hold(win, win->first_waiting->wants)) {
+    while (win->first_waiting && may_hold(win, win->first_waiting->waits_for)) {
         struct rma_peer *next = win->first_waiting;
 
         win->first_waiting = next->next_waiting;
         if (!win->first_waiting)
             win->last_waiting = NULL;
-        grant(win, next, next->wants);
+        grant(win, next, next->waits_for);
     }
 }
 

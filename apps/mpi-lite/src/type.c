@@ -23,7 +23,7 @@ void type_release(struct mpi_datatype *type)
     contents_free(type->contents);
     layout_release(type->layout);
     free((char *)(uintptr_t)type->name);
-    handle_forget(type);
+    handle_release(type);
     free(type);
     mpi_live[LIVE_TYPE]--;
 }

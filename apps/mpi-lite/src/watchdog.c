@@ -37,7 +37,7 @@ static void all_write(int fd, const char *text, size_t bytes)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return; /* nobody is left who could be told */
+            return; /* nobody is left to notify */
         text += written;
         bytes -= (size_t)written;
     }
@@ -59,7 +59,7 @@ static void others_close(int kept, int kept_too)
 }
 
 /* What the terminal or a program sends to all of a group is the rank's affair: it ends, or does not. */
-static _Noreturn void watch(int fd, const char *say, const char *tell, size_t tell_bytes)
+static _Noreturn void watch(int fd, const char *say, const char *report, size_t report_bytes)
 {
     sigset_t all;
     char byte;
@@ -75,12 +75,12 @@ static _Noreturn void watch(int fd, const char *say, const char *tell, size_t te
     while (bytes < 0 && errno == EINTR);
     if (bytes == 0) {
         all_write(STDERR_FILENO, say, strlen(say));
-        all_write(wire_fd, tell, tell_bytes);
+        all_write(wire_fd, report, report_bytes);
     }
     _exit(0);
 }
 
-void watchdog_begin(const char *say, const char *tell, size_t tell_bytes)
+void watchdog_begin(const char *say, const char *report, size_t report_bytes)
 {
     int ends[2];
 
@@ -89,7 +89,7 @@ void watchdog_begin(const char *say, const char *tell, size_t tell_bytes)
     done_fd = ends[1];
     long child = syscall(SYS_clone, 0, 0, 0, 0, 0); /* exit signal 0 */
     if (child == 0)
-        watch(ends[0], say, tell, tell_bytes);
+        watch(ends[0], say, report, report_bytes);
     close(ends[0]);
     watchdog = (pid_t)child;
     if (child < 0)

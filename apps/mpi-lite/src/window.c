@@ -4,7 +4,7 @@
  * message finds its window by its context.
  *
  * A window has a communicator of its own, whose context no other message has. A process enters it into the
- * table before the ranks tell each other their sizes: so whoever knows a rank's size may send to it.
+ * table before the ranks exchange their sizes: so whoever knows a rank's size may send to it.
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.2.
  */
@@ -64,7 +64,7 @@ static void window_end(struct mpi_win *win)
     comm_release(win->comm);
     free(win->regions);
     free(win->peers);
-    handle_forget(win);
+    handle_release(win);
     free(win);
 }
 
@@ -103,7 +103,7 @@ static int window_make(struct mpi_comm *comm, int flavor, struct mpi_win **made)
     return MPI_SUCCESS;
 }
 
-/* What each rank tells the others; `error`: its memory could not be made, so that no rank gets a window. */
+/* What each rank sends the others; `error`: its memory could not be made, so that no rank gets a window. */
 struct notice {
     int64_t size;
     int32_t disp_unit, error;

@@ -84,19 +84,19 @@ struct rma_peer {
     struct mpi_win *win;
     int rank, world;
     bool is_active;
-    bool is_dirty;                /* operations were sent that no flush has followed */
-    bool has_failed;              /* an access was refused; said at the next synchronization */
-    bool is_started;              /* of the group of MPI_Win_start */
-    uint32_t posts;               /* of its MPI_Win_post to this process, that no MPI_Win_start has taken */
-    enum lock_state lock;         /* that this process has there */
-    uint64_t asked, acknowledged; /* flushes and unlocks */
-    size_t answers;               /* bytes of answers to come */
+    bool is_dirty;        /* operations were sent that no flush has followed */
+    bool has_failed;      /* an access was refused; said at the next synchronization */
+    bool is_started;      /* of the group of MPI_Win_start */
+    uint32_t posts;       /* of its MPI_Win_post to this process, that no MPI_Win_start has taken */
+    enum lock_state lock; /* that this process has there */
+    uint64_t requested, acknowledged; /* flushes and unlocks */
+    size_t answers;                   /* bytes of answers to come */
     MPI_Aint size;
     int disp_unit;
     unsigned char *direct; /* its window's memory, where this process sees it; else NULL */
     /* As an origin. */
-    enum lock_state holds; /* LOCK_WAITS: it stands in the queue, for the lock that `wants` says */
-    enum lock_state wants;
+    enum lock_state holds; /* LOCK_WAITS: it stands in the queue, for the lock that `waits_for` says */
+    enum lock_state waits_for;
     struct rma_peer *next_waiting;
     bool is_exposed_to; /* MPI_Win_post has let it in, and it has not completed */
     bool was_refused;   /* to be said with the next acknowledgement */
@@ -176,7 +176,7 @@ int rma_wait_closed(struct rma_peer *peer);
 /* Whether all that went to a rank is out of the origins' buffers and in the results'. */
 bool rma_is_local(const struct rma_peer *peer);
 /* Asks for a lock; peer->lock is LOCK_WAITS until it is there. */
-void rma_lock_ask(struct mpi_win *win, struct rma_peer *peer, enum lock_state wanted);
+void rma_lock_request(struct mpi_win *win, struct rma_peer *peer, enum lock_state requested);
 
 /* ---- Targets (rma_target.c) ---- */
 

@@ -100,11 +100,15 @@ static void many(void)
 /* Messages that nobody expects, taken from the newest tag to the oldest, and by wildcards in their order. */
 static void deep(void)
 {
-    int value = -1;
+    MPI_Request *requests = malloc(DEEP * sizeof(*requests));
+    int *values = malloc(DEEP * sizeof(*values)), value = -1;
     MPI_Status status;
 
-    for (int i = 0; i < DEEP; i++)
-        MPI_Send(&i, 1, MPI_INT, next, i, MPI_COMM_WORLD);
+    CHECK(requests && values);
+    for (int i = 0; i < DEEP; i++) {
+        values[i] = i;
+        MPI_Isend(&values[i], 1, MPI_INT, next, i, MPI_COMM_WORLD, &requests[i]);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = DEEP - 1; i >= DEEP / 2; i--) {
         MPI_Recv(&value, 1, MPI_INT, previous, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -115,6 +119,9 @@ static void deep(void)
         CHECK_EQUAL(value, i);
         CHECK_EQUAL(status.MPI_TAG, i);
     }
+    MPI_Waitall(DEEP, requests, MPI_STATUSES_IGNORE);
+    free(requests);
+    free(values);
     passed("deep queue");
 }
 
