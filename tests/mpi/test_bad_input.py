@@ -76,6 +76,12 @@ FATAL = {
 }
 
 
+def test_ranks_of_several_nodes_share_no_window() -> None:
+    done = ran(MPIRUN, "-n", 2, "--nodes", 2, ENDS, "shared")
+    why = "MPI_Win_allocate_shared: MPI_ERR_RMA_SHARED: argument comm: rank 0 is on another node"
+    assert f"mpi-lite: rank 1: {why}" in done.stderr, done
+
+
 @pytest.mark.parametrize("how", FATAL)
 def test_an_error_without_a_handler_names_rank_function_and_argument(how: str) -> None:
     done = ran(MPIRUN, "-n", 2, ENDS, how)

@@ -116,7 +116,7 @@ def c_constants(folder: Path) -> dict[str, int]:
     lines = ["#include <mpi.h>", "#include <stdio.h>", "static long long same(long long i) { return i; }",
              f"#define NUMBER(x) _Generic((x), int: same, {choices})(x)", "int main(void) {"]  # fmt: skip
     number, object_ = r"\(?-?(0x)?[0-9a-f]+\)?", r"\(&mpi_lite_\w+\)"
-    null, other = r"\(\(MPI_(?!\w*function)\w+\)0\)", r"MPI_[A-Z_]+(?<!_FN)"
+    null, other = r"\(\(MPI_(?!\w*function|T_)\w+\)0\)", r"MPI_[A-Z_]+(?<!_FN)"
     for name, text in re.findall(r"^#define (MPI_[A-Z0-9]\w*) (.+)$", macros, re.MULTILINE):
         if re.fullmatch(f"{number}|{object_}|{null}|{other}", text):
             lines.append(f'printf("%s %lld\\n", "{name}", (long long)NUMBER({name}));')

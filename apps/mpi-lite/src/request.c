@@ -184,17 +184,17 @@ int request_wait(struct mpi_request **request, MPI_Status *status)
 
 struct several {
     int count;
+    int done; /* all before it are: a wait for all does not look at them again */
     struct mpi_request **requests;
 };
 
 static bool all_are_done(void *argument)
 {
-    const struct several *several = argument;
+    struct several *several = argument;
 
-    for (int i = 0; i < several->count; i++)
-        if (!request_is_done(several->requests[i]))
-            return false;
-    return true;
+    while (several->done < several->count && request_is_done(several->requests[several->done]))
+        several->done++;
+    return several->done == several->count;
 }
 
 static bool all_are_idle(const struct several *several)
@@ -322,7 +322,7 @@ MPI_ALIAS(Test);
 static int all_complete(const char *name, int count, struct mpi_request **requests, int *flag,
                         MPI_Status *statuses)
 {
-    struct several several = { count, requests };
+    struct several several = { .count = count, .requests = requests };
 
     mpi_enter();
     int error = check_requests(count, requests);
@@ -359,7 +359,7 @@ MPI_ALIAS(Testall);
 static int any_complete(const char *name, int count, struct mpi_request **requests, int *index, int *flag,
                         MPI_Status *status)
 {
-    struct several several = { count, requests };
+    struct several several = { .count = count, .requests = requests };
     MPI_Status empty;
 
     mpi_enter();
@@ -405,7 +405,7 @@ MPI_ALIAS(Testany);
 static int some_complete(const char *name, bool waits, int count, struct mpi_request **requests,
                          int *out_count, int *indices, MPI_Status *statuses)
 {
-    struct several several = { count, requests };
+    struct several several = { .count = count, .requests = requests };
 
     mpi_enter();
     int error = check_requests(count, requests);

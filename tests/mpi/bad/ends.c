@@ -33,6 +33,7 @@ static void err(const char *how)
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Info info = MPI_INFO_NULL;
     void *memory = NULL;
+    MPI_Win window;
 
     if (is(how, "send"))
         MPI_Send(&value, 1, MPI_INT, 9, 1, MPI_COMM_WORLD);
@@ -56,6 +57,8 @@ static void err(const char *how)
         MPI_Cartdim_get(MPI_COMM_WORLD, &value);
     if (is(how, "info"))
         MPI_Info_set(info, "a", "b");
+    if (is(how, "shared"))
+        MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     if (is(how, "memory"))
         MPI_Alloc_mem((MPI_Aint)1 << 60, MPI_INFO_NULL, &memory);
     if (is(how, "again"))
