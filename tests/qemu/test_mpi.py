@@ -111,3 +111,57 @@ def test_a_rank_that_aborts_ends_the_job_on_all_nodes(pair: WaitingNodes) -> Non
     done = pair.tacetrun("-N", "2", "-n", "4", "--bcast", mpi_program("abort"))
     assert done.returncode == 7 and "went on" not in done.stdout, done
     assert "rank 3: MPI_Abort with exit code 7" in done.stderr, done
+
+
+# ---- Ranks that die ----
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [("kill", (128 + 9,)), ("segfault", (128 + 11,)), ("status", (5,))],
+)
+def test_a_rank_that_dies_ends_the_job_of_a_node(
+    how: str, status: tuple[int, ...], arch: str, tacet: Run
+) -> None:
+    result = tacet(mpi_program("ends", arch), how, cpus=3, memory="256M")
+    assert result.outcome == "exit" and b"went on" not in result.stdout, result.explain()
+    assert result.status in status, result.explain()
+
+
+@pytest.mark.xdist_group("mpi")
+@pytest.mark.parametrize(("how", "status"), [("kill", 128 + 9), ("segfault", 128 + 11), ("exit", 1)])
+def test_a_rank_that_dies_ends_the_job_on_all_nodes_and_is_named(
+    how: str, status: int, pair: WaitingNodes
+) -> None:
+    done = pair.tacetrun("-N", "2", "-n", "4", "--bcast", mpi_program("ends"), how)
+    assert done.returncode == status and "went on" not in done.stdout, done
+    assert "rank 3" in done.stderr, done
+
+
+# ---- Four nodes, and eight ranks of a node ----
+
+#: What goes between nodes in each way; the others say nothing of it.
+BETWEEN = ["collectives", "communicators", "errors_transfers", "point_to_point", "topology"]
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingNodes]:
+    made("service")
+    with WaitingNodes(tmp_path_factory.mktemp("mpi4"), nodes=4, cpus=2, memory="512M") as nodes:
+        yield nodes
+
+
+@pytest.mark.xdist_group("mpi4")
+@pytest.mark.parametrize("name", BETWEEN)
+def test_programs_say_on_four_nodes_what_they_say_with_mpich(name: str, four: WaitingNodes) -> None:
+    words = [mpi_program(name), *ARGUMENTS.get(name, [])]
+    done = four.tacetrun("-N", "4", "-n", "8", "--bcast", *words)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout == with_mpich(name)
+
+
+@pytest.mark.parametrize("name", ["communicators", "topology"])
+def test_programs_say_the_same_on_eight_cpus_of_a_node(name: str, arch: str, tacet: Run) -> None:
+    result = tacet(mpi_program(name, arch), cpus=8, memory="512M", time_limit=240)
+    assert expect_exit(result).stdout.decode() == with_mpich(name), result.explain()
+    assert not result.stderr, result.explain()
