@@ -22,6 +22,13 @@ PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "programs").gl
 FORTRAN = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "fortran").glob("*.f*"))
 
 
+#: What is about messages, memory and data, on both architectures.
+BOTH = [
+    *("collectives", "communicators", "datatypes", "operations", "point_to_point", "rma", "rma_stress"),
+    *("threads", "topology", "windows"),
+]
+
+
 @cache
 def mpi_program(name: str, arch: str = "x86_64") -> Path:
     made(f"build/mpi-lite/programs/{arch}/{name}", f"ARCH={arch}")
@@ -56,14 +63,24 @@ def test_fortran_says_on_a_node_what_it_says_with_mpich(name: str, tacet: Run) -
     assert not result.stderr, result.explain()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+def says_on_a_node_what_it_says_with_mpich(name: str, arch: str, ranks: int, tacet: Run) -> None:
+    words = [mpi_program(name, arch), *ARGUMENTS.get(name, [])]
+    result = tacet(*words, cpus=ranks, memory="512M", time_limit=240)
+    assert expect_exit(result).stdout.decode() == with_mpich(name), result.explain()
+    assert not result.stderr, result.explain()
+
+
+@pytest.mark.parametrize("name", BOTH)
 def test_programs_say_on_a_node_what_they_say_with_mpich(name: str, arch: str, tacet: Run) -> None:
     """Its ranks need no launcher, and no network."""
     for ranks in (1, 3):
-        words = [mpi_program(name, arch), *ARGUMENTS.get(name, [])]
-        result = tacet(*words, cpus=ranks, memory="512M", time_limit=240)
-        assert expect_exit(result).stdout.decode() == with_mpich(name), result.explain()
-        assert not result.stderr, result.explain()
+        says_on_a_node_what_it_says_with_mpich(name, arch, ranks, tacet)
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in BOTH])
+def test_what_knows_no_machine_says_on_a_node_what_it_says_with_mpich(name: str, tacet: Run) -> None:
+    """Programs about what stands above messages and collectives, which those of BOTH try on both machines."""
+    says_on_a_node_what_it_says_with_mpich(name, "x86_64", 3, tacet)
 
 
 def test_barriers_and_exchanges_in_a_node_enter_no_kernel(arch: str, tacet: Run) -> None:
