@@ -115,7 +115,10 @@ def build_stage(*further: str) -> Stage:
     return Stage(
         "build",
         "The kernel, the programs, the tests' programs",
-        make("kernel", "apps", "test-programs", "mpi-programs", "qemu10-x86_64", "qemu10-ppc64", *further),
+        make(
+            *("kernel", "apps", "test-programs", "mpi-programs", "mpich", "qemu10-x86_64", "qemu10-ppc64"),
+            *further,
+        ),
         3600,
         counts=False,
     )
