@@ -27,7 +27,8 @@ bool shared_signal_is_there(int peer);
 void shared_signal_take(int peer);
 bool shared_has_threads(void); /* a rank of the node has MPI_THREAD_MULTIPLE */
 
-void shared_kill(void); /* ends the other ranks of the node */
+void shared_check_alive(void); /* ends the job where a rank of the node has died */
+void shared_kill(void);        /* ends the other ranks of the node */
 
 #define SEGMENT_ALIGN 128 /* the largest cache line of the machines that this runs on */
 

@@ -12,6 +12,10 @@
 #include <sched.h>
 #include <time.h>
 
+/* Where no launcher sees that a rank has died, a wait that lasts looks, by entering the kernel, each time
+ * after so many rounds: a tenth of a second, and seconds in an emulator. */
+#define ALIVE_ROUNDS (1u << 21)
+
 /* TCP takes a system call to look at; while messages of this node come, it is looked at so seldom. */
 #define TCP_ROUNDS 16
 
@@ -89,6 +93,7 @@ static void wait_block(bool (*done)(void *argument), void *argument)
 void progress_wait(bool (*done)(void *argument), void *argument)
 {
     uint64_t until = 0;
+    unsigned rounds = 0;
 
     while (!done(argument)) {
         if (poll_for_all()) {
@@ -97,6 +102,8 @@ void progress_wait(bool (*done)(void *argument), void *argument)
         }
         if (!mpi_world.crowded) {
             cpu_relax();
+            if (++rounds % ALIVE_ROUNDS == 0 && !pmi_is_used())
+                shared_check_alive();
             lock_yield();
             continue;
         }

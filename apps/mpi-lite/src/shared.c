@@ -47,6 +47,7 @@ struct place {
     int32_t process;
     uint32_t blocks;  /* its TACET_MPI_SPIN_US asks for waits that block */
     uint32_t threads; /* it has MPI_THREAD_MULTIPLE */
+    uint32_t ended;   /* it has come to the end of MPI_Finalize */
     struct share shares[SHARES];
 };
 
@@ -459,6 +460,14 @@ static int shared_begin(void)
     return MPI_SUCCESS;
 }
 
+void shared_check_alive(void)
+{
+    for (int i = 0; i < mpi_world.node_size && places != &lone_place; i++)
+        if (kill(places[i].process, 0) && errno == ESRCH &&
+            !__atomic_load_n(&places[i].ended, __ATOMIC_ACQUIRE))
+            mpi_abort(1, "rank %d has ended without MPI_Finalize", world_of[i]);
+}
+
 /* Without a launcher, who would do it: the node's other ranks end with this one. */
 void shared_kill(void)
 {
@@ -469,6 +478,7 @@ void shared_kill(void)
 
 static void shared_end(void)
 {
+    own->ended = 1;
     own = places = &lone_place;
     segment_end();
     free(to_sides);
