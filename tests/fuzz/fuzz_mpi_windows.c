@@ -8,6 +8,7 @@
  * dynamic window the runs' offsets count from its first attached memory.
  */
 #define _GNU_SOURCE
+#include "apps/mpi-lite/src/fortran.h"
 #include "apps/mpi-lite/src/rma_origin.c"
 #include "apps/mpi-lite/src/window.c"
 #include <setjmp.h>
@@ -114,6 +115,19 @@ int request_complete(struct mpi_request *request)
 {
     (void)request;
     return MPI_SUCCESS;
+}
+
+int mpi_live[LIVE_KINDS];
+
+void handle_release(const void *object)
+{
+    (void)object;
+}
+
+MPI_Fint mpi_lite_handle_number(enum fortran_kind kind, void *object)
+{
+    (void)kind, (void)object;
+    return 0;
 }
 
 int comm_out_of_memory(void)
