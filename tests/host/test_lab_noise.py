@@ -156,7 +156,9 @@ def test_selfish_ends_after_its_time_and_agrees_with_the_reader(programs: dict[s
     if summary.detours:
         assert float(report["detour_maximum"]) == summary.maximum_ns
         assert float(report["detour_median"]) == summary.quantiles_ns["median"]
-        assert summary.noise_ratio == pytest.approx(float(report["noise_ratio"]), abs=1e-5)
+        # The file has whole ns: on a busy machine, whose detours are many, their roundings add up.
+        rounding = summary.detours / data.period_ns
+        assert summary.noise_ratio == pytest.approx(float(report["noise_ratio"]), abs=1e-5 + rounding)
     assert report["clock_backwards"] == "0"
 
 
