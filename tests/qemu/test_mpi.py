@@ -139,8 +139,8 @@ def test_a_rank_that_aborts_ends_the_job_on_all_nodes(pair: WaitingNodes) -> Non
 def test_a_rank_that_dies_ends_the_job_of_a_node_and_is_named(
     how: str, status: int, arch: str, tacet: Run
 ) -> None:
-    """Without a launcher: the others see it while they wait, and end each other by SIGKILL. The node's status is
-    the largest of its ranks'."""
+    """Without a launcher: the others see it while they wait, and end each other by SIGKILL. The node's status
+    is the largest of its ranks'."""
     result = tacet(mpi_program("ends", arch), how, cpus=3, memory="256M")
     assert (result.outcome, result.status) == ("exit", status), result.explain()
     assert b"went on" not in result.stdout, result.explain()
