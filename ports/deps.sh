@@ -10,7 +10,7 @@
 #   build   compile the kernel, musl and the programs
 #   run     run them in QEMU, make boot media, draw the lab's pictures
 #   ppc64   what ARCH=ppc64 needs on top of these two
-#   bench   the other MPIs that `make bench` measures beside
+#   bench   the other MPIs that `make bench` measures beside, and what a cluster takes
 #   test    what the tests need on top
 #   dev     what changes sources: the formatter, of the version that .clang-format is written for
 
@@ -57,6 +57,7 @@ bench  mpicc.mpich                                      mpich
 bench  /usr/include/*/mpich/mpi.h                       libmpich-dev
 bench  mpirun.openmpi                                   openmpi-bin
 bench  mpicc.openmpi                                    libopenmpi-dev
+bench  /usr/sbin/diod                                   diod
 
 test   chromium                                         chromium
 test   python:pytest                                    python3-pytest
