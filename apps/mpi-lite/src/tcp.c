@@ -38,7 +38,7 @@
 #define FRAGMENT_BYTES (128 << 10)
 #define HELLO_MAGIC    0x31697061746d7074u
 #define STRANGERS_MAX  64 /* connections that have not said who they are; one more closes the oldest */
-#define NAMED_MAX      16 /* strangers that a rank tells of: who knocks must not fill its output */
+#define NAMED_MAX      16 /* strangers that a rank names: who knocks must not fill its output */
 #define EVENTS         16 /* taken in one poll */
 #define READS          4  /* of one connection in one poll, so that none keeps the others waiting */
 #define DIRECT_MIN     4096

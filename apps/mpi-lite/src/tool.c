@@ -12,7 +12,7 @@
 #include "mpi_internal.h"
 #include <stdlib.h>
 
-/* A session has a handle of its own, so that two are told apart. */
+/* A session has a handle of its own, so that two differ. */
 struct mpi_t_session {
     char unused;
 };
