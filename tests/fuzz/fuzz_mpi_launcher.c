@@ -31,9 +31,9 @@ void shared_kill(void)
 }
 
 /* There is one already: libFuzzer's. */
-void watchdog_begin(const char *say, const char *tell, size_t report_bytes)
+void watchdog_begin(const char *say, const char *report, size_t report_bytes)
 {
-    PROMISE(strlen(tell) == report_bytes && say[strlen(say) - 1] == '\n');
+    PROMISE(strlen(report) == report_bytes && say[strlen(say) - 1] == '\n');
 }
 
 void watchdog_end(void)

@@ -123,7 +123,7 @@ def test_programs_say_what_they_say_with_mpich(program: str, way: str) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_say_the_same_on_two_nodes(program: str) -> None:
-    """Nodes that the ranks are told of: messages between them go through TCP."""
+    """Nodes that the launcher names to the ranks: messages between them go through TCP."""
     made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
     for ranks in (2, 5):
         said = ran([MPIRUN, "-n", str(ranks), "--nodes", "2", BUILD / "asan" / program])

@@ -174,7 +174,7 @@ int collective_start(struct mpi_comm *comm, const struct call *call, struct mpi_
 schedule_builder collective_build;
 /* The same for an intercommunicator (collective_inter.c). */
 void inter_build(struct schedule *schedule, struct mpi_comm *comm, const struct call *call);
-/* Begins to tell both groups the number that rank 0 of the first one has at `both`, and each group the one
+/* Begins to give both groups the number that rank 0 of the first one has at `both`, and each group the one
  * that its own rank 0 has at `own`. */
 int inter_numbers_start(struct mpi_comm *comm, bool is_first, uint32_t *both, uint32_t *own,
                         struct mpi_request **request);

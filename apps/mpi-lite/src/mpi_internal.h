@@ -184,7 +184,7 @@ int context_agree(struct mpi_comm *comm, uint32_t *context);
 struct mpi_comm *comm_make(uint32_t context, struct mpi_group *group, struct mpi_group *remote, bool inter);
 void comm_hold(struct mpi_comm *comm);
 void comm_release(struct mpi_comm *comm);
-/* The program gets no handle of it, and so cannot have forgotten to free it. */
+/* The program gets no handle of it, and so cannot have left it unfreed. */
 void comm_hide(struct mpi_comm *comm);
 
 /* ---- Requests and messages (request.c, message.c) ---- */

@@ -28,7 +28,7 @@ struct window_memory {
     int *node_ranks;   /* of each rank of the window: in `node`, or MPI_UNDEFINED */
 };
 
-/* What the lowest rank tells the others. */
+/* What the lowest rank sends the others. */
 struct notice {
     int32_t number; /* an errno value */
     char name[120];

@@ -297,7 +297,7 @@ static void named(int weighted)
     hood.one_way = 0;
     hood.ins = hood.outs = size;
     memcpy(hood.from, from, sizeof(from));
-    /* Which of a source's blocks comes: they are the ranks' places in its order, which it tells. */
+    /* Which of a source's blocks comes: they are the ranks' places in its order, which it sends. */
     int orders[64 * 64];
     MPI_Allgather(to, size, MPI_INT, orders, size, MPI_INT, MPI_COMM_WORLD);
     for (int i = 0; i < size; i++)
