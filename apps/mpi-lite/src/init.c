@@ -196,6 +196,31 @@ static void leaks_name(void)
     leak_name(mpi_live[LIVE_INFO], "info object was", "info objects were", "freed");
 }
 
+/* See that what others sent before their MPI_Finalize is here: a byte of each rank to each, as the messages
+ * between two ranks come in order. A barrier does not see to it, since its messages are of other pairs, or
+ * none. */
+static int sent_messages_await(void)
+{
+    int size = mpi_world.size;
+    int *counts = malloc(2 * (size_t)size * sizeof(*counts)), *places = counts + size;
+    char *bytes = calloc(2, (size_t)size);
+    int error = MPI_SUCCESS;
+
+    if (counts && bytes) {
+        for (int i = 0; i < size; i++) {
+            counts[i] = 1;
+            places[i] = i;
+        }
+        error = PMPI_Alltoallv(bytes, counts, places, MPI_CHAR, bytes + size, counts, places, MPI_CHAR,
+                               MPI_COMM_WORLD);
+    } else {
+        error = mpi_error(MPI_ERR_NO_MEM, "no memory for a byte of each rank");
+    }
+    free(counts);
+    free(bytes);
+    return error;
+}
+
 int PMPI_Finalize(void)
 {
     mpi_enter();
@@ -204,6 +229,10 @@ int PMPI_Finalize(void)
         error = comm_self_finalize();
     if (!error) {
         progress_wait(outputs_are_empty, NULL);
+        if (mpi_world.debug)
+            error = sent_messages_await();
+    }
+    if (!error) {
         error = PMPI_Barrier(MPI_COMM_WORLD);
         progress_wait(outputs_are_empty, NULL);
     }
@@ -217,6 +246,7 @@ int PMPI_Finalize(void)
     mpi_world.thread_level = MPI_THREAD_SINGLE;
     transport_shared.end();
     transport_tcp.end();
+    match_end();
     pmi_end();
     comm_world_end();
     free(mpi_world.node_of);

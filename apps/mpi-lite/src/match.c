@@ -4,7 +4,8 @@
  * demands: of two that match, the first.
  *
  * Receives stand in a bucket of what they name of (context, source, tag); a message takes the oldest of the
- * first match in each table. Messages stand in a list of each table. Runs under the library's lock.
+ * first match in each table. Messages stand in a list of each table that a receive may look in: those of
+ * collectives in one, since no receive of the library's own has a wildcard. Runs under the library's lock.
  *
  * Source: MPI 3.1 §3.5 (semantics of point-to-point communication).
  */
@@ -19,7 +20,7 @@
 
 /* Lists stand in tables by what is named of source and tag: one that names both has its own place among
  * many, so that the depth of a queue costs nothing where tags differ. */
-enum { NAMES_SOURCE = 1, NAMES_TAG = 2, TABLES = MATCH_TABLES };
+enum { NAMES_SOURCE = 1, NAMES_TAG = 2, NAMES_BOTH = NAMES_SOURCE | NAMES_TAG, TABLES = MATCH_TABLES };
 
 #define BUCKETS 1024
 
@@ -53,6 +54,12 @@ static unsigned bucket_of(unsigned table, uint32_t context, int source, int tag)
 static unsigned table_of(int source, int tag)
 {
     return (source == MPI_ANY_SOURCE ? 0 : NAMES_SOURCE) | (tag == MPI_ANY_TAG ? 0 : NAMES_TAG);
+}
+
+/* Messages of this context stand in this table and those after it. Collectives' contexts are odd. */
+static unsigned first_table(uint32_t context)
+{
+    return context & 1 ? NAMES_BOTH : 0;
 }
 
 static struct post_queue *post_queue_of(const struct message *message)
@@ -110,7 +117,7 @@ struct mpi_request *match_posted(const struct head *head)
 {
     struct mpi_request *oldest = NULL;
 
-    for (unsigned table = 0; table < TABLES; table++) {
+    for (unsigned table = first_table(head->context); table < TABLES; table++) {
         if (!posts_count[table])
             continue;
         unsigned bucket = bucket_of(table, head->context, head->source, head->tag);
@@ -133,7 +140,7 @@ static struct arrival_queue *arrival_queue_of(const struct arrival *arrival, uns
 
 void match_keep(struct arrival *arrival)
 {
-    for (unsigned table = 0; table < TABLES; table++) {
+    for (unsigned table = first_table(arrival->head.context); table < TABLES; table++) {
         struct arrival_queue *queue = arrival_queue_of(arrival, table);
 
         arrival->in[table] = (struct arrival_links){ .next = NULL, .previous = queue->last };
@@ -145,7 +152,7 @@ void match_keep(struct arrival *arrival)
 
 void message_unlink(struct arrival *arrival)
 {
-    for (unsigned table = 0; table < TABLES; table++) {
+    for (unsigned table = first_table(arrival->head.context); table < TABLES; table++) {
         struct arrival_queue *queue = arrival_queue_of(arrival, table);
         const struct arrival_links *links = &arrival->in[table];
 
@@ -221,6 +228,22 @@ bool match_begin(void)
         arrival_give(arrival);
     }
     return true;
+}
+
+void match_end(void)
+{
+    for (unsigned bucket = 0; bucket < BUCKETS; bucket++)
+        for (struct arrival *arrival; (arrival = arrivals[NAMES_BOTH][bucket].first);) {
+            message_unlink(arrival);
+            free(arrival);
+        }
+    for (unsigned char class = 0; class < CLASSES; class ++) {
+        for (struct arrival *arrival; (arrival = arrivals_free[class]);) {
+            arrivals_free[class] = arrival->in[0].next;
+            free(arrival);
+        }
+        kept_count[class] = 0;
+    }
 }
 
 int match_unexpected_count(void)

@@ -128,7 +128,8 @@ int message_rendezvous_sends(void); /* this rank's, under way */
 void message_receive_end(struct mpi_request *request);
 bool message_outputs_empty(void);
 bool outputs_are_empty(void *unused); /* and no detached send is left: for progress_wait (init.c) */
-/* `source` is a rank of the communicator that has the context, or MPI_ANY_SOURCE. */
+/* `source` is a rank of the communicator that has the context, or, in one for messages of the program's,
+ * MPI_ANY_SOURCE; `tag` MPI_ANY_TAG there. */
 struct arrival *message_find(uint32_t context, int source, int tag);
 void message_unlink(struct arrival *arrival);
 struct mpi_request *message_receive_arrival(void *buffer, size_t count, struct mpi_datatype *type,
@@ -139,8 +140,10 @@ void match_post(struct mpi_request *request);
 struct mpi_request *match_posted(const struct head *head);
 void match_unpost(struct mpi_request *request);
 void match_keep(struct arrival *arrival);
-/* Makes memory for the first messages that may come early; false where there is none. */
+/* Makes memory for the first messages that may come early; false where there is none. The end gives back all,
+ * with the messages that nobody has received. */
 bool match_begin(void);
+void match_end(void);
 /* Memory for one with so much data, or NULL; and its end. */
 struct arrival *arrival_take(size_t bytes);
 void arrival_give(struct arrival *arrival);
