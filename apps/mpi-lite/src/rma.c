@@ -297,6 +297,11 @@ static int call_make(const struct call *call)
 
 /* ---- The calls ---- */
 
+/* What several of them take, by the standard's names of the arguments. */
+#define AT_TARGET \
+    .target = { NULL, target_count, target_type }, .rank = target_rank, .disp = target_disp, .win = win
+#define WITH_REQUEST .has_request = true, .request = request
+
 int PMPI_Put(const void *origin, int origin_count, MPI_Datatype origin_type, int target_rank,
              MPI_Aint target_disp, int target_count, MPI_Datatype target_type, MPI_Win win)
 {
@@ -304,10 +309,7 @@ int PMPI_Put(const void *origin, int origin_count, MPI_Datatype origin_type, int
         .name = "MPI_Put",
         .kind = RMA_PUT,
         .origin = { origin, origin_count, origin_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
-        .win = win,
+        AT_TARGET,
     });
 }
 MPI_ALIAS(Put);
@@ -320,12 +322,8 @@ int PMPI_Rput(const void *origin, int origin_count, MPI_Datatype origin_type, in
         .name = "MPI_Rput",
         .kind = RMA_PUT,
         .origin = { origin, origin_count, origin_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
-        .win = win,
-        .has_request = true,
-        .request = request,
+        AT_TARGET,
+        WITH_REQUEST,
     });
 }
 MPI_ALIAS(Rput);
@@ -337,10 +335,7 @@ int PMPI_Get(void *origin, int origin_count, MPI_Datatype origin_type, int targe
         .name = "MPI_Get",
         .kind = RMA_GET,
         .result = { origin, origin_count, origin_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
-        .win = win,
+        AT_TARGET,
     });
 }
 MPI_ALIAS(Get);
@@ -352,12 +347,8 @@ int PMPI_Rget(void *origin, int origin_count, MPI_Datatype origin_type, int targ
         .name = "MPI_Rget",
         .kind = RMA_GET,
         .result = { origin, origin_count, origin_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
-        .win = win,
-        .has_request = true,
-        .request = request,
+        AT_TARGET,
+        WITH_REQUEST,
     });
 }
 MPI_ALIAS(Rget);
@@ -369,11 +360,8 @@ int PMPI_Accumulate(const void *origin, int origin_count, MPI_Datatype origin_ty
         .name = "MPI_Accumulate",
         .kind = RMA_ACCUMULATE,
         .origin = { origin, origin_count, origin_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
         .op = op,
-        .win = win,
+        AT_TARGET,
     });
 }
 MPI_ALIAS(Accumulate);
@@ -386,13 +374,9 @@ int PMPI_Raccumulate(const void *origin, int origin_count, MPI_Datatype origin_t
         .name = "MPI_Raccumulate",
         .kind = RMA_ACCUMULATE,
         .origin = { origin, origin_count, origin_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
         .op = op,
-        .win = win,
-        .has_request = true,
-        .request = request,
+        AT_TARGET,
+        WITH_REQUEST,
     });
 }
 MPI_ALIAS(Raccumulate);
@@ -406,11 +390,8 @@ int PMPI_Get_accumulate(const void *origin, int origin_count, MPI_Datatype origi
         .kind = RMA_FETCH,
         .origin = { origin, origin_count, origin_type },
         .result = { result, result_count, result_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
         .op = op,
-        .win = win,
+        AT_TARGET,
     });
 }
 MPI_ALIAS(Get_accumulate);
@@ -425,13 +406,9 @@ int PMPI_Rget_accumulate(const void *origin, int origin_count, MPI_Datatype orig
         .kind = RMA_FETCH,
         .origin = { origin, origin_count, origin_type },
         .result = { result, result_count, result_type },
-        .target = { NULL, target_count, target_type },
-        .rank = target_rank,
-        .disp = target_disp,
         .op = op,
-        .win = win,
-        .has_request = true,
-        .request = request,
+        AT_TARGET,
+        WITH_REQUEST,
     });
 }
 MPI_ALIAS(Rget_accumulate);

@@ -298,39 +298,40 @@ static int check_room(size_t bytes, MPI_Aint room, const MPI_Aint *position)
     return MPI_SUCCESS;
 }
 
-/* What MPI_Pack would write: the buffer itself, or memory to be freed. */
-static unsigned char *native_begin(const void *buffer, size_t bytes, const struct mpi_datatype *type)
+/* Between elements in memory, `here`, and their external form at *position of a buffer, which it moves on:
+ * packs, or unpacks. */
+static int external_move(const char *format, void *here, int count, const struct mpi_datatype *type,
+                         void *external, MPI_Aint room, MPI_Aint *position, bool packs)
 {
-    return type->dense ? (unsigned char *)(uintptr_t)buffer : malloc(bytes + 1);
+    int error = check_external(format, count, type);
+    if (error)
+        return error;
+    size_t bytes = (size_t)count * external_bytes(type), native_bytes = (size_t)count * type->bytes;
+    error = check_room(bytes, room, position);
+    if (error || !bytes)
+        return error;
+    /* What MPI_Pack would write: the memory itself, or a copy without gaps. */
+    unsigned char *native = type->dense ? here : malloc(native_bytes);
+    if (!native)
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for %zu bytes", native_bytes);
+    struct stream stream = { native, (unsigned char *)external + *position, packs };
+    if (packs && !type->dense)
+        type_pack(here, (size_t)count, type, 0, native_bytes, native);
+    error = convert(type, (size_t)count, &stream);
+    if (!packs && !type->dense)
+        type_unpack(here, (size_t)count, type, 0, native_bytes, native);
+    if (!type->dense)
+        free(native);
+    if (!error)
+        *position += (MPI_Aint)bytes;
+    return error;
 }
 
 int PMPI_Pack_external(const char format[], const void *from, int count, MPI_Datatype type, void *to,
                        MPI_Aint room, MPI_Aint *position)
 {
-    unsigned char *native = NULL;
-    size_t bytes = 0;
-
     mpi_enter();
-    int error = check_external(format, count, type);
-    if (!error) {
-        bytes = (size_t)count * external_bytes(type);
-        error = check_room(bytes, room, position);
-    }
-    if (!error && bytes) {
-        native = native_begin(from, (size_t)count * type->bytes, type);
-        error = native ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for %zu bytes", bytes);
-    }
-    if (!error && bytes) {
-        struct stream stream = { native, (unsigned char *)to + *position, true };
-
-        if (!type->dense)
-            type_pack(from, (size_t)count, type, 0, (size_t)count * type->bytes, native);
-        error = convert(type, (size_t)count, &stream);
-    }
-    if (!error)
-        *position += (MPI_Aint)bytes;
-    if (native && !type->dense)
-        free(native);
+    int error = external_move(format, (void *)(uintptr_t)from, count, type, to, room, position, true);
     error = mpi_return(NULL, "MPI_Pack_external", error);
     mpi_leave();
     return error;
@@ -340,30 +341,8 @@ MPI_ALIAS(Pack_external);
 int PMPI_Unpack_external(const char format[], const void *from, MPI_Aint room, MPI_Aint *position, void *to,
                          int count, MPI_Datatype type)
 {
-    unsigned char *native = NULL;
-    size_t bytes = 0;
-
     mpi_enter();
-    int error = check_external(format, count, type);
-    if (!error) {
-        bytes = (size_t)count * external_bytes(type);
-        error = check_room(bytes, room, position);
-    }
-    if (!error && bytes) {
-        native = native_begin(to, (size_t)count * type->bytes, type);
-        error = native ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for %zu bytes", bytes);
-    }
-    if (!error && bytes) {
-        struct stream stream = { native, (unsigned char *)(uintptr_t)from + *position, false };
-
-        error = convert(type, (size_t)count, &stream);
-        if (!type->dense)
-            type_unpack(to, (size_t)count, type, 0, (size_t)count * type->bytes, native);
-    }
-    if (!error)
-        *position += (MPI_Aint)bytes;
-    if (native && !type->dense)
-        free(native);
+    int error = external_move(format, to, count, type, (void *)(uintptr_t)from, room, position, false);
     error = mpi_return(NULL, "MPI_Unpack_external", error);
     mpi_leave();
     return error;
