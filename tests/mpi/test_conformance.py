@@ -38,6 +38,7 @@ OPENMPI = {
 }
 #: What Debian's Open MPI (4.1) cannot, or not in a machine without a network of its own.
 OPENMPI_LACKS = {
+    "corners": "makes boxes longer than they need be, and does not name types anew",
     "errors_collectives": "waits for ever in a barrier after an error of one rank",
     "generalized": "waits for ever for a communicator of MPI_Comm_idup",
     "intercommunicators": "crashes in MPI_Comm_create of an intercommunicator",

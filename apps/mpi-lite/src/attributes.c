@@ -105,7 +105,7 @@ static int check_keyval(enum attribute_kind kind, int number)
     if (number > 0 && number < KEYVAL_FIRST)
         return mpi_error(MPI_ERR_KEYVAL, "argument keyval: %d is a predefined key, which cannot be changed",
                          number);
-    if (!keyval || keyval->freed)
+    if (!keyval)
         return mpi_error(MPI_ERR_KEYVAL, "argument keyval: %d is no key", number);
     if (keyval->kind != kind)
         return mpi_error(MPI_ERR_KEYVAL, "argument keyval: %d is a key for objects of another kind", number);

@@ -3,8 +3,9 @@
  * cart.c: Cartesian grids. Ranks are numbered with the last dimension fastest. A grid of no dimensions is one
  * process.
  *
- * MPI_Dims_create searches the factors of a number: the largest is as small as can be, then the next.
- * Runs under the library's lock.
+ * MPI_Dims_create searches the factors of a number for those that are closest to each other: the difference
+ * of the largest and the smallest is as small as can be, then the smallest ones are as large as can be. Runs
+ * under the library's lock.
  *
  * Source: MPI 3.1 §7.5.1, §7.5.2, §7.5.5 … §7.5.8.
  */
@@ -278,32 +279,60 @@ static int largest_prime(int number)
     return number > largest ? number : largest;
 }
 
-/* Whether count factors of at most `limit` can give `number`. */
-static bool factors_reach(int number, int count, int limit)
+/* Whether the product of `count` numbers of `each` is less than, or more than, `number`: -1, 0 or 1. */
+static int power_compare(int each, int count, int number)
 {
     int64_t product = 1;
 
-    for (int i = 0; i < count && product < number; i++)
-        product *= limit;
-    return product >= number;
+    for (int i = 0; i < count && product <= number && each > 1; i++)
+        product *= each;
+    return (product > number) - (product < number);
 }
 
-/* Falling factors of `number`, none above `limit`. */
-static bool factors_find(int number, int count, int limit, int *factors)
+/* Falling factors: those under way, and the best so far. */
+struct factors {
+    int count, spread; /* of the best: its first less its last */
+    int *now, *best;
+};
+
+/* Whether what is under way is closer together than the best: its spread is smaller, or the same and its
+ * smallest ones are larger. */
+static bool factors_are_better(const struct factors *factors)
 {
-    if (count == 0)
-        return number == 1;
-    int lowest = largest_prime(number);
-    while (!factors_reach(number, count, lowest))
-        lowest++;
-    for (int factor = lowest; factor <= limit && factor <= number; factor++) {
-        if (number % factor)
-            continue;
-        factors[0] = factor;
-        if (factors_find(number / factor, count - 1, factor, factors + 1))
-            return true;
+    int last = factors->count - 1, spread = factors->now[0] - factors->now[last], i = last;
+
+    while (i > 0 && factors->now[i] == factors->best[i])
+        i--;
+    return spread < factors->spread || (spread == factors->spread && factors->now[i] > factors->best[i]);
+}
+
+/* Tries all falling factors of `number`, from place `at` on and none above `limit`, that may be better. */
+static void factors_find(struct factors *factors, int at, int number, int limit)
+{
+    int count = factors->count - at;
+
+    if (count == 1) {
+        factors->now[at] = number;
+        if (number <= limit && factors_are_better(factors)) {
+            memcpy(factors->best, factors->now, (size_t)factors->count * sizeof(*factors->best));
+            factors->spread = factors->best[0] - number;
+        }
+        return;
     }
-    return false;
+    int factor = largest_prime(number);
+    while (power_compare(factor, count, number) < 0)
+        factor++;
+    for (; factor <= limit && factor <= number; factor++) {
+        int first = at ? factors->now[0] : factor;
+
+        /* The larger the factor, the smaller is what is left for those after it. */
+        if (power_compare(first - factors->spread, count - 1, number / factor) > 0)
+            break;
+        if (number % factor == 0) {
+            factors->now[at] = factor;
+            factors_find(factors, at + 1, number / factor, factor);
+        }
+    }
 }
 
 static int dims_fill(int nodes, int count, int *dims)
@@ -324,14 +353,15 @@ static int dims_fill(int nodes, int count, int *dims)
                    ? MPI_SUCCESS
                    : mpi_error(MPI_ERR_DIMS, "argument dims: it fixes a grid that has not %d processes",
                                nodes);
-    int *factors = calloc((size_t)free_count, sizeof(*factors));
-    if (!factors)
+    int *places = calloc(2 * (size_t)free_count, sizeof(*places));
+    if (!places)
         return comm_out_of_memory();
-    factors_find(rest, free_count, rest, factors);
+    struct factors factors = { free_count, rest, places, places + free_count };
+    factors_find(&factors, 0, rest, rest);
     for (int i = 0; i < count; i++)
         if (dims[i] == 0)
-            dims[i] = factors[at++];
-    free(factors);
+            dims[i] = factors.best[at++];
+    free(places);
     return MPI_SUCCESS;
 }
 

@@ -406,7 +406,7 @@ int comm_local_make(struct mpi_comm *comm, uint32_t context)
     return MPI_SUCCESS;
 }
 
-int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy)
+static int copy_rest(struct mpi_comm *comm, struct mpi_comm *copy)
 {
     if (comm->topology) {
         copy->topology = topology_copy(comm->topology);
@@ -416,28 +416,34 @@ int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy)
     return attributes_copy(comm, comm->attributes, &copy->attributes);
 }
 
-static int comm_copy(struct mpi_comm *comm, struct mpi_comm **copy)
+int comm_copy_make(struct mpi_comm *comm, uint32_t context, uint32_t local_context, struct mpi_comm **copy)
 {
-    uint32_t context, local_context;
-    int error = context_agree(comm, &context);
+    struct mpi_comm *made = comm_make_child(comm, context, comm->group, comm->remote, comm->inter);
+    int error = MPI_SUCCESS;
 
     *copy = MPI_COMM_NULL;
-    if (!error && comm->inter)
-        error = context_agree(comm->local, &local_context);
-    if (error)
-        return error;
-    struct mpi_comm *made = comm_make_child(comm, context, comm->group, comm->remote, comm->inter);
     if (!made)
         return comm_out_of_memory();
     if (comm->inter)
         error = comm_local_make(made, local_context);
     if (!error)
-        error = comm_copy_rest(comm, made);
+        error = copy_rest(comm, made);
     if (error)
         comm_end(made);
     else
         *copy = made;
     return error;
+}
+
+static int comm_copy(struct mpi_comm *comm, struct mpi_comm **copy)
+{
+    uint32_t context, local_context = 0;
+    int error = context_agree(comm, &context);
+
+    *copy = MPI_COMM_NULL;
+    if (!error && comm->inter)
+        error = context_agree(comm->local, &local_context);
+    return error ? error : comm_copy_make(comm, context, local_context, copy);
 }
 
 static int copy_call(const char *name, struct mpi_comm *comm, struct mpi_comm **copy)

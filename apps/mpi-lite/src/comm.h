@@ -74,8 +74,9 @@ int comm_first_ranks(struct mpi_comm *parent, int size, struct mpi_comm **child)
 int comm_split(struct mpi_comm *comm, int color, int key, struct mpi_comm **child);
 /* The intracommunicator that an intercommunicator keeps of its local group. */
 int comm_local_make(struct mpi_comm *comm, uint32_t context);
-/* What a copy has beside the groups: attributes that want to be copied, and the topology. */
-int comm_copy_rest(struct mpi_comm *comm, struct mpi_comm *copy);
+/* A copy with the topology and the attributes that are copied; *copy is MPI_COMM_NULL where that fails. Its
+ * contexts: the second, of the local group's own communicator, counts for intercommunicators. */
+int comm_copy_make(struct mpi_comm *comm, uint32_t context, uint32_t local_context, struct mpi_comm **copy);
 /* Deletes its attributes, and gives up the program's reference. */
 int comm_end(struct mpi_comm *comm);
 int comm_out_of_memory(void);

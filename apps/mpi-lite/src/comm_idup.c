@@ -48,15 +48,11 @@ static int idup(struct mpi_comm *comm, struct mpi_comm **copy, struct mpi_reques
         error = context_name(&local_context);
     if (error)
         return error;
-    struct mpi_comm *made = comm_make_child(comm, context, comm->group, comm->remote, comm->inter);
-    if (!made)
-        return comm_out_of_memory();
-    if (comm->inter)
-        error = comm_local_make(made, local_context);
-    if (!error)
-        error = comm_copy_rest(comm, made);
-    if (!error)
-        error = numbers_start(comm, made, request);
+    struct mpi_comm *made;
+    error = comm_copy_make(comm, context, local_context, &made);
+    if (error)
+        return error;
+    error = numbers_start(comm, made, request);
     if (error)
         comm_end(made);
     else

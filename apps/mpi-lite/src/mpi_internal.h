@@ -106,7 +106,8 @@ enum type_kind {
 
 struct mpi_datatype {
     int references;
-    const char *name; /* of a predefined type; a name set by the program is freed with it */
+    const char *name; /* of a predefined type */
+    char *given_name; /* by the program; NULL: none */
     enum type_kind kind;
     size_t bytes;           /* of data in one element: MPI_Type_size */
     MPI_Aint lower, extent; /* of the type map, with markers */

@@ -136,10 +136,8 @@ static void status_give(const MPI_Status *from, MPI_Status *to)
 {
     if (to == MPI_STATUS_IGNORE)
         return;
-    int kept = to->MPI_ERROR; /* calls that complete one request leave it alone */
-
-    *to = *from;
-    to->MPI_ERROR = kept;
+    status_set(to, from->MPI_SOURCE, from->MPI_TAG, from->mpi_lite_bytes);
+    to->mpi_lite_cancelled = from->mpi_lite_cancelled;
 }
 
 int request_finish(struct mpi_request **request, MPI_Status *status)

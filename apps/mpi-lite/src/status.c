@@ -9,9 +9,11 @@
 
 void status_set(MPI_Status *status, int source, int tag, size_t bytes)
 {
-    *status = (MPI_Status){
-        .MPI_SOURCE = source, .MPI_TAG = tag, .MPI_ERROR = MPI_SUCCESS, .mpi_lite_bytes = bytes
-    };
+    /* Calls for one message leave MPI_ERROR alone. */
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    status->mpi_lite_bytes = bytes;
+    status->mpi_lite_cancelled = 0;
 }
 
 void status_empty(MPI_Status *status, int source)

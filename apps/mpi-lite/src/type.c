@@ -22,7 +22,7 @@ void type_release(struct mpi_datatype *type)
         return;
     contents_free(type->contents);
     layout_release(type->layout);
-    free((char *)(uintptr_t)type->name);
+    free(type->given_name);
     handle_release(type);
     free(type);
     mpi_live[LIVE_TYPE]--;
@@ -131,12 +131,12 @@ int PMPI_Type_set_name(MPI_Datatype type, const char *name)
 {
     mpi_enter();
     int error = check_type(type, "datatype");
-    if (!error && !type->predefined) {
+    if (!error) {
         char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
 
         if (copy) {
-            free((char *)(uintptr_t)type->name);
-            type->name = copy;
+            free(type->given_name);
+            type->given_name = copy;
         } else {
             error = mpi_error(MPI_ERR_NO_MEM, "no memory for a name");
         }
@@ -152,7 +152,7 @@ int PMPI_Type_get_name(MPI_Datatype type, char *name, int *length)
     mpi_enter();
     int error = check_type(type, "datatype");
     if (!error) {
-        const char *given = type->name ? type->name : "";
+        const char *given = type->given_name ? type->given_name : type->name ? type->name : "";
 
         *length = (int)strlen(given);
         memcpy(name, given, (size_t)*length + 1);

@@ -224,6 +224,7 @@ static int type_remake(struct mpi_datatype *old, MPI_Aint lower, MPI_Aint extent
     *type = *old;
     type->references = 1;
     type->name = NULL;
+    type->given_name = NULL;
     type->kind = KIND_DERIVED;
     type->predefined = false;
     type->layout = layout;
@@ -530,8 +531,13 @@ int PMPI_Type_dup(MPI_Datatype old, MPI_Datatype *made)
             contents_type(contents, old);
         error = type_remake(old, old->lower, old->extent, contents, made);
     }
-    if (!error)
+    if (!error) {
         error = attributes_copy(old, old->attributes, &(*made)->attributes);
+        if (error && attributes_free(*made, &(*made)->attributes) == MPI_SUCCESS)
+            type_release(*made);
+    }
+    if (error)
+        *made = MPI_DATATYPE_NULL;
     error = mpi_return(NULL, "MPI_Type_dup", error);
     mpi_leave();
     return error;

@@ -435,10 +435,11 @@ int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit,
             mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a window of %d", rank, win->comm->size);
     if (!error) {
         const struct rma_peer *peer = &win->peers[query_rank(win, rank)];
+        unsigned char *place = peer->size ? peer->direct : NULL;
 
         *size = peer->size;
         *disp_unit = peer->disp_unit;
-        memcpy(base, &peer->direct, sizeof(peer->direct)); /* a pointer of any type */
+        memcpy(base, &place, sizeof(place)); /* a pointer of any type */
     }
     error = mpi_return_win(heard, "MPI_Win_shared_query", error);
     mpi_leave();
