@@ -2,6 +2,9 @@
 /*
  * op.c: reduction operations: which are defined for which types, their use, the program's own.
  *
+ * Two more than the standard's, which MPICH has, too, so that programs use them: MPI_CHAR is a number of 8
+ * bits, and floating-point numbers have truth values.
+ *
  * Source: MPI 3.1 §5.9.2 (predefined operations), §5.9.4 (MINLOC, MAXLOC), §5.9.5 (user-defined operations).
  */
 #include "fortran.h"
@@ -12,7 +15,7 @@
 #define INTEGERS (1 << KIND_SIGNED | 1 << KIND_UNSIGNED)
 #define ORDERED  (INTEGERS | 1 << KIND_FLOAT)
 #define NUMBERS  (ORDERED | 1 << KIND_COMPLEX)
-#define TRUTHS   (INTEGERS | 1 << KIND_LOGICAL)
+#define TRUTHS   (ORDERED | 1 << KIND_LOGICAL)
 #define BITS     (INTEGERS | 1 << KIND_BYTE)
 #define PAIRS    (1 << KIND_PAIR)
 

@@ -24,7 +24,7 @@
         .dense = true,                            \
     }
 
-BASIC(CHAR, char, KIND_CHARACTER, char);
+BASIC(CHAR, char, (char)-1 < 0 ? KIND_SIGNED : KIND_UNSIGNED, char); /* sums are not the standard's */
 BASIC(SIGNED_CHAR, signed_char, KIND_SIGNED, signed char);
 BASIC(UNSIGNED_CHAR, unsigned_char, KIND_UNSIGNED, unsigned char);
 BASIC(SHORT, short, KIND_SIGNED, short);

@@ -116,6 +116,21 @@ static void errors_of_statuses(void)
     passed("errors of statuses");
 }
 
+/* Not the standard's, but in use. */
+static void wide_operations(void)
+{
+    char letters[2] = { 3, 100 }, sums[2] = { 5, 20 };
+    double from[4] = { 0, 0, 2.5, -1 }, to[4] = { 0, 4, 0, 1 };
+
+    MPI_Reduce_local(letters, sums, 2, MPI_CHAR, MPI_SUM);
+    CHECK(sums[0] == 8 && sums[1] == 120);
+    MPI_Reduce_local(letters, sums, 2, MPI_CHAR, MPI_BAND);
+    CHECK(sums[0] == 0 && sums[1] == (100 & 120));
+    MPI_Reduce_local(from, to, 4, MPI_DOUBLE, MPI_LXOR);
+    CHECK(to[0] == 0 && to[1] == 1 && to[2] == 1 && to[3] == 0);
+    passed("wide operations");
+}
+
 int main(int count, char **arguments)
 {
     begin(&count, &arguments);
@@ -124,6 +139,7 @@ int main(int count, char **arguments)
     no_copy();
     freed_key();
     errors_of_statuses();
+    wide_operations();
     MPI_Finalize();
     return 0;
 }
