@@ -218,17 +218,28 @@ static int agreement_reduce(const struct agreement *agreement, uint64_t values[2
 static int agreement_run(struct agreement *agreement, uint32_t *context)
 {
     uint64_t values[2]; /* the proposed context; whether a member was not ready */
-    int error;
+    bool is_alone = mpi_world.thread_level < MPI_THREAD_MULTIPLE; /* no other agreement can be under way */
+    int error = MPI_SUCCESS;
 
+    /* Others must not wait for this one while a member's program has not called yet: where there are threads,
+     * the first reduction only shows that all have. */
+    if (!is_alone) {
+        values[0] = 0;
+        values[1] = 1;
+        error = agreement_reduce(agreement, values);
+    }
     agreement->next = agreements;
     agreements = agreement;
-    do {
+    while (!error) {
         agreement->proposes = agreement_may_propose(agreement);
         values[0] = context_next;
         values[1] = !agreement->proposes;
         error = agreement_reduce(agreement, values);
         agreement->proposes = false;
-    } while (!error && values[1]);
+        if (!values[1])
+            break;
+        progress_yield(); /* to the thread that stands before this one */
+    }
     struct agreement **link = &agreements;
     while (*link != agreement)
         link = &(*link)->next;

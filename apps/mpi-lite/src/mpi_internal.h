@@ -230,6 +230,8 @@ int request_wait(struct mpi_request **request, MPI_Status *status);
 bool progress_poll(void);
 /* Polls until done(argument): spins, or blocks for what transports announce where mpi_world.crowded. */
 void progress_wait(bool (*done)(void *argument), void *argument);
+/* Lets another thread into the library, where there may be one. */
+void progress_yield(void);
 /* Collective schedules that are under way: collective.c's step function, called from each poll. */
 bool collective_progress(void);
 /* One-sided operations that wait for room on their way, or for a lock (rma_origin.c). */

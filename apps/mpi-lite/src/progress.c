@@ -55,8 +55,7 @@ static void cpu_relax(void)
 #endif
 }
 
-/* Lets another thread into the library. */
-static void lock_yield(void)
+void progress_yield(void)
 {
     if (mpi_world.thread_level != MPI_THREAD_MULTIPLE)
         return;
@@ -104,7 +103,7 @@ void progress_wait(bool (*done)(void *argument), void *argument)
             cpu_relax();
             if (++rounds % ALIVE_ROUNDS == 0 && !pmi_is_used())
                 shared_check_alive();
-            lock_yield();
+            progress_yield();
             continue;
         }
         uint64_t now = clock_ns();
