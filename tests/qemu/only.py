@@ -94,12 +94,19 @@ TWIN = "half a minute and more on POWER; its x86_64 twin runs the same code"
 WAKES = "its many CPUs wake each other so often that it takes a minute"
 THREADS = "a thread's kernel stack of 128 KiB is made and cleared a hundred thousand times"
 
+MPI = "the same code as on x86_64, which runs it; POWER has the other programs of its kind"
+
 LONG: dict[str, dict[str, str]] = {
     "ppc64": {
         "test_sharing::test_a_hundred_thousand_clones_make_as_many_threads_as_there_may_be[1024-1]": THREADS,
         "test_signals::test_a_signal_reaches_a_thread_on_its_way_to_another_cpu[cede]": WAKES,
         "test_threads::test_threads_lock_wait_meet_and_move[musl-8]": WAKES,
         "test_hostile::test_hostile_arguments_in_every_place_of_every_call_do_no_harm": TWIN,
+        "test_mpi::test_a_rank_that_dies_ends_the_job_of_a_node_and_is_named[segfault-139]": MPI,
+        "test_mpi::test_a_rank_that_dies_ends_the_job_of_a_node_and_is_named[status-137]": MPI,
+        "test_mpi::test_programs_say_on_a_node_what_they_say_with_mpich[rma]": MPI,
+        "test_mpi::test_programs_say_on_a_node_what_they_say_with_mpich[rma_stress]": MPI,
+        "test_mpi::test_programs_say_the_same_on_eight_cpus_of_a_node": MPI,
         "test_programs::test_the_address_space_does_what_a_model_of_it_says": TWIN,
     }
 }

@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT, Run, slowness
 
 import qemu
+from tests.making import made
 
 sys.path.insert(0, str(ROOT))
 
@@ -25,6 +26,7 @@ ADDRESSES = ("10.99.0.11", "10.99.0.12", "10.99.0.13")
 @pytest.mark.xdist_group("lockstep")
 def test_exchanges_are_right_to_half_their_delay_and_nodes_end_together(tmp_path: Path) -> None:
     """Three nodes of one virtual clock: whether their offsets are right is known."""
+    made("lockstep-parts")
     words = ["tools/lockstep-run", "--nodes", "3", "--network", "--beats", "100", "--first-beat", "1200ms"]
     words += ["--logs", str(tmp_path), str(APP), "-n", "5", "-b", "4", "-w", "300ms", *ADDRESSES]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=600 * slowness())
