@@ -31,13 +31,13 @@
         LOOP(type, (as)a + (as)b); \
     if (op == MPI_PROD)            \
         LOOP(type, (as)a *(as)b);
-#define LOGIC(type)         \
-    if (op == MPI_LAND)     \
-        LOOP(type, a &&b);  \
-    if (op == MPI_LOR)      \
-        LOOP(type, a || b); \
-    if (op == MPI_LXOR)     \
-        LOOP(type, !a != !b);
+#define LOGIC(type)                   \
+    if (op == MPI_LAND)               \
+        LOOP(type, a != 0 && b != 0); \
+    if (op == MPI_LOR)                \
+        LOOP(type, a != 0 || b != 0); \
+    if (op == MPI_LXOR)               \
+        LOOP(type, (a != 0) != (b != 0));
 #define BITWISE(type)      \
     if (op == MPI_BAND)    \
         LOOP(type, a &b);  \
