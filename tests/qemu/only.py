@@ -88,7 +88,7 @@ X86_64_ALONE = {
 #: What the name of a case says, of whatever test, that only x86_64 has.
 X86_64_CASES = {"glibc-pie": NO_START, "arch_prctl": "POWER has no such call"}
 
-TWIN = "half a minute and more on POWER; its x86_64 twin runs the same code"
+TWIN = "long on POWER, on two CPUs; its x86_64 twin runs the same code"
 
 #: QEMU's CPUs of POWER wait for one lock at each turn of a loop that waits and at each wake-up.
 WAKES = "its many CPUs wake each other so often that it takes a minute"
@@ -96,18 +96,38 @@ THREADS = "a thread's kernel stack of 128 KiB is made and cleared a hundred thou
 
 MPI = "the same code as on x86_64, which runs it; POWER has the other programs of its kind"
 
+LIBRARY = "the other C library runs the same test on this CPU"
+LOCKS = "test_neighbours::test_little_is_done_with_a_lock_held_that_others_wait_for"
+CLOCKS = "test_vdso::test_no_thread_sees_a_time_before_another_s"
+
 LONG: dict[str, dict[str, str]] = {
+    "x86_64": {
+        f"{CLOCKS}[max,-rdpid-musl]": LIBRARY,
+        f"{CLOCKS}[max,-rdtscp,-rdpid-musl]": LIBRARY,
+    },
     "ppc64": {
+        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[logged]": TWIN,
+        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[shared_cpus]": TWIN,
+        "test_inherit::test_no_lock_is_lost_among_circles_times_and_signals[2]": TWIN,
+        "test_memory::test_memory_that_was_in_use_comes_back[fragments]": TWIN,
+        "test_memory::test_several_cpus_change_an_address_space_at_the_same_time[4-2]": TWIN,
+        f"{LOCKS}[together.musl proc-3-1]": TWIN,
+        "test_postmortem::test_a_program_that_loops_is_shown_by_its_function[system-None]": TWIN,
+        "test_proc::test_every_rank_has_cpus_memory_and_a_number_of_its_own[4]": TWIN,
+        "test_quiet::test_starts_of_programs_and_threads_cause_no_line_on_the_console[threads.musl]": TWIN,
+        "test_wakes::test_a_token_goes_round_where_cpus_poll": TWIN,
         "test_sharing::test_a_hundred_thousand_clones_make_as_many_threads_as_there_may_be[1024-1]": THREADS,
         "test_signals::test_a_signal_reaches_a_thread_on_its_way_to_another_cpu[cede]": WAKES,
         "test_threads::test_threads_lock_wait_meet_and_move[musl-8]": WAKES,
         "test_hostile::test_hostile_arguments_in_every_place_of_every_call_do_no_harm": TWIN,
+        "test_memory::test_several_cpus_change_an_address_space_at_the_same_time[4-1]": TWIN,
         "test_mpi::test_a_rank_that_dies_ends_the_job_of_a_node_and_is_named[segfault-139]": MPI,
         "test_mpi::test_a_rank_that_dies_ends_the_job_of_a_node_and_is_named[status-137]": MPI,
         "test_mpi::test_programs_say_on_a_node_what_they_say_with_mpich[rma]": MPI,
         "test_mpi::test_programs_say_on_a_node_what_they_say_with_mpich[rma_stress]": MPI,
         "test_mpi::test_programs_say_the_same_on_eight_cpus_of_a_node": MPI,
         "test_programs::test_the_address_space_does_what_a_model_of_it_says": TWIN,
+        f"{CLOCKS}[None-musl]": LIBRARY,
     }
 }
 

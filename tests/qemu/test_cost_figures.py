@@ -17,6 +17,9 @@ from lab.bench.costs import MAP_MACHINE_MIB, image_bytes, parse_cost, parse_self
 from lab.common.paths import KERNEL
 from qemu import turns, version
 
+#: What they measure is measured once.
+pytestmark = pytest.mark.xdist_group("cost figures")
+
 RUNS_MAX = 6  #: until two in a row agree
 
 COSTS = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")

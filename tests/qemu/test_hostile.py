@@ -24,8 +24,8 @@ def expect_survived(result: qemu.Result, calls: int) -> None:
 @pytest.mark.parametrize(
     ("seed", "cpu", "calls"),
     [
-        (1, None, 20000),
-        (2, "max,-smap,-smep", 20000),
+        (1, None, 10000),
+        (2, "max,-smap,-smep", 10000),
         pytest.param(1, None, 100000, marks=pytest.mark.long),
         pytest.param(2, "max,-smap,-smep", 100000, marks=pytest.mark.long),
         pytest.param(3, "qemu64", 100000, marks=pytest.mark.long),

@@ -28,6 +28,9 @@ from lab.formats import klog
 from qemu.version import qemu_binary, qemu_major
 from tests.making import made
 
+#: Their two runs are made once.
+pytestmark = pytest.mark.xdist_group("lockstep runs")
+
 WRONG, MISSING, NO_STATUS, INTERRUPTED = 2, 124, 125, 130
 LIMIT_S = 600
 QUANTUM_NS, BEAT_HZ = 1_000_000, 50

@@ -19,6 +19,9 @@ from lab.formats import ftq, klog
 
 assert parts  # a fixture of all tests here
 US, MS = 1_000, 1_000_000
+#: Their two runs are made once.
+pytestmark = pytest.mark.xdist_group("lockstep commands")
+
 NODES = 3
 SIGNAL_OF_STOP = 19
 STOP, CONTINUE, KILL, SERVICES = 1, 2, 3, 7

@@ -19,6 +19,9 @@ from tests.making import made
 
 __all__ = ["parts"]
 
+#: Their jobs run once.
+pytestmark = pytest.mark.xdist_group("lockstep experiments")
+
 NODES = 2
 #: Iterations of half a millisecond, and noise each 10 ms: some five detours a node.
 ITERATIONS, COMPUTE_NS, QUANTUM_NS = 100, 500_000, 20_000

@@ -72,6 +72,7 @@ def test_two_runs_print_the_same_bytes(
     assert runs[0].stdout and runs[0].stdout == runs[1].stdout and runs[0].stderr == runs[1].stderr
 
 
+@pytest.mark.long
 def test_a_tuned_linux_shows_each_of_its_ticks_where_it_has_them() -> None:
     """The control of the comparison's column, which has none: with `nohz=off` CPU 1 has a tick each 4 ms."""
     made("build/linux/version")

@@ -28,7 +28,7 @@ def token(cpus: int, rounds: int, idle: str, tacet: Run) -> None:
     ("cpus", "rounds"),
     [
         (2, 500),
-        (4, 150),
+        (4, 60),
         pytest.param(2, 5000, marks=pytest.mark.long),
         pytest.param(4, 2000, marks=pytest.mark.long),
     ],

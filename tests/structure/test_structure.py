@@ -15,6 +15,9 @@ import structure
 from making import made
 from structure import Contract, Objects
 
+#: The objects' symbols are read once.
+pytestmark = pytest.mark.xdist_group("structure")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARCHITECTURES = ("x86_64", "ppc64")
 

@@ -210,8 +210,8 @@ struct mpi_request {
 };
 
 /* Begins a transfer. `context` is comm->context or + 1, where nothing is received from MPI_ANY_SOURCE or with
- * MPI_ANY_TAG; `peer` a rank of comm->remote, MPI_ANY_SOURCE or MPI_PROC_NULL. The request is complete at once where nothing is left to do. Returns NULL out of memory
- * alone. */
+ * MPI_ANY_TAG; `peer` a rank of comm->remote, MPI_ANY_SOURCE or MPI_PROC_NULL. The request is complete at
+ * once where nothing is left to do. Returns NULL out of memory alone. */
 struct mpi_request *message_send(enum send_mode mode, const void *buffer, size_t count,
                                  struct mpi_datatype *type, int peer, int tag, struct mpi_comm *comm,
                                  uint32_t context);
