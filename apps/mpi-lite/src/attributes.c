@@ -146,6 +146,8 @@ int keyval_create(const char *name, enum attribute_kind kind, any_function *copy
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
     if (!error)
+        error = check_output(number, "keyval");
+    if (!error)
         error = keyval_make(kind, copy, delete, state, number);
     error = mpi_return(NULL, name, error);
     mpi_leave();
@@ -156,6 +158,8 @@ int keyval_free(const char *name, enum attribute_kind kind, int *number)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(number, "keyval");
     if (!error)
         error = check_keyval(kind, *number);
     if (!error) {
@@ -447,6 +451,10 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(value, "attribute_val");
+    if (!error)
+        error = check_output(flag, "flag");
     if (!error && predefined_value(keyval)) {
         void *address = predefined_value(keyval);
 
@@ -520,6 +528,10 @@ int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag)
 {
     mpi_enter();
     int error = check_type(type);
+    if (!error)
+        error = check_output(value, "attribute_val");
+    if (!error)
+        error = check_output(flag, "flag");
     if (!error)
         error = attribute_get(ATTRIBUTE_TYPE, type->attributes, keyval, value, flag);
     error = mpi_return(NULL, "MPI_Type_get_attr", error);

@@ -65,6 +65,8 @@ int PMPI_Cart_create(MPI_Comm comm, int count, const int dims[], const int perio
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(made, "comm_cart");
+    if (!error)
         error = check_grid(comm, count, dims, &size);
     if (!error)
         error = comm_first_ranks(comm, size, made);
@@ -82,6 +84,8 @@ int PMPI_Cart_map(MPI_Comm comm, int count, const int dims[], const int periods[
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(rank, "newrank");
     if (!error)
         error = check_grid(comm, count, dims, &size);
     if (!error)
@@ -122,6 +126,8 @@ int PMPI_Cartdim_get(MPI_Comm comm, int *count)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(count, "ndims");
     if (!error)
         error = check_topology(comm, MPI_CART);
     if (!error)
@@ -168,6 +174,8 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coordinates[], int *rank)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(rank, "rank");
     if (!error)
         error = check_topology(comm, MPI_CART);
     if (!error)
@@ -216,6 +224,10 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int *d
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(source, "rank_source");
+    if (!error)
+        error = check_output(dest, "rank_dest");
+    if (!error)
         error = check_topology(comm, MPI_CART);
     if (!error && (direction < 0 || direction >= comm->topology->count))
         error = mpi_error(MPI_ERR_DIMS, "argument direction: %d is none of %d dimensions", direction,
@@ -259,6 +271,8 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *made)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(made, "newcomm");
     if (!error)
         error = check_topology(comm, MPI_CART);
     if (!error)
@@ -373,6 +387,8 @@ int PMPI_Dims_create(int nodes, int count, int dims[])
         error = mpi_error(MPI_ERR_ARG, "argument nnodes: %d is not positive", nodes);
     if (!error && count < 0)
         error = mpi_error(MPI_ERR_DIMS, "argument ndims: %d is negative", count);
+    if (!error && count)
+        error = check_output(dims, "dims");
     if (!error)
         error = dims_fill(nodes, count, dims);
     return cart_give(NULL, "MPI_Dims_create", error);

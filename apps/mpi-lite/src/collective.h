@@ -168,6 +168,11 @@ void *schedule_room_for(struct schedule *schedule, size_t count, const struct mp
 
 typedef void schedule_builder(struct schedule *schedule, const struct team *team, const struct call *call);
 
+/* The names of calls that do not block, and of no others, begin with MPI_I: they have a request. */
+static inline int check_request_of(const char *name, struct mpi_request *const *request)
+{
+    return name[4] == 'I' ? check_output(request, "request") : MPI_SUCCESS;
+}
 /* Begins a call whose arguments have been checked. `request` NULL: runs it to its end. */
 int collective_start(struct mpi_comm *comm, const struct call *call, struct mpi_request **request);
 /* Fills a schedule with the algorithm chosen for this team: how an algorithm uses another one. */

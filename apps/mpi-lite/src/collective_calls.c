@@ -171,6 +171,8 @@ static int collective_call(const char *name, struct mpi_comm *comm, const struct
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_request_of(name, request);
+    if (!error)
         error = check_call(call, comm);
     if (!error)
         error = collective_start(comm, call, request);

@@ -287,6 +287,8 @@ int PMPI_Comm_rank(MPI_Comm comm, int *rank)
     int error = check_comm(comm);
 
     if (!error)
+        error = check_output(rank, "rank");
+    if (!error)
         *rank = comm->rank;
     return error ? mpi_return(NULL, "MPI_Comm_rank", error) : MPI_SUCCESS;
 }
@@ -296,6 +298,8 @@ int PMPI_Comm_size(MPI_Comm comm, int *size)
 {
     int error = check_comm(comm);
 
+    if (!error)
+        error = check_output(size, "size");
     if (!error)
         *size = comm->size;
     return error ? mpi_return(NULL, "MPI_Comm_size", error) : MPI_SUCCESS;
@@ -313,6 +317,8 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
     mpi_enter();
     int error = check_comm(comm);
+    if (!error)
+        error = check_output(group, "group");
     if (!error) {
         group_hold(comm->group);
         *group = comm->group;
@@ -342,6 +348,8 @@ int PMPI_Comm_compare(MPI_Comm one, MPI_Comm two, int *result)
     int error = check_comm(one);
     struct mpi_comm *heard = error ? NULL : one;
     if (!error)
+        error = check_output(result, "result");
+    if (!error)
         error = check_comm(two);
     if (!error) {
         *result = comm_order(one, two);
@@ -370,6 +378,10 @@ int PMPI_Comm_get_name(MPI_Comm comm, char *name, int *length)
 {
     mpi_enter();
     int error = check_comm(comm);
+    if (!error)
+        error = check_output(name, "comm_name");
+    if (!error)
+        error = check_output(length, "resultlen");
     if (!error) {
         strcpy(name, comm->name);
         *length = (int)strlen(name);
@@ -391,6 +403,8 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
 {
     mpi_enter();
     int error = check_comm(comm);
+    if (!error)
+        error = check_output(info, "info_used");
     if (!error)
         error = PMPI_Info_create(info);
     return comm_give(NULL, "MPI_Comm_get_info", error);
@@ -463,6 +477,8 @@ static int copy_call(const char *name, struct mpi_comm *comm, struct mpi_comm **
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(copy, "newcomm");
+    if (!error)
         error = comm_copy(comm, copy);
     return comm_give(heard, name, error);
 }
@@ -483,7 +499,9 @@ MPI_ALIAS(Comm_dup_with_info);
 static int free_call(const char *name, struct mpi_comm **comm, bool waits)
 {
     mpi_enter();
-    int error = check_comm(*comm);
+    int error = check_output(comm, "comm");
+    if (!error)
+        error = check_comm(*comm);
     struct mpi_comm *heard = error ? NULL : *comm;
     if (!error && (*comm == MPI_COMM_WORLD || *comm == MPI_COMM_SELF))
         error = mpi_error(MPI_ERR_COMM, "argument comm: %s cannot be freed", (*comm)->name);
@@ -515,6 +533,8 @@ int PMPI_Comm_get_parent(MPI_Comm *parent)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(parent, "parent");
     if (!error)
         *parent = MPI_COMM_NULL; /* a launcher has started this process: there is no MPI_Comm_spawn */
     return comm_give(NULL, "MPI_Comm_get_parent", error);

@@ -66,6 +66,10 @@ int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request)
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(copy, "newcomm");
+    if (!error)
+        error = check_output(request, "request");
+    if (!error)
         error = idup(comm, copy, request);
     error = mpi_return(heard, "MPI_Comm_idup", error);
     mpi_leave();

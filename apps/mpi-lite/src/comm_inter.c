@@ -33,6 +33,8 @@ int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
     mpi_enter();
     int error = check_comm(comm);
     if (!error)
+        error = check_output(flag, "flag");
+    if (!error)
         *flag = comm->inter;
     return inter_give(NULL, "MPI_Comm_test_inter", error);
 }
@@ -43,6 +45,8 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(size, "size");
     if (!error)
         error = check_inter(comm);
     if (!error)
@@ -56,6 +60,8 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(group, "group");
     if (!error)
         error = check_inter(comm);
     if (!error) {
@@ -160,6 +166,8 @@ int PMPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer, int remote_
     int error = check_comm(local);
     struct mpi_comm *heard = error ? NULL : local;
     if (!error)
+        error = check_output(made, "newintercomm");
+    if (!error)
         error = check_leaders(local, leader, peer, remote_leader);
     if (!error)
         error = check_tag(tag, false);
@@ -213,6 +221,8 @@ int PMPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *made)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(made, "newintracomm");
     if (!error)
         error = check_inter(comm);
     if (!error)

@@ -115,6 +115,8 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *child)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(child, "newcomm");
     if (!error && color < 0 && color != MPI_UNDEFINED)
         error = mpi_error(MPI_ERR_ARG, "argument color: %d is negative, and not MPI_UNDEFINED", color);
     if (!error)
@@ -129,6 +131,8 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(child, "newcomm");
     if (!error && split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED)
         error = mpi_error(MPI_ERR_ARG, "argument split_type: %d is not MPI_COMM_TYPE_SHARED", split_type);
     if (!error)
@@ -226,6 +230,8 @@ int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *child)
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(child, "newcomm");
+    if (!error)
         error = check_members(group, comm);
     if (!error)
         error = comm->inter ? create_across(comm, group, child) : create_within(comm, group, child);
@@ -240,6 +246,8 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ch
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(child, "newcomm");
     if (!error && comm->inter)
         error = mpi_error(MPI_ERR_COMM, "argument comm: an intercommunicator, which this call does not take");
     if (!error)

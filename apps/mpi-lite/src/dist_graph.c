@@ -122,6 +122,8 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_count, const int sourc
     int error = check_intra(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(made, "comm_dist_graph");
+    if (!error)
         error = check_edges(&in, comm);
     if (!error)
         error = check_edges(&out, comm);
@@ -306,6 +308,8 @@ int PMPI_Dist_graph_create(MPI_Comm comm, int count, const int sources[], const 
     int error = check_intra(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(made, "comm_dist_graph");
+    if (!error)
         error = check_named(&named, comm);
     if (!error)
         error = graph_make(comm, &named, made);
@@ -320,6 +324,12 @@ int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int *in_count, int *out_count
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(in_count, "indegree");
+    if (!error)
+        error = check_output(out_count, "outdegree");
+    if (!error)
+        error = check_output(weighted, "weighted");
     if (!error)
         error = check_topology(comm, MPI_DIST_GRAPH);
     if (!error) {

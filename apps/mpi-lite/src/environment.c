@@ -17,17 +17,29 @@
 
 int PMPI_Get_version(int *version, int *subversion)
 {
-    *version = MPI_VERSION;
-    *subversion = MPI_SUBVERSION;
-    return MPI_SUCCESS;
+    int error = check_output(version, "version");
+
+    if (!error)
+        error = check_output(subversion, "subversion");
+    if (!error) {
+        *version = MPI_VERSION;
+        *subversion = MPI_SUBVERSION;
+    }
+    return mpi_return(NULL, "MPI_Get_version", error);
 }
 MPI_ALIAS(Get_version);
 
 int PMPI_Get_library_version(char *version, int *length)
 {
-    strcpy(version, "mpi-lite, the MPI library of Tacet, MPI 3.1");
-    *length = (int)strlen(version);
-    return MPI_SUCCESS;
+    int error = check_output(version, "version");
+
+    if (!error)
+        error = check_output(length, "resultlen");
+    if (!error) {
+        strcpy(version, "mpi-lite, the MPI library of Tacet, MPI 3.1");
+        *length = (int)strlen(version);
+    }
+    return mpi_return(NULL, "MPI_Get_library_version", error);
 }
 MPI_ALIAS(Get_library_version);
 
@@ -37,6 +49,10 @@ int PMPI_Get_processor_name(char *name, int *length)
 
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(name, "name");
+    if (!error)
+        error = check_output(length, "resultlen");
     if (!error) {
         name[0] = '\0';
         if (uname(&system) == 0)
@@ -79,6 +95,8 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
     (void)info; /* no hint makes a difference */
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(base, "baseptr");
     if (!error && size < 0)
         error = mpi_error(MPI_ERR_ARG, "argument size: %lld is negative", (long long)size);
     if (!error && posix_memalign(&memory, MEMORY_ALIGN, size ? (size_t)size : 1))

@@ -113,6 +113,8 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(errhandler, "errhandler");
     if (!error && !function)
         error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
     if (!error) {
@@ -150,6 +152,8 @@ int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 {
     mpi_enter();
     int error = check_comm(comm);
+    if (!error)
+        error = check_output(errhandler, "errhandler");
     if (!error) {
         *errhandler = comm->errhandler ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
         (*errhandler)->references++;
@@ -177,6 +181,8 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(errhandler, "errhandler");
     if (!error && *errhandler == MPI_ERRHANDLER_NULL)
         error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
     if (!error) {

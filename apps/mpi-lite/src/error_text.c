@@ -157,6 +157,10 @@ int PMPI_Error_string(int code, char *string, int *length)
 {
     mpi_enter();
     int error = check_code(code);
+    if (!error)
+        error = check_output(string, "string");
+    if (!error)
+        error = check_output(length, "resultlen");
     if (!error) {
         error_say(code, string, MPI_MAX_ERROR_STRING);
         *length = (int)strlen(string);
@@ -171,6 +175,8 @@ int PMPI_Error_class(int code, int *class)
 {
     mpi_enter();
     int error = check_code(code);
+    if (!error)
+        error = check_output(class, "errorclass");
     if (!error)
         *class = added_of(code) ? added_of(code)->class : code;
     error = mpi_return(NULL, "MPI_Error_class", error);
@@ -201,6 +207,8 @@ int PMPI_Add_error_class(int *class)
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
     if (!error)
+        error = check_output(class, "errorclass");
+    if (!error)
         error = added_make(NULL, class);
     error = mpi_return(NULL, "MPI_Add_error_class", error);
     mpi_leave();
@@ -212,6 +220,8 @@ int PMPI_Add_error_code(int class, int *code)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(code, "errorcode");
     if (!error)
         error = check_code(class);
     if (!error && added_of(class) && added_of(class)->class != class)

@@ -63,8 +63,8 @@ int PMPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_fu
 
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
-    if (!error && !request)
-        error = mpi_error(MPI_ERR_REQUEST, "argument request: NULL");
+    if (!error)
+        error = check_output(request, "request");
     if (!error)
         error = generalized_make(&given, request);
     error = mpi_return(NULL, "MPI_Grequest_start", error);

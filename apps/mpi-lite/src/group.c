@@ -119,6 +119,8 @@ int PMPI_Group_size(MPI_Group group, int *size)
     mpi_enter();
     int error = check_group(group, "group");
     if (!error)
+        error = check_output(size, "size");
+    if (!error)
         *size = group->size;
     return group_give("MPI_Group_size", error);
 }
@@ -128,6 +130,8 @@ int PMPI_Group_rank(MPI_Group group, int *rank)
 {
     mpi_enter();
     int error = check_group(group, "group");
+    if (!error)
+        error = check_output(rank, "rank");
     if (!error)
         *rank = group->rank;
     return group_give("MPI_Group_rank", error);
@@ -155,6 +159,10 @@ static int ranks_translate(const struct mpi_group *from, int count, const int *r
 
     if (count < 0)
         return mpi_error(MPI_ERR_ARG, "argument n: %d is negative", count);
+    if (count)
+        error = check_output(found, "ranks2");
+    if (error)
+        return error;
     int *index = group_index(to);
     if (!index)
         return comm_out_of_memory();
@@ -188,6 +196,8 @@ int PMPI_Group_compare(MPI_Group one, MPI_Group two, int *result)
 {
     mpi_enter();
     int error = check_two_groups(one, two);
+    if (!error)
+        error = check_output(result, "result");
     if (!error) {
         *result = group_order(one, two);
         if (*result < 0)
@@ -200,7 +210,9 @@ MPI_ALIAS(Group_compare);
 int PMPI_Group_free(MPI_Group *group)
 {
     mpi_enter();
-    int error = check_group(*group, "group");
+    int error = check_output(group, "group");
+    if (!error)
+        error = check_group(*group, "group");
     if (!error) {
         mpi_live[LIVE_GROUP] -= *group != MPI_GROUP_EMPTY; /* the program need not free that */
         group_release(*group);
@@ -252,6 +264,8 @@ static int set_call(const char *name, enum group_set set, struct mpi_group *one,
 {
     mpi_enter();
     int error = check_two_groups(one, two);
+    if (!error)
+        error = check_output(made, "newgroup");
     if (!error)
         error = set_make(set, one, two, made);
     return group_give(name, error);
@@ -339,6 +353,8 @@ static int choice_call(const char *name, struct mpi_group *group, int count, con
 
     mpi_enter();
     int error = check_group(group, "group");
+    if (!error)
+        error = check_output(made, "newgroup");
     if (!error && count < 0)
         error = mpi_error(MPI_ERR_ARG, "argument n: %d is negative", count);
     if (!error)

@@ -161,6 +161,8 @@ int PMPI_Info_create(MPI_Info *info)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(info, "info");
     if (!error) {
         *info = calloc(1, sizeof(**info));
         if (!*info)
@@ -205,8 +207,12 @@ int PMPI_Info_get(MPI_Info info, const char *key, int length, char *value, int *
     int error = check_info(info, false);
     if (!error)
         error = check_key(key);
+    if (!error)
+        error = check_output(flag, "flag");
     if (!error && length < 0)
         error = mpi_error(MPI_ERR_ARG, "argument valuelen: %d is negative", length);
+    if (!error)
+        error = check_output(value, "value");
     if (!error) {
         const struct entry *entry = entry_find(info, key);
 
@@ -224,6 +230,10 @@ int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *length, int *fla
     int error = check_info(info, false);
     if (!error)
         error = check_key(key);
+    if (!error)
+        error = check_output(length, "valuelen");
+    if (!error)
+        error = check_output(flag, "flag");
     if (!error) {
         const struct entry *entry = entry_find(info, key);
 
@@ -240,6 +250,8 @@ int PMPI_Info_get_nkeys(MPI_Info info, int *count)
     mpi_enter();
     int error = check_info(info, false);
     if (!error)
+        error = check_output(count, "nkeys");
+    if (!error)
         *count = info->count;
     return info_give("MPI_Info_get_nkeys", error);
 }
@@ -249,6 +261,8 @@ int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
 {
     mpi_enter();
     int error = check_info(info, false);
+    if (!error)
+        error = check_output(key, "key");
     if (!error && (n < 0 || n >= info->count))
         error = mpi_error(MPI_ERR_ARG, "argument n: %d is no key of %d, counted from 0", n, info->count);
     if (!error)
@@ -277,6 +291,8 @@ int PMPI_Info_dup(MPI_Info info, MPI_Info *made)
     mpi_enter();
     int error = check_info(info, false);
     if (!error)
+        error = check_output(made, "newinfo");
+    if (!error)
         error = info_copy(info, made);
     return info_give("MPI_Info_dup", error);
 }
@@ -285,7 +301,9 @@ MPI_ALIAS(Info_dup);
 int PMPI_Info_free(MPI_Info *info)
 {
     mpi_enter();
-    int error = check_info(*info, true);
+    int error = check_output(info, "info");
+    if (!error)
+        error = check_info(*info, true);
     if (!error) {
         info_free(*info);
         *info = MPI_INFO_NULL;

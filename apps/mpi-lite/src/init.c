@@ -148,6 +148,8 @@ int PMPI_Init_thread(int *count, char ***arguments, int required, int *provided)
     (void)count, (void)arguments; /* the launcher passes nothing in them */
     if (mpi_world.initialized)
         return mpi_return(NULL, "MPI_Init_thread", mpi_error(MPI_ERR_OTHER, "MPI is initialized already"));
+    if (!provided)
+        return mpi_return(NULL, "MPI_Init_thread", check_output(provided, "provided"));
     if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE)
         required = MPI_THREAD_MULTIPLE;
     mpi_world.thread_level = required;
@@ -257,29 +259,41 @@ MPI_ALIAS(Finalize);
 
 int PMPI_Initialized(int *flag)
 {
-    *flag = mpi_world.initialized;
-    return MPI_SUCCESS;
+    int error = check_output(flag, "flag");
+
+    if (!error)
+        *flag = mpi_world.initialized;
+    return mpi_return(NULL, "MPI_Initialized", error);
 }
 MPI_ALIAS(Initialized);
 
 int PMPI_Finalized(int *flag)
 {
-    *flag = mpi_world.finalized;
-    return MPI_SUCCESS;
+    int error = check_output(flag, "flag");
+
+    if (!error)
+        *flag = mpi_world.finalized;
+    return mpi_return(NULL, "MPI_Finalized", error);
 }
 MPI_ALIAS(Finalized);
 
 int PMPI_Query_thread(int *provided)
 {
-    *provided = mpi_world.thread_level;
-    return MPI_SUCCESS;
+    int error = check_output(provided, "provided");
+
+    if (!error)
+        *provided = mpi_world.thread_level;
+    return mpi_return(NULL, "MPI_Query_thread", error);
 }
 MPI_ALIAS(Query_thread);
 
 int PMPI_Is_thread_main(int *flag)
 {
-    *flag = pthread_equal(main_thread, pthread_self()) != 0;
-    return MPI_SUCCESS;
+    int error = check_output(flag, "flag");
+
+    if (!error)
+        *flag = pthread_equal(main_thread, pthread_self()) != 0;
+    return mpi_return(NULL, "MPI_Is_thread_main", error);
 }
 MPI_ALIAS(Is_thread_main);
 

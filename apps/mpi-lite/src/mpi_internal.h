@@ -87,6 +87,13 @@ void errhandler_release(struct mpi_errhandler *handler);
 /* Notes why, for the handler's message ("argument 3, tag: -7 is negative"), and returns `class`. */
 int mpi_error(int class, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* MPI_ERR_ARG where the program has given NULL for an argument that the call writes to; `name`: the
+ * standard's name of it. */
+static inline int check_output(const void *argument, const char *name)
+{
+    return argument ? MPI_SUCCESS : mpi_error(MPI_ERR_ARG, "argument %s: NULL", name);
+}
+
 /* ---- Data types (type.c, type_make.c, type_layout.c, type_table.c) ---- */
 
 /* A basic type's kind says which operations it takes part in; MINLOC pairs have kinds of their own. */

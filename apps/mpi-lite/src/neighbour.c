@@ -136,6 +136,8 @@ static int neighbour_call(const char *name, struct mpi_comm *comm, const struct 
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_request_of(name, request);
+    if (!error)
         error = neighbours_find(comm, &neighbours);
     if (!error)
         error = check_part("send", from, neighbours.to_count);

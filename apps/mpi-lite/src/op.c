@@ -95,8 +95,10 @@ int PMPI_Op_create(MPI_User_function *function, int commutes, MPI_Op *op)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
-    if (!error && (!function || !op))
-        error = mpi_error(MPI_ERR_ARG, "argument %s: NULL", function ? "op" : "function");
+    if (!error && !function)
+        error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
+    if (!error)
+        error = check_output(op, "op");
     if (!error && !(*op = calloc(1, sizeof(**op))))
         error = mpi_error(MPI_ERR_NO_MEM, "no memory for an operation");
     if (!error) {
@@ -144,6 +146,8 @@ int PMPI_Op_commutative(MPI_Op op, int *commutes)
 {
     int error = check_op(op);
 
+    if (!error)
+        error = check_output(commutes, "commute");
     if (!error)
         *commutes = op->commutes;
     return error ? mpi_return(NULL, "MPI_Op_commutative", error) : MPI_SUCCESS;

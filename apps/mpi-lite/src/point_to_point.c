@@ -121,6 +121,10 @@ int PMPI_Buffer_detach(void *buffer, int *size)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(buffer, "buffer_addr");
+    if (!error)
+        error = check_output(size, "size");
     if (!error) {
         progress_wait(buffer_is_unused, NULL);
         memcpy(buffer, &attached, sizeof(attached));
@@ -166,9 +170,9 @@ static int receive_begin(void *buffer, int count, struct mpi_datatype *type, int
     return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
 }
 
-/* `request` NULL: the call blocks. */
+/* Without `request` where it blocks. */
 static int send_call(const char *name, enum send_mode mode, const void *buffer, int count,
-                     struct mpi_datatype *type, int peer, int tag, struct mpi_comm *comm,
+                     struct mpi_datatype *type, int peer, int tag, struct mpi_comm *comm, bool blocks,
                      struct mpi_request **request)
 {
     struct mpi_request *own;
@@ -176,9 +180,11 @@ static int send_call(const char *name, enum send_mode mode, const void *buffer, 
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error && !blocks)
+        error = check_output(request, "request");
     if (!error)
-        error = send_begin(mode, buffer, count, type, peer, tag, comm, !request, request ? request : &own);
-    if (!error && !request && own)
+        error = send_begin(mode, buffer, count, type, peer, tag, comm, blocks, blocks ? &own : request);
+    if (!error && blocks && own)
         error = request_wait(&own, MPI_STATUS_IGNORE);
     error = mpi_return(heard, name, error);
     mpi_leave();
@@ -188,14 +194,14 @@ static int send_call(const char *name, enum send_mode mode, const void *buffer, 
 #define SEND(name, mode)                                                                                \
     int PMPI_##name(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) \
     {                                                                                                   \
-        return send_call("MPI_" #name, mode, buffer, count, type, dest, tag, comm, NULL);               \
+        return send_call("MPI_" #name, mode, buffer, count, type, dest, tag, comm, true, NULL);         \
     }                                                                                                   \
     MPI_ALIAS(name);
 #define ISEND(name, mode)                                                                               \
     int PMPI_##name(const void *buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
                     MPI_Request *request)                                                               \
     {                                                                                                   \
-        return send_call("MPI_" #name, mode, buffer, count, type, dest, tag, comm, request);            \
+        return send_call("MPI_" #name, mode, buffer, count, type, dest, tag, comm, false, request);     \
     }                                                                                                   \
     MPI_ALIAS(name);
 SEND(Send, SEND_STANDARD)
@@ -231,6 +237,8 @@ int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, 
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(request, "request");
     if (!error)
         error = receive_begin(buffer, count, type, source, tag, comm, request);
     error = mpi_return(heard, "MPI_Irecv", error);
@@ -337,9 +345,9 @@ static bool probe_finds(void *argument)
     return probe->found != NULL;
 }
 
-/* `flag` NULL: waits. `message` NULL: the message stays where it is. */
-static int probe_call(const char *name, int source, int tag, struct mpi_comm *comm, int *flag,
-                      MPI_Message *message, MPI_Status *status)
+/* Without `flag` where it waits, and `message` where the message stays where it is. */
+static int probe_call(const char *name, bool waits, bool takes, int source, int tag, struct mpi_comm *comm,
+                      int *flag, MPI_Message *message, MPI_Status *status)
 {
     mpi_enter();
     int error = check_comm(comm);
@@ -348,6 +356,10 @@ static int probe_call(const char *name, int source, int tag, struct mpi_comm *co
         error = check_peer(source, comm, true);
     if (!error)
         error = check_tag(tag, true);
+    if (!error && !waits)
+        error = check_output(flag, "flag");
+    if (!error && takes)
+        error = check_output(message, "message");
     if (!error && source == MPI_PROC_NULL) {
         if (flag)
             *flag = 1;
@@ -381,25 +393,25 @@ static int probe_call(const char *name, int source, int tag, struct mpi_comm *co
 
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-    return probe_call("MPI_Probe", source, tag, comm, NULL, NULL, status);
+    return probe_call("MPI_Probe", true, false, source, tag, comm, NULL, NULL, status);
 }
 MPI_ALIAS(Probe);
 
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    return probe_call("MPI_Iprobe", source, tag, comm, flag, NULL, status);
+    return probe_call("MPI_Iprobe", false, false, source, tag, comm, flag, NULL, status);
 }
 MPI_ALIAS(Iprobe);
 
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
-    return probe_call("MPI_Mprobe", source, tag, comm, NULL, message, status);
+    return probe_call("MPI_Mprobe", true, true, source, tag, comm, NULL, message, status);
 }
 MPI_ALIAS(Mprobe);
 
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
-    return probe_call("MPI_Improbe", source, tag, comm, flag, message, status);
+    return probe_call("MPI_Improbe", false, true, source, tag, comm, flag, message, status);
 }
 MPI_ALIAS(Improbe);
 
@@ -408,6 +420,8 @@ static int matched_begin(void *buffer, int count, struct mpi_datatype *type, MPI
 {
     int error = check_buffer(count, type);
 
+    if (!error)
+        error = check_output(message, "message");
     if (!error && *message == MPI_MESSAGE_NULL)
         error = mpi_error(MPI_ERR_REQUEST, "argument 4, message: MPI_MESSAGE_NULL");
     if (error)
@@ -428,6 +442,8 @@ int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(request, "request");
     if (!error)
         error = matched_begin(buffer, count, type, message, request);
     error = mpi_return(NULL, "MPI_Imrecv", error);

@@ -285,13 +285,22 @@ static int some_finish(int count, struct mpi_request **requests, int *out_count,
 
 /* ---- The calls ---- */
 
-static int one_complete(const char *name, struct mpi_request **request, int *flag, MPI_Status *status)
+/* Of calls that test, whose `flag` those that wait have not. */
+static int check_flag(bool waits, const int *flag)
+{
+    return waits ? MPI_SUCCESS : check_output(flag, "flag");
+}
+
+static int one_complete(const char *name, bool waits, struct mpi_request **request, int *flag,
+                        MPI_Status *status)
 {
     mpi_enter();
     int error = check_request(request);
     struct mpi_comm *comm = error ? NULL : comm_of(1, request);
     if (comm)
         comm_hold(comm); /* finishing may free the request, and with it the communicator */
+    if (!error)
+        error = check_flag(waits, flag);
     if (!error && flag && !request_is_done(*request))
         progress_poll();
     if (!error && flag)
@@ -307,17 +316,17 @@ static int one_complete(const char *name, struct mpi_request **request, int *fla
 
 int PMPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    return one_complete("MPI_Wait", request, NULL, status);
+    return one_complete("MPI_Wait", true, request, NULL, status);
 }
 MPI_ALIAS(Wait);
 
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    return one_complete("MPI_Test", request, flag, status);
+    return one_complete("MPI_Test", false, request, flag, status);
 }
 MPI_ALIAS(Test);
 
-static int all_complete(const char *name, int count, struct mpi_request **requests, int *flag,
+static int all_complete(const char *name, bool waits, int count, struct mpi_request **requests, int *flag,
                         MPI_Status *statuses)
 {
     struct several several = { .count = count, .requests = requests };
@@ -327,6 +336,8 @@ static int all_complete(const char *name, int count, struct mpi_request **reques
     struct mpi_comm *comm = error ? NULL : comm_of(count, requests);
     if (comm)
         comm_hold(comm);
+    if (!error)
+        error = check_flag(waits, flag);
     if (!error && flag && !(*flag = all_are_done(&several))) {
         progress_poll();
         *flag = all_are_done(&several);
@@ -344,18 +355,18 @@ static int all_complete(const char *name, int count, struct mpi_request **reques
 
 int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
-    return all_complete("MPI_Waitall", count, requests, NULL, statuses);
+    return all_complete("MPI_Waitall", true, count, requests, NULL, statuses);
 }
 MPI_ALIAS(Waitall);
 
 int PMPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    return all_complete("MPI_Testall", count, requests, flag, statuses);
+    return all_complete("MPI_Testall", false, count, requests, flag, statuses);
 }
 MPI_ALIAS(Testall);
 
-static int any_complete(const char *name, int count, struct mpi_request **requests, int *index, int *flag,
-                        MPI_Status *status)
+static int any_complete(const char *name, bool waits, int count, struct mpi_request **requests, int *index,
+                        int *flag, MPI_Status *status)
 {
     struct several several = { .count = count, .requests = requests };
     MPI_Status empty;
@@ -365,6 +376,10 @@ static int any_complete(const char *name, int count, struct mpi_request **reques
     struct mpi_comm *comm = error ? NULL : comm_of(count, requests);
     if (comm)
         comm_hold(comm);
+    if (!error)
+        error = check_output(index, "index");
+    if (!error)
+        error = check_flag(waits, flag);
     if (!error) {
         bool idle = all_are_idle(&several);
 
@@ -390,13 +405,13 @@ static int any_complete(const char *name, int count, struct mpi_request **reques
 
 int PMPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
-    return any_complete("MPI_Waitany", count, requests, index, NULL, status);
+    return any_complete("MPI_Waitany", true, count, requests, index, NULL, status);
 }
 MPI_ALIAS(Waitany);
 
 int PMPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
 {
-    return any_complete("MPI_Testany", count, requests, index, flag, status);
+    return any_complete("MPI_Testany", false, count, requests, index, flag, status);
 }
 MPI_ALIAS(Testany);
 
@@ -410,6 +425,10 @@ static int some_complete(const char *name, bool waits, int count, struct mpi_req
     struct mpi_comm *comm = error ? NULL : comm_of(count, requests);
     if (comm)
         comm_hold(comm);
+    if (!error)
+        error = check_output(out_count, "outcount");
+    if (!error && count)
+        error = check_output(indices, "array_of_indices");
     if (!error && all_are_idle(&several)) {
         *out_count = MPI_UNDEFINED;
     } else if (!error) {
@@ -482,6 +501,8 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(flag, "flag");
     if (!error) {
         progress_poll();
         *flag = request_is_done(request);
@@ -528,6 +549,8 @@ static int persistent_make(const char *name, enum request_kind kind, enum send_m
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(request, "request");
     if (!error)
         error = check_transfer(buffer, count, type, peer, tag, comm, receives);
     if (!error) {

@@ -247,8 +247,8 @@ static int call_run(const struct call *call)
     size_t bytes = 0;
     int error = accumulates(call) ? check_op(call) : MPI_SUCCESS;
 
-    if (!error && call->has_request && !call->request)
-        error = mpi_error(MPI_ERR_REQUEST, "argument request: NULL");
+    if (!error && call->has_request)
+        error = check_output(call->request, "request");
     if (!error)
         error = check_sides(call);
     if (!error)

@@ -289,11 +289,13 @@ static bool is_unexposed(void *argument)
 }
 
 /* `flag` NULL: waits. */
-static int exposure_end(const char *name, struct mpi_win *win, int *flag)
+static int exposure_end(const char *name, bool waits, struct mpi_win *win, int *flag)
 {
     mpi_enter();
     int error = check_window(win);
     struct mpi_win *heard = error ? NULL : win;
+    if (!error && !waits)
+        error = check_output(flag, "flag");
     if (!error && !win->is_posted)
         error = mpi_error(MPI_ERR_RMA_SYNC, "MPI_Win_post has not opened the window");
     if (!error && flag) {
@@ -312,13 +314,13 @@ static int exposure_end(const char *name, struct mpi_win *win, int *flag)
 
 int PMPI_Win_wait(MPI_Win win)
 {
-    return exposure_end("MPI_Win_wait", win, NULL);
+    return exposure_end("MPI_Win_wait", true, win, NULL);
 }
 MPI_ALIAS(Win_wait);
 
 int PMPI_Win_test(MPI_Win win, int *flag)
 {
-    return exposure_end("MPI_Win_test", win, flag);
+    return exposure_end("MPI_Win_test", false, win, flag);
 }
 MPI_ALIAS(Win_test);
 

@@ -31,6 +31,8 @@ int PMPI_Test_cancelled(const MPI_Status *status, int *flag)
     int error = check_status(status);
 
     if (!error)
+        error = check_output(flag, "flag");
+    if (!error)
         *flag = status->mpi_lite_cancelled != 0;
     return mpi_return(NULL, "MPI_Test_cancelled", error);
 }

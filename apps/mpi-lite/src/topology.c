@@ -74,6 +74,8 @@ int PMPI_Topo_test(MPI_Comm comm, int *status)
     mpi_enter();
     int error = check_comm(comm);
     if (!error)
+        error = check_output(status, "status");
+    if (!error)
         *status = comm->topology ? comm->topology->kind : MPI_UNDEFINED;
     return graph_give(NULL, "MPI_Topo_test", error);
 }
@@ -119,6 +121,8 @@ int PMPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edg
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(made, "comm_graph");
+    if (!error)
         error = check_graph(comm, nodes, index, edges);
     if (!error)
         error = comm_first_ranks(comm, nodes, made);
@@ -134,6 +138,8 @@ int PMPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error)
+        error = check_output(rank, "newrank");
+    if (!error)
         error = check_graph(comm, nodes, index, edges);
     if (!error)
         *rank = comm->rank < nodes ? comm->rank : MPI_UNDEFINED;
@@ -146,6 +152,10 @@ int PMPI_Graphdims_get(MPI_Comm comm, int *nodes, int *edges)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(nodes, "nnodes");
+    if (!error)
+        error = check_output(edges, "nedges");
     if (!error)
         error = check_topology(comm, MPI_GRAPH);
     if (!error) {
@@ -206,6 +216,8 @@ int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(count, "nneighbors");
     if (!error)
         error = neighbours_of(comm, rank, &neighbours, count);
     return graph_give(heard, "MPI_Graph_neighbors_count", error);

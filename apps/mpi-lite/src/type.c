@@ -77,6 +77,8 @@ int PMPI_Type_size(MPI_Datatype type, int *size)
     int error = check_type(type, "datatype");
 
     if (!error)
+        error = check_output(size, "size");
+    if (!error)
         *size = type->bytes > INT_MAX ? MPI_UNDEFINED : (int)type->bytes;
     return error ? mpi_return(NULL, "MPI_Type_size", error) : MPI_SUCCESS;
 }
@@ -87,17 +89,23 @@ int PMPI_Type_size_x(MPI_Datatype type, MPI_Count *size)
     int error = check_type(type, "datatype");
 
     if (!error)
+        error = check_output(size, "size");
+    if (!error)
         *size = (MPI_Count)type->bytes;
     return error ? mpi_return(NULL, "MPI_Type_size_x", error) : MPI_SUCCESS;
 }
 MPI_ALIAS(Type_size_x);
 
 /* The four calls of lower bound and extent, true or with markers. */
-#define BOUNDS(name, integer, first, second)                                \
+#define BOUNDS(name, integer, truly, first, second)                         \
     int PMPI_##name(MPI_Datatype type, integer *lower, integer *extent)     \
     {                                                                       \
         int error = check_type(type, "datatype");                           \
                                                                             \
+        if (!error)                                                         \
+            error = check_output(lower, truly "lb");                        \
+        if (!error)                                                         \
+            error = check_output(extent, truly "extent");                   \
         if (!error) {                                                       \
             *lower = type->first;                                           \
             *extent = type->second;                                         \
@@ -105,25 +113,27 @@ MPI_ALIAS(Type_size_x);
         return error ? mpi_return(NULL, "MPI_" #name, error) : MPI_SUCCESS; \
     }                                                                       \
     MPI_ALIAS(name);
-BOUNDS(Type_get_extent, MPI_Aint, lower, extent)
-BOUNDS(Type_get_extent_x, MPI_Count, lower, extent)
-BOUNDS(Type_get_true_extent, MPI_Aint, true_lower, true_extent)
-BOUNDS(Type_get_true_extent_x, MPI_Count, true_lower, true_extent)
+BOUNDS(Type_get_extent, MPI_Aint, "", lower, extent)
+BOUNDS(Type_get_extent_x, MPI_Count, "", lower, extent)
+BOUNDS(Type_get_true_extent, MPI_Aint, "true_", true_lower, true_extent)
+BOUNDS(Type_get_true_extent_x, MPI_Count, "true_", true_lower, true_extent)
 
 /* MPI-1's. */
-#define BOUND(name, value)                                                  \
+#define BOUND(name, argument, value)                                        \
     int PMPI_##name(MPI_Datatype type, MPI_Aint *place)                     \
     {                                                                       \
         int error = check_type(type, "datatype");                           \
                                                                             \
         if (!error)                                                         \
+            error = check_output(place, argument);                          \
+        if (!error)                                                         \
             *place = value;                                                 \
         return error ? mpi_return(NULL, "MPI_" #name, error) : MPI_SUCCESS; \
     }                                                                       \
     MPI_ALIAS(name);
-BOUND(Type_extent, type->extent)
-BOUND(Type_lb, type->lower)
-BOUND(Type_ub, type->lower + type->extent)
+BOUND(Type_extent, "extent", type->extent)
+BOUND(Type_lb, "displacement", type->lower)
+BOUND(Type_ub, "displacement", type->lower + type->extent)
 
 /* ---- Names ---- */
 
@@ -151,6 +161,10 @@ int PMPI_Type_get_name(MPI_Datatype type, char *name, int *length)
 {
     mpi_enter();
     int error = check_type(type, "datatype");
+    if (!error)
+        error = check_output(name, "type_name");
+    if (!error)
+        error = check_output(length, "resultlen");
     if (!error) {
         const char *given = type->given_name ? type->given_name : type->name ? type->name : "";
 
@@ -169,6 +183,14 @@ int PMPI_Type_get_envelope(MPI_Datatype type, int *integers, int *addresses, int
 {
     int error = check_type(type, "datatype");
 
+    if (!error)
+        error = check_output(integers, "num_integers");
+    if (!error)
+        error = check_output(addresses, "num_addresses");
+    if (!error)
+        error = check_output(types, "num_datatypes");
+    if (!error)
+        error = check_output(combiner, "combiner");
     if (!error) {
         const struct mpi_contents none = { .combiner = MPI_COMBINER_NAMED };
         const struct mpi_contents *contents = type->contents ? type->contents : &none;
@@ -280,6 +302,8 @@ int PMPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count)
 {
     int error = check_status(status, type);
 
+    if (!error)
+        error = check_output(count, "count");
     if (error)
         return mpi_return(NULL, "MPI_Get_count", error);
     if (status->mpi_lite_bytes == 0)
@@ -297,6 +321,8 @@ int PMPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type, MPI_Count *
 {
     int error = check_status(status, type);
 
+    if (!error)
+        error = check_output(count, "count");
     if (error)
         return mpi_return(NULL, "MPI_Get_elements_x", error);
     int64_t elements = type_elements(type, status->mpi_lite_bytes);
@@ -309,6 +335,8 @@ int PMPI_Get_elements(const MPI_Status *status, MPI_Datatype type, int *count)
 {
     int error = check_status(status, type);
 
+    if (!error)
+        error = check_output(count, "count");
     if (error)
         return mpi_return(NULL, "MPI_Get_elements", error);
     int64_t elements = type_elements(type, status->mpi_lite_bytes);
@@ -338,8 +366,11 @@ MPI_ALIAS(Status_set_elements);
 
 int PMPI_Get_address(const void *location, MPI_Aint *address)
 {
-    *address = (MPI_Aint)location;
-    return MPI_SUCCESS;
+    int error = check_output(address, "address");
+
+    if (!error)
+        *address = (MPI_Aint)location;
+    return error ? mpi_return(NULL, "MPI_Get_address", error) : MPI_SUCCESS;
 }
 MPI_ALIAS(Get_address);
 
@@ -418,6 +449,8 @@ int PMPI_Pack_size(int count, MPI_Datatype type, MPI_Comm comm, int *size)
     mpi_enter();
     int error = check_comm(comm);
     struct mpi_comm *heard = error ? NULL : comm;
+    if (!error)
+        error = check_output(size, "size");
     if (!error)
         error = check_buffer(count, type);
     if (!error && (size_t)count * type->bytes > INT_MAX)

@@ -178,6 +178,8 @@ int PMPI_Type_create_darray(int size, int rank, int dimensions, const int sizes[
     mpi_enter();
     int error = check_array(&array);
     if (!error)
+        error = check_output(made, "newtype");
+    if (!error)
         error = array_make(&array, made);
     error = mpi_return(NULL, "MPI_Type_create_darray", error);
     mpi_leave();

@@ -354,6 +354,8 @@ int PMPI_Pack_external_size(const char format[], int count, MPI_Datatype type, M
     mpi_enter();
     int error = check_external(format, count, type);
     if (!error)
+        error = check_output(size, "size");
+    if (!error)
         *size = (MPI_Aint)((size_t)count * external_bytes(type));
     error = mpi_return(NULL, "MPI_Pack_external_size", error);
     mpi_leave();

@@ -90,6 +90,8 @@ static int real_call(const char *name, int combiner, int precision, int range, s
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
     if (!error)
+        error = check_output(type, "newtype");
+    if (!error)
         error = real_get(combiner, precision, range, type);
     error = mpi_return(NULL, name, error);
     mpi_leave();
@@ -118,6 +120,8 @@ int PMPI_Type_create_f90_integer(int range, MPI_Datatype *type)
 
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(type, "newtype");
     if (!error && !like)
         error = mpi_error(MPI_ERR_ARG, "argument range: %d digits; at most 18", range);
     if (!error)
@@ -154,6 +158,8 @@ int PMPI_Type_match_size(int class, int size, MPI_Datatype *type)
 
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(type, "datatype");
     if (!error && !is_class)
         error = mpi_error(MPI_ERR_ARG, "argument typeclass: %d is no MPI_TYPECLASS_", class);
     if (!error && !found)

@@ -285,6 +285,8 @@ int PMPI_Type_contiguous(int count, MPI_Datatype old, MPI_Datatype *made)
     mpi_enter();
     int error = check_type(old, "oldtype");
     if (!error)
+        error = check_output(made, "newtype");
+    if (!error)
         error = check_count("count", count);
     if (!error) {
         const struct run run = { (size_t)count, 0, old->extent, old };
@@ -325,6 +327,8 @@ static int vector_call(const char *name, int combiner, int count, int length, MP
 {
     mpi_enter();
     int error = check_type(old, "oldtype");
+    if (!error)
+        error = check_output(made, "newtype");
     if (!error)
         error = check_count("count", count);
     if (!error && length < 0)
@@ -439,6 +443,8 @@ static int blocks_call(const char *name, const struct blocks *blocks, int combin
     mpi_enter();
     int error = check_blocks(blocks);
     if (!error)
+        error = check_output(made, "newtype");
+    if (!error)
         error = blocks_make(blocks, combiner, made);
     error = mpi_return(NULL, name, error);
     mpi_leave();
@@ -499,6 +505,8 @@ int PMPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent, 
 {
     mpi_enter();
     int error = check_type(old, "oldtype");
+    if (!error)
+        error = check_output(made, "newtype");
     if (!error) {
         struct mpi_contents *contents = contents_make(MPI_COMBINER_RESIZED, 0, 2, 1);
 
@@ -524,6 +532,8 @@ int PMPI_Type_dup(MPI_Datatype old, MPI_Datatype *made)
 {
     mpi_enter();
     int error = check_type(old, "oldtype");
+    if (!error)
+        error = check_output(made, "newtype");
     if (!error) {
         struct mpi_contents *contents = contents_make(MPI_COMBINER_DUP, 0, 0, 1);
 
@@ -536,7 +546,7 @@ int PMPI_Type_dup(MPI_Datatype old, MPI_Datatype *made)
         if (error && attributes_free(*made, &(*made)->attributes) == MPI_SUCCESS)
             type_release(*made);
     }
-    if (error)
+    if (error && made)
         *made = MPI_DATATYPE_NULL;
     error = mpi_return(NULL, "MPI_Type_dup", error);
     mpi_leave();
@@ -618,6 +628,8 @@ int PMPI_Type_create_subarray(int dimensions, const int sizes[], const int parts
 {
     mpi_enter();
     int error = check_type(old, "oldtype");
+    if (!error)
+        error = check_output(made, "newtype");
     if (!error)
         error = check_subarray(dimensions, sizes, parts, starts, order);
     if (!error)

@@ -161,6 +161,8 @@ int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI
     mpi_enter();
     int error = check_making(comm, size, disp_unit);
     struct mpi_comm *heard = check_comm(comm) ? NULL : comm;
+    if (!error)
+        error = check_output(made, "win");
     if (!error && !base && size)
         error = mpi_error(MPI_ERR_BASE, "argument base: NULL, with a size of %lld", (long long)size);
     if (!error)
@@ -209,6 +211,8 @@ static int window_allocate(const char *name, int flavor, MPI_Aint size, int disp
     mpi_enter();
     int error = check_making(comm, size, disp_unit);
     struct mpi_comm *heard = check_comm(comm) ? NULL : comm;
+    if (!error)
+        error = check_output(made, "win");
     if (!error && !base)
         error = mpi_error(MPI_ERR_ARG, "argument baseptr: NULL");
     if (!error && shares)
@@ -255,6 +259,8 @@ int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *made)
     mpi_enter();
     int error = check_making(comm, 0, 1);
     struct mpi_comm *heard = check_comm(comm) ? NULL : comm;
+    if (!error)
+        error = check_output(made, "win");
     if (!error)
         error = window_make(comm, MPI_WIN_FLAVOR_DYNAMIC, &win);
     if (!error)
@@ -428,6 +434,12 @@ int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit,
     mpi_enter();
     int error = check_window(win);
     struct mpi_win *heard = error ? NULL : win;
+    if (!error)
+        error = check_output(size, "size");
+    if (!error)
+        error = check_output(disp_unit, "disp_unit");
+    if (!error)
+        error = check_output(base, "baseptr");
     if (!error && win->flavor != MPI_WIN_FLAVOR_SHARED)
         error = mpi_error(MPI_ERR_RMA_FLAVOR, "argument win: MPI_Win_allocate_shared has not made it");
     if (!error && rank != MPI_PROC_NULL && (rank < 0 || rank >= win->comm->size))

@@ -20,6 +20,8 @@ int PMPI_Win_get_group(MPI_Win win, MPI_Group *group)
 {
     mpi_enter();
     int error = check_window(win);
+    if (!error)
+        error = check_output(group, "group");
     if (!error) {
         group_hold(win->comm->group);
         *group = win->comm->group;
@@ -68,6 +70,8 @@ int PMPI_Win_get_info(MPI_Win win, MPI_Info *info)
     int error = check_window(win);
     struct mpi_win *heard = error ? NULL : win;
     if (!error)
+        error = check_output(info, "info_used");
+    if (!error)
         error = hints_make(win, info);
     return give(heard, "MPI_Win_get_info", error);
 }
@@ -93,6 +97,10 @@ int PMPI_Win_get_name(MPI_Win win, char *name, int *length)
 {
     mpi_enter();
     int error = check_window(win);
+    if (!error)
+        error = check_output(name, "win_name");
+    if (!error)
+        error = check_output(length, "resultlen");
     if (!error) {
         strcpy(name, win->name);
         *length = (int)strlen(name);
@@ -107,6 +115,8 @@ int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhan
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error)
+        error = check_output(errhandler, "errhandler");
     if (!error && !function)
         error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
     if (!error && !(*errhandler = malloc(sizeof(**errhandler))))
@@ -143,6 +153,8 @@ int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
 {
     mpi_enter();
     int error = check_window(win);
+    if (!error)
+        error = check_output(errhandler, "errhandler");
     if (!error) {
         *errhandler = win->errhandler ? win->errhandler : MPI_ERRORS_ARE_FATAL;
         (*errhandler)->references++;
@@ -219,6 +231,10 @@ int PMPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
     mpi_enter();
     int error = check_window(win);
     struct mpi_win *heard = error ? NULL : win;
+    if (!error)
+        error = check_output(value, "attribute_val");
+    if (!error)
+        error = check_output(flag, "flag");
     if (!error && predefined_value(win, keyval, &preset)) {
         *flag = 1;
         memcpy(value, &preset, sizeof(preset)); /* a pointer of any type */

@@ -199,6 +199,25 @@ static void still_right(void)
     passed("right ones");
 }
 
+/* A collective that does not block has a request. */
+static void nulls(void)
+{
+    const MPI_Comm world = MPI_COMM_WORLD;
+    int dims[1] = { 1 }, periods[1] = { 0 };
+    MPI_Comm grid;
+
+    REFUSED(MPI_Ibarrier(world, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Ibcast(to, 1, MPI_INT, 0, world, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Iallreduce(from, to, 1, MPI_INT, MPI_SUM, world, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Ialltoall(from, 0, MPI_INT, to, 0, MPI_INT, world, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Iscan(from, to, 1, MPI_INT, MPI_SUM, world, NULL), MPI_ERR_ARG);
+    MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &grid);
+    MPI_Comm_set_errhandler(grid, MPI_ERRORS_RETURN);
+    REFUSED(MPI_Ineighbor_allgather(from, 1, MPI_INT, to, 1, MPI_INT, grid, NULL), MPI_ERR_ARG);
+    MPI_Comm_free(&grid);
+    passed("nulls");
+}
+
 int main(int count, char **arguments)
 {
     begin(&count, &arguments);
@@ -211,6 +230,7 @@ int main(int count, char **arguments)
     wrong_types();
     operations();
     buffers();
+    nulls();
     still_right();
     arrays_free();
     MPI_Type_free(&uncommitted);

@@ -267,6 +267,63 @@ static void handlers(void)
     passed("handlers");
 }
 
+static int query(void *state, MPI_Status *status)
+{
+    (void)state, (void)status;
+    return MPI_SUCCESS;
+}
+
+static int ended(void *state)
+{
+    (void)state;
+    return MPI_SUCCESS;
+}
+
+static int cancelled(void *state, int is_complete)
+{
+    (void)state, (void)is_complete;
+    return MPI_SUCCESS;
+}
+
+/* NULL where a call writes. */
+static void nulls(void)
+{
+    int a = 0, b = 0, zero[1] = { 0 };
+    void *value = NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Message message = MPI_MESSAGE_NULL, no_proc = MPI_MESSAGE_NO_PROC;
+    MPI_Status status;
+
+    MPI_Sendrecv(&a, 1, MPI_INT, rank, 1, &b, 1, MPI_INT, rank, 1, world, &status);
+    for (int i = 0; i < 8; i++)
+        REFUSED_BUT(IN_OPENMPI, isends[i](&a, 1, MPI_INT, MPI_PROC_NULL, 1, world, NULL), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Irecv(&a, 1, MPI_INT, MPI_PROC_NULL, 1, world, NULL), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Recv_init(&a, 1, MPI_INT, MPI_PROC_NULL, 1, world, NULL), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Iprobe(MPI_PROC_NULL, 1, world, NULL, &status), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Improbe(MPI_PROC_NULL, 1, world, NULL, &message, &status), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Improbe(MPI_PROC_NULL, 1, world, &a, NULL, &status), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Mprobe(MPI_PROC_NULL, 1, world, NULL, &status), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Mrecv(&a, 1, MPI_INT, NULL, &status), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Imrecv(&a, 1, MPI_INT, NULL, &request), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Imrecv(&a, 1, MPI_INT, &no_proc, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Test(&request, NULL, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Testall(1, &request, NULL, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Testany(1, &request, NULL, &a, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Testany(1, &request, &a, NULL, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Testsome(1, &request, NULL, zero, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Testsome(1, &request, &a, NULL, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Waitany(1, &request, NULL, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Waitsome(1, &request, NULL, zero, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Waitsome(1, &request, &a, NULL, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Request_get_status(request, NULL, &status), MPI_ERR_ARG);
+    REFUSED(MPI_Test_cancelled(&status, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Buffer_detach(NULL, &a), MPI_ERR_ARG);
+    REFUSED(MPI_Buffer_detach(&value, NULL), MPI_ERR_ARG);
+    REFUSED_BUT(IN_OPENMPI, MPI_Grequest_start(query, ended, cancelled, NULL, NULL), MPI_ERR_ARG);
+    CHECK(request == MPI_REQUEST_NULL && message == MPI_MESSAGE_NULL && no_proc == MPI_MESSAGE_NO_PROC);
+    passed("nulls");
+}
+
 int main(int count, char **arguments)
 {
     begin(&count, &arguments);
@@ -280,6 +337,7 @@ int main(int count, char **arguments)
     buffers();
     truncated();
     handlers();
+    nulls();
     MPI_Type_free(&uncommitted);
     MPI_Finalize();
     return 0;

@@ -189,6 +189,44 @@ static void attached(void)
     passed("attached");
 }
 
+/* NULL where a call writes. */
+static void nulls(void)
+{
+    int a = 0;
+    char text[MPI_MAX_OBJECT_NAME];
+    void *value = NULL;
+    MPI_Aint bytes;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Win shared, made = MPI_WIN_NULL;
+
+    MPI_Win_allocate_shared(4, 4, MPI_INFO_NULL, MPI_COMM_SELF, &value, &shared);
+    MPI_Win_set_errhandler(shared, MPI_ERRORS_RETURN);
+    MPI_Win_lock_all(0, shared);
+    REFUSED(MPI_Win_create(memory, 4, 4, MPI_INFO_NULL, world, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_allocate(4, 4, MPI_INFO_NULL, world, &value, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_allocate(4, 4, MPI_INFO_NULL, world, NULL, &made), MPI_ERR_ARG);
+    REFUSED(MPI_Win_allocate_shared(4, 4, MPI_INFO_NULL, world, &value, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_allocate_shared(4, 4, MPI_INFO_NULL, world, NULL, &made), MPI_ERR_ARG);
+    REFUSED(MPI_Win_create_dynamic(MPI_INFO_NULL, world, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_shared_query(shared, 0, NULL, &a, &value), MPI_ERR_ARG);
+    REFUSED(MPI_Win_shared_query(shared, 0, &bytes, NULL, &value), MPI_ERR_ARG);
+    REFUSED(MPI_Win_shared_query(shared, 0, &bytes, &a, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_get_group(shared, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_get_info(shared, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_get_name(shared, NULL, &a), MPI_ERR_ARG);
+    REFUSED(MPI_Win_get_name(shared, text, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_get_errhandler(shared, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_get_attr(shared, MPI_WIN_BASE, NULL, &a), MPI_ERR_ARG);
+    REFUSED(MPI_Win_get_attr(shared, MPI_WIN_BASE, &value, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Win_test(shared, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Rput(&a, 1, MPI_INT, 0, 0, 1, MPI_INT, shared, NULL), MPI_ERR_ARG);
+    REFUSED(MPI_Rget(&a, 1, MPI_INT, 0, 0, 1, MPI_INT, shared, NULL), MPI_ERR_ARG);
+    MPI_Win_unlock_all(shared);
+    MPI_Win_free(&shared);
+    CHECK(made == MPI_WIN_NULL);
+    passed("nulls");
+}
+
 int main(int count, char **words)
 {
     begin(&count, &words);
@@ -199,6 +237,7 @@ int main(int count, char **words)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     arguments();
     synchronization();
+    nulls();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     attached();
     MPI_Win_free(&win);
