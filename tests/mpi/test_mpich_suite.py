@@ -64,7 +64,7 @@ KNOWN: dict[str, dict[str, str]] = {
         "typename_oldapi": "expects MPI_INTEGER16, which is optional",
     },
     "errors/attr": {"keyvalmis": WINDOW},
-    "errors/coll": {"noalias2": "expects that buffers which overlap are found"},
+
     "errors/comm": {
         "cfree": "uses a communicator that has been freed",
         **dict.fromkeys(

@@ -92,6 +92,16 @@ static int significant_across(const struct call *call)
     return (call->kind == SCATTER) == is_root ? FROM : TO;
 }
 
+/* Whether this rank's block for itself lies where it is to go. */
+static bool own_block_stays(const struct call *call, int rank)
+{
+    bool has_one_from = call->kind == GATHER || call->kind == ALLGATHER, has_one_to = call->kind == SCATTER;
+    struct block from = side_block(&call->from, has_one_from ? 0 : rank);
+    struct block to = side_block(&call->to, has_one_to ? 0 : rank);
+
+    return from.at == to.at && from.type == to.type && block_bytes(from) && block_bytes(to);
+}
+
 /* Whether both buffers begin with data, so that they may not be the same. Of the v and w forms that is not
  * known, but of MPI_Reduce_scatter, whose blocks lie one after the other. */
 static bool overlap_if_same(const struct call *call, const struct mpi_comm *comm)
@@ -116,9 +126,13 @@ static int check_buffers(const struct call *call, const struct mpi_comm *comm, i
     if (significant & TO && is_in_place(&call->to) && !(call->kind == SCATTER && is_root))
         return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: MPI_IN_PLACE is %s here",
                          call->kind == SCATTER ? "the root's alone" : "not the receive buffer");
-    if (significant == (FROM | TO) && call->from.buffer && call->from.buffer == call->to.buffer &&
-        overlap_if_same(call, comm))
+    if (significant != (FROM | TO) || is_in_place(&call->from) || is_in_place(&call->to))
+        return MPI_SUCCESS;
+    if (call->from.buffer && call->from.buffer == call->to.buffer && overlap_if_same(call, comm))
         return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: it is the send buffer; MPI_IN_PLACE says so");
+    if (!comm->inter && !is_reduction(call->kind) && own_block_stays(call, comm->rank))
+        return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: this rank's block for itself lies where it is to "
+                                         "go; MPI_IN_PLACE says so");
     return MPI_SUCCESS;
 }
 
