@@ -162,6 +162,11 @@ int PMPI_Reduce_local(const void *from, void *to, int count, MPI_Datatype type, 
         error = check_buffer(count, type);
     if (!error)
         error = op_check(op, type);
+    if (!error && count && (from == MPI_IN_PLACE || to == MPI_IN_PLACE))
+        error = mpi_error(MPI_ERR_BUFFER, "argument %s: MPI_IN_PLACE is not for this call",
+                          from == MPI_IN_PLACE ? "inbuf" : "inoutbuf");
+    if (!error && count && from == to && from)
+        error = mpi_error(MPI_ERR_BUFFER, "argument inoutbuf: it is inbuf");
     if (!error)
         op_apply(op, from, to, (size_t)count, type);
     error = mpi_return(NULL, "MPI_Reduce_local", error);

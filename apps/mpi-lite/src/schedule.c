@@ -292,6 +292,18 @@ static void round_begin(struct schedule *schedule)
     }
 }
 
+/* Of a receive, ranks have to agree on the size. */
+static int step_finish(struct step *step)
+{
+    size_t came = step->request->status.mpi_lite_bytes;
+    int error = request_finish(&step->request, MPI_STATUS_IGNORE);
+
+    if (!error && step->kind == STEP_RECEIVE && came != block_bytes(step->to))
+        error = mpi_error(MPI_ERR_COUNT, "rank %d has sent %zu bytes where %zu are expected", step->peer,
+                          came, block_bytes(step->to));
+    return error;
+}
+
 /* Goes as far as it can without waiting; whether it went at all. An error does not stop it: others wait for
  * its messages. */
 static bool schedule_advance(struct schedule *schedule)
@@ -306,7 +318,7 @@ static bool schedule_advance(struct schedule *schedule)
                 continue;
             if (!step->request->complete)
                 return moved;
-            error_keep(schedule, request_finish(&step->request, MPI_STATUS_IGNORE));
+            error_keep(schedule, step_finish(step));
             moved = true;
         }
         if (schedule->begun == schedule->count)

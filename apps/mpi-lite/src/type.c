@@ -273,8 +273,8 @@ static int64_t elements_within(const struct mpi_datatype *type, size_t bytes)
 {
     if (bytes == 0)
         return 0;
-    if (type->kind == KIND_PAIR) /* its value, which is never the shorter of the two, is there or not */
-        return bytes * 2 >= type->bytes ? 1 : -1;
+    if (type->kind == KIND_PAIR) /* its value alone is there, or a part of it */
+        return bytes == type->layout->parts[1].before ? 1 : -1;
     if (!type->contents || type->predefined)
         return -1;
     if (type->contents->combiner == MPI_COMBINER_STRUCT)

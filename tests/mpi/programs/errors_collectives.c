@@ -184,10 +184,26 @@ static void buffers(void)
               MPI_ERR_BUFFER);
     WRONG_BUT(IN_OTHERS, Allreduce, allreduce, (from, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
     WRONG_BUT(IN_OTHERS, Bcast, bcast, (MPI_IN_PLACE, 1, MPI_INT, 0), MPI_ERR_BUFFER);
+    WRONG_BUT(IN_OPENMPI, Allgather, allgather, (to + rank, 1, MPI_INT, to, 1, MPI_INT), MPI_ERR_BUFFER);
+    WRONG_BUT(IN_OPENMPI, Alltoallv, alltoallv, (to, counts, places, MPI_INT, to, counts, places, MPI_INT),
+              MPI_ERR_BUFFER);
+    REFUSED_BUT(IN_OPENMPI, MPI_Reduce_local(from, from, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
+    REFUSED_BUT(IN_OPENMPI, MPI_Reduce_local(MPI_IN_PLACE, to, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
     if (rank != 0)
         REFUSED_BUT(IN_OTHERS, MPI_Gather(MPI_IN_PLACE, 1, MPI_INT, to, 1, MPI_INT, 0, MPI_COMM_WORLD),
                     MPI_ERR_BUFFER);
     passed("buffers");
+}
+
+/* Ranks whose counts differ: who gets more, or less, than it expects sees it. */
+static void lengths(void)
+{
+    int error = MPI_Bcast(to, rank ? 10 : 1, MPI_INT, 0, MPI_COMM_WORLD);
+
+    CHECK(rank != 1 || error != MPI_SUCCESS);
+    error = MPI_Bcast(to, rank ? 1 : 10, MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK(rank != 1 || error != MPI_SUCCESS);
+    passed("lengths");
 }
 
 static void still_right(void)
@@ -231,6 +247,7 @@ int main(int count, char **arguments)
     operations();
     buffers();
     nulls();
+    lengths();
     still_right();
     arrays_free();
     MPI_Type_free(&uncommitted);
