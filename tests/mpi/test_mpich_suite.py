@@ -43,6 +43,7 @@ LAX = "passes an array for a number, or the reverse, to what the module has an i
 WINDOW = "expects the handler of MPI_COMM_WORLD to learn of a window's error"
 STATE = "expects Fortran's extra state of a generalized request to be the program's variable, not its value"
 DIFFERS = "expects that operations, or types, which differ between ranks are found"
+LENGTHS = "expects each rank to find counts that differ, also where those it exchanges with agree"
 LAUNCHER = "is about a time limit of MPICH's launcher"
 #: Programs that do not pass, by folder, and why.
 KNOWN: dict[str, dict[str, str]] = {
@@ -65,7 +66,15 @@ KNOWN: dict[str, dict[str, str]] = {
         "typename_oldapi": "expects MPI_INTEGER16, which is optional",
     },
     "errors/attr": {"keyvalmis": WINDOW},
-    "errors/coll": {"reduceop": DIFFERS, "ireduceop": DIFFERS},
+    "errors/coll": {
+        "reduceop": DIFFERS,
+        "ireduceop": DIFFERS,
+        **{
+            f"{first}{name}length": LENGTHS
+            for name in ("bcast", "allreduce", "scatter", "allgather")
+            for first in ("", "i")
+        },
+    },
     "errors/comm": {
         "cfree": "uses a communicator that has been freed",
         **dict.fromkeys(
