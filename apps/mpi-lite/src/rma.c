@@ -247,8 +247,10 @@ static int call_run(const struct call *call)
     size_t bytes = 0;
     int error = accumulates(call) ? check_op(call) : MPI_SUCCESS;
 
-    if (!error && call->has_request)
+    if (!error && call->has_request) {
         error = check_output(call->request, "request");
+        progress_poll(); /* as calls that complete do (rma_sync.c) */
+    }
     if (!error)
         error = check_sides(call);
     if (!error)

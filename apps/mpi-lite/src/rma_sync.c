@@ -83,7 +83,11 @@ static int check_access(const struct mpi_win *win, enum access_epoch requested, 
     return mpi_error(MPI_ERR_RMA_SYNC, "%s has not begun an access: %s", opener, access_says(win));
 }
 
-/* ---- Completion ---- */
+/* ---- Completion ----
+ *
+ * What goes to this rank itself, or to memory that it sees, is done at once. A program may look at such memory
+ * in a loop until another rank has written to it, so that calls which complete see to others, too.
+ */
 
 /* What went to ranks without a lock of this process's, or with one that stays. */
 static int all_flush(struct mpi_win *win)
@@ -108,10 +112,9 @@ static int one_flush(struct mpi_win *win, int rank)
     int error = MPI_SUCCESS;
 
     memory_order();
+    progress_poll();
     if (peer->is_dirty)
         error = rma_close(win, rank, RMA_FLUSH);
-    else
-        progress_poll();
     int waited = rma_wait_closed(peer);
     return error ? error : waited;
 }
@@ -398,6 +401,7 @@ int PMPI_Win_unlock(int rank, MPI_Win win)
     if (!error && rank != MPI_PROC_NULL) {
         struct rma_peer *peer = &win->peers[rank];
 
+        progress_poll();
         error = rma_close(win, rank, peer->lock == LOCK_UNCHECKED ? RMA_FLUSH : RMA_UNLOCK);
         int waited = rma_wait_closed(peer);
         error = error ? error : waited;
@@ -437,6 +441,7 @@ static int all_unlock(struct mpi_win *win)
 {
     int error = MPI_SUCCESS;
 
+    progress_poll();
     for (int i = 0; i < win->comm->size && !error; i++) {
         struct rma_peer *peer = &win->peers[i];
 

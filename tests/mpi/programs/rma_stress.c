@@ -165,6 +165,58 @@ static void accounts(void)
     passed("accounts");
 }
 
+/* A mark goes round the ranks, each of which looks at its own memory alone until it is there: by one kind of
+ * lock and call after the other. (MPICH 4.0 makes no progress meanwhile, and waits for ever.) */
+static void watched(void)
+{
+#ifndef MPICH_VERSION
+    int *mark, turn, next = (rank + 1) % size;
+    MPI_Request request;
+    MPI_Win win;
+
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mark, &win);
+    *mark = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int round = 1; round <= 40; round++) {
+        int way = round % 4, seen = rank == 0 ? round : 0;
+
+        if (way == 0)
+            MPI_Win_lock_all(0, win);
+        while (seen < round) {
+            if (way)
+                MPI_Win_lock(MPI_LOCK_SHARED, rank, way == 1 ? MPI_MODE_NOCHECK : 0, win);
+            if (way == 3) {
+                MPI_Rget_accumulate(NULL, 0, MPI_INT, &seen, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_NO_OP, win,
+                                    &request);
+                MPI_Wait(&request, MPI_STATUS_IGNORE);
+            } else {
+                MPI_Fetch_and_op(NULL, &seen, MPI_INT, rank, 0, MPI_NO_OP, win);
+            }
+            if (way)
+                MPI_Win_unlock(rank, win);
+            else
+                MPI_Win_flush(rank, win);
+        }
+        if (way)
+            MPI_Win_lock(MPI_LOCK_SHARED, next, way == 1 ? MPI_MODE_NOCHECK : 0, win);
+        MPI_Fetch_and_op(&round, &turn, MPI_INT, next, 0, MPI_REPLACE, win);
+        if (way)
+            MPI_Win_unlock(next, win);
+        else
+            MPI_Win_unlock_all(win);
+        if (rank == 0) { /* until it has gone round */
+            for (seen = 0; seen < round;) {
+                MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+                MPI_Fetch_and_op(NULL, &seen, MPI_INT, rank, 0, MPI_NO_OP, win);
+                MPI_Win_unlock(rank, win);
+            }
+        }
+    }
+    MPI_Win_free(&win);
+#endif
+    passed("watched");
+}
+
 int main(int count, char **arguments)
 {
     begin(&count, &arguments);
@@ -172,6 +224,7 @@ int main(int count, char **arguments)
     table();
     random_blocks();
     accounts();
+    watched();
     MPI_Finalize();
     return 0;
 }
