@@ -85,8 +85,8 @@ static int check_access(const struct mpi_win *win, enum access_epoch requested, 
 
 /* ---- Completion ----
  *
- * What goes to this rank itself, or to memory that it sees, is done at once. A program may look at such memory
- * in a loop until another rank has written to it, so that calls which complete see to others, too.
+ * What goes to this rank itself, or to memory that it sees, is done at once. A program may look at such
+ * memory in a loop until another rank has written to it, so that calls which complete see to others, too.
  */
 
 /* What went to ranks without a lock of this process's, or with one that stays. */
