@@ -250,7 +250,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--before",
         default="",
         metavar="WORDS",
-        help="words before each launcher, such as 'chrt -f 1', which keeps a busy machine's other work away",
+        help="words before each launcher, such as 'nice -n -15', which keep a busy machine's other work away",
     )
     parser.add_argument(
         "--only", default="", metavar="WORD", help="parts whose program or options have the word"
