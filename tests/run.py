@@ -34,7 +34,8 @@ PYTHON = "/usr/bin/python3"
 #: How long each of pytest's tests took, in JUnit's form.
 TIMES = ROOT / "build" / "test-times"
 CPUS = len(os.sched_getaffinity(0))
-WORKERS = max(2, min(CPUS, 8))
+#: Each test waits for processes of its own: a third of the time, or in whole systems a tenth.
+WORKERS = max(2, min(CPUS, 8)) + 1
 
 #: A line of numbers: pytest's last one, `N passed, M failed` of a fuzzer's run, `NAME: N passed, M failed` of
 #: a host test.
@@ -104,8 +105,8 @@ def make(*targets: str) -> list[str]:
     return ["make", "--no-print-directory", f"-j{CPUS}", *targets]
 
 
-def pytest_stage(name: str, title: str, seconds: float, *words: str, workers: int = WORKERS) -> Stage:
-    side_by_side = ["-n", str(workers), "--dist", "loadgroup"] if has_xdist() else []
+def pytest_stage(name: str, title: str, seconds: float, *words: str) -> Stage:
+    side_by_side = ["-n", str(WORKERS), "--dist", "loadgroup"] if has_xdist() else []
     command = [PYTHON, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--durations=10"]
     times = f"--junitxml={TIMES / name}.xml"
     return Stage(name, title, [*command, times, *side_by_side, *words], seconds, pytest=True)
@@ -139,7 +140,6 @@ def stages(filter_words: list[str]) -> list[Stage]:
             "tests/mpi",
             "tests/structure",
             "tests/model",
-            workers=WORKERS + 1,  # they wait for processes of theirs a third of the time
         ),
         pytest_stage(
             "qemu",

@@ -100,18 +100,26 @@ LIBRARY = "the other C library runs the same test on this CPU"
 LOCKS = "test_neighbours::test_little_is_done_with_a_lock_held_that_others_wait_for"
 CLOCKS = "test_vdso::test_no_thread_sees_a_time_before_another_s"
 
+MODES = "other modes of the same fuzzer run"
+FEWER = "the same test runs with fewer CPUs"
+
 LONG: dict[str, dict[str, str]] = {
     "x86_64": {
+        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[logged]": MODES,
+        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[old_cpu]": MODES,
+        "test_threads::test_threads_lock_wait_meet_and_move[musl-8]": FEWER,
         f"{CLOCKS}[max,-rdpid-musl]": LIBRARY,
         f"{CLOCKS}[max,-rdtscp,-rdpid-musl]": LIBRARY,
     },
     "ppc64": {
         "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[logged]": TWIN,
         "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[shared_cpus]": TWIN,
+        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[threads]": TWIN,
         "test_inherit::test_no_lock_is_lost_among_circles_times_and_signals[2]": TWIN,
         "test_memory::test_memory_that_was_in_use_comes_back[fragments]": TWIN,
         "test_memory::test_several_cpus_change_an_address_space_at_the_same_time[4-2]": TWIN,
         f"{LOCKS}[together.musl proc-3-1]": TWIN,
+        "test_neighbours::test_too_much_with_a_lock_held_is_a_panic_that_names_the_lock[bytes]": TWIN,
         "test_postmortem::test_a_program_that_loops_is_shown_by_its_function[system-None]": TWIN,
         "test_proc::test_every_rank_has_cpus_memory_and_a_number_of_its_own[4]": TWIN,
         "test_quiet::test_starts_of_programs_and_threads_cause_no_line_on_the_console[threads.musl]": TWIN,

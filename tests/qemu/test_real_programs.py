@@ -258,7 +258,7 @@ SQLITE = {
 CPLUSPLUS = {f"cplusplus-{part}": part for part in ("language", "threads", "files")}
 OPENMP = {f"openmp-{kind}-{cpus}": (kind, cpus) for kind in ("musl", "glibc") for cpus in (1, 2, 4, 8)}
 #: More CPUs than this machine may have, whose threads wait for each other's turns.
-OPENMP_LONG = ("openmp-musl-8", "openmp-glibc-4", "openmp-glibc-8")
+OPENMP_LONG = ("openmp-musl-4", "openmp-musl-8", "openmp-glibc-4", "openmp-glibc-8")
 
 NAMES = [
     *(f"busybox-{name}" for name in BUSYBOX),
