@@ -183,8 +183,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(top)
 
 
-def passes(folder: Path, line: Line) -> str:
-    """"", or why not."""
+def failure_of(folder: Path, line: Line) -> str:
+    """Why it does not pass; "" where it does."""
     status, said = run(["make", line.program], folder, MAKE_S)
     if status != 0:
         return f"{line}: does not compile\n{said[-1500:]}"
@@ -202,5 +202,5 @@ def test_programs_pass_as_they_are(name: str, suite: Path) -> None:
     lines = [line for text in (folder / "testlist").read_text().splitlines() if (line := line_of(text))]
     lines = [line for line in lines if not (folder / line.program).is_dir()]
     assert lines and set(known) <= {line.program for line in lines}
-    wrong = [why for line in lines if line.program not in known and (why := passes(folder, line))]
+    wrong = [why for line in lines if line.program not in known and (why := failure_of(folder, line))]
     assert not wrong, "\n".join(wrong)

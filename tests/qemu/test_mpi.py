@@ -19,6 +19,7 @@ from tests.making import ROOT, made
 BUILD = ROOT / "build" / "mpi-lite" / "programs"
 #: Of some programs, so that they are short on a machine that is emulated: the largest count.
 ARGUMENTS = {"collectives": ["3001"]}
+#: The same between nodes, where each message costs more.
 FEWER = {"collectives": ["301"]}
 PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "programs").glob("*.c"))
 FORTRAN = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "fortran").glob("*.f*"))
