@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include <pthread.h>
+#include <unistd.h>
 
 #define THREADS 3
 #define ROUNDS  200
@@ -59,9 +60,41 @@ static void *work(void *argument)
     return NULL;
 }
 
-int main(int count, char **arguments)
+/* A communicator of this process alone needs no other rank, so that it may be made under a lock that threads
+ * of others wait for; in each rank another thread comes late. */
+static void *copies(void *argument)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    long thread = (long)argument;
+
+    for (int round = 0; round < 4; round++) {
+        MPI_Comm own, shared;
+
+        if (thread == rank % THREADS)
+            usleep(20000);
+        pthread_mutex_lock(&lock);
+        MPI_Comm_dup(MPI_COMM_SELF, &own);
+        pthread_mutex_unlock(&lock);
+        MPI_Comm_free(&own);
+        MPI_Comm_dup(comms[thread], &shared);
+        MPI_Comm_free(&shared);
+    }
+    return NULL;
+}
+
+static void run(void *(*function)(void *))
 {
     pthread_t threads[THREADS];
+
+    for (long i = 1; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, function, (void *)i) == 0);
+    function((void *)0L);
+    for (int i = 1; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+int main(int count, char **arguments)
+{
     int provided = -1;
 
     MPI_Init_thread(&count, &arguments, MPI_THREAD_MULTIPLE, &provided);
@@ -72,11 +105,8 @@ int main(int count, char **arguments)
     CHECK_EQUAL(provided, MPI_THREAD_MULTIPLE);
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-    for (long i = 1; i < THREADS; i++)
-        CHECK(pthread_create(&threads[i], NULL, work, (void *)i) == 0);
-    work((void *)0L);
-    for (int i = 1; i < THREADS; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
+    run(work);
+    run(copies);
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_free(&comms[i]);
     passed("threads");
