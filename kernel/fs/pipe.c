@@ -94,7 +94,6 @@ void broken_pipe_signal(void)
                                       .sender = { .pid = (uint32_t)arch_process()->pid } };
 
     signal_send(arch_process(), arch_thread(), &info);
-    thread_return_check();
 }
 
 static uint64_t pipe_events(const struct file *file)

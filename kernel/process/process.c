@@ -208,7 +208,7 @@ static void origin_describe(const struct process *process, const struct signal_i
     bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
 
     if (is_commanded(info))
-        format_text(text, bytes, ", which the conductor commanded");
+        format_text(text, bytes, ", which tacetrun or the conductor commanded");
     else if (is_timer)
         format_text(text, bytes, ", of a timer of its own");
     else if (info->code > 0)

@@ -407,6 +407,8 @@ void thread_interrupt(struct thread *thread)
         thread->schedule.notified = true;
         if (thread->schedule.state == THREAD_RUNNING && thread->schedule.cpu != arch_cpu_index())
             arch_ipi_send(thread->schedule.cpu);
+        else if (thread->schedule.state == THREAD_RUNNING)
+            arch_request_slow_return(); /* its call has sent it a signal, or received what does so */
     }
     spin_unlock(&group->lock);
 }

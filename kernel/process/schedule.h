@@ -122,8 +122,8 @@ void thread_block(void);
 /* Ends a thread's thread_block, or the next one. It may have ended meanwhile. */
 void thread_wake(struct thread *thread);
 
-/* The same, and where it runs on another CPU interrupts it: so that it returns to its program by way of
- * thread_slow_return. It must not end meanwhile. */
+/* The same, and where it runs, lets it return to its program by way of thread_slow_return: on another CPU by
+ * an interrupt; here, in whatever call it is, by arch_request_slow_return. It must not end meanwhile. */
 void thread_interrupt(struct thread *thread);
 
 /* Lets ready threads of the caller's rank, or a higher one, go first. */

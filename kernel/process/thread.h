@@ -121,8 +121,9 @@ bool thread_has_pending_work(const struct thread *thread);
 /* Makes all threads of a process recheck that (thread_interrupt). What is pending has been stored before. */
 void threads_notify(struct process *process);
 
-/* In a system call: lets it return through thread_slow_return if this thread has pending work. Whoever may
- * have sent it a signal, or unblocked one, ends with this. */
+/* In a system call: lets it return through thread_slow_return if this thread has pending work. Whoever has
+ * blocked, or let its thread take other signals than before, ends with this; who sends a signal does not have
+ * to (thread_interrupt). */
 void thread_return_check(void);
 
 /* Entry points of the architecture: on a new thread's own stack; on a CPU's, for one that has no thread. */

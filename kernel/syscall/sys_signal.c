@@ -175,10 +175,7 @@ static struct signal_info info_of(uint64_t signal, int32_t code)
 /* Signal 0 only checks that the process exists. */
 static long process_signal(struct process *process, const struct signal_info *info)
 {
-    long error = !process ? -ESRCH : info->signal ? signal_send(process, NULL, info) : 0;
-
-    thread_return_check();
-    return error;
+    return !process ? -ESRCH : info->signal ? signal_send(process, NULL, info) : 0;
 }
 
 /* The thread `tid`, of the process `group`, or of any process where that is 0. */
@@ -198,7 +195,6 @@ static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info
             error = info->signal ? signal_send(process, thread, info) : 0;
         spin_unlock(&process->lock);
     }
-    thread_return_check();
     return error;
 }
 

@@ -9,11 +9,13 @@
  *      jobs meet             each rank gives the next one a word, by PMI, and takes that of the one before it
  *      jobs wait             sleeps in short pieces for ever
  *      jobs spin             computes for ever
+ *      jobs look             asks the network for ever, and waits in no call
  */
 #include "promise.h"
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -175,6 +177,34 @@ static int meet(void)
     return promises_kept();
 }
 
+/* Says so, and goes on for ever. */
+_Noreturn static void go_on(const char *word, void (*step)(void))
+{
+    puts(word);
+    fflush(stdout);
+    for (;;)
+        step();
+}
+
+static void wait_shortly(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+}
+
+static void compute(void)
+{
+    __asm__ volatile("");
+}
+
+static void look(void)
+{
+    static struct pollfd datagrams = { .fd = -1, .events = POLLIN };
+
+    if (datagrams.fd < 0)
+        datagrams.fd = socket(AF_INET, SOCK_DGRAM, 0);
+    poll(&datagrams, 1, 0);
+}
+
 int main(int count, char **words)
 {
     const char *mode = count > 1 ? words[1] : "";
@@ -187,18 +217,12 @@ int main(int count, char **words)
         return steps((unsigned)strtoul(words[2], NULL, 10), strtol(words[3], NULL, 10));
     if (strcmp(mode, "meet") == 0)
         return meet();
-    if (strcmp(mode, "wait") == 0) {
-        puts("waits");
-        fflush(stdout);
-        for (;;)
-            nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-    }
-    if (strcmp(mode, "spin") == 0) {
-        puts("spins");
-        fflush(stdout);
-        for (;;)
-            __asm__ volatile("");
-    }
-    fprintf(stderr, "jobs: leavings, flood LINES, steps COUNT NS, meet, wait or spin\n");
+    if (strcmp(mode, "wait") == 0)
+        go_on("waits", wait_shortly);
+    if (strcmp(mode, "spin") == 0)
+        go_on("spins", compute);
+    if (strcmp(mode, "look") == 0)
+        go_on("looks", look);
+    fprintf(stderr, "jobs: leavings, flood LINES, steps COUNT NS, meet, wait, spin or look\n");
     return 2;
 }

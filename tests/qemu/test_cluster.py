@@ -109,7 +109,7 @@ def test_the_conductor_commands_the_nodes(tmp_path: Path) -> None:
     assert [node["system_calls"] for node in counted["nodes"]] == [0, 0], said(done)
     for name in nodes:
         console = (tmp_path / "logs" / f"{name}.console").read_text()
-        assert console.count("which the conductor commanded") == 2, said(done)
+        assert console.count("which tacetrun or the conductor commanded") == 2, said(done)
     assert len({node["job"] for node in first["nodes"]}) == 1 and first["nodes"][0]["job"] > 0, said(done)
 
 

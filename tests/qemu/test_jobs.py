@@ -112,10 +112,12 @@ def test_ranks_find_each_other_by_pmi(pair: WaitingNodes) -> None:
     ]
 
 
-def test_an_interrupt_ends_all_ranks_and_the_nodes_take_the_next_job(pair: WaitingNodes) -> None:
+@pytest.mark.parametrize("mode", ["wait", "look"])
+def test_an_interrupt_ends_all_ranks_and_the_nodes_take_the_next_job(mode: str, pair: WaitingNodes) -> None:
+    """A rank that looks may receive, in its own call, what ends it, and it waits in none."""
     before = [node.said("ended with status") for node in pair.nodes]
-    job = pair.start("-n", "4", "--bcast", JOBS, "wait")
-    assert job.stdout is not None and [job.stdout.readline() for _ in range(4)] == ["waits\n"] * 4
+    job = pair.start("-n", "4", "--bcast", JOBS, mode)
+    assert job.stdout is not None and [job.stdout.readline() for _ in range(4)] == [f"{mode}s\n"] * 4
     job.send_signal(signal.SIGINT)
     assert job.wait(LIMIT_S * slowness()) == INTERRUPTED
     for node, count in zip(pair.nodes, before, strict=True):
