@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Run, expect_exit
-from waiting_nodes import WaitingNodes
+from waiting_nodes import LIMIT_S, WaitingNodes
 
 from tests.making import ROOT, made
 
@@ -175,6 +175,39 @@ def test_a_rank_that_dies_ends_the_job_on_all_nodes_and_is_named(
         done = pair.tacetrun(*words)
     assert done.returncode == status and "went on" not in done.stdout, done
     assert "rank 3" in done.stderr, done
+
+
+# ---- A Linux node beside a Tacet node ----
+
+LAUNCHD = ROOT / "build/service/tacet-launchd"
+
+
+@pytest.fixture
+def linux(pair: WaitingNodes) -> Iterator[str]:
+    """The address of this machine on the nodes' network, where tacet-launchd runs."""
+    address = "10.99.0.1"
+    daemon = pair.space.popen([LAUNCHD, "--address", address], stderr=subprocess.PIPE, text=True)
+    assert daemon.stderr is not None and "takes jobs at port" in daemon.stderr.readline()
+    yield address
+    daemon.terminate()
+    daemon.communicate(timeout=LIMIT_S)
+
+
+@pytest.mark.xdist_group("mpi")
+@pytest.mark.parametrize(
+    ("name", "linux_first"), [("collectives", True), ("point_to_point", False), ("rma", True)]
+)
+def test_one_file_runs_on_a_linux_node_and_a_tacet_node_in_one_job(
+    name: str, linux_first: bool, pair: WaitingNodes, linux: str
+) -> None:
+    """Ranks 0 and 1 on the first, and 2 and 3 on the other."""
+    addresses = [linux, pair.nodes[0].address] if linux_first else [pair.nodes[0].address, linux]
+    words = ["--nodelist", ",".join(addresses), "-n", "4", "--bcast", mpi_program(name), *FEWER.get(name, [])]
+    before = [node.said("2 ranks of") for node in pair.nodes]
+    done = pair.tacetrun(*words)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout == with_mpich(name)
+    assert [node.said("2 ranks of") for node in pair.nodes] == [before[0] + 1, before[1]]
 
 
 # ---- Four nodes, and eight ranks of a node ----

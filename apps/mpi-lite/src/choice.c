@@ -21,6 +21,7 @@ enum needs {
     EQUAL = 4,    /* all blocks have one size, which all ranks know */
     NODES = 8,    /* several nodes, some with several ranks */
     ALONE = 16,   /* a blocking call of ranks of one node, none of which has threads that call MPI at once */
+    SHORT = 32,   /* no more bytes than an exchange takes */
 };
 
 #define BY_NAME INT_MAX  /* from so many ranks: only where a variable asks for it */
@@ -31,7 +32,7 @@ enum needs {
 static const struct algorithm {
     enum collective kind;
     const char *name;
-    schedule_builder *build; /* NULL: barrier_counters, which needs no schedule */
+    schedule_builder *build; /* NULL: what `direct` has of this kind */
     int from_ranks;
     size_t up_to_bytes;
     int needs;
@@ -53,6 +54,7 @@ static const struct algorithm {
     { REDUCE, "binomial", reduce_binomial, 1, ALL, COMMUTES },
     { REDUCE, "in_order", reduce_in_order, 1, ALL, 0 },
 
+    { ALLREDUCE, "exchange", NULL, 1, ALL, ALONE | SHORT },
     { ALLREDUCE, "nodes", allreduce_nodes, 3, ALL, NODES | COMMUTES },
     { ALLREDUCE, "recursive_doubling", allreduce_recursive_doubling, 1, 2 << 10, 0 },
     { ALLREDUCE, "rabenseifner", allreduce_rabenseifner, 4, 512 << 10, COMMUTES },
@@ -67,10 +69,12 @@ static const struct algorithm {
     { SCATTER, "binomial", scatter_binomial, 4, 2 << 10, EQUAL },
     { SCATTER, "linear", scatter_linear, 1, ALL, 0 },
 
+    { ALLGATHER, "exchange", NULL, 1, ALL, ALONE | SHORT | EQUAL },
     { ALLGATHER, "recursive_doubling", allgather_recursive_doubling, 1, 512 << 10, EQUAL | POWER },
     { ALLGATHER, "bruck", allgather_bruck, 1, 80 << 10, 0 },
     { ALLGATHER, "ring", allgather_ring, 1, ALL, 0 },
 
+    { ALLTOALL, "exchange", NULL, 1, ALL, ALONE | SHORT | EQUAL },
     { ALLTOALL, "bruck", alltoall_bruck, 8, 256, EQUAL },
     { ALLTOALL, "pairwise", alltoall_pairwise, 32, ALL, 0 },
     { ALLTOALL, "spread", alltoall_spread, 1, ALL, 0 },
@@ -83,6 +87,12 @@ static const struct algorithm {
     { SCAN, "linear", scan_linear, BY_NAME, ALL, 0 },
 };
 #define ALGORITHMS ((int)(sizeof(algorithms) / sizeof(algorithms[0])))
+
+/* Without a schedule. */
+static direct_call *const direct[COLLECTIVES] = { [BARRIER] = barrier_counters,
+                                                  [ALLREDUCE] = allreduce_exchange,
+                                                  [ALLGATHER] = all_exchange,
+                                                  [ALLTOALL] = all_exchange };
 
 static const char *const variables[COLLECTIVES] = {
     [BARRIER] = "TACET_MPI_BARRIER",
@@ -168,12 +178,14 @@ static size_t call_bytes(const struct team *team, const struct call *call)
 }
 
 static bool algorithm_can(const struct algorithm *algorithm, const struct team *team, const struct call *call,
-                          bool blocks)
+                          size_t bytes, bool blocks)
 {
     int needs = algorithm->needs;
 
-    if (needs & ALONE)
-        return blocks && !shared_has_threads() && team_is_on_node(team);
+    if (needs & ALONE && (!blocks || shared_has_threads() || !team_is_on_node(team)))
+        return false;
+    if (needs & SHORT && bytes > SHARED_EXCHANGE_BYTES)
+        return false;
     if (needs & COMMUTES && !call->op->commutes)
         return false;
     if (needs & POWER && (team->size & (team->size - 1)))
@@ -189,13 +201,13 @@ static const struct algorithm *algorithm_choose(const struct team *team, const s
     size_t bytes =
         call->varies && (call->kind == GATHER || call->kind == SCATTER) ? 0 : call_bytes(team, call);
 
-    if (forced[call->kind] && algorithm_can(forced[call->kind], team, call, blocks))
+    if (forced[call->kind] && algorithm_can(forced[call->kind], team, call, bytes, blocks))
         return forced[call->kind];
     for (int i = 0; i < ALGORITHMS; i++) {
         const struct algorithm *one = &algorithms[i];
 
         if (one->kind == call->kind && team->size >= one->from_ranks && bytes <= one->up_to_bytes &&
-            algorithm_can(one, team, call, blocks))
+            algorithm_can(one, team, call, bytes, blocks))
             return one;
     }
     mpi_abort(1, "no algorithm for collective %d", (int)call->kind); /* each kind's last row serves all */
@@ -213,7 +225,7 @@ int collective_start(struct mpi_comm *comm, const struct call *call, struct mpi_
 
     const struct algorithm *algorithm = comm->inter ? NULL : algorithm_choose(&team, call, !request);
     if (algorithm && !algorithm->build)
-        return barrier_counters(&team);
+        return direct[call->kind](&team, call);
     struct schedule *schedule = schedule_make(comm, call, &held);
     if (comm->inter)
         inter_build(schedule, comm, &held);

@@ -69,6 +69,9 @@ static inline size_t block_bytes(struct block block)
     return block.count ? block.count * block.type->bytes : 0;
 }
 
+/* As many elements as `from` has. */
+int block_copy(struct block from, struct block to);
+
 static inline struct block block_of(const void *at, size_t count, struct mpi_datatype *type)
 {
     return (struct block){ (void *)(uintptr_t)at, count, type };
@@ -187,7 +190,6 @@ int inter_numbers_start(struct mpi_comm *comm, bool is_first, uint32_t *both, ui
 /* ---- Algorithms ---- */
 
 schedule_builder barrier_dissemination, barrier_tree, barrier_nodes;
-int barrier_counters(const struct team *team); /* the barrier itself, not a schedule */
 schedule_builder broadcast_binomial, broadcast_scatter_allgather, broadcast_chain, broadcast_nodes;
 schedule_builder reduce_binomial, reduce_in_order, reduce_rabenseifner, reduce_nodes;
 schedule_builder allreduce_recursive_doubling, allreduce_rabenseifner, allreduce_ring, allreduce_nodes;
@@ -197,16 +199,34 @@ schedule_builder alltoall_bruck, alltoall_pairwise, alltoall_spread;
 schedule_builder reduce_scatter_pairwise, reduce_scatter_halving, reduce_scatter_spread;
 schedule_builder scan_recursive_doubling, scan_linear;
 
-/* What a reduction has so far, and room for what comes: after a receive to `spare`, a fold takes it in. */
+/* Of blocking calls of ranks of one node: the collective itself, not a schedule. */
+typedef int direct_call(const struct team *team, const struct call *call);
+
+direct_call barrier_counters, allreduce_exchange, all_exchange;
+
+/* What a reduction has so far, and room for what comes: after a receive to `spare`, a fold takes it in. At
+ * first that is the program's operand, which is copied only where it has to be. */
 struct fold {
     struct mpi_op *op;
     struct mpi_datatype *type;
     size_t count;
     void *sum, *spare;
+    const void *own; /* this rank's operand, while `sum` is only room for it; or NULL */
 };
 
 void fold_left(struct schedule *schedule, struct fold *fold);  /* sum = spare op sum */
 void fold_right(struct schedule *schedule, struct fold *fold); /* sum = sum op spare; they change places */
+void fold_fill(struct schedule *schedule,
+               struct fold *fold); /* copies the operand where it still lies there */
+
+/* What it has so far. */
+static inline const void *fold_data(const struct fold *fold)
+{
+    return fold->own ? fold->own : fold->sum;
+}
+
+/* Of a buffer like the fold's: parts `first` … `last` - 1 of `parts`. */
+struct block fold_parts(const struct fold *fold, const void *buffer, int parts, int first, int last);
 
 /* The largest power of two among a team's ranks, counted from `root`. The first 2 * rest ranks work in pairs,
  * of which the lower takes part. */
@@ -221,7 +241,7 @@ struct power power_of(const struct team *team, int root);
 int power_peer(const struct power *power, int rank);
 /* Reduces by halves: rank i of the power ends with part i of its size parts of fold->sum. */
 void power_halve(struct schedule *schedule, const struct power *power, struct fold *fold);
-/* The lower of a pair takes what the upper one has (`own`): before the power's steps. */
-void power_fold(struct schedule *schedule, const struct power *power, struct fold *fold, const void *own);
+/* The lower of a pair takes what the upper one has: before the power's steps. */
+void power_fold(struct schedule *schedule, const struct power *power, struct fold *fold);
 
 #endif

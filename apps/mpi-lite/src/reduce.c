@@ -16,8 +16,17 @@
 
 /* ---- Folds ---- */
 
+void fold_fill(struct schedule *schedule, struct fold *fold)
+{
+    if (fold->own)
+        schedule_copy(schedule, block_of(fold->own, fold->count, fold->type),
+                      block_of(fold->sum, fold->count, fold->type));
+    fold->own = NULL;
+}
+
 void fold_left(struct schedule *schedule, struct fold *fold)
 {
+    fold_fill(schedule, fold);
     schedule_reduce(schedule, fold->op, fold->spare, fold->sum, fold->count, fold->type);
 }
 
@@ -25,9 +34,17 @@ void fold_right(struct schedule *schedule, struct fold *fold)
 {
     void *spare = fold->sum;
 
-    schedule_reduce(schedule, fold->op, fold->sum, fold->spare, fold->count, fold->type);
+    schedule_reduce(schedule, fold->op, fold_data(fold), fold->spare, fold->count, fold->type);
     fold->sum = fold->spare;
     fold->spare = spare;
+    fold->own = NULL;
+}
+
+struct block fold_parts(const struct fold *fold, const void *buffer, int parts, int first, int last)
+{
+    size_t begin = part_begin(fold->count, parts, first), end = part_begin(fold->count, parts, last);
+
+    return block_of(element_at(buffer, begin, fold->type), end - begin, fold->type);
 }
 
 /* ---- Powers of two ---- */
@@ -55,12 +72,12 @@ int power_peer(const struct power *power, int rank)
     return (relative + power->root) % power->team->size;
 }
 
-void power_fold(struct schedule *schedule, const struct power *power, struct fold *fold, const void *own)
+void power_fold(struct schedule *schedule, const struct power *power, struct fold *fold)
 {
     if (power->pair < 0)
         return;
     if (power->rank < 0) {
-        schedule_send(schedule, power->team, power->pair, block_of(own, fold->count, fold->type));
+        schedule_send(schedule, power->team, power->pair, block_of(fold_data(fold), fold->count, fold->type));
         schedule_round(schedule);
         return;
     }
@@ -69,13 +86,8 @@ void power_fold(struct schedule *schedule, const struct power *power, struct fol
     fold_right(schedule, fold);
 }
 
-static struct block part_of(const void *buffer, const struct fold *fold, int size, int first, int last)
-{
-    size_t begin = part_begin(fold->count, size, first), end = part_begin(fold->count, size, last);
-
-    return block_of(element_at(buffer, begin, fold->type), end - begin, fold->type);
-}
-
+/* An operand that is not there yet (fold->own) is never copied: what comes of this rank's half is received
+ * to its place, and the operand reduced into it. */
 void power_halve(struct schedule *schedule, const struct power *power, struct fold *fold)
 {
     int first = 0, size = power->size;
@@ -85,12 +97,16 @@ void power_halve(struct schedule *schedule, const struct power *power, struct fo
         int gives = power->rank & half ? first : first + half;
 
         first = power->rank & half ? first + half : first;
-        struct block taken = part_of(fold->spare, fold, size, first, first + half);
+        struct block kept = fold_parts(fold, fold->sum, size, first, first + half);
+        struct block taken = fold->own ? kept : fold_parts(fold, fold->spare, size, first, first + half);
+        struct block operand = fold->own ? fold_parts(fold, fold->own, size, first, first + half) : taken;
+
         schedule_receive(schedule, power->team, peer, taken);
-        schedule_send(schedule, power->team, peer, part_of(fold->sum, fold, size, gives, gives + half));
+        schedule_send(schedule, power->team, peer,
+                      fold_parts(fold, fold_data(fold), size, gives, gives + half));
         schedule_round(schedule);
-        schedule_reduce(schedule, fold->op, taken.at, part_of(fold->sum, fold, size, first, first + half).at,
-                        taken.count, fold->type);
+        schedule_reduce(schedule, fold->op, operand.at, kept.at, kept.count, fold->type);
+        fold->own = NULL;
     }
 }
 
@@ -142,7 +158,9 @@ void reduce_in_order(struct schedule *schedule, const struct team *team, const s
     size_t count = call->from.count;
     struct mpi_datatype *type = call->from.type;
     int size = team->size, mask = 1;
-    struct fold fold = { call->op, type, count, (void *)(uintptr_t)operand_of(call), NULL };
+    struct fold fold = {
+        .op = call->op, .type = type, .count = count, .sum = (void *)(uintptr_t)operand_of(call)
+    };
     void *other = NULL;
 
     for (; mask < size && !(team->rank & mask); mask *= 2) {
@@ -171,22 +189,23 @@ void reduce_rabenseifner(struct schedule *schedule, const struct team *team, con
     size_t count = call->from.count;
     struct mpi_datatype *type = call->from.type;
     struct power power = power_of(team, call->root);
-    struct fold fold = { .op = call->op, .type = type, .count = count };
-    const void *own = operand_of(call);
+    struct fold fold = { .op = call->op, .type = type, .count = count, .own = operand_of(call) };
 
     if (power.rank >= 0) {
         fold.sum = team->rank == call->root ? result_of(call) : schedule_room_for(schedule, count, type);
         fold.spare = schedule_room_for(schedule, count, type);
-        schedule_copy(schedule, block_of(own, count, type), block_of(fold.sum, count, type));
     }
-    power_fold(schedule, &power, &fold, own);
+    if (fold.own == fold.sum)
+        fold.own = NULL; /* in place */
+    power_fold(schedule, &power, &fold);
     if (power.rank < 0)
         return;
     power_halve(schedule, &power, &fold);
+    fold_fill(schedule, &fold);
     for (int mask = 1; mask < power.size; mask *= 2) {
         int peer = power_peer(&power, power.rank ^ mask),
             first = power.rank & mask ? power.rank : power.rank + mask;
-        struct block parts = part_of(fold.sum, &fold, power.size, first, first + mask);
+        struct block parts = fold_parts(&fold, fold.sum, power.size, first, first + mask);
 
         if (power.rank & mask) {
             schedule_send(schedule, team, peer, parts);

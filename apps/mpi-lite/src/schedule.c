@@ -223,7 +223,7 @@ void schedule_round(struct schedule *schedule)
 
 /* ---- The engine ---- */
 
-static int copy_do(struct block from, struct block to)
+int block_copy(struct block from, struct block to)
 {
     size_t bytes = block_bytes(from);
 
@@ -267,7 +267,7 @@ static int step_do(struct schedule *schedule, struct step *step)
     case STEP_RECEIVE:
         return receive_do(schedule, step);
     case STEP_COPY:
-        return copy_do(step->from, step->to);
+        return block_copy(step->from, step->to);
     default:
         op_apply(step->op, step->from.at, step->to.at, step->from.count, step->from.type);
         return MPI_SUCCESS;

@@ -3,8 +3,8 @@
  * shared.c: messages between ranks of a node, through one segment of shared memory.
  *
  *   segment:  | heading | a place per rank: bell, mask of CPUs | a ring for each sender and receiver |
- *   ring:     | control: bell of room, bytes consumed | lines of 64 bytes, in which records begin |
- *   record:   | 8 bytes: its length | struct head | data … |
+ *   ring:     | control: bell of room, bytes consumed | a counter, two slots | lines of 64 bytes, in which
+ * records begin | record:   | 8 bytes: its length | struct head | data … |
  *
  * A ring has one writer and one reader. The length word of the place after the last record is 0, always: the
  * writer clears it before it stores the length of the record before it (release), so that the reader polls
@@ -51,20 +51,29 @@ struct place {
     struct share shares[SHARES];
 };
 
+/* Of data that is exchanged: its number, from 1 on, is written last. */
+struct slot {
+    _Alignas(LINE_BYTES) uint64_t number;
+    uint64_t bytes;
+    unsigned char data[SHARED_EXCHANGE_BYTES];
+};
+
 struct ring {
     _Alignas(LINE_BYTES) uint64_t consumed; /* by the reader, who alone writes it */
     uint32_t needs_room;                    /* the writer sleeps until there is room */
     _Alignas(LINE_BYTES) uint64_t signals;  /* by the writer: shared_signal */
+    struct slot slots[2];                   /* of the writer's: in turn */
     _Alignas(LINE_BYTES) unsigned char lines[];
 };
 
 /* This process's side of the ring to a peer, and of that from it. */
 struct side {
     struct ring *ring;
-    uint64_t at;       /* bytes written; bytes read */
-    uint64_t consumed; /* a writer's last look at ring->consumed; what a reader has said */
-    uint64_t signals;  /* given; taken */
-    uint64_t cleared;  /* a writer's: where else than after the last record a length word is 0; 0: nowhere */
+    uint64_t at;        /* bytes written; bytes read */
+    uint64_t consumed;  /* a writer's last look at ring->consumed; what a reader has said */
+    uint64_t signals;   /* given; taken */
+    uint64_t exchanges; /* given; taken */
+    uint64_t cleared;   /* a writer's: where else than after the last record a length word is 0; 0: nowhere */
 };
 
 static struct place lone_place; /* of a process alone on its node */
@@ -281,6 +290,46 @@ bool shared_signal_is_there(int peer)
 void shared_signal_take(int peer)
 {
     from_sides[node_rank_of[peer]].signals++;
+}
+
+/* ---- Short data ---- */
+
+static struct slot *slot_next(const struct side *side)
+{
+    return &side->ring->slots[(side->exchanges + 1) % 2];
+}
+
+void *shared_exchange_place(int peer)
+{
+    return slot_next(&to_sides[node_rank_of[peer]])->data;
+}
+
+void shared_exchange_give(int peer, size_t bytes)
+{
+    int node_rank = node_rank_of[peer];
+    struct side *side = &to_sides[node_rank];
+    struct slot *slot = slot_next(side);
+
+    slot->bytes = bytes;
+    __atomic_store_n(&slot->number, ++side->exchanges, __ATOMIC_RELEASE);
+    bell_ring_sleeper(node_rank);
+}
+
+bool shared_exchange_is_there(int peer)
+{
+    const struct side *side = &from_sides[node_rank_of[peer]];
+
+    return __atomic_load_n(&slot_next(side)->number, __ATOMIC_ACQUIRE) == side->exchanges + 1;
+}
+
+const void *shared_exchange_take(int peer, size_t *bytes)
+{
+    struct side *side = &from_sides[node_rank_of[peer]];
+    const struct slot *slot = slot_next(side);
+
+    side->exchanges++;
+    *bytes = (size_t)slot->bytes;
+    return slot->data;
 }
 
 bool shared_has_threads(void)
