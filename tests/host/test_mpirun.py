@@ -15,7 +15,9 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +87,23 @@ def ran(*words: object, text: str | None = None, **more: object) -> subprocess.C
     return subprocess.run(
         [str(MPIRUN), *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S, **where, **more
     )  # fmt: skip
+
+
+def hears_all() -> None:
+    """Before a program begins: `nohup make test` ignores SIGHUP, and what it starts would, too."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@contextmanager
+def job_of(*words: str | Path, **streams: Any) -> Iterator[subprocess.Popen[str]]:
+    """tacet-mpirun, to talk to; it is killed where a test fails before its end."""
+    streams = {"stdout": subprocess.PIPE, "preexec_fn": hears_all, **streams}
+    with subprocess.Popen([MPIRUN, *words], text=True, **streams) as job:
+        try:
+            yield job
+        except BaseException:
+            job.kill()
+            raise
 
 
 def client(body: str) -> list[str]:
@@ -163,8 +182,8 @@ def test_a_line_that_is_longer_than_the_buffer_flows() -> None:
 
 
 def test_much_output_waits_for_a_slow_reader() -> None:
-    words = [MPIRUN, "-n", "2", sys.executable, "-c", "for i in range(100000): print('line', i)"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) as job:
+    body = "for i in range(100000): print('line', i)"
+    with job_of("-n", "2", sys.executable, "-c", body, stdin=subprocess.DEVNULL) as job:
         assert job.stdout
         time.sleep(0.5)
         assert len(job.stdout.readlines()) == 200_000
@@ -172,8 +191,7 @@ def test_much_output_waits_for_a_slow_reader() -> None:
 
 
 def test_a_reader_that_leaves_ends_the_job(mark: str) -> None:
-    words = [MPIRUN, "-e", mark, "-n", "2", "yes"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+    with job_of("-e", mark, "-n", "2", "yes", stderr=subprocess.PIPE) as job:
         assert job.stdout and job.stderr and job.stdout.readline() == "y\n"
         job.stdout.close()
         assert "nobody reads the standard output" in job.stderr.read()
@@ -190,9 +208,9 @@ def test_one_rank_reads_the_standard_input(words: list[str], reader: int | None)
 
 def test_the_terminals_input_comes_to_the_rank() -> None:
     ours, theirs = pty.openpty()
-    words = [MPIRUN, "-n", "2", "sh", "-c", "while read word; do echo $PMI_RANK got $word; done"]
-    with subprocess.Popen(
-        words, stdin=theirs, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    words = ["-n", "2", "sh", "-c", "while read word; do echo $PMI_RANK got $word; done"]
+    with job_of(
+        *words, stdin=theirs, start_new_session=True,
         preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),
     ) as job:  # fmt: skip
         os.close(theirs)
@@ -328,8 +346,7 @@ def test_what_ranks_leave_ends_with_the_job(mark: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_passed_on_and_ends_the_job(mark: str, number: signal.Signals) -> None:
     rank = f"trap 'echo has it; exit 3' {number.name[3:]}; echo ready; while :; do sleep 0.1; done"
-    words = [MPIRUN, "-e", mark, "-n", "3", "sh", "-c", rank]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+    with job_of("-e", mark, "-n", "3", "sh", "-c", rank, stderr=subprocess.PIPE) as job:
         assert job.stdout
         assert [job.stdout.readline() for _ in range(3)] == ["ready\n"] * 3
         job.send_signal(number)
@@ -340,8 +357,7 @@ def test_a_signal_is_passed_on_and_ends_the_job(mark: str, number: signal.Signal
 
 def test_a_second_interrupt_kills_at_once(mark: str) -> None:
     stubborn = "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"
-    words = [MPIRUN, "-e", mark, "-n", "2", "sh", "-c", stubborn]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+    with job_of("-e", mark, "-n", "2", "sh", "-c", stubborn, stderr=subprocess.PIPE) as job:
         assert job.stdout
         assert [job.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
         for _ in range(2):
@@ -352,9 +368,8 @@ def test_a_second_interrupt_kills_at_once(mark: str) -> None:
 
 
 def test_ranks_die_with_a_launcher_that_is_killed(mark: str) -> None:
-    words = [MPIRUN, "-e", mark, "-n", "2", sys.executable, "-c", "print('ready', flush=True); input()"]
-    words += ["--"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as job:
+    rank = "print('ready', flush=True); input()"
+    with job_of("-e", mark, "-n", "2", sys.executable, "-c", rank, "--", stdin=subprocess.PIPE) as job:
         assert job.stdout and job.stdout.readline() == "ready\n"
         job.kill()
     until(lambda: not marked(mark), "ranks outlive tacet-mpirun")
