@@ -42,6 +42,7 @@ static const struct algorithm {
     { BARRIER, "dissemination", barrier_dissemination, 1, ALL, 0 },
     { BARRIER, "tree", barrier_tree, BY_NAME, ALL, 0 },
 
+    { BCAST, "exchange", NULL, 1, ALL, ALONE | SHORT },
     { BCAST, "nodes", broadcast_nodes, 3, ALL, NODES },
     { BCAST, "binomial", broadcast_binomial, 1, 12 << 10, 0 },
     { BCAST, "scatter_allgather", broadcast_scatter_allgather, 8, 512 << 10, 0 },
@@ -90,6 +91,7 @@ static const struct algorithm {
 
 /* Without a schedule. */
 static direct_call *const direct[COLLECTIVES] = { [BARRIER] = barrier_counters,
+                                                  [BCAST] = bcast_exchange,
                                                   [ALLREDUCE] = allreduce_exchange,
                                                   [ALLGATHER] = all_exchange,
                                                   [ALLTOALL] = all_exchange };

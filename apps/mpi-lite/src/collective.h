@@ -202,7 +202,7 @@ schedule_builder scan_recursive_doubling, scan_linear;
 /* Of blocking calls of ranks of one node: the collective itself, not a schedule. */
 typedef int direct_call(const struct team *team, const struct call *call);
 
-direct_call barrier_counters, allreduce_exchange, all_exchange;
+direct_call barrier_counters, bcast_exchange, allreduce_exchange, all_exchange;
 
 /* What a reduction has so far, and room for what comes: after a receive to `spare`, a fold takes it in. At
  * first that is the program's operand, which is copied only where it has to be. */

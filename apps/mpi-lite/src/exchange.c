@@ -2,29 +2,35 @@
 /*
  * exchange.c: blocking collectives of short data among ranks of one node, without schedules and messages.
  *
- * From each rank to each other there are two slots in shared memory, used in turn (shared_exchange_give): a
- * line comes with its number and with the data. Nobody asks whether a slot is free, which is a rule for what
- * may use them: in each collective, between two ranks, both give once and take once, or neither does. So who
- * gives for the third time has taken what the other gave second, before which that one has taken the first.
- * Two ranks come to the blocking collectives that they share in the same order, hence one pair of slots
- * serves all communicators. Data is packed, for ranks may lay it out in different ways.
+ * From each rank to each other there are a few slots in shared memory, used in turn: a line comes with its
+ * number, its length and the data. Two ranks come to the blocking collectives that they share in the same
+ * order, hence the same slots serve all communicators. What is given in a collective is taken in it. Data is
+ * packed, for ranks may lay it out in different ways.
  *
- *   allreduce  recursive doubling; keeps the order of the operands
+ *   bcast                down a binomial tree
+ *   allreduce            recursive doubling; keeps the order of the operands
  *   allgather, alltoall  to all others, then from all others
  *
- * Source: R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4.5 (recursive doubling). Runs under the library's
- * lock.
+ * Source: R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4 (the trees, recursive doubling). Runs under the
+ * library's lock.
  */
 #include "collective.h"
 #include <stdlib.h>
 #include <string.h>
 
+static bool has_room(void *argument)
+{
+    return shared_exchange_has_room(*(const int *)argument);
+}
+
 static void block_give(const struct team *team, int peer, struct block block)
 {
     int world = team->comm->group->world[peer];
     size_t bytes = block_bytes(block);
-    void *place = shared_exchange_place(world);
 
+    if (!shared_exchange_has_room(world))
+        progress_wait(has_room, &world);
+    void *place = shared_exchange_place(world);
     if (bytes && block.type->dense)
         memcpy(place, block.at, bytes);
     else if (bytes)
@@ -37,33 +43,39 @@ static bool has_come(void *argument)
     return shared_exchange_is_there(*(const int *)argument);
 }
 
-/* Waits for what a rank gives: its data, until the next block_take of this rank; NULL where it has not so
- * many bytes, with the error. */
-static const void *data_await(const struct team *team, int peer, size_t bytes, int *error)
-{
-    int world = team->comm->group->world[peer];
-    size_t came;
-
-    progress_wait(has_come, &world);
-    const void *data = shared_exchange_take(world, &came);
-    if (came == bytes)
-        return data;
-    int wrong =
-        mpi_error(MPI_ERR_COUNT, "rank %d has sent %zu bytes where %zu are expected", peer, came, bytes);
-    *error = *error ? *error : wrong;
-    return NULL;
-}
-
 static int block_take(const struct team *team, int peer, struct block block)
 {
-    size_t bytes = block_bytes(block);
-    int error = MPI_SUCCESS;
-    const void *data = data_await(team, peer, bytes, &error);
+    int world = team->comm->group->world[peer];
+    size_t bytes = block_bytes(block), came;
 
-    if (data && bytes && block.type->dense)
+    if (!shared_exchange_is_there(world))
+        progress_wait(has_come, &world);
+    const void *data = shared_exchange_data(world, &came);
+    if (came == bytes && bytes && block.type->dense)
         memcpy(block.at, data, bytes);
-    else if (data && bytes)
+    else if (came == bytes && bytes)
         type_unpack(block.at, block.count, block.type, 0, bytes, data);
+    shared_exchange_take(world);
+    return came == bytes ? MPI_SUCCESS
+                         : mpi_error(MPI_ERR_COUNT, "rank %d has sent %zu bytes where %zu are expected", peer,
+                                     came, bytes);
+}
+
+/* ---- Broadcast ---- */
+
+int bcast_exchange(const struct team *team, const struct call *call)
+{
+    struct block block = side_block(&call->to, 0);
+    int size = team->size, relative = (team->rank - call->root + size) % size, mask = 1;
+    int error = MPI_SUCCESS;
+
+    while (mask < size && !(relative & mask))
+        mask *= 2;
+    if (relative)
+        error = block_take(team, (relative - mask + call->root) % size, block);
+    for (mask /= 2; mask; mask /= 2)
+        if (relative + mask < size)
+            block_give(team, (relative + mask + call->root) % size, block);
     return error;
 }
 

@@ -25,14 +25,16 @@ void shared_sleeping(bool sleeps);     /* announces it, or takes that back */
 void shared_signal(int peer);
 bool shared_signal_is_there(int peer);
 void shared_signal_take(int peer);
-/* Short data between two ranks of this node (exchange.c, which has the rule): where the next data to `peer`
- * is to be written, SHARED_EXCHANGE_BYTES of them, aligned to 16; gives it; whether the next from `peer` is
- * there; takes that, whose place is the peer's again once it has taken this rank's next. */
+/* Short data between two ranks of this node, of blocking collectives (exchange.c): whether there is room for
+ * more to `peer`; its place, of SHARED_EXCHANGE_BYTES, aligned to 16; gives what is written there. Whether
+ * more is there from `peer`; that; takes it away, after which its place is the peer's again. */
 #define SHARED_EXCHANGE_BYTES 1024
+bool shared_exchange_has_room(int peer);
 void *shared_exchange_place(int peer);
 void shared_exchange_give(int peer, size_t bytes);
 bool shared_exchange_is_there(int peer);
-const void *shared_exchange_take(int peer, size_t *bytes);
+const void *shared_exchange_data(int peer, size_t *bytes);
+void shared_exchange_take(int peer);
 bool shared_has_threads(void); /* a rank of the node has MPI_THREAD_MULTIPLE */
 
 void shared_check_alive(void); /* ends the job where a rank of the node has died */

@@ -3,7 +3,7 @@
  * shared.c: messages between ranks of a node, through one segment of shared memory.
  *
  *   segment:  | heading | a place per rank: bell, mask of CPUs | a ring for each sender and receiver |
- *   ring:     | control: bell of room, bytes consumed | a counter, two slots | lines of 64 bytes, in which
+ *   ring:     | control: bell of room, bytes consumed | a counter, slots | lines of 64 bytes, in which
  * records begin | record:   | 8 bytes: its length | struct head | data … |
  *
  * A ring has one writer and one reader. The length word of the place after the last record is 0, always: the
@@ -37,6 +37,7 @@
 #define RING_BYTES   (64 << 10) /* where all rings together take less than RINGS_BYTES, else less */
 #define RING_MIN     (4 << 10)
 #define RINGS_BYTES  (64 << 20)
+#define SLOTS        4
 #define SHARES       32 /* bits of shares_free */
 #define PROBE_VALUE  0x7461636574217265u
 
@@ -61,19 +62,21 @@ struct slot {
 struct ring {
     _Alignas(LINE_BYTES) uint64_t consumed; /* by the reader, who alone writes it */
     uint32_t needs_room;                    /* the writer sleeps until there is room */
+    uint64_t taken;                         /* slots, by the reader */
     _Alignas(LINE_BYTES) uint64_t signals;  /* by the writer: shared_signal */
-    struct slot slots[2];                   /* of the writer's: in turn */
+    struct slot slots[SLOTS];               /* of the writer's: in turn */
     _Alignas(LINE_BYTES) unsigned char lines[];
 };
 
 /* This process's side of the ring to a peer, and of that from it. */
 struct side {
     struct ring *ring;
-    uint64_t at;        /* bytes written; bytes read */
-    uint64_t consumed;  /* a writer's last look at ring->consumed; what a reader has said */
-    uint64_t signals;   /* given; taken */
-    uint64_t exchanges; /* given; taken */
-    uint64_t cleared;   /* a writer's: where else than after the last record a length word is 0; 0: nowhere */
+    uint64_t at;             /* bytes written; bytes read */
+    uint64_t consumed;       /* a writer's last look at ring->consumed; what a reader has said */
+    uint64_t signals;        /* given; taken */
+    uint64_t exchanges;      /* given; taken */
+    uint64_t exchanges_over; /* a writer's: at least so many have been taken */
+    uint64_t cleared; /* a writer's: where else than after the last record a length word is 0; 0: nowhere */
 };
 
 static struct place lone_place; /* of a process alone on its node */
@@ -296,7 +299,17 @@ void shared_signal_take(int peer)
 
 static struct slot *slot_next(const struct side *side)
 {
-    return &side->ring->slots[(side->exchanges + 1) % 2];
+    return &side->ring->slots[side->exchanges % SLOTS];
+}
+
+bool shared_exchange_has_room(int peer)
+{
+    struct side *side = &to_sides[node_rank_of[peer]];
+
+    if (side->exchanges - side->exchanges_over < SLOTS)
+        return true;
+    side->exchanges_over = __atomic_load_n(&side->ring->taken, __ATOMIC_ACQUIRE);
+    return side->exchanges - side->exchanges_over < SLOTS;
 }
 
 void *shared_exchange_place(int peer)
@@ -322,14 +335,25 @@ bool shared_exchange_is_there(int peer)
     return __atomic_load_n(&slot_next(side)->number, __ATOMIC_ACQUIRE) == side->exchanges + 1;
 }
 
-const void *shared_exchange_take(int peer, size_t *bytes)
+const void *shared_exchange_data(int peer, size_t *bytes)
 {
-    struct side *side = &from_sides[node_rank_of[peer]];
-    const struct slot *slot = slot_next(side);
+    const struct slot *slot = slot_next(&from_sides[node_rank_of[peer]]);
 
-    side->exchanges++;
     *bytes = (size_t)slot->bytes;
     return slot->data;
+}
+
+/* The peer has come to this collective, and so has ended all earlier ones: of what this rank has given, at
+ * most the last one is not taken. Where both give, neither ever looks at what the other says that it has. */
+void shared_exchange_take(int peer)
+{
+    int node_rank = node_rank_of[peer];
+    struct side *side = &from_sides[node_rank], *other = &to_sides[node_rank];
+
+    __atomic_store_n(&side->ring->taken, ++side->exchanges, __ATOMIC_RELEASE);
+    if (other->exchanges > other->exchanges_over + 1)
+        other->exchanges_over = other->exchanges - 1;
+    bell_ring_sleeper(node_rank);
 }
 
 bool shared_has_threads(void)
