@@ -10,8 +10,8 @@
  *   nodes          up the tree of a node, dissemination among the nodes' leaders, down the tree
  *
  *   counters       dissemination by a counter in shared memory from each rank to each other, no messages; of
- *                  blocking barriers alone: two ranks come to those that they share in the same order, so
- * that one counter serves all communicators
+ *                  blocking barriers alone: two ranks come to those that they share in the same order, and
+ *                  one counter serves all communicators
  *
  * Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988; [Hoefler10
  * §IV]. They build schedules, under the library's lock.

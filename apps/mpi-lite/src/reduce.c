@@ -4,8 +4,10 @@
  *
  *   binomial      partial results up a binomial tree to the root; for operations that commute
  *   in_order      the same with the tree's root at rank 0, which keeps the order of the operands; rank 0
- * hands the result to another root rabenseifner  reduce-scatter by recursive halving, then a gather: 2 (n -
- * 1) / n of the data through each rank nodes         within each node to its leader, then among the leaders
+ *                 hands the result to another root
+ *   rabenseifner  reduce-scatter by recursive halving, then a gather: 2 (n - 1) / n of the data through each
+ *                 rank
+ *   nodes         within each node to its leader, then among the leaders
  *
  * Which operands meet in which order follows from ranks and sizes alone, never from when messages arrive.
  *

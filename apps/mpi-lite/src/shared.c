@@ -3,8 +3,9 @@
  * shared.c: messages between ranks of a node, through one segment of shared memory.
  *
  *   segment:  | heading | a place per rank: bell, mask of CPUs | a ring for each sender and receiver |
- *   ring:     | control: bell of room, bytes consumed | a counter, slots | lines of 64 bytes, in which
- * records begin | record:   | 8 bytes: its length | struct head | data … |
+ *   ring:     | control: bell of room, bytes consumed | a counter | slots | lines of 64 bytes: records |
+ *   record:   | 8 bytes: its length | struct head | data … |, from a line's begin on
+ *   slot:     | 8 bytes: its number | 8 bytes: its length | data … |
  *
  * A ring has one writer and one reader. The length word of the place after the last record is 0, always: the
  * writer clears it before it stores the length of the record before it (release), so that the reader polls
