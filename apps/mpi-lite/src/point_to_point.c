@@ -140,7 +140,8 @@ MPI_ALIAS(Buffer_detach);
 
 /* ---- Sends and receives ---- */
 
-/* `is_now`: the caller waits for it; then *request is NULL if it is through already. */
+/* `is_now`: the caller waits for it; then *request is NULL if it is through already. A request of a send that
+ * is costs no more than its place. */
 static int send_begin(enum send_mode mode, const void *buffer, int count, struct mpi_datatype *type, int peer,
                       int tag, struct mpi_comm *comm, bool is_now, struct mpi_request **request)
 {
@@ -150,12 +151,14 @@ static int send_begin(enum send_mode mode, const void *buffer, int count, struct
         error = buffered_take((size_t)count * type->bytes);
     if (error)
         return error;
-    if (is_now && mode == SEND_STANDARD &&
-        message_send_now(buffer, (size_t)count, type, peer, tag, comm, comm->context)) {
+    bool is_through = mode == SEND_STANDARD &&
+                      message_send_now(buffer, (size_t)count, type, peer, tag, comm, comm->context);
+    if (is_through && is_now) {
         *request = NULL;
         return MPI_SUCCESS;
     }
-    *request = message_send(mode, buffer, (size_t)count, type, peer, tag, comm, comm->context);
+    *request = is_through ? request_done_make(REQUEST_SEND, comm)
+                          : message_send(mode, buffer, (size_t)count, type, peer, tag, comm, comm->context);
     return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
 }
 
