@@ -107,6 +107,10 @@ user_map_sources := arch/common/user_map.c arch/common/page_table.c arch/x86_64/
 # The MPI library: its header is partly made, and it is compiled with fewer warnings.
 MPI_LITE := apps/mpi-lite/src
 
+HOST_TESTS += mpi_burst
+
+mpi_burst_sources := $(MPI_LITE)/burst.c
+
 # The benchmarks of apps/.
 HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution caches balance balance_library
 
@@ -144,8 +148,8 @@ frames_net := address address_option binding byte_queue connection connection_lo
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c
 ninep_fuzz_sources := $(ninep_sources)
-mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c match.c peer_copy.c request.c status.c \
-                             generalized.c)
+mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c burst.c match.c peer_copy.c request.c \
+                             status.c generalized.c)
 mpi_windows_fuzz_sources := $(addprefix $(MPI_LITE)/,rma_target.c type_wire.c type_layout.c type_table.c \
                             op.c op_kernels.c)
 mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/,pmi_wire.c pmi1.c pmi2.c nodes.c)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Copies from memory to memory are the fastest way for one message. Of several at once, smaller ones than
- * this go through the segment, where the two ends work at the same time. */
+ * this may go through the segment, where the two ends work at the same time. */
 #define COPIED_ALWAYS ((size_t)1 << 20)
 
 /* Something that is to be sent: a head, and for an eager message or fragments the request with the data. */
@@ -135,8 +135,8 @@ static void send_complete(struct mpi_request *request)
 
     if (message->cookie)
         cookie_drop(message);
-    if (message->is_rendezvous)
-        rendezvous_sends--;
+    if (message->is_rendezvous && --rendezvous_sends == 0)
+        burst_end();
     if (message->is_buffered) {
         buffered_give(message->buffered);
         free(message->packed);
@@ -496,6 +496,13 @@ static void self_send(struct mpi_request *request, const struct head *head, bool
         send_complete(request);
 }
 
+static bool is_copied(const struct message *message)
+{
+    if (!rendezvous_sends || message->bytes >= COPIED_ALWAYS)
+        return true;
+    return shared_peer_is_readable(message->world) && burst_copies(message->bytes);
+}
+
 static void send_begin(struct mpi_request *request)
 {
     struct message *message = request->message;
@@ -514,7 +521,7 @@ static void send_begin(struct mpi_request *request)
         message_cookie_make(request);
         head.cookie = message->cookie;
     }
-    if (!is_eager && message->type->dense && (!rendezvous_sends || message->bytes >= COPIED_ALWAYS))
+    if (!is_eager && message->type->dense && is_copied(message))
         head.other = (uint64_t)(uintptr_t)message->buffer;
     if (!is_eager) {
         message->is_rendezvous = true;

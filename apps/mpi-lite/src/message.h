@@ -7,6 +7,7 @@
 #ifndef MPI_MESSAGE_H
 #define MPI_MESSAGE_H
 
+#include "burst.h"
 #include "mpi_internal.h"
 
 /* ---- The lock and the bell (init.c, shared.c) ---- */
