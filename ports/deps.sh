@@ -17,7 +17,8 @@
 set -eu
 
 # Group, what shows that it is there (a command, a file, for which patterns are fine, or python:MODULE), and
-# the package that brings it; of alternatives A|B the first that apt knows.
+# the package that brings it; of alternatives A|B the first that apt knows. HPC Challenge, which the tests of
+# MPI compile, needs a BLAS: whichever is there, or the smallest.
 table='
 build  gcc                                              gcc
 build  /usr/include/stdlib.h                            libc6-dev
@@ -66,6 +67,7 @@ test   clang                                            clang
 test   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
 test   gdb                                              gdb
 test   gfortran                                         gfortran
+test   /usr/lib/*/libblas.a                             libblas-dev
 test   cmake                                            cmake
 test   tclsh                                            tcl
 test   powerpc64le-linux-gnu-gcc                        gcc-powerpc64le-linux-gnu
