@@ -5,27 +5,20 @@ build/, once a session."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.making import ROOT, made
+from tests.making import made
+from tests.mpi.programs_of_others import MAKE_S, MPI_LITE, MPIRUN, run, unpack
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("mpich suite")]
 
-MPI_LITE = ROOT / "apps" / "mpi-lite"
-MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS")} | {
-    "TACET_MPI_LIBC": "glibc"
-}
-#: The last resorts, in seconds: of a make, of a program, which may wait in loops of its own on few CPUs.
-MAKE_S, RUN_S = 900.0, 300.0
+#: The last resort of a program, in seconds: it may wait in loops of its own on few CPUs.
+RUN_S = 300.0
 FOLDERS = [
     *("attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "mpi_t", "pt2pt", "rma", "topo"),
     *("threads/comm", "threads/init", "threads/pt2pt", "threads/rma"),
@@ -137,39 +130,12 @@ def line_of(text: str) -> Line | None:
     )
 
 
-def run(words: list[str | Path], folder: Path, seconds: float, **environment: str) -> tuple[int, str]:
-    """Its status, and what it says; it and its children end within the time."""
-    process = subprocess.Popen(
-        [str(word) for word in words],
-        cwd=folder,
-        env=ENVIRONMENT | environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        said, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said, _ = process.communicate()
-        said += f"no end within {seconds:g} s\n"
-    return process.returncode, said
-
-
 @pytest.fixture(scope="session")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The suite, configured."""
     made("mpi", "build/service/tacet-mpirun")
     top = tmp_path_factory.mktemp("mpich-suite")
-    fetched = subprocess.run(
-        [ROOT / "ports" / "fetch.py", "mpich"], capture_output=True, text=True, check=True, timeout=MAKE_S
-    )
-    source = fetched.stdout.strip()
-    unpack = ["tar", "-x", "-f", source, "--strip-components=3", "--wildcards", "*/test/mpi/*"]
-    subprocess.run(unpack, cwd=top, check=True)
+    unpack("mpich", top, "--strip-components=3", "--wildcards", "*/test/mpi/*")
     compilers = top / "with" / "bin"
     compilers.mkdir(parents=True)
     for name in ("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort"):
