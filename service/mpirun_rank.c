@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
+#define SPIN_US      "20" /* as mpi-lite's own, where ranks share CPUs */
 
 /* Other launchers', under which tacet-mpirun itself may run. */
 static const char *const foreign_variables[] = { "PMI_PORT",        "PMI_ID",         "PMI_JOBID",
@@ -74,6 +75,9 @@ static void environment_make(const struct rank_ends *ends, uint32_t number)
     number_set(ends, "TACET_RANK", number);
     number_set(ends, "TACET_SIZE", run.plan.ranks);
     number_set(ends, "TACET_LOCAL_RANK", rank->local);
+    /* mpi-lite's ranks see for themselves that they share CPUs, but not with those of another node. */
+    if (run.plan.nodes > 1 && run.plan.ranks > run.cpus.count && setenv("TACET_MPI_SPIN_US", SPIN_US, 0))
+        rank_fail(ends, errno, STATUS_FAILED, "its environment");
     for (unsigned i = 0; i < program->variable_count; i++)
         if (putenv((char *)program->variables[i]))
             rank_fail(ends, errno, STATUS_FAILED, "its environment");

@@ -380,6 +380,20 @@ def test_a_timeout_ends_the_job(mark: str) -> None:
     assert done.returncode == 124 and "1 s are over (--timeout)" in done.stderr
 
 
+def test_ranks_of_several_nodes_are_told_that_they_share_cpus() -> None:
+    """What waits gives its CPU to others then, unless the caller says otherwise."""
+    cpus = len(os.sched_getaffinity(0))
+    echo = ["sh", "-c", "echo ${TACET_MPI_SPIN_US-none}"]
+    for words, said in (
+        (["-n", cpus + 1, "--nodes", 2], "20"),
+        (["-n", cpus + 1, "--nodes", 2, "-e", "TACET_MPI_SPIN_US=7"], "7"),
+        (["-n", cpus + 1], "none"),
+        (["-n", 1, "--nodes", 1], "none"),
+    ):
+        done = ran(*words, *echo)
+        assert set(done.stdout.split()) == {said}, done
+
+
 # ---- Words and programs that are wrong ----
 
 
