@@ -187,10 +187,12 @@ def linux(pair: WaitingNodes) -> Iterator[str]:
     """The address of this machine on the nodes' network, where tacet-launchd runs."""
     address = "10.99.0.1"
     daemon = pair.space.popen([LAUNCHD, "--address", address], stderr=subprocess.PIPE, text=True)
-    assert daemon.stderr is not None and "takes jobs at port" in daemon.stderr.readline()
-    yield address
-    daemon.terminate()
-    daemon.communicate(timeout=LIMIT_S)
+    try:
+        assert daemon.stderr is not None and "takes jobs at port" in daemon.stderr.readline()
+        yield address
+    finally:
+        daemon.terminate()
+        daemon.communicate(timeout=LIMIT_S)
 
 
 @pytest.mark.xdist_group("mpi")

@@ -43,7 +43,7 @@ static struct fold fold_begin(struct schedule *schedule, const struct call *call
 }
 
 /* The result goes to the upper ones of pairs. */
-static void fold_end(struct schedule *schedule, const struct power *power, struct fold *fold,
+static void fold_end(struct schedule *schedule, const struct power *power, const struct fold *fold,
                      const struct call *call)
 {
     struct block result = block_of(call->to.buffer, fold->count, fold->type);
@@ -53,9 +53,7 @@ static void fold_end(struct schedule *schedule, const struct power *power, struc
     else if (power->pair >= 0)
         schedule_send(schedule, power->team, power->pair, block_of(fold->sum, fold->count, fold->type));
     if (power->rank >= 0)
-        fold_fill(schedule, fold); /* a rank that is alone */
-    if (power->rank >= 0)
-        schedule_copy(schedule, block_of(fold->sum, fold->count, fold->type), result);
+        schedule_copy(schedule, block_of(fold_data(fold), fold->count, fold->type), result);
 }
 
 /* How often recursive doubling folds an operand in on the right. */

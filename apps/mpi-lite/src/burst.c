@@ -6,44 +6,43 @@
  *
  * A burst begins with the second message that is under way, which chooses for all that follow, and ends when
  * none is left. Of each way and size there is the minimum of the times for a byte so far; it grows a little
- * with each measurement, so that it forgets. One burst in many tries the way that seems slower. Runs under
- * the library's lock.
+ * with each measurement, so that an old one gives way. One burst in many tries the way that seems slower.
+ * Runs under the library's lock.
  */
 #include "burst.h"
 
-#define CLASSES    24 /* of the first message's size: 2^class bytes and more */
-#define TRIES      8  /* bursts of a class in which the ways take turns */
-#define TRY_EVERY  64 /* later ones */
-#define FORGETTING 16 /* a measured time grows by one part in so many */
+#define CLASSES   24 /* of the first message's size: 2^index bytes and more */
+#define TRIES     8  /* bursts of a class in which the ways take turns */
+#define TRY_EVERY 64 /* later ones */
+#define AGEING    16 /* a measured time grows by one part in so many */
 
 enum way { THROUGH, COPIED, WAYS };
 
-static struct class
-{
+static struct size_class {
     double ns[WAYS]; /* for a byte; 0: not measured */
     unsigned bursts;
 } classes[CLASSES];
 
 static struct {
-    struct class *class; /* NULL: there is none */
+    struct size_class *sizes; /* NULL: there is none */
     enum way way;
     uint64_t began_ns;
     size_t bytes;
 } burst;
 
-static struct class *class_of(size_t bytes)
+static struct size_class *sizes_of(size_t bytes)
 {
-    int class = 0;
+    int power = 0;
 
-    while (class < CLASSES - 1 && bytes >> (class + 1))
-        class ++;
-    return &classes[class];
+    while (power < CLASSES - 1 && bytes >> (power + 1))
+        power++;
+    return &classes[power];
 }
 
-static enum way way_choose(struct class *class)
+static enum way way_choose(struct size_class *sizes)
 {
-    enum way best = class->ns[COPIED] <= class->ns[THROUGH] ? COPIED : THROUGH;
-    unsigned turn = class->bursts++;
+    enum way best = sizes->ns[COPIED] <= sizes->ns[THROUGH] ? COPIED : THROUGH;
+    unsigned turn = sizes->bursts++;
 
     if (turn < TRIES)
         return turn % WAYS;
@@ -52,9 +51,9 @@ static enum way way_choose(struct class *class)
 
 bool burst_copies(size_t bytes)
 {
-    if (!burst.class) {
-        burst.class = class_of(bytes);
-        burst.way = way_choose(burst.class);
+    if (!burst.sizes) {
+        burst.sizes = sizes_of(bytes);
+        burst.way = way_choose(burst.sizes);
         burst.began_ns = clock_ns();
         burst.bytes = 0;
     }
@@ -64,13 +63,13 @@ bool burst_copies(size_t bytes)
 
 void burst_end(void)
 {
-    if (!burst.class)
+    if (!burst.sizes)
         return;
     double ns = (double)(clock_ns() - burst.began_ns) / (double)burst.bytes;
-    double *minimum = &burst.class->ns[burst.way];
+    double *minimum = &burst.sizes->ns[burst.way];
 
-    *minimum += *minimum / FORGETTING;
+    *minimum += *minimum / AGEING;
     if (*minimum <= 0 || ns < *minimum)
         *minimum = ns;
-    burst.class = NULL;
+    burst.sizes = NULL;
 }

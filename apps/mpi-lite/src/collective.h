@@ -5,7 +5,8 @@
  * A collective call becomes a schedule: steps (send, receive, copy, reduce) in rounds. The steps of a round
  * begin in their order; copies and reductions happen as they begin; the next round begins when all messages
  * of the round are through. So a local step sees what earlier rounds received, and what stands before it in
- * its own. schedule.c builds and runs schedules, choice.c chooses the algorithm that fills one.
+ * its own. schedule.c builds and runs schedules, choice.c chooses the algorithm that fills one. Barriers and
+ * short blocking calls of a node need none (barrier.c, exchange.c).
  *
  * Algorithms speak of teams: a team is a communicator, or some ranks of it, so that the same code serves the
  * ranks of a node and the leaders of the nodes. Everything here runs under the library's lock and keeps its
@@ -166,6 +167,9 @@ void schedule_round(struct schedule *schedule);
 void *schedule_room(struct schedule *schedule, size_t bytes);
 /* The same for `count` elements of a type: what is returned takes the place of a buffer of that type. */
 void *schedule_room_for(struct schedule *schedule, size_t count, const struct mpi_datatype *type);
+/* Bytes of room for `count` elements of a type; so far from its begin (which is aligned to 16) is what takes
+ * the place of a buffer of that type. */
+size_t elements_room(size_t count, const struct mpi_datatype *type, MPI_Aint *shift);
 
 /* ---- Choice (choice.c) ---- */
 

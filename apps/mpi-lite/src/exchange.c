@@ -28,8 +28,7 @@ static void block_give(const struct team *team, int peer, struct block block)
     int world = team->comm->group->world[peer];
     size_t bytes = block_bytes(block);
 
-    if (!shared_exchange_has_room(world))
-        progress_wait(has_room, &world);
+    progress_wait(has_room, &world);
     void *place = shared_exchange_place(world);
     if (bytes && block.type->dense)
         memcpy(place, block.at, bytes);
@@ -48,8 +47,7 @@ static int block_take(const struct team *team, int peer, struct block block)
     int world = team->comm->group->world[peer];
     size_t bytes = block_bytes(block), came;
 
-    if (!shared_exchange_is_there(world))
-        progress_wait(has_come, &world);
+    progress_wait(has_come, &world);
     const void *data = shared_exchange_data(world, &came);
     if (came == bytes && bytes && block.type->dense)
         memcpy(block.at, data, bytes);
@@ -90,28 +88,23 @@ struct operands {
 
 static void operands_begin(struct operands *operands, const struct call *call)
 {
-    size_t count = call->from.count, bytes = count * call->from.type->bytes;
+    size_t count = call->from.count, each = sizeof(operands->room[0]);
     struct mpi_datatype *type = call->from.type;
     const void *own = is_in_place(&call->from) ? call->to.buffer : call->from.buffer;
-    unsigned char *first = operands->room[0], *second = operands->room[1];
-    MPI_Aint begin = 0;
+    unsigned char *first = operands->room[0];
+    MPI_Aint shift;
+    size_t needed = elements_room(count, type, &shift);
 
     operands->memory = NULL;
-    if (!type->dense) {
-        size_t each = type_span(type, count, &begin) + 16;
-
-        if (each > sizeof(operands->room[0])) {
-            each = (each + 15) & ~(size_t)15;
-            first = operands->memory = malloc(2 * each);
-            second = first + each;
-        }
+    if (needed > each) {
+        each = (needed + 15) & ~(size_t)15;
+        first = operands->memory = malloc(2 * each);
         if (!first)
             mpi_abort(1, "no memory for %zu bytes of a collective", 2 * each);
-        begin = (begin & 15) - begin; /* an element keeps its alignment */
     }
-    operands->sum = block_of(place_at(first, begin), count, type);
-    operands->spare = block_of(place_at(second, begin), count, type);
-    if (bytes)
+    operands->sum = block_of(place_at(first, shift), count, type);
+    operands->spare = block_of(place_at(first + each, shift), count, type);
+    if (count)
         block_copy(block_of(own, count, type), operands->sum);
 }
 

@@ -140,8 +140,7 @@ MPI_ALIAS(Buffer_detach);
 
 /* ---- Sends and receives ---- */
 
-/* `is_now`: the caller waits for it; then *request is NULL if it is through already. A request of a send that
- * is costs no more than its place. */
+/* `is_now`: the caller waits for it; then *request is NULL if it is through already. */
 static int send_begin(enum send_mode mode, const void *buffer, int count, struct mpi_datatype *type, int peer,
                       int tag, struct mpi_comm *comm, bool is_now, struct mpi_request **request)
 {

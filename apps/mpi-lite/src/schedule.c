@@ -156,16 +156,25 @@ void *schedule_room(struct schedule *schedule, size_t bytes)
     return spill->data;
 }
 
-void *schedule_room_for(struct schedule *schedule, size_t count, const struct mpi_datatype *type)
+size_t elements_room(size_t count, const struct mpi_datatype *type, MPI_Aint *shift)
 {
     MPI_Aint begin = 0;
 
+    *shift = 0;
     if (type->dense)
-        return schedule_room(schedule, count * type->bytes);
+        return count * type->bytes;
     size_t bytes = type_span(type, count, &begin);
     /* An element keeps the alignment that it has at `begin` of an aligned buffer. */
-    MPI_Aint shift = begin & 15;
-    return place_at(schedule_room(schedule, bytes + 16), shift - begin);
+    *shift = (begin & 15) - begin;
+    return bytes + 16;
+}
+
+void *schedule_room_for(struct schedule *schedule, size_t count, const struct mpi_datatype *type)
+{
+    MPI_Aint shift;
+    size_t bytes = elements_room(count, type, &shift);
+
+    return place_at(schedule_room(schedule, bytes), shift);
 }
 
 /* ---- Steps ---- */

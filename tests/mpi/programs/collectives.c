@@ -5,6 +5,7 @@
  * commute. [MPI 3.1 chapter 5]
  */
 #include "check.h"
+#include <time.h>
 
 #define COUNTS ((int)(sizeof(counts) / sizeof(counts[0])))
 
@@ -423,6 +424,24 @@ static void at_once(void)
     passed("at once");
 }
 
+/* The root is ahead of the others, as far as that goes, and what it gives later is not what they take first.
+ */
+static void ahead(void)
+{
+    enum { TIMES = 100 };
+
+    for (int root = 0; root < size; root++)
+        for (int i = 0; i < TIMES; i++) {
+            int value = rank == root ? root * TIMES + i : -1;
+
+            if (rank != root && i % 10 == 0)
+                nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+            MPI_Bcast(&value, 1, MPI_INT, root, MPI_COMM_WORLD);
+            CHECK_EQUAL(value, root * TIMES + i);
+        }
+    passed("ahead");
+}
+
 int main(int count, char **arguments)
 {
     begin(&count, &arguments);
@@ -444,6 +463,7 @@ int main(int count, char **arguments)
     part("ordered", ordered);
     part("gaps", gaps);
     at_once();
+    ahead();
     MPI_Op_free(&product);
     MPI_Type_free(&matrix);
     MPI_Finalize();
