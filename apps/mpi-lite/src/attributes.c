@@ -495,7 +495,7 @@ static int check_type(const struct mpi_datatype *type)
 
     if (!error && type == MPI_DATATYPE_NULL)
         error = mpi_error(MPI_ERR_TYPE, "argument type: MPI_DATATYPE_NULL");
-    return error;
+    return error ? error : check_live(type->kind != KIND_ENDED, MPI_ERR_TYPE, "type");
 }
 
 int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *delete,

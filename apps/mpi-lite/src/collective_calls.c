@@ -31,7 +31,7 @@ int check_elements(const char *side, int count, const struct mpi_datatype *type)
     if (type == MPI_DATATYPE_NULL)
         return mpi_error(MPI_ERR_TYPE, "argument %s type: MPI_DATATYPE_NULL", side);
     if (!type->committed)
-        return mpi_error(MPI_ERR_TYPE, "argument %s type: it is not committed", side);
+        return mpi_error(MPI_ERR_TYPE, "argument %s type: %s", side, type_flaw(type));
     return MPI_SUCCESS;
 }
 

@@ -119,7 +119,7 @@ void comm_release(struct mpi_comm *comm)
     comm_nodes_free(comm->nodes);
     live_count -= !comm->hidden;
     handle_release(comm);
-    free(comm);
+    object_end(comm, sizeof(*comm));
 }
 
 void comm_hide(struct mpi_comm *comm)

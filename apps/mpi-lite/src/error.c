@@ -104,7 +104,7 @@ void errhandler_release(struct mpi_errhandler *handler)
     if (!handler || handler->predefined || --handler->references)
         return;
     handle_release(handler);
-    free(handler);
+    object_end(handler, sizeof(*handler));
 }
 
 /* ---- Handlers ---- */
@@ -137,6 +137,8 @@ int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
     struct mpi_comm *heard = error ? NULL : comm;
     if (!error && errhandler == MPI_ERRHANDLER_NULL)
         error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    if (!error)
+        error = check_live(errhandler->references, MPI_ERR_ARG, "errhandler");
     if (!error) {
         errhandler->references++;
         errhandler_release(comm->errhandler);
@@ -185,6 +187,8 @@ int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
         error = check_output(errhandler, "errhandler");
     if (!error && *errhandler == MPI_ERRHANDLER_NULL)
         error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    if (!error)
+        error = check_live((*errhandler)->references, MPI_ERR_ARG, "errhandler");
     if (!error) {
         errhandler_release(*errhandler);
         *errhandler = MPI_ERRHANDLER_NULL;

@@ -77,6 +77,8 @@ int PMPI_Grequest_complete(MPI_Request request)
 {
     mpi_enter();
     int error = check_comm(MPI_COMM_WORLD);
+    if (!error && request != MPI_REQUEST_NULL)
+        error = check_live(!request->ended, MPI_ERR_REQUEST, "request");
     if (!error && (request == MPI_REQUEST_NULL || request->kind != REQUEST_GENERALIZED))
         error = mpi_error(MPI_ERR_REQUEST, "argument request: %s",
                           request ? "it is not generalized" : "MPI_REQUEST_NULL");

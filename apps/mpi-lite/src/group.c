@@ -55,7 +55,7 @@ void group_release(struct mpi_group *group)
     if (--group->references || group == MPI_GROUP_EMPTY)
         return;
     handle_release(group);
-    free(group);
+    object_end(group, sizeof(*group));
 }
 
 int group_given(const struct mpi_group *group)
@@ -102,7 +102,7 @@ int check_group(const struct mpi_group *group, const char *argument)
 
     if (!error && group == MPI_GROUP_NULL)
         error = mpi_error(MPI_ERR_GROUP, "argument %s: MPI_GROUP_NULL", argument);
-    return error;
+    return error ? error : check_live(group->references, MPI_ERR_GROUP, argument);
 }
 
 static int group_give(const char *name, int error)

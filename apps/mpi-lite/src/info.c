@@ -19,11 +19,12 @@ struct entry {
 };
 
 struct mpi_info {
+    bool is_live; /* till it is freed */
     int count, room;
     struct entry *entries;
 };
 
-struct mpi_info mpi_lite_info_env;
+struct mpi_info mpi_lite_info_env = { .is_live = true };
 static bool env_filled;
 
 /* ---- Lists ---- */
@@ -80,13 +81,24 @@ static void entry_delete(struct mpi_info *info, struct entry *entry)
     memmove(entry, entry + 1, (size_t)(end - entry - 1) * sizeof(*entry));
 }
 
+static struct mpi_info *info_make(void)
+{
+    struct mpi_info *info = calloc(1, sizeof(*info));
+
+    if (!info)
+        return NULL;
+    info->is_live = true;
+    mpi_live[LIVE_INFO]++;
+    return info;
+}
+
 static void info_free(struct mpi_info *info)
 {
     while (info->count)
         entry_delete(info, info->entries + info->count - 1);
     free(info->entries);
     handle_release(info);
-    free(info);
+    object_end(info, sizeof(*info));
     mpi_live[LIVE_INFO]--;
 }
 
@@ -121,6 +133,8 @@ static int check_info(struct mpi_info *info, bool changes)
 
     if (!error && info == MPI_INFO_NULL)
         error = mpi_error(MPI_ERR_INFO, "argument info: MPI_INFO_NULL");
+    if (!error)
+        error = check_live(info->is_live, MPI_ERR_INFO, "info");
     if (!error && info == MPI_INFO_ENV && changes)
         error = mpi_error(MPI_ERR_INFO, "argument info: MPI_INFO_ENV, which cannot be changed");
     if (!error && info == MPI_INFO_ENV && !env_filled)
@@ -164,10 +178,9 @@ int PMPI_Info_create(MPI_Info *info)
     if (!error)
         error = check_output(info, "info");
     if (!error) {
-        *info = calloc(1, sizeof(**info));
+        *info = info_make();
         if (!*info)
             error = comm_out_of_memory();
-        mpi_live[LIVE_INFO] += *info != NULL;
     }
     return info_give("MPI_Info_create", error);
 }
@@ -273,10 +286,9 @@ MPI_ALIAS(Info_get_nthkey);
 
 static int info_copy(struct mpi_info *from, struct mpi_info **made)
 {
-    struct mpi_info *copy = calloc(1, sizeof(*copy));
+    struct mpi_info *copy = info_make();
     int error = copy ? MPI_SUCCESS : comm_out_of_memory();
 
-    mpi_live[LIVE_INFO] += copy != NULL;
     for (int i = 0; i < from->count && !error; i++)
         error = entry_set(copy, from->entries[i].key, from->entries[i].value);
     if (error && copy)

@@ -94,10 +94,23 @@ static inline int check_output(const void *argument, const char *name)
     return argument ? MPI_SUCCESS : mpi_error(MPI_ERR_ARG, "argument %s: NULL", name);
 }
 
+/* ---- Objects (object.c) ---- */
+
+/* Zeroes an object that ends, and gives its memory back when some more have ended: a handle that a program
+ * goes on to use is then refused. */
+void object_end(void *object, size_t bytes);
+
+/* `class` where the handle `argument` is of an object that has ended. */
+static inline int check_live(bool is_live, int class, const char *argument)
+{
+    return is_live ? MPI_SUCCESS : mpi_error(class, "argument %s: it has been freed", argument);
+}
+
 /* ---- Data types (type.c, type_make.c, type_layout.c, type_table.c) ---- */
 
 /* A basic type's kind says which operations it takes part in; MINLOC pairs have kinds of their own. */
 enum type_kind {
+    KIND_ENDED, /* it has been freed */
     KIND_DERIVED,
     KIND_SIGNED,
     KIND_UNSIGNED,
@@ -144,6 +157,11 @@ int64_t type_elements(const struct mpi_datatype *type, size_t bytes);
 size_t type_span(const struct mpi_datatype *type, size_t count, MPI_Aint *begin);
 void type_hold(struct mpi_datatype *type);
 void type_release(struct mpi_datatype *type);
+/* Why one that is not committed is refused. */
+static inline const char *type_flaw(const struct mpi_datatype *type)
+{
+    return type->kind != KIND_ENDED ? "it is not committed" : "it has been freed";
+}
 
 /* ---- Operations (op.c, op_kernels.c) ---- */
 
@@ -205,6 +223,7 @@ struct mpi_request {
     bool complete; /* set once, by progress; then `status` holds */
     bool persistent, active;
     bool freed; /* MPI_Request_free: progress frees it at its completion */
+    bool ended; /* it is none any more; then `next` is the free one after it */
     int error;  /* MPI_ERR_TRUNCATE and the like */
     MPI_Status status;
     struct mpi_comm *comm;            /* held; NULL for none */

@@ -44,7 +44,7 @@ int op_check(const struct mpi_op *op, const struct mpi_datatype *type)
     if (op == MPI_OP_NULL)
         return mpi_error(MPI_ERR_OP, "argument op: MPI_OP_NULL");
     if (!op->predefined)
-        return MPI_SUCCESS;
+        return check_live(op->references, MPI_ERR_OP, "op");
     if (op->kinds >> type->kind & 1)
         return MPI_SUCCESS;
     return mpi_error(MPI_ERR_OP, "argument op: %s is not defined for %s", op->name,
@@ -119,7 +119,7 @@ static int check_op(const struct mpi_op *op)
 
     if (!error && op == MPI_OP_NULL)
         error = mpi_error(MPI_ERR_OP, "argument op: MPI_OP_NULL");
-    return error;
+    return error ? error : check_live(op->references, MPI_ERR_OP, "op");
 }
 
 int PMPI_Op_free(MPI_Op *op)
@@ -131,7 +131,7 @@ int PMPI_Op_free(MPI_Op *op)
     if (!error) {
         if (--(*op)->references == 0) {
             handle_release(*op);
-            free(*op);
+            object_end(*op, sizeof(**op));
             mpi_live[LIVE_OPERATION]--;
         }
         *op = MPI_OP_NULL;

@@ -27,7 +27,7 @@ int check_comm(const struct mpi_comm *comm)
         return mpi_error(MPI_ERR_OTHER, mpi_world.finalized ? "MPI is finalized" : "MPI is not initialized");
     if (comm == MPI_COMM_NULL)
         return mpi_error(MPI_ERR_COMM, "argument comm: MPI_COMM_NULL");
-    return MPI_SUCCESS;
+    return check_live(comm->group != NULL, MPI_ERR_COMM, "comm"); /* other threads change its references */
 }
 
 int check_buffer(int count, const struct mpi_datatype *type)
@@ -37,7 +37,7 @@ int check_buffer(int count, const struct mpi_datatype *type)
     if (type == MPI_DATATYPE_NULL)
         return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: MPI_DATATYPE_NULL");
     if (!type->committed)
-        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: it is not committed");
+        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: %s", type_flaw(type));
     return MPI_SUCCESS;
 }
 

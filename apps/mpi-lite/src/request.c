@@ -85,8 +85,10 @@ void request_free(struct mpi_request *request)
     }
     if (request->comm)
         comm_release(request->comm);
+    request->comm = NULL;
     live_count--;
     handle_release(request);
+    request->ended = true;
     request->next = slots_free;
     slots_free = request;
 }
@@ -235,6 +237,9 @@ static int check_requests(int count, struct mpi_request *const *requests)
         return mpi_error(MPI_ERR_COUNT, "argument 1, count: %d is negative", count);
     if (count && !requests)
         return mpi_error(MPI_ERR_REQUEST, "argument 2, requests: NULL");
+    for (int i = 0; i < count; i++)
+        if (requests[i] != MPI_REQUEST_NULL && requests[i]->ended)
+            return mpi_error(MPI_ERR_REQUEST, "argument 2, requests: %d, counted from 0, has been freed", i);
     return MPI_SUCCESS;
 }
 
@@ -244,6 +249,8 @@ static int check_request(struct mpi_request *const *request)
 
     if (!error && !request)
         error = mpi_error(MPI_ERR_REQUEST, "argument 1, request: NULL");
+    if (!error && *request != MPI_REQUEST_NULL)
+        error = check_live(!(*request)->ended, MPI_ERR_REQUEST, "1, request");
     return error;
 }
 

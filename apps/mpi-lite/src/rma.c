@@ -47,7 +47,7 @@ static int check_side(const struct side *side, const char *name, bool has_buffer
     if (side->type == MPI_DATATYPE_NULL)
         return mpi_error(MPI_ERR_TYPE, "argument %s_type: MPI_DATATYPE_NULL", name);
     if (!side->type->committed)
-        return mpi_error(MPI_ERR_TYPE, "argument %s_type: it is not committed", name);
+        return mpi_error(MPI_ERR_TYPE, "argument %s_type: %s", name, type_flaw(side->type));
     if (has_buffer && !side->buffer && side_bytes(side) && side->type->dense)
         return mpi_error(MPI_ERR_BUFFER, "argument %s: NULL, with a count of %d", name, side->count);
     return MPI_SUCCESS;
@@ -158,6 +158,8 @@ static int check_op(const struct call *call)
 {
     if (call->op == MPI_OP_NULL)
         return mpi_error(MPI_ERR_OP, "argument op: MPI_OP_NULL");
+    if (!call->op->references)
+        return check_live(0, MPI_ERR_OP, "op");
     if (!call->op->predefined)
         return mpi_error(MPI_ERR_OP, "argument op: an operation of the program's own; one-sided "
                                      "communication takes predefined ones");
@@ -427,6 +429,8 @@ static int single_make(const struct call *call, bool compares)
     struct mpi_win *heard = error ? NULL : call->win;
     if (!error && type == MPI_DATATYPE_NULL)
         error = mpi_error(MPI_ERR_TYPE, "argument datatype: MPI_DATATYPE_NULL");
+    if (!error)
+        error = check_live(type->kind != KIND_ENDED, MPI_ERR_TYPE, "datatype");
     if (!error && (!type->predefined || !type->bytes))
         error = mpi_error(MPI_ERR_TYPE, "argument datatype: it is not a predefined type with data");
     if (!error && compares && !(kinds >> type->kind & 1))

@@ -24,7 +24,7 @@ void type_release(struct mpi_datatype *type)
     layout_release(type->layout);
     free(type->given_name);
     handle_release(type);
-    free(type);
+    object_end(type, sizeof(*type));
     mpi_live[LIVE_TYPE]--;
 }
 

@@ -253,7 +253,7 @@ int check_type(const struct mpi_datatype *type, const char *argument)
 
     if (!error && type == MPI_DATATYPE_NULL)
         error = mpi_error(MPI_ERR_TYPE, "argument %s: MPI_DATATYPE_NULL", argument);
-    return error;
+    return error ? error : check_live(type->kind != KIND_ENDED, MPI_ERR_TYPE, argument);
 }
 
 static int check_count(const char *argument, int value)

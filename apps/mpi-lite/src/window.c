@@ -43,7 +43,7 @@ int check_window(const struct mpi_win *win)
 
     if (!error && win == MPI_WIN_NULL)
         error = mpi_error(MPI_ERR_WIN, "argument win: MPI_WIN_NULL");
-    return error;
+    return error ? error : check_live(win->comm, MPI_ERR_WIN, "win");
 }
 
 /* ---- Making and end ---- */
@@ -65,7 +65,7 @@ static void window_end(struct mpi_win *win)
     free(win->regions);
     free(win->peers);
     handle_release(win);
-    free(win);
+    object_end(win, sizeof(*win));
 }
 
 /* Into the table, with a communicator of its own. */

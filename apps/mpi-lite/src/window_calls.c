@@ -138,6 +138,8 @@ int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
     struct mpi_win *heard = error ? NULL : win;
     if (!error && errhandler == MPI_ERRHANDLER_NULL)
         error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    if (!error)
+        error = check_live(errhandler->references, MPI_ERR_ARG, "errhandler");
     if (!error && !errhandler->predefined && !errhandler->is_of_windows)
         error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_Win_create_errhandler has not made it");
     if (!error) {

@@ -4,31 +4,8 @@
  * and change nothing. Some libraries do not look at everything: what they let through is tried with this one
  * alone. [MPI 3.1 §11.6; the errors of each function]
  */
-#include "check.h"
+#include "refused.h"
 #include <stdint.h>
-
-#define REFUSED(call, expected) refused((call), (expected), #call, __LINE__)
-
-static void refused(int error, int expected, const char *call, int line)
-{
-    int class = -1;
-
-    MPI_Error_class(error, &class);
-    if (class == expected)
-        return;
-    fprintf(stderr, "rma_errors.c:%d: rank %d: %s has the class %d, not %d\n", line, rank, call, class,
-            expected);
-    MPI_Abort(MPI_COMM_WORLD, 3);
-}
-
-static int looks_at_everything(void)
-{
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-
-    MPI_Get_library_version(version, &length);
-    return strncmp(version, "mpi-lite", 8) == 0;
-}
 
 static long memory[8];
 static MPI_Win win;
@@ -58,7 +35,7 @@ static void arguments(void)
     REFUSED(MPI_Accumulate(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, own, win), MPI_ERR_OP);
     REFUSED(MPI_Accumulate(&value, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_OP_NULL, win), MPI_ERR_OP);
     REFUSED(MPI_Compare_and_swap(&value, &value, &got, MPI_DOUBLE, 0, 0, win), MPI_ERR_TYPE);
-    if (looks_at_everything()) {
+    if (!THIS_LIBRARY) {
         REFUSED(MPI_Put(&value, 1, MPI_LONG, 0, 8, 1, MPI_LONG, win), MPI_ERR_RMA_RANGE);
         REFUSED(MPI_Put(memory, 8, MPI_LONG, 0, 1, 8, MPI_LONG, win), MPI_ERR_RMA_RANGE);
         REFUSED(MPI_Get(&got, 1, MPI_LONG, 0, INTPTR_MAX, 1, MPI_LONG, win), MPI_ERR_RMA_RANGE);
@@ -103,10 +80,10 @@ static void synchronization(void)
     REFUSED(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win), MPI_ERR_RMA_SYNC);
     REFUSED(MPI_Win_lock_all(0, win), MPI_ERR_RMA_SYNC);
     REFUSED(MPI_Win_free(&win), MPI_ERR_RMA_SYNC);
-    if (size > 1 && looks_at_everything())
+    if (size > 1 && !THIS_LIBRARY)
         REFUSED(MPI_Put(&value, 1, MPI_LONG, (rank + 1) % size, 0, 1, MPI_LONG, win), MPI_ERR_RMA_SYNC);
     MPI_Win_unlock(rank, win);
-    if (looks_at_everything()) {
+    if (!THIS_LIBRARY) {
         REFUSED(MPI_Win_unlock(rank, win), MPI_ERR_RMA_SYNC);
         REFUSED(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC);
         REFUSED(MPI_Win_lock(MPI_LOCK_SHARED + MPI_LOCK_EXCLUSIVE, 0, 0, win), MPI_ERR_LOCKTYPE);
@@ -152,7 +129,7 @@ static void attached(void)
     MPI_Get_address(blocks, &own);
     MPI_Sendrecv(&own, 1, MPI_AINT, (rank + size - 1) % size, 1, &target, 1, MPI_AINT, right, 1,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (looks_at_everything()) {
+    if (!THIS_LIBRARY) {
         MPI_Aint between = target + (MPI_Aint)sizeof(blocks[0]);
 
         REFUSED(MPI_Win_attach(dynamic, &blocks[1][3], 2 * sizeof(long)), MPI_ERR_RMA_ATTACH);
@@ -227,6 +204,21 @@ static void nulls(void)
     passed("nulls");
 }
 
+static void freed(void)
+{
+    int value = 7;
+    MPI_Win short_lived, copy;
+
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, &short_lived);
+    copy = short_lived;
+    MPI_Win_free(&short_lived);
+    REFUSED_BUT(IN_OTHERS, MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, copy), MPI_ERR_WIN);
+    REFUSED_BUT(IN_OTHERS, MPI_Win_fence(0, copy), MPI_ERR_WIN);
+    REFUSED_BUT(IN_OTHERS, MPI_Win_set_errhandler(copy, MPI_ERRORS_RETURN), MPI_ERR_WIN);
+    REFUSED_BUT(IN_OTHERS, MPI_Win_free(&copy), MPI_ERR_WIN);
+    passed("freed");
+}
+
 int main(int count, char **words)
 {
     begin(&count, &words);
@@ -238,6 +230,7 @@ int main(int count, char **words)
     arguments();
     synchronization();
     nulls();
+    freed();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     attached();
     MPI_Win_free(&win);
