@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fuzz_mpi_records.c: what other nodes may send to a rank over TCP, in pieces of any size: hellos, records,
- * heads of messages. Whatever comes, the rank either takes it or ends the job with a reason; receives that
- * are posted keep within their buffers.
+ * heads of messages. Receives that are posted keep within their buffers.
  */
 #define _GNU_SOURCE
 #include "apps/mpi-lite/src/tcp.c"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#define RECEIVES 4
-#define ROOM     64
+#include "tests/fuzz/mpi_rank.h"
 
 struct mpi_world mpi_world = {
-    .size = 4, .nodes = 4, .node_size = 1, .initialized = true, .eager_bytes = 8192
+    .size = RANKS, .nodes = RANKS, .node_size = 1, .initialized = true, .eager_bytes = 8192
 };
-struct mpi_comm mpi_lite_comm_world;
-struct mpi_datatype mpi_lite_type_byte = {
-    .references = 1, .bytes = 1, .extent = 1, .committed = true, .dense = true
-};
-static jmp_buf ended;
-
-void mpi_abort(int status, const char *format, ...)
-{
-    char why[512];
-    va_list arguments;
-
-    (void)status;
-    va_start(arguments, format);
-    vsnprintf(why, sizeof(why), format, arguments);
-    va_end(arguments);
-    longjmp(ended, 1);
-}
 
 /* ---- What is not tried here ---- */
 
@@ -49,96 +27,6 @@ const struct transport *transport_to(int peer)
 {
     (void)peer;
     return &nothing;
-}
-
-void mpi_enter(void)
-{
-}
-
-void mpi_leave(void)
-{
-}
-
-uint64_t clock_ns(void)
-{
-    static uint64_t now_ns;
-
-    return ++now_ns;
-}
-
-bool progress_poll(void)
-{
-    return false;
-}
-
-void progress_wait(bool (*done)(void *), void *argument)
-{
-    (void)done, (void)argument;
-}
-
-int mpi_return(struct mpi_comm *comm, const char *function, int error)
-{
-    (void)comm, (void)function;
-    return error;
-}
-
-int mpi_error(int class, const char *format, ...)
-{
-    (void)format;
-    return class;
-}
-
-int check_comm(const struct mpi_comm *comm)
-{
-    (void)comm;
-    return 0;
-}
-
-int check_buffer(int count, const struct mpi_datatype *type)
-{
-    (void)count, (void)type;
-    return 0;
-}
-
-int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
-                   const struct mpi_comm *comm, bool receives)
-{
-    (void)buffer, (void)count, (void)type, (void)peer, (void)tag, (void)comm, (void)receives;
-    return 0;
-}
-
-void handle_release(const void *object)
-{
-    (void)object;
-}
-
-int check_peer(int peer, const struct mpi_comm *comm, bool may_be_any)
-{
-    (void)peer, (void)comm, (void)may_be_any;
-    return 0;
-}
-
-int check_tag(int tag, bool may_be_any)
-{
-    (void)tag, (void)may_be_any;
-    return 0;
-}
-
-int buffered_take(size_t bytes)
-{
-    (void)bytes;
-    return 0;
-}
-
-void buffered_give(size_t bytes)
-{
-    (void)bytes;
-}
-
-/* fuzz_mpi_windows.c tries what comes after it. */
-void window_arrived(int peer, const struct head *head, const void *data, size_t bytes)
-{
-    mpi_abort(1, "rank %d: %d %p %zu", peer, head->tag, data, bytes);
 }
 
 bool shared_peer_is_readable(int peer)
@@ -175,47 +63,6 @@ struct share *shared_share_of(int peer, uint64_t index)
     return NULL;
 }
 
-void comm_hold(struct mpi_comm *comm)
-{
-    comm->references++;
-}
-
-void comm_release(struct mpi_comm *comm)
-{
-    comm->references--;
-}
-
-void type_hold(struct mpi_datatype *type)
-{
-    type->references++;
-}
-
-void type_release(struct mpi_datatype *type)
-{
-    type->references--;
-}
-
-void type_pack(const void *buffer, size_t count, const struct mpi_datatype *type, size_t from, size_t bytes,
-               void *packed)
-{
-    (void)count, (void)type;
-    memcpy(packed, (const char *)buffer + from, bytes);
-}
-
-void type_unpack(void *buffer, size_t count, const struct mpi_datatype *type, size_t from, size_t bytes,
-                 const void *packed)
-{
-    (void)count, (void)type;
-    memcpy((char *)buffer + from, packed, bytes);
-}
-
-int type_copy(const void *from, size_t from_count, const struct mpi_datatype *from_type, void *to,
-              size_t to_count, const struct mpi_datatype *to_type)
-{
-    (void)from, (void)from_count, (void)from_type, (void)to, (void)to_count, (void)to_type;
-    return 0;
-}
-
 int pmi_get(const char *key, char *value, size_t bytes)
 {
     (void)key, (void)value, (void)bytes;
@@ -228,11 +75,6 @@ int pmi_put(const char *key, const char *value)
     return MPI_SUCCESS;
 }
 
-int pmi_barrier(void)
-{
-    return MPI_SUCCESS;
-}
-
 int pmi_local_address(char *text, size_t bytes)
 {
     (void)bytes;
@@ -242,43 +84,14 @@ int pmi_local_address(char *text, size_t bytes)
 
 /* ---- The fuzzer ---- */
 
-/* Receives as a program posts them, and a send that waits for its receiver. */
-static struct mpi_request *requests[RECEIVES + 1];
-static unsigned char rooms[RECEIVES][ROOM], large[20000];
-
-static void requests_make(struct mpi_group *group)
-{
-    mpi_lite_comm_world.group = mpi_lite_comm_world.remote = group;
-    mpi_lite_comm_world.size = 4;
-    for (int i = 0; i < RECEIVES; i++)
-        requests[i] =
-            message_receive(rooms[i], ROOM, MPI_BYTE, i % 2 ? MPI_ANY_SOURCE : 1, i, MPI_COMM_WORLD, 0);
-    requests[RECEIVES] = message_send(SEND_STANDARD, large, sizeof(large), MPI_BYTE, 1, 0, MPI_COMM_WORLD, 0);
-}
-
-static void requests_end(void)
-{
-    for (int i = 0; i < RECEIVES; i++) {
-        if (!requests[i]->complete && !message_cancel(requests[i]))
-            request_complete(requests[i]); /* its data was on its way; its cookie stays, and is stale */
-        request_free(requests[i]);
-    }
-    if (!requests[RECEIVES]->complete)
-        request_complete(requests[RECEIVES]);
-    request_free(requests[RECEIVES]);
-    match_end();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    static const int world[] = { 0, 1, 2, 3 };
-    static struct mpi_group group = { .references = 1, .size = 4, .world = world };
-    static struct connection in, *answers[4];
+    static struct connection in, *answers[RANKS];
     bool is_peer = bytes && data[0] & 1;
     size_t piece = bytes > 1 ? data[1] + 1u : 1;
 
-    requests_make(&group);
+    requests_make();
     secret = 0x0123456789abcdefu;
     outs = answers;
     memset(answers, 0, sizeof(answers));

@@ -417,24 +417,43 @@ def mpi_windows() -> Iterator[bytes]:
         yield dynamic + message(complete, 3) + message(post, 2)
 
 
+def mpi_record(kind: int, source: int, tag: int, data: bytes = b"", size: int = -1, cookie: int = 0) -> bytes:
+    """Its length and a head of a message, and what of the message's data comes with it."""
+    size = len(data) if size < 0 else size
+    return struct.pack("<QIiiIQQQ", 8 + 40 + len(data), 0, tag, source, kind, size, cookie, 0) + data
+
+
+def mpi_messages() -> Iterator[list[bytes]]:
+    eager, synchronous, request, clear, fragment, done = range(6)
+    yield [mpi_record(synchronous, 1, 2, bytes(64)), mpi_record(eager, 2, 3, bytes(65))]
+    yield [mpi_record(request, 1, 0, size=40), mpi_record(fragment, 1, 0, bytes(40), 40, 1 << 32 | 2)]
+    first = 1 << 32 | 1
+    yield [mpi_record(clear, 1, 0, size=20000, cookie=first), mpi_record(done, 1, 0, cookie=first)]
+
+
 @seeds_of("mpi_records")
 def mpi_records() -> Iterator[bytes]:
     """A byte that says whether the hello is through, one for the size of the pieces, and what comes."""
     magic, secret = 0x31697061746D7074, 0x0123456789ABCDEF
-
-    def record(kind: int, source: int, tag: int, data: bytes = b"", size: int = -1, cookie: int = 0) -> bytes:
-        whole = 8 + 40 + len(data)
-        size = len(data) if size < 0 else size
-        return struct.pack("<QIiiIQQQ", whole, 0, tag, source, kind, size, cookie, 0) + data
-
-    eager, synchronous, request, clear, fragment, done = range(6)
     hello = struct.pack("<QQii", magic, secret, 1, 4)
-    yield b"\0\x07" + hello + record(eager, 1, 0, b"short")
+    yield b"\0\x07" + hello + mpi_record(0, 1, 0, b"short")
     yield b"\0\xff" + hello.replace(b"\x01\0\0\0\x04", b"\x09\0\0\0\x04")
-    yield b"\1\x20" + record(synchronous, 1, 2, bytes(64)) + record(eager, 2, 3, bytes(65))
-    yield b"\1\xff" + record(request, 1, 0, size=40) + record(fragment, 1, 0, bytes(40), 40, 1 << 32 | 2)
-    first = 1 << 32 | 1
-    yield b"\1\xff" + record(clear, 1, 0, size=20000, cookie=first) + record(done, 1, 0, cookie=first)
+    for records in mpi_messages():
+        yield b"\1\xff" + b"".join(records)
+
+
+@seeds_of("mpi_shared")
+def mpi_shared() -> Iterator[bytes]:
+    """A byte that says how many lines before the ring's end the first record is, and lines."""
+
+    def lines(record: bytes) -> bytes:
+        return record + bytes(-len(record) % 64)
+
+    for before, records in zip((4, 2, 9), mpi_messages()):
+        yield bytes([before]) + b"".join(map(lines, records))
+    wrap = lines(struct.pack("<Q", (1 << 64) - 1))
+    yield b"\x01" + wrap + lines(mpi_record(0, 1, 0, b"short"))
+    yield b"\x01" + lines(mpi_record(0, 1, 0, bytes(60)))  # beyond the ring's end
 
 
 @seeds_of("mpi_launcher")

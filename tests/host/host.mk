@@ -123,7 +123,7 @@ balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
-           mpi_records mpi_windows mpi_launcher
+           mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -150,6 +150,7 @@ frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) ke
 ninep_fuzz_sources := $(ninep_sources)
 mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c burst.c match.c peer_copy.c request.c \
                              status.c generalized.c)
+mpi_shared_fuzz_sources := $(mpi_records_fuzz_sources)
 mpi_windows_fuzz_sources := $(addprefix $(MPI_LITE)/,rma_target.c type_wire.c type_layout.c type_table.c \
                             op.c op_kernels.c)
 mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/,pmi_wire.c pmi1.c pmi2.c nodes.c)
@@ -201,8 +202,7 @@ $(HOST_BUILD)/%.o: %.c $(HOST_FLAGS)
 ifndef MPI_BUILD
 include apps/mpi-lite/mpi-lite.mk
 endif
-mpi_fuzz_objects := $(call fuzz_objects,mpi_records) $(call fuzz_objects,mpi_windows) \
-                    $(call fuzz_objects,mpi_launcher)
+mpi_fuzz_objects := $(foreach fuzzer,records shared windows launcher,$(call fuzz_objects,mpi_$(fuzzer)))
 $(mpi_fuzz_objects): FUZZ_CFLAGS += -Wno-sign-conversion $(MPI_INCLUDES)
 $(mpi_fuzz_objects): | $(MPI_BUILD)/include/mpi_functions.h
 

@@ -180,6 +180,8 @@ int request_complete(struct mpi_request *request);
 void request_free(struct mpi_request *request);
 int request_live_count(void);
 struct mpi_request *request_done_make(enum request_kind kind, struct mpi_comm *comm);
+/* Whether the next one can be made. */
+bool request_has_room(void);
 /* What MPI_PROC_NULL's receive, and a null request, give. Neither changes MPI_ERROR, which calls that
  * complete several requests set. */
 void status_empty(MPI_Status *status, int source);

@@ -146,6 +146,8 @@ static int send_begin(enum send_mode mode, const void *buffer, int count, struct
 {
     int error = check_transfer(buffer, count, type, peer, tag, comm, false);
 
+    if (!error && !is_now && !request_has_room()) /* asked before anything goes */
+        error = mpi_error(MPI_ERR_NO_MEM, "no memory for a request");
     if (!error && mode == SEND_BUFFERED && peer != MPI_PROC_NULL)
         error = buffered_take((size_t)count * type->bytes);
     if (error)

@@ -47,13 +47,18 @@ static void slots_add(void)
     }
 }
 
-struct mpi_request *request_make(enum request_kind kind, struct mpi_comm *comm)
+bool request_has_room(void)
 {
     if (!slots_free)
         slots_add();
-    struct slot *slot = (struct slot *)(void *)slots_free;
-    if (!slot)
+    return slots_free != NULL;
+}
+
+struct mpi_request *request_make(enum request_kind kind, struct mpi_comm *comm)
+{
+    if (!request_has_room())
         return NULL;
+    struct slot *slot = (struct slot *)(void *)slots_free;
     slots_free = slots_free->next;
     memset(slot, 0, sizeof(*slot));
     slot->request.kind = kind;

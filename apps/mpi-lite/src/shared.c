@@ -259,7 +259,8 @@ static bool ring_take(int node_rank, struct side *side)
             continue;
         }
         const struct head *head = (const void *)(word + 1);
-        if (length < sizeof(uint64_t) + sizeof(*head) || length > ring_bytes / 4)
+        if (length < sizeof(uint64_t) + sizeof(*head) || length > ring_bytes / 4 ||
+            length > ring_bytes - (side->at & (ring_bytes - 1)))
             mpi_abort(1, "rank %d has written a record of %llu bytes into shared memory that makes no sense",
                       world_of[node_rank], (unsigned long long)length);
         took = true;
