@@ -69,7 +69,6 @@ KNOWN: dict[str, dict[str, str]] = {
         },
     },
     "errors/comm": {
-        "cfree": "uses a communicator that has been freed",
         **dict.fromkeys(
             [f"comm_{name}_nullarg" for name in ("create", "create_group", "split", "split_type")],
             "expects a communicator to have the error handler that its parent is given later",

@@ -73,7 +73,7 @@ int comm_live_count(void)
 
 struct mpi_comm *comm_make(uint32_t context, struct mpi_group *group, struct mpi_group *remote, bool inter)
 {
-    struct mpi_comm *comm = calloc(1, sizeof(*comm));
+    struct mpi_comm *comm = object_make(sizeof(*comm));
 
     if (!comm)
         return NULL;

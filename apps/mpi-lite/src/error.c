@@ -118,7 +118,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
     if (!error && !function)
         error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
     if (!error) {
-        *errhandler = malloc(sizeof(**errhandler));
+        *errhandler = object_make(sizeof(**errhandler));
         if (*errhandler)
             **errhandler = (struct mpi_errhandler){ .references = 1, .function = function };
         else

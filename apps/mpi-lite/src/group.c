@@ -22,7 +22,7 @@ struct mpi_group *group_make(int size, const int *world)
         group_hold(MPI_GROUP_EMPTY);
         return MPI_GROUP_EMPTY;
     }
-    struct mpi_group *group = malloc(sizeof(*group) + (size_t)size * sizeof(int));
+    struct mpi_group *group = object_make(sizeof(*group) + (size_t)size * sizeof(int));
     if (!group)
         return NULL;
     *group = (struct mpi_group){ 1, size, MPI_UNDEFINED, (int *)(group + 1) };
@@ -55,7 +55,7 @@ void group_release(struct mpi_group *group)
     if (--group->references || group == MPI_GROUP_EMPTY)
         return;
     handle_release(group);
-    object_end(group, sizeof(*group));
+    object_end(group, sizeof(*group) + (size_t)group->size * sizeof(int));
 }
 
 int group_given(const struct mpi_group *group)

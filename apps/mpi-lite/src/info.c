@@ -83,7 +83,7 @@ static void entry_delete(struct mpi_info *info, struct entry *entry)
 
 static struct mpi_info *info_make(void)
 {
-    struct mpi_info *info = calloc(1, sizeof(*info));
+    struct mpi_info *info = object_make(sizeof(*info));
 
     if (!info)
         return NULL;

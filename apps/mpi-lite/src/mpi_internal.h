@@ -96,8 +96,10 @@ static inline int check_output(const void *argument, const char *name)
 
 /* ---- Objects (object.c) ---- */
 
-/* Zeroes an object that ends, and gives its memory back when some more have ended: a handle that a program
- * goes on to use is then refused. */
+/* Zeroed memory, or NULL; where there are ended ones of that size, that of the last one. */
+void *object_make(size_t bytes);
+/* Zeroes an object that ends and keeps its memory while no other is made, and not many more end: a handle
+ * that a program goes on to use is then refused. */
 void object_end(void *object, size_t bytes);
 
 /* `class` where the handle `argument` is of an object that has ended. */

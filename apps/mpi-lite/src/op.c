@@ -99,7 +99,7 @@ int PMPI_Op_create(MPI_User_function *function, int commutes, MPI_Op *op)
         error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
     if (!error)
         error = check_output(op, "op");
-    if (!error && !(*op = calloc(1, sizeof(**op))))
+    if (!error && !(*op = object_make(sizeof(**op))))
         error = mpi_error(MPI_ERR_NO_MEM, "no memory for an operation");
     if (!error) {
         mpi_live[LIVE_OPERATION]++;

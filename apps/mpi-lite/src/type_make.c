@@ -169,7 +169,7 @@ static int no_memory(void)
 int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_contents *contents,
               struct mpi_datatype **made)
 {
-    struct mpi_datatype *type = calloc(1, sizeof(*type));
+    struct mpi_datatype *type = object_make(sizeof(*type));
     struct bounds bounds = { .is_empty = true, .is_truly_empty = true };
 
     if (type)
@@ -211,7 +211,7 @@ int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_cont
 static int type_remake(struct mpi_datatype *old, MPI_Aint lower, MPI_Aint extent,
                        struct mpi_contents *contents, struct mpi_datatype **made)
 {
-    struct mpi_datatype *type = calloc(1, sizeof(*type));
+    struct mpi_datatype *type = object_make(sizeof(*type));
 
     if (type)
         type->layout = layout_of(old);

@@ -73,7 +73,7 @@ static int window_make(struct mpi_comm *comm, int flavor, struct mpi_win **made)
 {
     uint32_t context;
     int error = context_agree(comm, &context);
-    struct mpi_win *win = error ? NULL : calloc(1, sizeof(*win));
+    struct mpi_win *win = error ? NULL : object_make(sizeof(*win));
 
     if (!error && win)
         win->comm = comm_make_child(comm, context, comm->group, comm->group, false);

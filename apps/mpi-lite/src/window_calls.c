@@ -119,7 +119,7 @@ int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhan
         error = check_output(errhandler, "errhandler");
     if (!error && !function)
         error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
-    if (!error && !(*errhandler = malloc(sizeof(**errhandler))))
+    if (!error && !(*errhandler = object_make(sizeof(**errhandler))))
         error = comm_out_of_memory();
     if (!error)
         **errhandler = (struct mpi_errhandler){
