@@ -31,10 +31,10 @@ CONFORM(clocks)
     result("the resolution of no clock", sys(SYS_clock_getres, 99, &a));
     result("gettimeofday", sys(SYS_gettimeofday, &tv, NULL));
     sys(SYS_clock_gettime, CLOCK_REALTIME, &a);
-    holds("is the real time", a.tv_sec - tv.tv_sec >= 0 && a.tv_sec - tv.tv_sec <= 1);
+    holds("is the real time", a.tv_sec - tv.tv_sec >= 0 && a.tv_sec - tv.tv_sec <= 60);
     result("gettimeofday to nobody's memory", sys(SYS_gettimeofday, NOWHERE, NULL));
     result("gettimeofday that asks nothing", sys(SYS_gettimeofday, NULL, NULL));
-    holds("time is the same", sys(SYS_time, &t) == t && t - tv.tv_sec <= 1);
+    holds("time is the same", sys(SYS_time, &t) == t && t - tv.tv_sec <= 60);
     result("time to nobody's memory", sys(SYS_time, NOWHERE));
     result("set the real time from nobody's memory", sys(SYS_clock_settime, CLOCK_REALTIME, NOWHERE));
     result("set the monotonic clock", sys(SYS_clock_settime, CLOCK_MONOTONIC, &a));

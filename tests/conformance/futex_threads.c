@@ -19,10 +19,10 @@ static long moved_to_itself(long most)
     return sys(SYS_futex, &word, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, most, &word);
 }
 
-/* Until a count has been reached, at most a second. */
+/* Until a count has been reached, at most ten seconds. */
 static bool reached(const int *count, int expected)
 {
-    for (int i = 0; i < 1000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < expected; i++)
+    for (int i = 0; i < 10000 && __atomic_load_n(count, __ATOMIC_SEQ_CST) < expected; i++)
         rest_ms(1);
     return __atomic_load_n(count, __ATOMIC_SEQ_CST) == expected;
 }

@@ -45,7 +45,7 @@ CONFORM(pthread_create)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sum = 0;
     result("one that nobody joins", -pthread_create(&one, &attributes, worker, (void *)1));
-    for (int i = 0; i < 500 && __atomic_load_n(&sum, __ATOMIC_SEQ_CST) == 0; i++)
+    for (int i = 0; i < 10000 && __atomic_load_n(&sum, __ATOMIC_SEQ_CST) == 0; i++)
         rest_ms(1);
     result("it ran", sum);
     rest_ms(5);

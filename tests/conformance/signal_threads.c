@@ -44,12 +44,12 @@ CONFORM(signal_threads)
     result("a thread begins with its maker's mask", phase == 2);
     handled_by = 0;
     result("a signal to the thread", sys(SYS_tgkill, sys(SYS_getpid), thread_number, SIGUSR1));
-    for (int i = 0; i < 500 && handled_by == 0; i++)
+    for (int i = 0; i < 10000 && handled_by == 0; i++)
         rest_ms(1);
     holds("comes to it, while it computes", handled_by == thread_number);
     handled_by = 0;
     sys(SYS_kill, sys(SYS_getpid), SIGUSR2);
-    for (int i = 0; i < 500 && handled_by == 0; i++)
+    for (int i = 0; i < 10000 && handled_by == 0; i++)
         rest_ms(1);
     holds("what it blocks comes to the other", handled_by == sys(SYS_gettid));
     phase = 3;

@@ -26,7 +26,7 @@ CONFORM(timer_create)
         .sigev_value.sival_int = 123,
     };
     struct itimerspec when = { { 0, 0 }, { 0, 2000000 } }, now;
-    uint64_t usr1 = 1UL << (SIGUSR1 - 1);
+    uint64_t usr1 = 1UL << (SIGUSR1 - 1), pending = 0;
 
     sigaction(SIGUSR1, &action, NULL);
     result("made", sys(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer));
@@ -35,6 +35,9 @@ CONFORM(timer_create)
     sys(SYS_rt_sigprocmask, SIG_BLOCK, &usr1, NULL, SIGSET_BYTES);
     result("set", sys(SYS_timer_settime, timer, 0, &when, NULL));
     rest_ms(5);
+    for (int i = 0; i < 10000 && sys(SYS_rt_sigpending, &pending, SIGSET_BYTES) == 0 && !(pending & usr1);
+         i++)
+        rest_ms(1);
     result("held back", times);
     sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &usr1, NULL, SIGSET_BYTES);
     result("came", times);

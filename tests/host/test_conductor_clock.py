@@ -56,9 +56,13 @@ def inside(folder: Path) -> None:
     for step in STEPS.values():
         steps.seek(0)
         steps.write(struct.pack("=3q", *step))
-        frames = [node.recv(2000).hex() for _ in range(BEATS)]
+        # Those of before may be in the queue still, and there is no conductor before its first beat.
+        frames = [node.recv(2000)]
         status = json.loads(subprocess.run(ask, check=True, capture_output=True).stdout)
-        found.append({"frames": frames, "left_out": status["left_out"]})
+        while beat_of(frames[-1]).sequence < status["sequence"] + BEATS:
+            frames.append(node.recv(2000))
+        status = json.loads(subprocess.run(ask, check=True, capture_output=True).stdout)
+        found.append({"frames": [frame.hex() for frame in frames], "left_out": status["left_out"]})
     conductor.terminate()
     conductor.wait()
     print(json.dumps(found))

@@ -47,11 +47,11 @@ def mirror(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def down() -> str:
-    """A mirror where nobody answers."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+def down() -> Iterator[str]:
+    """A mirror where nobody answers, nor any server that another test starts meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 @pytest.fixture

@@ -439,9 +439,14 @@ def test_a_million_detours_take_a_second_or_two(tmp_path: Path) -> None:
         out.write("# Benchmark Method: selfish\n")
         out.writelines(f"{start}\t{start % 997}\n" for start in starts.tolist())
         out.write("# Measurement period: 1 s\n")
-    begun = time.process_time()
-    (trace,) = registry.read(path)
-    assert time.process_time() - begun < 2.5
+    taken_s = []
+    for _ in range(5):  # a busy machine's caches make some slow, and a loop over lines makes all
+        begun = time.process_time()
+        (trace,) = registry.read(path)
+        taken_s.append(time.process_time() - begun)
+        if taken_s[-1] < 2.5:
+            break
+    assert min(taken_s) < 2.5
     assert trace.detours == 1_000_000 and trace.duration_ns[996] == 996000 % 997
 
 

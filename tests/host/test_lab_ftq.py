@@ -188,12 +188,13 @@ def test_ftq_on_this_host_agrees_with_the_reader(ftq_program: Path, tmp_path: Pa
 
 
 def test_a_shortest_loss_that_counts_is_in_the_file(ftq_program: Path, tmp_path: Path) -> None:
-    command = [ftq_program, "-n", "20", "-q", "20ms", "-d", "5ms", "-o", tmp_path / "here"]
+    # On a busy host, too, it gets a CPU in most of these quanta, of which the median counts.
+    command = [ftq_program, "-n", "20", "-q", "100ms", "-d", "25ms", "-o", tmp_path / "here"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (data,) = ftq.read(tmp_path / "here_0.dat")
     report, summary = ftq.parse_report(done.stderr), ftq.summarise(data)
-    assert data.threshold_ns == 5_000_000
+    assert data.threshold_ns == 25_000_000
     assert abs(summary.disturbed_from - summary.nominal_count / 4) <= 1
     for reported, computed in compare.CHECKED:
         assert report[reported] == str(getattr(summary, computed))

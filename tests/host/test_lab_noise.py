@@ -181,9 +181,9 @@ def test_selfish_counts_detours_that_it_has_no_room_for(programs: dict[str, Path
     )
     report = parse_report(done.stderr)
     (data,) = selfish.parse(done.stdout, "full")
-    assert len(data.start_ns) == 3 and data.found == int(report["detours"]) > 20
+    assert len(data.start_ns) == 3 and data.found == int(report["detours"]) > 3
     assert int(report["detours_not_listed"]) == data.found - 3
-    assert int(report["controls"]) > 20
+    assert int(report["controls"]) > 3
     assert selfish.summarise(data).detours == data.found
 
 

@@ -332,15 +332,25 @@ def test_a_reader_that_goes_away_ends_the_machine(fake) -> None:
         fake("echo one >$ports/stdout.out; exec sleep 600", on_stdout=closed, time_limit=600)
 
 
-def test_a_time_limit_ends_the_machine(fake) -> None:
-    result = fake("echo 'tacet: hello' >$ports/console.out; exec sleep 60", time_limit=0.5)
+@pytest.fixture
+def fake_said(fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run with a machine that says one line and stays on; its time is over once it has said that, however
+    long it took."""
+    said = tmp_path / "said"
+    monkeypatch.setattr(OwnTime, "seconds", lambda self: 60.0 if said.exists() else 0.0)
+    after = f">$ports/console.out; touch {said}; exec sleep 60"
+    return lambda line: fake(f"echo '{line}' {after}", time_limit=0.5)
+
+
+def test_a_time_limit_ends_the_machine(fake_said) -> None:
+    result = fake_said("tacet: hello")
     assert (result.outcome, result.status) == ("timeout", None)
     explained = result.explain()
     assert "tacet: hello" in explained and "qemu-system-x86_64 -nodefaults" in explained
 
 
-def test_a_monitor_that_is_silent_does_not_keep_a_run_from_its_end(fake) -> None:
-    result = fake("echo 'tacet: hello' >$ports/console.out; exec sleep 60", time_limit=0.5)
+def test_a_monitor_that_is_silent_does_not_keep_a_run_from_its_end(fake_said) -> None:
+    result = fake_said("tacet: hello")
     silent = "where its CPUs were is not known: QEMU's monitor has not answered for 0.3 s"
     assert result.outcome == "timeout" and result.no_flight_log == silent
     assert silent in result.explain() and result.flight_log is None
@@ -351,8 +361,8 @@ def test_a_qemu_without_a_monitor_does_not_keep_a_run_from_its_end(fake) -> None
     assert result.outcome == "timeout" and "is not known: " in result.no_flight_log
 
 
-def test_a_machine_that_does_not_go_off_is_a_timeout(fake) -> None:
-    result = fake("echo 'tacet: exit status=0' >$ports/console.out; exec sleep 60", time_limit=0.5)
+def test_a_machine_that_does_not_go_off_is_a_timeout(fake_said) -> None:
+    result = fake_said("tacet: exit status=0")
     assert result.outcome == "timeout" and "the machine stayed on" in result.reason
 
 
@@ -578,7 +588,7 @@ def test_a_machine_that_the_host_starves_is_not_hung(fake, monkeypatch: pytest.M
     """Its own time stands still; it ends by itself, long after its limit by the wall clock."""
     monkeypatch.setattr(OwnTime, "seconds", lambda self: 0.0)
     body = "echo 'tacet: hello' >$ports/console.out; sleep 1; echo 'tacet: exit status=0' >$ports/console.out"
-    assert fake(body, time_limit=0.2).status == 0
+    assert fake(body, time_limit=0.5).status == 0
 
 
 def test_a_machine_that_the_host_never_runs_is_ended_by_the_wall_clock(

@@ -220,13 +220,14 @@ def test_nothing_is_lost_where_all_ranks_write_much_and_the_reader_is_slow() -> 
 def test_nothing_is_lost_where_tacetrun_does_not_run_for_a_while(tmp_path: Path) -> None:
     """The time in which it is stopped is none in which ranks were silent, wherever in its loop it was."""
     content = b"x\n" * 400_000  # each line is a write: it takes it a while
-    stopped = threading.Event()
+    known, stopped = threading.Event(), threading.Event()
 
     def run(job: Job) -> None:
         job.stream(0, "err").close()
         job.say("started")
         with job.stream(0, "out") as out:
             wait_until(job.is_heard)
+            assert known.wait(PATIENCE_S)
             os.kill(process.pid, signal.SIGSTOP)
             out.sendall(content)
         job.end()
@@ -234,6 +235,7 @@ def test_nothing_is_lost_where_tacetrun_does_not_run_for_a_while(tmp_path: Path)
 
     with nodes_of(run) as nodes, (tmp_path / "out").open("wb") as out:
         process = started(nodes, "/bin/x", stdout=out)
+        known.set()
         assert stopped.wait(PATIENCE_S)
         for _ in range(4):
             os.kill(process.pid, signal.SIGCONT)

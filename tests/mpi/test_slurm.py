@@ -133,8 +133,10 @@ def test_ranks_have_no_children_that_the_program_has_not_made(cluster: Cluster, 
 
 def test_nothing_is_left_of_jobs(cluster: Cluster, ends: Path) -> None:
     srun(cluster, "--mpi=pmi2 -N 2 -n 4", ends, "kill")
-    wait = 'until [ -z "$(squeue --noheader)" ]; do sleep 0.2; done; ps -eo comm'
-    ran = cluster.run("sh", "-c", wait)
+    wait = 'until [ -z "$(squeue --noheader)" ]; do sleep 0.2; done'
+    # Who has ended is there until its parent has taken note of it.
+    wait += '; for i in $(seq 300); do ps -eo comm | grep -qE "mpi-watchdog|ends" || break; sleep 0.2; done'
+    ran = cluster.run("sh", "-c", f"{wait}; ps -eo comm")
     assert ran.status == 0 and "slurmd" in ran.said
     assert not {"mpi-watchdog", "ends"} & set(ran.said.split())
 
