@@ -2,9 +2,10 @@
 /*
  * mpi_internal.h: what the parts of the library promise each other.
  *
- *   the standard's functions (PMPI_*; MPI_* are weak aliases)     calls.h checks their arguments
+ *   the standard's functions (PMPI_*; MPI_* are weak aliases)     point_to_point.c, collective_calls.c, …
  *   collectives: schedules of sends, receives and local steps     collective.h, choice.c
  *   communicators, groups, topologies, attributes, error handlers comm.c, group.c, …
+ *   memory of all these objects, and of those that have ended     object.c
  *   data types: layouts, pack, unpack; operations                 type*.c, op*.c
  *   windows and one-sided communication                           window*.c, rma*.c
  *   messages: matching, eager and rendezvous, requests, progress  message.c, request.c, progress.c
