@@ -12,8 +12,8 @@
  *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
  *      beats lose LAST NS          sleeps NS again and again, after every CPU's first beat, until beat LAST;
  *                                  says "at loss" when a CPU goes on by itself
- *      beats clocks LAST S         waits by the time of day for S seconds, says "woken"; then compares the
- *                                  clocks, by the vDSO and by system calls, until beat LAST
+ *      beats clocks COUNT S        says "waits", waits by the time of day for S seconds, says "woken"; then
+ *                                  compares the clocks, by the vDSO and by system calls, for COUNT beats
  *      beats look LAST NS          computes for NS and looks at the network, by turns, until beat LAST
  *      beats talk ADDRESS PORT LAST EACH
  *                                  has words made upper-case by a server there until beat LAST has come, and
@@ -180,7 +180,7 @@ static void follow(uint64_t every, uint64_t last, int64_t ns)
     printf("reads %lu\nbackwards %lu\n", reads, backwards);
 }
 
-static void clocks(uint64_t last, time_t wait_s)
+static void clocks(uint64_t beats, time_t wait_s)
 {
     struct timespec until;
     int64_t last_tai = 0, last_day = 0;
@@ -188,11 +188,14 @@ static void clocks(uint64_t last, time_t wait_s)
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += wait_s;
+    puts("waits");
     if (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL))
         abort();
     printf("early_ns %lld\n",
            (long long)(until.tv_sec * 1000000000LL + until.tv_nsec - clock_ns(CLOCK_REALTIME, 0)));
     puts("woken");
+    /* Many may have come at once, if the node stood still. */
+    const uint64_t last = sequence() + beats;
     while (sequence() < last) {
         sleep_once(1000); /* looks at the network */
         for (int i = 0; i < 1000; i++, reads++) {

@@ -34,6 +34,7 @@
 #define FILE_BYTES    (4 << 20)
 #define DETOURS       20
 #define DETOUR_MIN_NS 100
+#define RING_CALLS    512 /* fill a ring: each is two events */
 
 static unsigned rank_here(void)
 {
@@ -218,7 +219,10 @@ static int read_busy(int count)
 
     if (rank_here() != 0)
         return calls_until_interrupted();
-    sleep_ns(20000000); /* until the others fill their rings */
+    /* Until the others have filled their rings. */
+    for (unsigned cpu = 1; cpu < tacet_node()->cpu_count; cpu++)
+        while (tacet_counters(cpu)->system_calls < 2 * RING_CALLS)
+            sleep_ns(1000000);
     for (int i = 0; i < count && !torn; i++) {
         length = file_read(bytes, sizeof(bytes));
         torn = !file_is_whole(bytes, length, &whole);

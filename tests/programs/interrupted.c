@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,35 +332,56 @@ static void interrupted_calls_end_as_on_linux(void)
         }
 }
 
+static const struct timespec nap = { 0, 60 * ALARM_US * 1000 };
+static long alarm_us;
+static int inner_error;
+
 /* The handler waits itself, and is interrupted: neither knows of the other. */
 static void wait_inside(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info, (void)context;
     runs++;
     if (runs == 1) {
-        const struct timespec nap = { 0, 60 * ALARM_US * 1000 };
-
-        alarm_in(ALARM_US);
-        PROMISE(nanosleep(&nap, NULL) < 0 && errno == EINTR, "the inner wait: %d", errno);
+        alarm_in(alarm_us);
+        inner_error = nanosleep(&nap, NULL) < 0 ? errno : 0;
         PROMISE(write(input[1], "x", 1) == 1, "%d", errno);
     }
 }
 
-static void waits_inside_handlers_leave_the_outer_one_alone(void)
+static bool outer_read_goes_on(void)
 {
     char byte = 0;
 
-    install(wait_inside, SA_RESTART | SA_NODEFER);
-    hold_back();
-    alarm_in(ALARM_US);
-    PROMISE(read(input[0], &byte, 1) == 1 && byte == 'x' && runs == 2, "read goes on: %d, runs %d", errno,
-            (int)runs);
+    return read(input[0], &byte, 1) == 1 && byte == 'x';
+}
 
-    hold_back();
-    const struct timespec nap = { 0, 60 * ALARM_US * 1000 };
-    alarm_in(ALARM_US);
-    PROMISE(nanosleep(&nap, &left) < 0 && errno == EINTR && runs == 2 && left.tv_nsec > 0,
-            "a sleep does not: %d, runs %d", errno, (int)runs);
+static bool outer_sleep_does_not(void)
+{
+    return nanosleep(&nap, &left) < 0 && errno == EINTR && left.tv_nsec > 0;
+}
+
+static void waits_inside_handlers_leave_the_outer_one_alone(void)
+{
+    static bool (*const outer_waits[])(void) = { outer_read_goes_on, outer_sleep_does_not };
+
+    for (unsigned i = 0; i < 2; i++) {
+        bool kept;
+
+        /* Where the machine stands for as long as an alarm takes, that comes before its wait: again, with
+         * more time. */
+        alarm_us = ALARM_US;
+        do {
+            install(wait_inside, SA_RESTART | SA_NODEFER);
+            hold_back();
+            alarm_in(alarm_us);
+            kept = outer_waits[i]();
+            alarm_in(0);
+            alarm_us *= 2;
+        } while ((!kept || inner_error != EINTR || runs != 2) && alarm_us < ALARM_US << 5);
+        PROMISE(inner_error == EINTR, "the inner wait: %d", inner_error);
+        PROMISE(kept && runs == 2, "%s: %d, runs %d", i ? "a sleep does not go on" : "a read goes on", errno,
+                (int)runs);
+    }
 }
 
 /* ---- Masks of waits ---- */
@@ -447,27 +469,26 @@ static void masks_of_waits_are_atomic(void)
 
 /* ---- Standard input ---- */
 
-/* The second signal's handler does not let the call begin again. */
-static void twice(int signal, siginfo_t *info, void *context)
+/* The third signal's handler does not let the call begin again. */
+static void thrice(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info, (void)context;
-    if (++runs == 1) {
-        install(twice, 0);
-        alarm_in(ALARM_US);
-    }
+    if (++runs == 2)
+        install(thrice, 0);
 }
 
+/* Alarms that come before their wait, where the machine stands, are followed by others: each wait ends. */
 static void standard_input(void)
 {
     char byte;
 
-    install(twice, SA_RESTART);
-    alarm_in(ALARM_US);
-    PROMISE(read(0, &byte, 1) < 0 && errno == EINTR && runs == 2, "errno %d, runs %d", errno, (int)runs);
+    install(thrice, SA_RESTART);
+    alarm_every(ALARM_US);
+    PROMISE(read(0, &byte, 1) < 0 && errno == EINTR && runs >= 3, "errno %d, runs %d", errno, (int)runs);
     struct pollfd entry = { 0, POLLIN, 0 };
     install(count, SA_RESTART);
-    alarm_in(ALARM_US);
-    PROMISE(poll(&entry, 1, -1) < 0 && errno == EINTR && runs == 3, "errno %d, runs %d", errno, (int)runs);
+    PROMISE(poll(&entry, 1, -1) < 0 && errno == EINTR && runs >= 4, "errno %d, runs %d", errno, (int)runs);
+    alarm_every(0);
 }
 
 int main(int argc, char **argv)

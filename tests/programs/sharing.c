@@ -189,9 +189,7 @@ static void noter_start(unsigned me, int policy, int priority)
 {
     policies[me] = policy, priorities[me] = priority, tids[me] = 0, flags[me] = 0;
     start(me, noter);
-    while (!tids[me])
-        sleep_ns(MS);
-    sleep_ns(2 * MS); /* it waits; this thread is alone again */
+    waiter_wait(&flags[me], 0); /* this thread is alone again */
 }
 
 /* A thread that notes its letter when it begins, and again after a long time. */
@@ -358,9 +356,7 @@ static uint64_t wake_behind(int policy, int computes)
     flags[2] = 0, tids[2] = 0, stage = 0;
     policies[2] = policy, priorities[2] = 0;
     start(2, noter);
-    while (!tids[2])
-        sleep_ns(MS);
-    sleep_ns(2 * MS);
+    waiter_wait(&flags[2], 0);
     IS(pin(tids[2], UINT64_C(1) << (cpus - 1)), 0);
     start(computes, silent);
     while (stage != 1)
@@ -395,9 +391,7 @@ static void background(void)
     pin(0, 1);
     flags[2] = 0, stage = 0, tids[2] = 0;
     start(2, noter);
-    while (!tids[2])
-        sleep_ns(MS);
-    sleep_ns(2 * MS);
+    waiter_wait(&flags[2], 0);
     IS(pin(tids[2], UINT64_C(1) << (cpus - 1)), 0);
     start(0, silent);
     while (stage != 1)
@@ -494,9 +488,7 @@ static void displaced(void)
 {
     pin(0, 1);
     start(1, pinned_until);
-    while (!flags[200])
-        sleep_ns(MS);
-    sleep_ns(2 * MS);
+    waiter_wait(&flags[1], 0);
     pin(0, 3);
     while (cpu_here() != 0) { /* at home, while CPU 1 idles */
         pin(0, 1);
@@ -664,7 +656,7 @@ static void stopped(void)
     PROMISE(now_ns() - begun >= 2100 * MS, "%lu", now_ns() - begun);
     printf("stopped_ns: %lu\n", clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before);
     /* Any thread may take it, once it has a CPU again. */
-    for (unsigned i = 0; i < 1000 && !over; i++)
+    for (unsigned i = 0; i < 20000 && !over; i++)
         sleep_ns(MS);
     PROMISE(over, "the signal that came meanwhile was lost");
     word_set(&flags[0], 1);

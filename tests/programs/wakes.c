@@ -194,10 +194,14 @@ static unsigned other_things(void)
 }
 
 static atomic_int waiter_cpu;
+static uint64_t calls_before; /* of its CPU, which has nobody else to run */
 
 static void *waiter(void *wait)
 {
-    atomic_store(&waiter_cpu, sched_getcpu());
+    const int cpu = sched_getcpu();
+
+    calls_before = tacet_counters((uint32_t)cpu)->system_calls;
+    atomic_store(&waiter_cpu, cpu);
     ((void (*)(void))(uintptr_t)wait)();
     return wait;
 }
@@ -215,6 +219,8 @@ static void one_waits(const char *name, void (*wait)(void), void (*wake)(void))
     while (atomic_load(&waiter_cpu) < 0)
         machine_relax();
     unsigned cpu = (unsigned)atomic_load(&waiter_cpu);
+    while (tacet_counters(cpu)->system_calls == calls_before) /* until it is in its call, however late */
+        machine_relax();
     compute(FALL_ASLEEP_MS);
     uint64_t before = tacet_kernel_entries(cpu);
     compute(NOTHING_MS);

@@ -210,7 +210,7 @@ def test_non_maskable_interrupts_do_no_harm_wherever_they_come(tacet: Run, tmp_p
 
 
 @pytest.mark.parametrize(
-    "words", [("wait.musl",), ("streams.musl", "mebibyte")], ids=["while_computing", "while_printing"]
+    "words", [("wait.musl",), ("streams.musl", "until", "1")], ids=["while_computing", "while_printing"]
 )
 def test_a_machine_check_stops_the_node_with_the_bank_and_its_status(
     words: tuple[str, ...], tacet: Run, tmp_path: Path

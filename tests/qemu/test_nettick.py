@@ -222,7 +222,8 @@ def test_programs_clocks_follow_the_conductor(mode: str, cpus: int, tacet: Run) 
         )
 
     def script(conductor: Conductor) -> None:
-        time.sleep(0.5)  # it waits by now, most likely
+        conductor.wait("waits")
+        time.sleep(0.1)  # it is in the call by now, most likely
         conductor.beat_until_end(beat)
 
     # Where beats are polled, nobody looks at the network while this one waits.

@@ -148,7 +148,8 @@ def test_a_node_answers_who_it_is_and_what_it_has_heard(card: str, tacet: Run) -
         assert (first.state, first.cpus, first.ranks) == (RUNNING, 2, 1)
         assert (first.beats, first.lost, first.done, sum(first.counts)) == (1, 0, 0, 0)
         assert (first.name, first.ipv4) == (b"node7", bytes([10, 9, 0, 7]))
-        assert abs(first.booted_ns - CLOCK_S * 10**9) < 2 * 10**9
+        # However long the firmware took.
+        assert -2 * 10**9 < first.booted_ns - CLOCK_S * 10**9 < 600 * 10**9
         commander.sequence += 5
         second = commander.beat()
         assert (second.beats, second.lost, second.booted_ns) == (2, 5, first.booted_ns)

@@ -246,7 +246,8 @@ def test_a_program_that_computes_is_disturbed_by_counted_interrupts_alone(card: 
     interrupts, beats = times[names == "interrupt"], times[names == "beat"]
     assert set(log.of("interrupt")[:, 0].tolist()) == {DEVICE_VECTOR}, result.explain()
     assert not log.of("beat")[1:, 1].any(), "none is lost"
-    assert len(interrupts) > 2 * len(beats) and len(disturbed) < len(counts) / 2, result.explain()
+    # Some bring data alone; what comes while the host lets the node stand still comes with one of them.
+    assert len(interrupts) >= len(beats) + BEATS_MIN and len(disturbed) < len(counts) / 2, result.explain()
     places = range(entered, entered + START_NS, BEFORE_NS // 2)
     assert any(accounts(at, interrupts, beats, disturbed, len(counts)) for at in places), result.explain()
     # QEMU's newer cards let one more through when the time is up [QEMU 10.0.2, hw/net/igb_core.c].

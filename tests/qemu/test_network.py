@@ -117,7 +117,7 @@ def test_of_two_servers_one_is_chosen_and_the_others_facts_are_not_mixed_in(
 def test_an_address_that_another_node_has_is_declined(tacet: Run, busybox: Path) -> None:
     server = Dhcp(address="10.9.0.8")
     lan = Lan(server, hosts={"10.9.0.1": server.mac, "10.9.0.8": OTHER_MAC})
-    result = expect_exit(boot(tacet, lan, busybox, "true", options="ip_wait=2"))
+    result = expect_exit(boot(tacet, lan, busybox, "true", options="ip_wait=5"))
     assert "decline" in server.seen, result.explain()
     assert "no DHCP server has given eth0 an address" in result.console
 

@@ -119,15 +119,22 @@ def test_frames_of_every_length_come_and_go_once_whole_and_in_order(card: str, t
     assert f"interrupts: {CARDS[card][2]}\r\n" in result.console, result.explain()
 
 
+#: The card is masked for a time, in which a busy host may not let this process send: then once more.
+FLOODS_MAX = 5
+
+
 def flood_masked(wire: Wire) -> None:
     """While the card is masked it is flooded, and interrupts nobody; what the ring has room for is there."""
-    wire.send(order(b"m"))
-    assert wire.expect(is_answer)[14:20] == b"masked"
-    for _ in range(200):
-        wire.send(order(b"x"))
-    answer = wire.expect(is_answer)
-    assert answer[14:15] == b"m"
-    assert answer[15] == 0, f"{answer[15]} interrupts while masked"
+    for _ in range(FLOODS_MAX):
+        wire.send(order(b"m"))
+        assert wire.expect(is_answer)[14:20] == b"masked"
+        for _ in range(200):
+            wire.send(order(b"x"))
+        answer = wire.expect(is_answer)
+        assert answer[14:15] == b"m"
+        assert answer[15] == 0, f"{answer[15]} interrupts while masked"
+        if answer[16] >= 64:
+            break
     assert answer[16] >= 64, f"only {answer[16]} frames in the ring"
 
 

@@ -167,9 +167,10 @@ def test_iperf3_moves_as_many_bytes_as_asked(words: tuple[str, ...], node: Node)
 def test_iperf3_loses_few_datagrams_of_a_slow_stream(node: Node) -> None:
     program = foreign("network", "iperf3")
     with Iperf(program) as server:
-        words = ("-c", HOST, "-p", str(server.port), "-J", "-u", "-b", "2M", "-l", "1000", "-n", "200K")
+        # All of it has room in the server's socket, should a busy host let that not read for a while.
+        words = ("-c", HOST, "-p", str(server.port), "-J", "-u", "-b", "1M", "-l", "1000", "-n", "60K")
         figures = figures_of(node(program, *words))
-    assert figures["sum"]["packets"] >= 204 and figures["sum"]["lost_packets"] <= 10, figures
+    assert figures["sum"]["packets"] >= 61 and figures["sum"]["lost_packets"] <= 3, figures
 
 
 def served(

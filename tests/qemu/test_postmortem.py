@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools"), str(Path(__file__).resolve().parent)]
 
-from conftest import Run, memory_of, program
+from conftest import Run, memory_of, program, slowness
 from monitor import Monitor
 from planted import FOR_EVER_OF, planted
 
@@ -164,10 +164,12 @@ def test_a_hang_of_the_kernel_with_interrupts_off_is_shown(
     kernel = planted(tmp_path, "sys_exit_group", FOR_EVER_OF[arch], arch)
     kept = tmp_path / "klog.bin"
     clock = [] if icount is None else ["--icount", str(icount)]
-    limits = ["--time-limit", "5", "--klog", kept, "--kernel", kernel, *clock]
+    limit = str(round(5 * slowness()))
+    limits = ["--time-limit", limit, "--klog", kept, "--kernel", kernel, *clock]
     ran = typed(*machine(arch), *limits, program("status.musl", arch), "0")
     assert ran.returncode == 124, ran.stderr
-    assert re.search(r"no end within 5 s(, besides .*)?; --time-limit S sets another limit\n", ran.stderr)
+    said = rf"no end within {limit} s(, besides .*)?; --time-limit S sets another limit\n"
+    assert re.search(said, ran.stderr)
     assert re.search(
         rf"^CPU 0: {WORDS[arch]['kernel']}, \w{{16}} sys_exit_group\+0x0 \(kernel/syscall/\w+\.c:\d+\)\n"
         rf"  called from \w{{16}} syscall_entry\+0x\w+ "

@@ -111,7 +111,7 @@ def test_a_core_of_its_own_comes_before_a_hardware_thread_of_a_busy_one(arch: st
 
 
 def test_a_thread_that_has_yielded_takes_signals_and_ends(tacet: Run) -> None:
-    expect_kept(run(tacet, "sharing.musl", "yields-end", options="rotation=500ms"))
+    expect_kept(run(tacet, "sharing.musl", "yields-end", options="rotation=1s"))
 
 
 @pytest.mark.parametrize("cpus", [1, 4])

@@ -92,6 +92,10 @@ def test_a_gib_each_way_arrives_over_a_bad_cable(systems: tuple[str, str], tacet
     check_transfer(tacet, systems, LONG_KIB, 4, time_limit=1800.0)
 
 
+#: After the last frame; and how long that waits for those before it.
+END, ARRIVAL_S = b"end", 60.0
+
+
 def frames_through(seed: int, frames: int) -> tuple[list[bytes], Any]:
     """What of numbered frames arrives, in which order, where the machines are sockets of this process."""
     with Relay(seed, **BAD) as relay, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sends:
@@ -99,26 +103,30 @@ def frames_through(seed: int, frames: int) -> tuple[list[bytes], Any]:
         paths = [dict(word.split("=", 1) for word in side) for side in words]
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receives:
             receives.bind(paths[1]["local.path"])
-            receives.settimeout(0.5)
             arrived: list[bytes] = []
             reader = threading.Thread(target=receive_all, args=(receives, arrived))
             reader.start()
+            counts = relay.counts[0]
             for i in range(frames):
                 sends.sendto(b"%06d" % i, paths[0]["remote.path"])
                 # No further ahead than a socket's queue holds; what the cable delays comes later.
-                counts, until = relay.counts[0], time.monotonic() + 0.002
+                until = time.monotonic() + 0.002
                 while i + 1 - counts.lost + counts.twice - len(arrived) > 4 and time.monotonic() < until:
                     time.sleep(0.0001)
+            # All that is to come; where that does not, it is missed below.
+            until = time.monotonic() + ARRIVAL_S
+            while (
+                counts.came < frames or len(arrived) < frames - counts.lost + counts.twice
+            ) and time.monotonic() < until:
+                time.sleep(0.001)
+            sends.sendto(END, paths[1]["local.path"])
             reader.join()
-    return arrived, relay.counts[0]
+    return arrived, counts
 
 
 def receive_all(receives: socket.socket, arrived: list[bytes]) -> None:
-    try:
-        while True:
-            arrived.append(receives.recv(100))
-    except TimeoutError:
-        return
+    while (frame := receives.recv(100)) != END:
+        arrived.append(frame)
 
 
 def test_the_cable_is_bad_in_the_way_that_its_seed_says() -> None:
