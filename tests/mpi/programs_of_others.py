@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of others, for the tests that run them: their sources, as ports/NAME/recipe pins them, compiled as
-they are by our compilers; how HPC Challenge and NetPIPE are configured, and what they say of their checks."""
+they are by our compilers; how HPC Challenge, NetPIPE and FFTW are configured, and what they say of their
+checks."""
 
 from __future__ import annotations
 
@@ -166,3 +167,36 @@ def netpipe_verify(said: str) -> None:
     lines = re.findall(r"^ *(\d+): +(\d+) bytes +7 times --> +(.*)$", said, re.MULTILINE)
     assert lines and lines[0][:2] == ("0", "5"), said[-4000:]
     assert all(verdict == "Integrity check passed" for _, _, verdict in lines), said[-4000:]
+
+
+# ---- FFTW ----
+
+#: Sizes at random that its script tries, of at most so many points, each by several transforms.
+FFTW_SIZES, FFTW_POINTS = 4, 10_000
+#: Of its own relative errors; it ends at 1e-10.
+FFTW_ERROR_MAX = 1e-13
+
+
+def fftw_made(folder: Path) -> Path:
+    """Its folder `mpi`, which has its program; the library's own parts are gcc's."""
+    unpack("fftw", folder, "--strip-components=1")
+    words = ["./configure", "--enable-mpi", "--disable-fortran", "--disable-doc"]
+    status, said = run([*words, f"MPICC={MPI_LITE / 'tacet-mpicc'}"], folder, MAKE_S)
+    assert status == 0, said[-4000:]
+    make(folder, "-j2")
+    return folder / "mpi"
+
+
+def fftw_check(launcher: Sequence[str | Path]) -> list[str]:
+    """The words by which its script verifies transforms at random of the ranks that the launcher starts."""
+    program = " ".join([*map(str, launcher), "./mpi-bench"])
+    options = ["--verbose", "--random", f"--maxsize={FFTW_POINTS}", f"-c={FFTW_SIZES}", "--mpi"]
+    return ["perl", "-w", "../tests/check.pl", *options, program]
+
+
+def fftw_verify(said: str) -> None:
+    """Each transform that was asked for says how far it is from linear, from what an impulse becomes, and
+    from what a shift makes of it."""
+    errors = re.findall(r"^\S+ (\S+e-\d+|0) (\S+e-\d+|0) (\S+e-\d+|0)$", said, re.MULTILINE)
+    assert len(errors) == said.count(" --verify ") >= FFTW_SIZES, said[-4000:]
+    assert max(float(error) for each in errors for error in each) < FFTW_ERROR_MAX, said[-4000:]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""HPC Challenge and NetPIPE, as their authors wrote them, compiled by our compilers: all that they verify of
-their results is right, in shared memory and over TCP. On Tacet's nodes: tests/qemu/test_mpi_of_others.py."""
+"""HPC Challenge, NetPIPE and FFTW, as their authors wrote them, compiled by our compilers: all that they
+verify of their results is right, in shared memory and over TCP. The first two on Tacet's nodes:
+tests/qemu/test_mpi_of_others.py."""
 
 from __future__ import annotations
 
@@ -14,6 +15,9 @@ from tests.mpi.programs_of_others import (
     MPIRUN,
     NETPIPE_CHECK,
     NETPIPE_WAYS,
+    fftw_check,
+    fftw_made,
+    fftw_verify,
     hpcc_input,
     hpcc_made,
     hpcc_verify,
@@ -59,3 +63,17 @@ def test_netpipe_finds_what_it_has_sent(way: str, nodes: int, netpipe: Path, tmp
     status, said = run(words, tmp_path, RUN_S)
     assert status == 0, said[-4000:]
     netpipe_verify(said)
+
+
+@pytest.fixture(scope="session")
+def fftw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made("mpi", "build/service/tacet-mpirun")
+    return fftw_made(tmp_path_factory.mktemp("fftw"))
+
+
+@pytest.mark.parametrize(("ranks", "nodes"), [(1, 1), *PLACES.values()], ids=["1", *PLACES])
+def test_fftw_verifies_transforms_at_random(ranks: int, nodes: int, fftw: Path) -> None:
+    words = fftw_check([MPIRUN, "-n", str(ranks), "--nodes", str(nodes)])
+    status, said = run(words, fftw, RUN_S)
+    assert status == 0, said[-4000:]
+    fftw_verify(said)
