@@ -11,11 +11,13 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-/* The next message, after so many bytes were sent. */
+/* The next message, after so many bytes were sent. Who is stopped, and goes on, waits on. */
 static const char *answer_take(struct conversation *conversation, ssize_t bytes)
 {
     if (bytes > 0)
-        bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
+        do
+            bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
+        while (bytes < 0 && errno == EINTR);
     if (bytes <= 0) {
         fprintf(stderr, "conductorctl: the conductor at %s does not answer: %s\n", conversation->path,
                 !bytes            ? "it has ended"

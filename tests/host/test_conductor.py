@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -44,7 +45,6 @@ def open_sockets(ethertype: int) -> str:
 
 def inside() -> None:
     """In the namespace. The words: how many beats to take in each part, and the rate of the next part."""
-    import socket
 
     folder = Path(sys.argv[1])
     plan = [part.split(":") for part in sys.argv[2:]]
@@ -205,6 +205,31 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         timeout=60,
     )
     assert ran.returncode == 1 and "no conductor at" in ran.stderr
+
+
+def state_of(pid: int) -> str:
+    """R, S, T and the like, as /proc has it."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2][0]
+
+
+def test_who_asks_may_be_stopped_and_goes_on(tmp_path: Path) -> None:
+    made("service")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+        server.bind(str(tmp_path / "control"))
+        server.listen()
+        words = [ROOT / "build/service/conductorctl", "--socket", tmp_path / "control", "--json", "status"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as asking:
+            client, _ = server.accept()
+            assert b"status" in client.recv(1000)
+            for number, state in ((signal.SIGSTOP, "T"), (signal.SIGCONT, "SR")):
+                time.sleep(0.1)  # it is in the call by now, most likely
+                asking.send_signal(number)
+                while (now := state_of(asking.pid)) not in state:
+                    assert now != "Z", "it has ended"
+                    time.sleep(0.01)
+            client.send(b'{"sequence": 7}')
+            assert json.loads(asking.communicate(timeout=60)[0]) == {"sequence": 7} and asking.returncode == 0
+            client.close()
 
 
 def test_the_unit_of_systemd_starts_what_there_is(folder: Path) -> None:
