@@ -11,6 +11,7 @@
 #include "apps/mpi-lite/src/fortran.h"
 #include "apps/mpi-lite/src/rma_origin.c"
 #include "apps/mpi-lite/src/window.c"
+#include "tests/fuzz/mpi_stubs.h"
 #include <setjmp.h>
 #include <stdio.h>
 
@@ -58,57 +59,10 @@ size_t message_fragment(int world)
     return 16 << 10;
 }
 
-void mpi_enter(void)
-{
-}
-
-void mpi_leave(void)
-{
-}
-
-void progress_wait(bool (*done)(void *), void *argument)
-{
-    (void)done, (void)argument;
-}
-
-int mpi_return(struct mpi_comm *comm, const char *function, int error)
-{
-    (void)comm, (void)function;
-    return error;
-}
-
 int mpi_return_win(struct mpi_win *win, const char *function, int error)
 {
     (void)win, (void)function;
     return error;
-}
-
-int mpi_error(int class, const char *format, ...)
-{
-    (void)format;
-    return class;
-}
-
-int check_comm(const struct mpi_comm *comm)
-{
-    (void)comm;
-    return 0;
-}
-
-int check_buffer(int count, const struct mpi_datatype *type)
-{
-    (void)count, (void)type;
-    return 0;
-}
-
-void type_hold(struct mpi_datatype *type)
-{
-    type->references++;
-}
-
-void type_release(struct mpi_datatype *type)
-{
-    type->references--;
 }
 
 int request_complete(struct mpi_request *request)
@@ -118,11 +72,6 @@ int request_complete(struct mpi_request *request)
 }
 
 int mpi_live[LIVE_KINDS];
-
-void handle_release(const void *object)
-{
-    (void)object;
-}
 
 MPI_Fint mpi_lite_handle_number(enum fortran_kind kind, void *object)
 {

@@ -152,7 +152,7 @@ mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c burst.c match.c p
                              status.c generalized.c)
 mpi_shared_fuzz_sources := $(mpi_records_fuzz_sources)
 mpi_windows_fuzz_sources := $(addprefix $(MPI_LITE)/,rma_target.c type_wire.c type_layout.c type_table.c \
-                            op.c op_kernels.c)
+                            op.c op_kernels.c object.c)
 mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/,pmi_wire.c pmi1.c pmi2.c nodes.c)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
