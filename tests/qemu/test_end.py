@@ -175,7 +175,7 @@ def test_a_mistake_in_another_option_ends_the_node_as_end_says(tacet: Run, tmp_p
             "3",
             options="end=halt console=nowhere",
             qemu_options=monitor.options,
-            on_console=monitor.at(b"stop status=64 "),
+            on_console=monitor.at(b"no such console"),
         )
     monitor.check()
     assert re.search("console=nowhere: this machine has no such console", result.console), result.explain()

@@ -62,7 +62,8 @@ def test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time(
     path = tmp_path / "gdb"
     script = tmp_path / "script"
     script.write_text(
-        f"set pagination off\ntarget remote {path}\nhbreak clock_offsets_set\ncontinue\n"
+        f"set pagination off\nset remotetimeout 120\ntarget remote {path}\n"
+        "hbreak clock_offsets_set\ncontinue\n"
         f"set var {lag} = 36000 * arch_clock_hz()\nprint {lag}\ndelete\ndetach\n"
     )
     said: list[str] = []

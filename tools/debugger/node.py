@@ -21,6 +21,8 @@ from qemu import parse_end
 
 #: What QEMU reports for a machine that has switched itself off.
 OFF_SIGNAL = "SIGQUIT"
+#: How long gdb waits for an answer of QEMU's.
+ANSWER_S = 120
 
 
 class Node:
@@ -47,6 +49,8 @@ class Node:
                 listener.listen(1)
                 self.process = self._spawn(listener.fileno())
             try:
+                # By default gdb asks anew after 2 s, and takes a late answer for that to the next question.
+                gdb.execute(f"set remotetimeout {ANSWER_S}")
                 gdb.execute(f"target remote {path}", to_string=True)
             except gdb.error as error:
                 raise gdb.GdbError(f"QEMU did not start: {self._complaint() or error}") from None
