@@ -7,6 +7,7 @@
 #define SHARING_H
 
 #include "promise.h"
+#include "waiter.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -25,10 +26,8 @@
 
 #define THREADS_MAX 1024
 #define MS          UINT64_C(1000000)
-
-#define FUTEX_WAIT        0
-#define FUTEX_WAKE        1
-#define FUTEX_CMP_REQUEUE 4
+#define FUTEX_WAIT  0
+#define FUTEX_WAKE  1
 
 static unsigned cpus;   /* of this rank, from 0 on */
 static uint64_t number; /* the second argument */
@@ -72,14 +71,6 @@ static inline void word_set(volatile int *word, int value)
 {
     *word = value;
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* Until one thread waits for a word with this value. Only the kernel knows: it requeues one waiter, to where
- * it waits already, and wakes none. */
-static inline void waiter_wait(volatile int *word, int value)
-{
-    while (syscall(SYS_futex, word, FUTEX_CMP_REQUEUE, 0, 1UL, word, value) != 1)
-        sleep_ns(MS);
 }
 
 static inline unsigned cpu_here(void)

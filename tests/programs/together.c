@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "machine.h"
 #include "promise.h"
+#include "waiter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +36,8 @@
 #define PAGE MACHINE_PAGE
 
 /* Of linux/futex.h, which musl does not have. */
-#define FUTEX_WAIT        0
-#define FUTEX_WAKE        1
-#define FUTEX_CMP_REQUEUE 4
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
 
 struct robust_list {
     struct robust_list *next;
@@ -374,8 +374,7 @@ static struct {
     unsigned word;
 } robust;
 
-/* The word is 0 already: it was given back, and nobody has been woken yet. Only the kernel knows when
- * somebody waits for it: it requeues one waiter, to where it waits already, and wakes none. */
+/* The word is 0 already: it was given back, and nobody has been woken yet. */
 static void *end_while_unlocking(void *unused)
 {
     (void)unused;
@@ -383,8 +382,7 @@ static void *end_while_unlocking(void *unused)
     robust.head.futex_offset = (char *)&robust.word - (char *)&robust.entry;
     robust.head.list_op_pending = &robust.entry;
     syscall(SYS_set_robust_list, &robust.head, sizeof(robust.head));
-    while (syscall(SYS_futex, &robust.word, FUTEX_CMP_REQUEUE, 0, 1UL, &robust.word, 0) != 1)
-        usleep(1000);
+    waiter_wait(&robust.word, 0);
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one CPU does for long delays nobody else: each case counts what another does meanwhile."""
+"""What one CPU does for long delays nobody else: each case counts what another does meanwhile, or
+instructions."""
 
 from __future__ import annotations
 

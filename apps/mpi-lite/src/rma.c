@@ -158,8 +158,9 @@ static int check_op(const struct call *call)
 {
     if (call->op == MPI_OP_NULL)
         return mpi_error(MPI_ERR_OP, "argument op: MPI_OP_NULL");
-    if (!call->op->references)
-        return check_live(0, MPI_ERR_OP, "op");
+    int error = check_live(call->op->references, MPI_ERR_OP, "op");
+    if (error)
+        return error;
     if (!call->op->predefined)
         return mpi_error(MPI_ERR_OP, "argument op: an operation of the program's own; one-sided "
                                      "communication takes predefined ones");
