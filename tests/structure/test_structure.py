@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 import structure
-from making import made
 from structure import Contract, Objects
+
+from tests.making import made
 
 #: The objects' symbols are read once.
 pytestmark = pytest.mark.xdist_group("structure")
