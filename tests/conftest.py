@@ -5,37 +5,79 @@ A test that computes for too long, by its process's own CPU time, hangs, however
 that waits, by the wall clock, many times longer than any does. It fails, and shows the line at which it was.
 What it has started is ended with it where the test ends its own children, as subprocess.run does.
 
-`long` marks what takes too long for `make test`; `make test-long`, or `-m long`, runs it.
+`long` marks what takes too long for `make test`: by hand, or because it costs more than its budget
+(budget.py). `make test-long`, `-m long` and a node ID on pytest's command line run it.
 """
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests import budget, waiting
 
 #: CPU seconds of the test's own process, and seconds by the wall clock.
 CPU_SECONDS = 240.0
 WALL_SECONDS = 1500.0
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--also", metavar="FILE", help="run the tests whose node IDs are in FILE, too, even if they are long"
+    )
+    parser.addoption("--alone", action="store_true", help="with --also: run no other tests")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes too long for make test; make test-long runs it")
+    config.addinivalue_line("markers", "long: costs more than its budget; make test-long runs it")
     config.addinivalue_line(
         "markers", "limit(cpu, wall): other seconds than the usual ones until a test counts as hung"
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # Before pytest selects by -m.
+    if budget.of_all().is_long(item.nodeid):
+        item.add_marker(pytest.mark.long)
+
+
+def write_collected(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tells tests/run.py which cases there are, and which of them are long."""
+    folder = os.environ.get("TACET_RECORDS")
+    if folder and getattr(config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
+        lines = [f"{'long' if item.get_closest_marker('long') else 'short'} {item.nodeid}" for item in items]
+        (Path(folder) / "collected.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    write_collected(config, items)
     if "long" in (config.getoption("markexpr") or ""):
         return
-    left_out = [item for item in items if item.get_closest_marker("long")]
+    # Who names a single test wants it.
+    named = {word for word in config.args if "::" in word}
+    if also := config.getoption("--also"):
+        named |= set(Path(also).read_text(encoding="utf-8").splitlines())
+    alone = config.getoption("--alone")
+
+    def stays(item: pytest.Item) -> bool:
+        if item.nodeid in named or budget.function_of(item.nodeid) in named:
+            return True
+        return not alone and not item.get_closest_marker("long")
+
+    left_out = [item for item in items if not stays(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        items[:] = [item for item in items if stays(item)]
 
 
 @contextmanager
@@ -43,8 +85,9 @@ def limited(cpu_s: float, wall_s: float) -> Iterator[None]:
     """What runs in it is ended by a failure when either time is over."""
 
     def over(number: int, frame: FrameType | None) -> None:
-        which = f"{cpu_s:g} s of CPU time" if number == signal.SIGPROF else f"{wall_s:g} s"
-        pytest.fail(f"hangs: no end within {which}")
+        if number == signal.SIGPROF:
+            pytest.fail(f"hangs: no end within {cpu_s:g} s of CPU time")
+        raise waiting.LostTime(f"hangs: no end within {wall_s:g} s")
 
     timers = {signal.SIGPROF: (signal.ITIMER_PROF, cpu_s), signal.SIGALRM: (signal.ITIMER_REAL, wall_s)}
     before = {number: signal.signal(number, over) for number in timers}

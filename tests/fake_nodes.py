@@ -17,11 +17,11 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests import waiting
 from tests.beat_frames import (
     ACKNOWLEDGE,
     HOLD,
@@ -265,10 +265,7 @@ class Wire:
         return later()
 
     def until(self, holds: Callable[[], bool]) -> None:
-        end = time.monotonic() + LIMIT_S
-        while not holds():
-            assert time.monotonic() < end, "what was waited for has not come"
-            time.sleep(0.01)
+        waiting.until(holds, "what the nodes were to hear or do", LIMIT_S)
 
 
 def play(scene: Callable[[Wire], None], folder: Path) -> None:

@@ -6,285 +6,127 @@ any were.
     tests/run.py                        everything
     tests/run.py --only qemu -k faults  one stage, or several; -k goes to pytest
     tests/run.py --long                 what takes hours (make test-long): tests/README.md says how long
+    tests/run.py --only slice --slice 7 one slice of the long tests, whichever commit this is
+    tests/run.py --measure              everything, and tests/costs.txt is written anew
+    tests/run.py --repeat 10 --beside 2 TEST…   tests, by node ID, ten times beside two busy loops
 
 A stage's output is shown as it comes, and after it how long it took and its slowest tests. A stage that ends
 without printing how many tests it ran, or with a status that its numbers do not explain, counts as a failure,
 and so do words after -k that no test matches. The exit status is 0 only if every stage ran and nothing
 failed; 130 after Ctrl-C, which ends what runs and prints the numbers so far. With CI=true in the environment,
 warnings of the compilers are errors.
+
+A test that fails by lost time alone (tests/waiting.py) is run once more, alone, when its stage is over. If it
+then passes, it is named as unsteady, and the run passes with at most UNSTEADY_MAX of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import codecs
 import os
-import re
-import selectors
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-ROOT = Path(__file__).resolve().parent.parent
-PYTHON = "/usr/bin/python3"
-#: How long each of pytest's tests took, in JUnit's form.
-TIMES = ROOT / "build" / "test-times"
-CPUS = len(os.sched_getaffinity(0))
-#: Each test waits for processes of its own: a third of the time, or in whole systems a tenth.
-WORKERS = max(2, min(CPUS, 8)) + 1
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-#: A line of numbers: pytest's last one, `N passed, M failed` of a fuzzer's run, `NAME: N passed, M failed` of
-#: a host test.
-COUNTS = re.compile(r"^(?:[=. ]*|\w[\w ./-]*: )(?=\d+ (?:passed|failed|skipped|error))(.*)$")
-COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
-#: A line of pytest's --durations, and of tests/host/run.py.
-DURATION = re.compile(r"^\s*(\d+\.\d+)s (?:call|setup|teardown)\s+(\S.*)$")
-SLOWEST_SHOWN = 3
+from tests import budget, records, slices
+from tests.running import ROOT, Interrupted, run_shown
+from tests.speed import slowness
+from tests.stages import CPUS, PYTHON, RECORDS, Long, Stage, long_stages, pytest_words, slice_stage, stages
+from tests.totals import Total, slowest
+
 #: pytest's statuses.
 WRONG_WORDS, NO_TESTS_COLLECTED = 4, 5
 #: `make test` is to take less on two idle CPUs.
-WHOLE_MAX_S = 20 * 60
-#: A stage that is interrupted may take so long to print its numbers.
-LAST_WORDS_S = 10.0
+WHOLE_MAX_S = 15 * 60
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One command; `counts` says that it has tests whose numbers it prints. `seconds` are the last resort, on
-    a busy machine, too: each test has a limit of its own."""
-
-    name: str
-    title: str
-    command: list[str]
-    seconds: float
-    counts: bool = True
-    pytest: bool = False
+#: How many tests may pass at the second try only.
+UNSTEADY_MAX = 3
+#: A load above which costs that are measured are not believed.
+LOAD_MAX = 0.5
+#: Why tests may be skipped.
+SKIPS = ROOT / "tests" / "skips.txt"
 
 
 @dataclass
-class Total:
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
+class Run:
+    """What has happened so far in all stages."""
 
-    def add(self, line: str) -> bool:
-        """Take a line's numbers; False where it holds none."""
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", line).strip()
-        if not (counts := COUNTS.match(plain)):
-            return False
-        for number, kind in COUNT.findall(counts[1]):
-            if kind == "passed":
-                self.passed += int(number)
-            elif kind == "skipped":
-                self.skipped += int(number)
-            else:
-                self.failed += int(number)
-        return True
+    total: Total = field(default_factory=Total)
+    remarks: list[str] = field(default_factory=list)
+    #: For the end of the output, beside the remarks, which are failures.
+    notes: list[str] = field(default_factory=list)
+    records: records.Records = field(default_factory=records.Records)
+    unsteady: int = 0
+    #: The stage `build` has made all that short tests need; without it, tests make what they need.
+    built: bool = False
 
-    def __str__(self) -> str:
-        return f"{self.passed} passed, {self.failed} failed" + (
-            f", {self.skipped} skipped" if self.skipped else ""
-        )
+    def environment(self) -> dict[str, str]:
+        """What pytest is to know."""
+        return {"TACET_BUILT": "1"} if self.built else {}
 
 
-@dataclass(frozen=True)
-class Long:
-    """How long the parts of `--long` take."""
-
-    fuzz_minutes: float = 10
-    call_minutes: float = 60
-    silent_hours: float = 1
+def cpu_seconds() -> float:
+    """CPU time of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
-def make(*targets: str) -> list[str]:
-    return ["make", "--no-print-directory", f"-j{CPUS}", *targets]
+def load() -> float:
+    return os.getloadavg()[0]
 
 
-def pytest_stage(name: str, title: str, seconds: float, *words: str) -> Stage:
-    side_by_side = ["-n", str(WORKERS), "--dist", "loadgroup"] if has_xdist() else []
-    command = [PYTHON, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--durations=10"]
-    times = f"--junitxml={TIMES / name}.xml"
-    return Stage(name, title, [*command, times, *side_by_side, *words], seconds, pytest=True)
+def try_again(stage: Stage, seen: records.Records, own: Total, run: Run) -> None:
+    """Runs the tests that failed by lost time alone once more, each alone. Those that pass are counted as
+    passed, and named."""
+    lost = seen.lost()
+    if not lost or run.unsteady + len(lost) > UNSTEADY_MAX:
+        return
+    for test in lost:
+        at = f"load {load():.1f}"
+        print(f"\n--- {stage.name}: {test.name} failed by lost time ({at}): once more, alone", flush=True)
+        status, lines = run_shown(pytest_words(test.name), stage.seconds, run.environment())
+        if status == 0:
+            run.unsteady += 1
+            own.failed, own.passed = own.failed - 1, own.passed + 1
+            print(f"unsteady: {test.name}; first, at {at}:\n{test.said}\nthen, alone:", *lines, sep="\n")
+            run.notes.append(f"unsteady: {test.name} ({at}; passed alone, at load {load():.1f})")
 
 
-def build_stage(*further: str) -> Stage:
-    return Stage(
-        "build",
-        "The kernel, the programs, the tests' programs",
-        make(
-            *("kernel", "apps", "test-programs", "mpi-programs", "mpich", "qemu10-x86_64", "qemu10-ppc64"),
-            *further,
-        ),
-        3600,
-        counts=False,
-    )
+def look_at(stage: Stage, own: Total, run: Run) -> None:
+    """Takes what recorder.py wrote of a stage's tests."""
+    seen = records.read(stage.records)
+    run.records += seen
+    try_again(stage, seen, own, run)
 
 
-def stages(filter_words: list[str]) -> list[Stage]:
-    """All of them, in order."""
-    return [
-        build_stage(),
-        Stage("host", "Pure logic on this machine, with sanitizers", make("host-test"), 3600),
-        Stage("fuzz", "Parsers of outside bytes", make("fuzz", "FUZZ_SECONDS=5"), 3600),
-        pytest_stage(
-            "tools",
-            "Tools and lab, the tree's plan, models",
-            3600,
-            *filter_words,
-            "tests/host",
-            "tests/mpi",
-            "tests/structure",
-            "tests/model",
-        ),
-        pytest_stage(
-            "qemu",
-            "Whole systems, and what the documents say of them",
-            7200,
-            *filter_words,
-            "tests/qemu",
-            "tests/documents",
-        ),
-    ]
-
-
-def long_stages(filter_words: list[str], how: Long) -> list[Stage]:
-    """What takes too long for everybody's every change."""
-    fuzz_s, call_s = how.fuzz_minutes * 60, how.call_minutes * 60
-    silence = ["tools/lab", "silence", "--hours", f"{how.silent_hours:g}", "--shift", "4"]
-    return [
-        build_stage("build/linux/version", "fuzz-build"),
-        Stage(
-            "fuzz",
-            f"Parsers of outside bytes, {how.fuzz_minutes:g} minutes each",
-            make("fuzz", f"FUZZ_SECONDS={fuzz_s:.0f}"),
-            20 * fuzz_s + 3600,
-        ),
-        Stage(
-            "calls",
-            f"System calls at random, {how.call_minutes:g} minutes",
-            make("fuzz-calls", f"MINUTES={how.call_minutes:g}"),
-            2 * call_s + 3600,
-        ),
-        Stage("silence", f"{how.silent_hours:g} silent hours", silence, 4 * 3600, counts=False),
-        pytest_stage("tests", "Tests that are marked long", 8 * 3600, "-m", "long", *filter_words, "tests"),
-    ]
-
-
-def has_xdist() -> bool:
-    return subprocess.run([PYTHON, "-c", "import xdist"], capture_output=True, check=False).returncode == 0
-
-
-class Interrupted(Exception):
-    """Ctrl-C; what the stage has printed, to its last words."""
-
-    def __init__(self, lines: list[str]) -> None:
-        super().__init__()
-        self.lines = lines
-
-
-class Running:
-    """A command that runs in a process group of its own; what it prints is kept, and shown as it comes."""
-
-    def __init__(self, command: list[str]) -> None:
-        # A make around this one must not pass its job server on: this file says how many jobs there are.
-        environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-        environment["PYTHONUNBUFFERED"] = "1"
-        self.process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        assert self.process.stdout
-        self.stream = self.process.stdout.fileno()
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.text: list[str] = []
-
-    def lines(self) -> list[str]:
-        return "".join(self.text).splitlines()
-
-    def ends_within(self, seconds: float, shown: bool = True) -> bool:
-        """Read until the command has ended; False when the time is over before."""
-        deadline = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.stream, selectors.EVENT_READ)
-            while selector.select(max(0.0, deadline - time.monotonic())):
-                taken = os.read(self.stream, 1 << 16)
-                chunk = self.decoder.decode(taken)
-                self.text.append(chunk)
-                if shown:
-                    print(chunk, end="", flush=True)
-                if not taken:
-                    # The end of the stream comes before the end of the process.
-                    try:
-                        self.process.wait(max(0.1, deadline - time.monotonic()))
-                        return True
-                    except subprocess.TimeoutExpired:
-                        return False
-        return False
-
-    def end(self, number: int) -> None:
-        try:
-            os.killpg(self.process.pid, number)
-        except ProcessLookupError:
-            pass  # it has ended
-
-
-def run_shown(command: list[str], seconds: float) -> tuple[int | None, list[str]]:
-    """Run a command, show its output as it comes; its status (None: the time was over) and its lines.
-    Interrupted where a person has ended it."""
-    running = Running(command)
+def run_stage(stage: Stage, run: Run, filtered: bool) -> str:
+    """Runs it and adds its numbers to the total; returns a remark, or "" if all was well."""
+    begun, cpu_begun = time.monotonic(), cpu_seconds()
+    if stage.pytest:
+        shutil.rmtree(stage.records, ignore_errors=True)
+        stage.records.mkdir(parents=True)
     try:
-        if running.ends_within(seconds):
-            return running.process.returncode, running.lines()
-        return None, running.lines()
-    except KeyboardInterrupt:
-        # pytest prints its numbers.
-        running.end(signal.SIGINT)
-        try:
-            running.ends_within(LAST_WORDS_S, shown=False)
-        except KeyboardInterrupt:
-            pass  # in a hurry
-        raise Interrupted(running.lines()) from None
-    finally:
-        running.end(signal.SIGKILL)
-        running.process.wait()
-
-
-def slowest(lines: list[str]) -> str:
-    """The slowest tests of a stage, as an end of its line."""
-    found = [(float(m[1]), m[2].rsplit("/", 1)[-1].strip()) for m in map(DURATION.match, lines) if m]
-    shown = sorted(found, reverse=True)[:SLOWEST_SHOWN]
-    return "".join(
-        f"{', ' if i else '; slowest: '}{name} {seconds:.0f} s" for i, (seconds, name) in enumerate(shown)
-    )
-
-
-def run_stage(stage: Stage, total: Total, filtered: bool) -> str:
-    """Run it and add its numbers to the total; a remark, or "" if all was well."""
-    begun = time.monotonic()
-    try:
-        status, lines = run_shown(stage.command, stage.seconds)
+        environment = {**run.environment(), "TACET_RECORDS": str(stage.records)} if stage.pytest else {}
+        status, lines = run_shown(stage.command, stage.seconds, environment)
     except Interrupted as interrupted:
         for line in interrupted.lines:
-            total.add(line)
+            run.total.add(line)
         raise
     own = Total()
     counted = [own.add(line) for line in lines]
-    took = f"{time.monotonic() - begun:.0f} s{slowest(lines)}"
-    total.passed, total.failed, total.skipped = (
-        total.passed + own.passed,
-        total.failed + own.failed,
-        total.skipped + own.skipped,
-    )
+    failed_first = own.failed
+    if stage.pytest:
+        look_at(stage, own, run)
+    took = f"{time.monotonic() - begun:.0f} s, {cpu_seconds() - cpu_begun:.0f} CPU s{slowest(lines)}"
+    run.total += own
     print(f"--- {stage.name}: {own if stage.counts else f'status {status}'}, {took}", flush=True)
     if stage.pytest and filtered and status == NO_TESTS_COLLECTED:
         return ""
@@ -296,22 +138,22 @@ def run_stage(stage: Stage, total: Total, filtered: bool) -> str:
         wrong = "pytest refuses its arguments: see above"
     elif stage.counts and not any(counted):
         wrong = f"ended with status {status} and printed no numbers"
-    elif status != 0:
+    elif status != 0 and not failed_first:
         wrong = f"ended with status {status}"
     else:
         return ""
-    total.failed += 1
+    run.total.failed += 1
     return f"{stage.name}: {wrong}"
 
 
 def refuse(why: str) -> NoReturn:
-    """End, because the arguments are wrong."""
+    """Ends, because the arguments are wrong."""
     print(f"tests/run.py: {why}", file=sys.stderr)
     sys.exit(2)
 
 
 def words_check(filter_words: list[str]) -> None:
-    """End if pytest cannot read the words; several pytests side by side would say so in a hundred lines."""
+    """Ends if pytest cannot read the words; several pytests side by side would say so in a hundred lines."""
     command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", *filter_words]
     done = subprocess.run(
         [*command, "tests/host/test_run.py"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -321,21 +163,98 @@ def words_check(filter_words: list[str]) -> None:
         refuse(said[0].removeprefix("ERROR: ") if said else f"pytest refuses {filter_words}")
 
 
+def slice_of(arguments: argparse.Namespace) -> list[Stage]:
+    """The stage of this tree's slice of the long tests; none if no test is long."""
+    costs = budget.of_all()
+    long = {name: cost.cpu_s for name, cost in costs.tests.items() if costs.is_long(name)}
+    try:
+        choice = slices.of_this_tree(long, budget.SLICE_CPU_S, arguments.slice, arguments.base)
+    except ValueError as error:
+        refuse(str(error))
+    if not choice.tests:
+        return []
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    ids = RECORDS / "slice.txt"
+    ids.write_text("\n".join(choice.tests) + "\n", encoding="utf-8")
+    again = f"tests/run.py --only slice --slice {choice.number}" + (
+        f" --base {choice.base[:12]}" if choice.base else ""
+    )
+    title = f"{len(choice.tests)} long tests, slice {choice.number} of {choice.count}; to repeat it: {again}"
+    return [slice_stage(ids, title)]
+
+
+def measuring_stages() -> list[Stage]:
+    """Every test that is not marked as long by hand, with as many workers as CPUs: a test that waits for a
+    CPU would be thought idle."""
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    ids = RECORDS / "measured.txt"
+    ids.write_text("\n".join(budget.of_all().tests) + "\n", encoding="utf-8")
+    return [s for s in stages([f"--also={ids}"], workers=CPUS) if s.pytest or s.name == "build"]
+
+
+def check_load(anyway: bool) -> None:
+    """Ends if the machine is too busy to measure."""
+    if load() > LOAD_MAX and not anyway:
+        refuse(
+            f"--measure: the load is {load():.1f}: costs would be wrong, so that tests/costs.txt stays as it "
+            f"is; wait until it is below {LOAD_MAX:g}, or say --anyway"
+        )
+
+
+def write_costs(run: Run, load_before: float) -> None:
+    slow = slowness()
+    machine = f"on {CPUS} CPUs, {slow:.2f} times as slow as the reference, load {load_before:.1f} before"
+    measured = records.costs_of(run.records, slow)
+    costs = records.merged(budget.of_all(), measured, f"measured {time.strftime('%Y-%m-%d')} {machine}")
+    budget.COSTS.write_text(budget.written(costs), encoding="utf-8")
+    print(f"tests/costs.txt: {len(measured)} tests measured {machine}; {len(costs.tests)} are listed")
+
+
+def repeat(times: int, beside: int, tests: list[str]) -> int:
+    """Runs tests several times beside busy loops; returns the exit status."""
+    loops = [subprocess.Popen([PYTHON, "-c", "while True: pass"]) for _ in range(beside)]
+    failed = 0
+    try:
+        for number in range(1, times + 1):
+            status, lines = run_shown(pytest_words(*tests), 8 * 3600, shown=False)
+            failed += status != 0
+            print(f"{number} of {times}: {lines[-1] if lines else f'status {status}'}", flush=True)
+            if status != 0:
+                print(*lines, sep="\n", flush=True)
+    except (Interrupted, KeyboardInterrupt):
+        return INTERRUPTED
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    print(f"{times - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
 def arguments_of(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tests/run.py", description=__doc__.splitlines()[0])
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="with --repeat: tests, by node ID")
     parser.add_argument("--only", action="append", metavar="STAGE", help="this stage; may be repeated")
     parser.add_argument("-k", metavar="EXPRESSION", help="only tests that match, as pytest takes it")
     parser.add_argument("--long", action="store_true", help="the stages of make test-long instead")
     for name, default in vars(Long()).items():
         what = f"with --long: {name.replace('_', ' ')} (default {default:g})"
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=default, help=what)
+    parser.add_argument("--slice", type=int, metavar="N", help="this slice of the long tests")
+    parser.add_argument("--base", metavar="COMMIT", help="what the change is compared with (or BASE=)")
+    parser.add_argument("--measure", action="store_true", help="measure all tests, write tests/costs.txt")
+    parser.add_argument("--anyway", action="store_true", help="with --measure: on a busy machine, too")
+    parser.add_argument("--repeat", type=int, metavar="N", help="run TESTs so many times")
+    parser.add_argument("--beside", type=int, default=0, metavar="L", help="with --repeat: busy loops")
     arguments = parser.parse_args(words)
+    if bool(arguments.tests) != (arguments.repeat is not None):
+        refuse("--repeat N takes tests, by node ID, and nothing else does")
     how = Long(arguments.fuzz_minutes, arguments.call_minutes, arguments.silent_hours)
     if min(vars(how).values()) <= 0:
         refuse("minutes and hours are numbers above 0")
     filter_words = ["-k", arguments.k] if arguments.k is not None else []
     known = long_stages(filter_words, how) if arguments.long else stages(filter_words)
-    names = [stage.name for stage in known]
+    names = [stage.name for stage in known] + ([] if arguments.long else ["slice"])
     if wrong := [name for name in arguments.only or [] if name not in names]:
         refuse(f"no such stage: {wrong[0]}; the stages are {', '.join(names)}")
     # Only pytest selects by words: without --only nothing else runs than these and what they need.
@@ -347,47 +266,82 @@ def arguments_of(words: list[str] | None) -> argparse.Namespace:
         refuse(f"-k selects tests of pytest; the stages that have some are {able}")
     if filter_words:
         words_check(filter_words)
-    arguments.stages = [known[0], *chosen] if filter_words and not arguments.only else chosen
+    elif not arguments.long and (not arguments.only or "slice" in arguments.only):
+        chosen += slice_of(arguments)
+    arguments.stages = chosen
     return arguments
 
 
-def run_stages(chosen: list[Stage], filtered: bool, total: Total) -> list[str]:
-    """Run them in order; a remark on each that was not well. Interrupted as soon as one is."""
+def run_stages(chosen: list[Stage], filtered: bool, run: Run) -> list[str]:
+    """Runs them in order; returns a remark on each that was not well. Interrupted as soon as one is."""
     remarks: list[str] = []
     for number, stage in enumerate(chosen, 1):
         print(f"\n=== {number}/{len(chosen)}: {stage.title} ({stage.name})", flush=True)
-        if remark := run_stage(stage, total, filtered):
+        if remark := run_stage(stage, run, filtered):
             remarks.append(remark)
             print(f"--- {remark}", flush=True)
+        run.built |= stage.name == "build"
         if stage.name == "build" and remarks:
-            return remarks + [f"{s.name}: not run: the build failed" for s in chosen[number:]]
-    if filtered and total.passed + total.failed + total.skipped == 0:
-        total.failed += 1
+            return ["the build failed: see above"] + [f"{s.name}: not run" for s in chosen[number:]]
+    if filtered and run.total.passed + run.total.failed + run.total.skipped == 0:
+        run.total.failed += 1
         remarks.append("no test matches the words after -k")
     return remarks
 
 
+def check_skips(run: Run) -> list[str]:
+    """Notes why tests were skipped; returns a remark on each reason that tests/skips.txt does not list."""
+    skips = run.records.skips()
+    run.notes += [f"skipped: {count} because {reason}" for reason, count in sorted(skips.items())]
+    listed = budget.read_reasons(SKIPS.read_text(encoding="utf-8"), "tests/skips.txt")
+    refused = records.refused_skips(skips, listed)
+    run.total.failed += len(refused)
+    return [f"skipped for a reason that tests/skips.txt does not list: {reason}" for reason in refused]
+
+
+def check_functions(run: Run) -> list[str]:
+    """Complains about test functions without a case in `make test`, if everything was collected."""
+    return budget.wrong_exceptions(run.records.collected.items(), budget.long_functions())
+
+
 def main(words: list[str] | None = None) -> int:
     arguments = arguments_of(words)
-    begun, total = time.monotonic(), Total()
+    begun, load_before, run = time.monotonic(), load(), Run()
     # A shell's background job ignores it, and so would all programs that tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if arguments.repeat:
+        return repeat(arguments.repeat, arguments.beside, arguments.tests)
+    if arguments.measure:
+        check_load(arguments.anyway)
+        arguments.stages = measuring_stages()
     try:
-        remarks = run_stages(arguments.stages, arguments.k is not None, total)
+        remarks = run_stages(arguments.stages, arguments.k is not None, run)
     except (Interrupted, KeyboardInterrupt):
-        print(f"\ninterrupted: {total} so far", flush=True)
+        print(f"\ninterrupted: {run.total} so far", flush=True)
         return INTERRUPTED
+    remarks += check_skips(run)
+    if {"tools", "qemu"} <= {stage.name for stage in arguments.stages}:
+        complaints = check_functions(run)
+        run.total.failed += len(complaints)
+        remarks += complaints
     seconds = time.monotonic() - begun
     print()
-    if seconds > WHOLE_MAX_S and not arguments.long:
+    if seconds > WHOLE_MAX_S and not (arguments.long or arguments.measure):
         print(
-            f"warning: {seconds / 60:.0f} minutes: make test is to take less than {WHOLE_MAX_S // 60} on two "
-            "idle CPUs; what takes long is marked so (tests/README.md)"
+            f"warning: {seconds / 60:.0f} minutes (load {load_before:.1f} before): make test is to take less "
+            f"than {WHOLE_MAX_S // 60} on two idle CPUs"
         )
+    for name, cost in records.unmeasured(run.records, budget.of_all(), slowness()):
+        run.notes.append(f"not measured, and above its budget: {name} {cost.cpu_s:.1f} CPU s (--measure)")
+    if arguments.measure:
+        write_costs(run, load_before)
+    for note in run.notes:
+        print(note)
     for remark in remarks:
         print(f"!!! {remark}")
-    print(total, flush=True)
-    return 1 if remarks or total.failed else 0
+    print(run.total, flush=True)
+    return 1 if remarks or run.total.failed else 0
 
 
 if __name__ == "__main__":

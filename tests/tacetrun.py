@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
+from tests import waiting
 from tests.launch_node import PATIENCE_S, Job, Node
 from tests.making import ROOT
 
@@ -63,10 +63,7 @@ def shell(text: str) -> tuple[str, str, str]:
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it never happens"
-        time.sleep(0.01)
+    waiting.until(condition, "what the job was to do", PATIENCE_S)
 
 
 def streams_then(*lines: str) -> Run:

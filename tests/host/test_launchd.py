@@ -24,6 +24,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests import waiting
 from tests.beat_frames import (
     ACKNOWLEDGE,
     KEY,
@@ -77,14 +78,13 @@ class Daemon:
 
     def wait_idle(self) -> None:
         """Until it would take a job."""
-        deadline = time.monotonic() + LIMIT_S
-        while True:
+
+        def is_idle() -> bool:
             control = Control(self.node)
             control.close()
-            if control.fields["state"] == "idle":
-                return
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+            return control.fields["state"] == "idle"
+
+        waiting.until(is_idle, "the state idle", LIMIT_S)
 
     def close(self) -> None:
         self.process.terminate()
@@ -113,10 +113,7 @@ def gone(pid: int) -> bool:
 
 
 def wait_gone(*pids: int) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not all(map(gone, pids)):
-        assert time.monotonic() < deadline, pids
-        time.sleep(0.01)
+    waiting.until(lambda: all(map(gone, pids)), f"the end of processes {pids}", LIMIT_S)
 
 
 # ---- What a job is ----
@@ -320,10 +317,12 @@ def test_many_jobs_leave_nothing(daemon: Daemon) -> None:
             assert (ended.status, ended.out[0]) == (number, b"%d\n" % number), ended
     daemon.wait_idle()
     assert daemon.children() == []
-    deadline = time.monotonic() + LIMIT_S
-    while daemon.descriptors() != before:  # the last connection's, which this side has closed
-        assert time.monotonic() < deadline, (before, daemon.descriptors())
-        time.sleep(0.01)
+    # The last connection's, which this side has closed, may still be open.
+    waiting.until(
+        lambda: daemon.descriptors() == before,
+        lambda: f"descriptors {before}, there are {daemon.descriptors()}",
+        LIMIT_S,
+    )
 
 
 # ---- Programs that cannot run ----
@@ -586,10 +585,9 @@ def state_of(pid: int) -> str:
 
 def wait_states(stopped: bool, pids: list[int]) -> None:
     """A signal that has been sent comes a little later."""
-    deadline = time.monotonic() + LIMIT_S
-    while any((state_of(pid) == "T") != stopped for pid in pids):
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    waiting.until(
+        lambda: all((state_of(pid) == "T") == stopped for pid in pids), f"stopped: {stopped}", LIMIT_S
+    )
 
 
 def scene_beats(conductor: Conductor, daemon: Daemon) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from tests import waiting
 from tests.making import ROOT, made
 
 MPIRUN = ROOT / "build/service/tacet-mpirun"
@@ -76,10 +77,7 @@ def marked(word: str) -> list[int]:
 
 
 def until(condition: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
+    waiting.until(condition, what, PATIENCE_S)
 
 
 def ran(*words: object, text: str | None = None, **more: object) -> subprocess.CompletedProcess[str]:

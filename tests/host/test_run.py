@@ -4,7 +4,6 @@ failure."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import signal
@@ -15,12 +14,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("tacet_tests_run", ROOT / "tests" / "run.py")
-assert _spec and _spec.loader
-run = importlib.util.module_from_spec(_spec)
-sys.modules[_spec.name] = run
-_spec.loader.exec_module(run)
+from tests import run, stages
+from tests.running import ROOT
+from tests.totals import Total, slowest
 
 
 @pytest.mark.parametrize(
@@ -36,7 +32,7 @@ _spec.loader.exec_module(run)
     ],
 )
 def test_numbers_of_every_kind_of_stage_are_read(line: str, total: str) -> None:
-    sum_of = run.Total()
+    sum_of = Total()
     assert sum_of.add(line)
     assert str(sum_of) == total
 
@@ -52,7 +48,7 @@ def test_numbers_of_every_kind_of_stage_are_read(line: str, total: str) -> None:
     ],
 )
 def test_other_lines_hold_no_numbers(line: str) -> None:
-    assert not run.Total().add(line)
+    assert not Total().add(line)
 
 
 @pytest.mark.parametrize(
@@ -67,17 +63,17 @@ def test_other_lines_hold_no_numbers(line: str) -> None:
     ],
 )
 def test_a_stage_that_dies_is_a_failure(script: str, seconds: float, total: str, remark: str) -> None:
-    sum_of = run.Total()
-    said = run.run_stage(run.Stage("x", "a stage", ["sh", "-c", script], seconds), sum_of, False)
-    assert str(sum_of) == total
+    whole = run.Run()
+    said = run.run_stage(stages.Stage("x", "a stage", ["sh", "-c", script], seconds), whole, False)
+    assert str(whole.total) == total
     assert remark in said and bool(said) == bool(remark)
 
 
 def interrupted(script: str, folder: Path) -> tuple[int, str]:
     """A stage of this script, interrupted as soon as it has made the file `begun`; status and output."""
     (folder / "stage.py").write_text(
-        f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); import run\n"
-        f"run.stages = lambda words: [run.Stage('x', 'a stage', ['sh', '-c', {script!r}], 600)]\n"
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests import run, stages\n"
+        f"run.stages = lambda words: [stages.Stage('x', 'a stage', ['sh', '-c', {script!r}], 600)]\n"
         "sys.exit(run.main([]))\n"
     )
     process = subprocess.Popen(
@@ -112,7 +108,7 @@ def test_ctrl_c_ends_the_children_and_prints_the_numbers_so_far(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--only", "quemu"], r"no such stage: quemu; the stages are build, host, fuzz, tools, qemu"),
+        (["--only", "quemu"], r"no such stage: quemu; the stages are build, host, fuzz, tools, qemu, slice"),
         (["--long", "--only", "host"], r"no such stage: host; the stages are build, fuzz, calls, .*"),
         (["--only", "host", "-k", "x"], r"-k selects tests of pytest; .* are tools, qemu"),
         (["-k", "a or"], r"Wrong expression passed to '-k': a or: .*"),
@@ -129,7 +125,7 @@ def test_arguments_that_are_wrong_are_refused_in_one_line(
 
 
 def test_words_alone_select_the_stages_that_know_them() -> None:
-    assert [stage.name for stage in run.arguments_of(["-k", "x"]).stages] == ["build", "tools", "qemu"]
+    assert [stage.name for stage in run.arguments_of(["-k", "x"]).stages] == ["tools", "qemu"]
     assert [stage.name for stage in run.arguments_of(["-k", "x", "--only", "qemu"]).stages] == ["qemu"]
 
 
@@ -141,17 +137,17 @@ def pytest_on(test: str, *words: str) -> list[str]:
 def test_words_that_no_test_matches_are_a_failure(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text("def test_a(): pass\n")
     for words, passed in (("test_a", 1), ("nothing_of_this", 0)):
-        total = run.Total()
-        stage = run.Stage("x", "x", pytest_on(str(tmp_path / "test_a.py"), "-k", words), 60, pytest=True)
-        remarks = run.run_stages([stage], True, total)
-        assert (total.passed, total.failed) == (passed, 1 - passed)
+        whole = run.Run()
+        stage = stages.Stage("x", "x", pytest_on(str(tmp_path / "test_a.py"), "-k", words), 60, pytest=True)
+        remarks = run.run_stages([stage], True, whole)
+        assert (whole.total.passed, whole.total.failed) == (passed, 1 - passed)
         assert remarks == ([] if passed else ["no test matches the words after -k"])
 
 
 def test_the_slowest_tests_are_named() -> None:
     lines = ["3.10s call     tests/a/test_b.py::test_c", "0.5 s", "12.00s setup    b.py::d", "1.00s call x"]
-    assert run.slowest([*lines, "0.10s call y"]) == "; slowest: b.py::d 12 s, test_b.py::test_c 3 s, x 1 s"
-    assert run.slowest(["5 passed, 0 failed"]) == ""
+    assert slowest([*lines, "0.10s call y"]) == "; slowest: b.py::d 12 s, test_b.py::test_c 3 s, x 1 s"
+    assert slowest(["5 passed, 0 failed"]) == ""
 
 
 def test_long_tests_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None:
@@ -167,7 +163,7 @@ def test_long_tests_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> No
     }
     assert "::test_short PASSED" in said[()] and "::test_long" not in said[()]
     assert "::test_long PASSED" in said["-m", "long"] and "::test_short" not in said["-m", "long"]
-    (long,) = [stage for stage in run.long_stages([], run.Long()) if stage.pytest]
+    (long,) = [stage for stage in stages.long_stages([], stages.Long()) if stage.pytest]
     assert "long" in long.command
 
 
@@ -223,7 +219,7 @@ def test_a_host_test_that_hangs_or_dies_fails_by_its_name(tmp_path: Path) -> Non
         "test_d: ended by signal 6 without numbers\ntest_d: 0 passed, 1 failed\n",
     ):
         assert part in done.stdout, done.stdout
-    total = run.Total()
+    total = Total()
     for line in done.stdout.splitlines():
         total.add(line)
     assert str(total) == "1 passed, 2 failed"

@@ -234,5 +234,3 @@ def test_strangers_are_refused_and_the_job_goes_on(
     for why in ("does not speak this protocol", "is of another job", "has the other byte order"):
         assert f"a connection is closed: it {why}" in err, err
     assert err.count("a connection is closed") <= 32, "each rank names some"
-
-

@@ -137,7 +137,7 @@ LONG: dict[str, dict[str, str]] = {
         "test_mpi::test_programs_say_the_same_on_eight_cpus_of_a_node": MPI,
         "test_programs::test_the_address_space_does_what_a_model_of_it_says": TWIN,
         f"{CLOCKS}[None-musl]": LIBRARY,
-    }
+    },
 }
 
 

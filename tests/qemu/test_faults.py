@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from monitor import WAIT_SECONDS, Client, Monitor
 
 import qemu
 from qemu import architectures
+from tests import waiting
 
 #: QEMU's CPU without hardware help differs from a real one here; what else than the right signal may come, 77
 #: being "nothing".
@@ -185,12 +185,13 @@ def test_non_maskable_interrupts_do_no_harm_wherever_they_come(tacet: Run, tmp_p
     def reported() -> int:
         return console.count(b"non-maskable interrupt")
 
+    def at_least(number: int) -> None:
+        what = f"a report of each of {number}"
+        waiting.until(lambda: reported() >= number, what, WAIT_SECONDS)
+
     def script(monitor: Client) -> None:
         for number in range(40):
-            limit = time.monotonic() + WAIT_SECONDS
-            while reported() < number:
-                assert time.monotonic() < limit, f"{reported()} of {number} are reported"
-                time.sleep(0.001)
+            at_least(number)
             monitor.human("nmi")
 
     with Monitor(tmp_path, script) as monitor:

@@ -10,7 +10,6 @@ import re
 import select
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from conftest import APPS, ROOT, program
 
 import qemu
+from tests import waiting
 
 # All sessions write the same files in build/.
 pytestmark = pytest.mark.xdist_group("gdb")
@@ -120,10 +120,8 @@ def run_on(terminal: Terminal) -> None:
 def await_output(text: bytes) -> None:
     """The program has printed this, so the node runs: before that, a key may meet gdb's hooks in Python, or
     lead to an interrupt that gdb sends before the command to continue, where it is lost."""
-    limit = time.monotonic() + LIMIT_S
-    while text not in (qemu.BUILD / "gdb.stdout").read_bytes():
-        assert time.monotonic() < limit, "the program prints nothing"
-        time.sleep(0.05)
+    console = qemu.BUILD / "gdb.stdout"
+    waiting.until(lambda: text in console.read_bytes(), f"{text!r} of the program", LIMIT_S)
 
 
 ENDS: dict[str, Callable[[Terminal], None]] = {

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from lab.bench import lockstep_cpus
 from lab.bench.lockstep import FIRST_BEAT_NS, delays
 from lab.formats import klog
 from qemu.version import qemu_binary, qemu_major
+from tests import waiting
 from tests.making import made
 
 #: Their two runs are made once.
@@ -225,19 +225,16 @@ class Running:
         self.nodes = children(self.process.pid)
 
     def wait(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + LIMIT_S
-        while not holds():
+        def held() -> bool:
             assert self.process.poll() is None or holds(), self.process.communicate()[0]
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+            return holds()
+
+        waiting.until(held, "a state of the nodes", LIMIT_S)
 
     def ended(self) -> tuple[int, str]:
         """Its status and its words; nothing remains."""
         text, _ = self.process.communicate(timeout=LIMIT_S)
-        deadline = time.monotonic() + LIMIT_S
-        while any(map(is_running, self.nodes)):
-            assert time.monotonic() < deadline, "a node goes on"
-            time.sleep(0.05)
+        waiting.until(lambda: not any(map(is_running, self.nodes)), "the end of all nodes", LIMIT_S)
         assert list(self.temporary.iterdir()) == []
         return self.process.returncode, text
 

@@ -10,10 +10,12 @@ import re
 import subprocess
 from pathlib import Path
 
+import clocks
 import pytest
 import structure
 from structure import Contract, Objects
 
+from tests import budget
 from tests.making import made
 
 #: The objects' symbols are read once.
@@ -135,6 +137,34 @@ def test_no_line_is_wider_than_a_page() -> None:
     sources = {path: text for path, text in texts("", suffixes=TEXT).items() if not path.startswith(DATA)}
     sources |= {path: (ROOT / path).read_text(encoding="utf-8") for path in ("Makefile",)}
     accept(structure.check_columns(sources))
+
+
+def test_no_assertion_bounds_the_host_s_time_from_above() -> None:
+    accept(clocks.check(texts("tests/", suffixes=(".py",))))
+
+
+def test_functions_that_are_long_have_long_cases() -> None:
+    """tests/run.py compares the list with all cases; this finds a row that has lost its reason."""
+    costs = budget.of_all()
+    long = {budget.function_of(name) for name in costs.tests if costs.is_long(name)}
+    marked = {
+        f"{path}::{name}"
+        for path, text in texts("tests/", suffixes=(".py",)).items()
+        if "long" in text.lower()
+        for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)
+    }
+    assert budget.long_functions().keys() - long - marked == set()
+
+
+def test_short_tests_fit_their_stages() -> None:
+    costs = budget.of_all()
+    for stage, most in budget.STAGE_CPU_S.items():
+        short = [
+            cost.cpu_s
+            for name, cost in costs.tests.items()
+            if budget.stage_of(name) == stage and not costs.is_long(name)
+        ]
+        assert sum(short) + costs.rest_cpu_s.get(stage, 0.0) <= most, stage
 
 
 def test_the_map_of_the_tests_names_what_is_there() -> None:
@@ -313,6 +343,29 @@ def test_an_identifier_of_another_language_is_named() -> None:
     assert structure.check_words({"kernel/mm/vm.c": text}) == [
         "kernel/mm/vm.c has waiters_told: see the words of docs/glossary.md"
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("assert time.monotonic() - begun < 5", True),
+        ("assert 1 <= (time.time() - begun) * 1000 <= 5", True),
+        ("assert time.monotonic() <= end", True),
+        ("took = time.perf_counter() - begun; assert 5 > took", True),
+        ("assert took_of() < 4", True),
+        ("assert time.monotonic() - begun > 5", False),
+        ("while work(): assert time.monotonic() < end", False),
+        ("assert guest_ns() - begun_ns < 5", False),
+        ("assert time.process_time() - cpu < 5", False),
+    ],
+)
+def test_an_upper_bound_on_the_host_s_time_is_named(line: str, named: bool) -> None:
+    text = (
+        "import time\ndef took_of():\n    begun = time.time()\n    return time.time() - begun\n"
+        "def test_a():\n    begun = time.monotonic()\n    end = begun + 5\n"
+        "    cpu = time.process_time()\n    "
+    )
+    assert clocks.upper_bounds(text + line) == ([9] if named else [])
 
 
 def test_long_files_and_wide_lines_are_named() -> None:

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which tests `make test` runs: those that cost no more than their budget. The others belong to
+`make test-long`, and a slice of them to each `make test` (slices.py).
+
+A test's cost is what `tests/run.py --measure` saw: CPU seconds of its process and all descendants, and the
+seconds in which none of them computed, both divided by how much slower than the reference the machine was
+(speed.py). A fixture that several tests share is divided among them. tests/costs.txt keeps a line for each
+test above LISTED_S; a test without a line costs less, or has not been measured.
+
+A test function must keep a case in `make test`. tests/long.txt lists the functions that do not, each with its
+reason; tests/structure holds that it lists these and no others.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COSTS = ROOT / "tests" / "costs.txt"
+LONG = ROOT / "tests" / "long.txt"
+
+#: CPU seconds, and idle seconds, that a test may cost, by the folder's beginning.
+WHOLE_SYSTEMS_S, ELSEWHERE_S = 3.0, 2.0
+WHOLE_SYSTEMS = ("tests/qemu/", "tests/documents/")
+#: CPU seconds that all tests of a stage may cost together; those of a slice of the long tests.
+STAGE_CPU_S = {"tools": 270.0, "qemu": 660.0}
+SLICE_CPU_S = 210.0
+#: tests/costs.txt has a line for each test that costs more.
+LISTED_S = 1.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU seconds and idle seconds of one test."""
+
+    cpu_s: float = 0.0
+    idle_s: float = 0.0
+
+    def exceeds(self, budget_s: float) -> bool:
+        return self.cpu_s > budget_s or self.idle_s > budget_s
+
+    def seconds(self) -> tuple[float, float]:
+        return self.cpu_s, self.idle_s
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What tests/costs.txt says: `tests` by node ID; `rest_cpu_s` the sum of all tests without a line, by
+    stage; `remarks` where and how it was measured."""
+
+    tests: Mapping[str, Cost]
+    rest_cpu_s: Mapping[str, float]
+    remarks: tuple[str, ...] = ()
+
+    def of(self, name: str) -> Cost:
+        return self.tests.get(name, Cost())
+
+    def is_long(self, name: str) -> bool:
+        return self.of(name).exceeds(budget_of(name))
+
+
+def budget_of(name: str) -> float:
+    """Seconds that the test with this node ID may cost."""
+    return WHOLE_SYSTEMS_S if name.startswith(WHOLE_SYSTEMS) else ELSEWHERE_S
+
+
+def stage_of(name: str) -> str:
+    return "qemu" if name.startswith(WHOLE_SYSTEMS) else "tools"
+
+
+def two_digits(seconds: float) -> str:
+    """Rounds to two significant digits, so that a new measurement changes few lines: 0.0, 1.3, 27, 450."""
+    if seconds < 0.05:
+        return "0.0"
+    places = 1 - math.floor(math.log10(seconds))
+    return f"{round(seconds, places):.{max(0, min(places, 1))}f}"
+
+
+HEADER = """\
+# What tests cost: CPU seconds, idle seconds, node ID. Written by `tests/run.py --measure`; do not edit.
+# A test without a line costs less than {listed:g} s of each.
+"""
+REMARK = re.compile(r"# (measured .*)")
+REST = re.compile(r"rest (\w+) ([\d.]+)")
+LINE = re.compile(r" *([\d.]+) +([\d.]+)  (\S.*)")
+
+
+def written(costs: Costs) -> str:
+    """Returns the text of tests/costs.txt."""
+    lines = [f"# {remark}" for remark in costs.remarks]
+    lines += [f"rest {stage} {two_digits(seconds)}" for stage, seconds in sorted(costs.rest_cpu_s.items())]
+    lines += [
+        f"{two_digits(cost.cpu_s):>5} {two_digits(cost.idle_s):>5}  {name}"
+        for name, cost in sorted(costs.tests.items())
+        if cost.exceeds(LISTED_S)
+    ]
+    return HEADER.format(listed=LISTED_S) + "\n".join(lines) + "\n"
+
+
+def read(text: str, name: str = "tests/costs.txt") -> Costs:
+    """Reads what `written` has written. ValueError names the first line that is wrong."""
+    tests: dict[str, Cost] = {}
+    rest: dict[str, float] = {}
+    remarks = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#") or not line:
+            if found := REMARK.fullmatch(line):
+                remarks.append(found[1])
+        elif found := REST.fullmatch(line):
+            rest[found[1]] = float(found[2])
+        elif (found := LINE.fullmatch(line)) and found[3] not in tests:
+            tests[found[3]] = Cost(float(found[1]), float(found[2]))
+        else:
+            raise ValueError(
+                f"{name}:{number}: not a cost, or listed twice: {line!r}; renew it: tests/run.py --measure"
+            )
+    return Costs(tests, rest, tuple(remarks))
+
+
+@functools.cache
+def of_all() -> Costs:
+    """Reads tests/costs.txt; without the file no test has a cost."""
+    return read(COSTS.read_text(encoding="utf-8")) if COSTS.is_file() else Costs({}, {})
+
+
+def function_of(name: str) -> str:
+    """Returns the node ID without the case: tests/a.py::test_b[c] is of tests/a.py::test_b."""
+    return name.partition("[")[0]
+
+
+def read_reasons(text: str, name: str) -> dict[str, str]:
+    """Reads lines `KEY: REASON`, with remarks after #. ValueError names a line that is none, or whose key
+    was listed before."""
+    reasons: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        key, colon, reason = line.partition(": ")
+        if not colon or not reason.strip() or key in reasons:
+            raise ValueError(f"{name}:{number}: expected `KEY: REASON`, each key once, not {line!r}")
+        reasons[key] = reason.strip()
+    return reasons
+
+
+def long_functions() -> dict[str, str]:
+    """Reads tests/long.txt: functions without a case in `make test`, and why."""
+    return read_reasons(LONG.read_text(encoding="utf-8"), "tests/long.txt")
+
+
+def wrong_exceptions(cases: Iterable[tuple[str, bool]], listed: Mapping[str, str]) -> list[str]:
+    """Compares all cases (node ID, whether it is long) with the functions that are `listed`; returns a
+    complaint for each that is missing in the list, or wrongly there."""
+    short: dict[str, bool] = {}
+    for name, is_long in cases:
+        function = function_of(name)
+        short[function] = short.get(function, False) or not is_long
+    complaints = [
+        f"{function} has no case within its budget of {budget_of(function):g} s: make one cheaper, or give "
+        "the reason in tests/long.txt"
+        for function, has_short in short.items()
+        if not has_short and function not in listed
+    ]
+    complaints += [
+        f"tests/long.txt lists {function}, which "
+        + ("has a case in make test" if function in short else "is no test")
+        for function in listed
+        if short.get(function, True)
+    ]
+    return complaints

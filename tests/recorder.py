@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records what each test of pytest costs and how it ended: a plugin, `-p tests.recorder`, that tests/run.py
+loads.
+
+A test's cost is the CPU time of its process and of all descendants that have ended by the end of the test,
+and its wall time. Its setup and its end count. What `made` compiles is booked apart, and so is what a fixture
+of a module or session computes for several tests. Each process of pytest appends JSON lines to
+FOLDER/PID.jsonl, where FOLDER is $TACET_RECORDS:
+
+    {"test": node ID, "cpu_s": s, "wall_s": s, "fixtures": [name], "outcome": "passed" | "failed" | "skipped",
+     "skip": reason, "lost_time": true if the failure is one of lost time alone, "said": the failure's text}
+    {"fixture": FILE::NAME, "cpu_s": s, "wall_s": s}     a fixture that tests share, each time that it is made
+    {"made": targets, "cpu_s": s, "wall_s": s}
+
+Longest tests run first, by tests/costs.txt, so that no worker is left with a long one at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import budget, making
+from tests.waiting import is_lost_time
+
+SHARED_SCOPES = ("module", "package", "session")
+#: What a fixture costs that is worth a line, in seconds by the wall clock.
+FIXTURE_LEAST_S = 0.05
+
+
+@dataclass(frozen=True)
+class Spent:
+    """CPU time and wall time, in seconds."""
+
+    cpu_s: float
+    wall_s: float
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(self.cpu_s - other.cpu_s, self.wall_s - other.wall_s)
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.cpu_s + other.cpu_s, self.wall_s + other.wall_s)
+
+    def record(self) -> dict[str, float]:
+        return {"cpu_s": round(self.cpu_s, 3), "wall_s": round(self.wall_s, 3)}
+
+
+def now() -> Spent:
+    """What this process and its ended descendants have spent so far."""
+    used = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return Spent(sum(one.ru_utime + one.ru_stime for one in used), time.monotonic())
+
+
+#: What shared fixtures and `made` have spent so far, which is not the running test's own.
+apart = Spent(0.0, 0.0)
+
+
+def book_apart(spent: Spent) -> None:
+    global apart
+    apart += spent
+
+
+def own(begun: Spent, apart_before: Spent) -> Spent:
+    """What was spent since `begun`, without what was booked apart since then."""
+    return now() - begun - (apart - apart_before)
+
+
+def write(what: dict[str, Any]) -> None:
+    if folder := os.environ.get("TACET_RECORDS"):
+        with (Path(folder) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(what) + "\n")
+
+
+#: How the running test ends, as far as its reports have come.
+ending: dict[str, Any] = {}
+
+
+def shared_fixtures(item: pytest.Item) -> list[str]:
+    """The fixtures of a module or session that a test uses, as FILE::NAME."""
+    known = getattr(item, "_fixtureinfo", None)
+    found = (known.name2fixturedefs.get(name, ())[-1:] for name in known.names_closure) if known else ()
+    return [f"{one.baseid}::{one.argname}" for defs in found for one in defs if one.scope in SHARED_SCOPES]
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, None]:
+    begun, before = now(), apart
+    ending.clear()
+    yield
+    spent = own(begun, before).record()
+    write({"test": item.nodeid, **spent, "fixtures": shared_fixtures(item), "outcome": "passed"} | ending)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and isinstance(report.longrepr, tuple):
+        ending.update(outcome="skipped", skip=report.longrepr[2].removeprefix("Skipped: "))
+    elif report.failed:
+        # A second failure, in the test's end, is lost time only if the first one was.
+        lost = call.excinfo is not None and is_lost_time(call.excinfo.value)
+        ending.update(
+            outcome="failed",
+            lost_time=lost and ending.get("lost_time", True),
+            said=ending.get("said", "") + report.longreprtext + "\n",
+        )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, None, None]:
+    begun, before = now(), apart
+    yield
+    if fixturedef.scope in SHARED_SCOPES:
+        spent = own(begun, before)
+        book_apart(spent)
+        if spent.wall_s > FIXTURE_LEAST_S:
+            write({"fixture": f"{fixturedef.baseid}::{fixturedef.argname}", **spent.record()})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    costs = budget.of_all()
+    items.sort(key=lambda item: -sum(costs.of(item.nodeid).seconds()))
+
+
+def booked(*targets: str, seconds: float = 900) -> None:
+    """`made`, booked as building."""
+    begun = now()
+    try:
+        make(*targets, seconds=seconds)
+    finally:
+        spent = now() - begun
+        book_apart(spent)
+        write({"made": " ".join(targets), **spent.record()})
+
+
+# Before the tests' files take it by its name.
+make, making.made = making.made, booked
