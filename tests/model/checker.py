@@ -13,13 +13,20 @@ MEMORY_MIB, DEPTH = 1024, 100_000
 PARTLY = ("max search depth too small", "out of memory", "pan: reached", "search not completed")
 
 
-def checked(folder: Path, model: Path, defines: Sequence[str], is_progress: bool = False) -> str:
-    """What pan, the checker that spin makes of the model, says of it, up to the first error: of assertions
-    and ends that are none, or of what must come in the end."""
+#: How GCC compiles pan: a search that ends at an early error takes less time than an optimizer, the search of
+#: some hundred thousand states is worth a light one, that of millions a real one.
+SHORT, WHOLE, HUGE = "-O0", "-Og", "-O1"
+
+
+def checked(
+    folder: Path, model: Path, defines: Sequence[str], is_progress: bool = False, level: str = SHORT
+) -> str:
+    """Returns what pan, the checker that spin makes of the model, says of it, up to the first error: of
+    assertions and ends that are none, or of what must come in the end."""
     spin = ["spin", *(f"-D{name}" for name in defines), "-a", str(model)]
     subprocess.run(spin, cwd=folder, check=True, capture_output=True)
     options = ["-DNFAIR=3"] if is_progress else ["-DSAFETY"]
-    compiled = ["gcc", "-O1", "-w", *options, "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB}", "-o", "pan", "pan.c"]
+    compiled = ["gcc", level, "-w", *options, "-DCOLLAPSE", f"-DMEMLIM={MEMORY_MIB}", "-o", "pan", "pan.c"]
     subprocess.run(compiled, cwd=folder, check=True)
     pan = ["./pan", f"-m{DEPTH}", "-n", *(["-a", "-f"] if is_progress else [])]
     return subprocess.run(pan, cwd=folder, check=True, capture_output=True, text=True).stdout

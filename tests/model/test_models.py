@@ -23,7 +23,8 @@ WAITER = r"assertion violated .*waiter_there"
 
 
 def checked(folder: Path, program: str, *broken: str) -> str:
-    return checker.checked(folder, MODEL, [f"PROGRAM={PROGRAMS[program]}", *broken])
+    level = checker.SHORT if broken else checker.WHOLE
+    return checker.checked(folder, MODEL, [f"PROGRAM={PROGRAMS[program]}", *broken], level=level)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

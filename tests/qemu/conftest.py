@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ import qemu
 from qemu import architectures, version
 from qemu.linux_systems import system_of
 from tests.making import made
+from tests.speed import slowness
 
 APPS = qemu.BUILD / "x86_64" / "apps"
 
@@ -68,22 +68,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "arch" in metafunc.fixturenames:
         file, test = Path(metafunc.definition.path).stem, metafunc.definition.originalname
-        params = only.params(file, test)
         names = ["arch", *(name for name in BY_ARCHITECTURE if name in metafunc.fixturenames)]
+        params = [(arch,) for arch in only.names(file, test)]
         for name in names[1:]:
             values = BY_ARCHITECTURE[name]
-            params = [
-                pytest.param(*param.values, value, marks=param.marks)
-                for param in params
-                for value in values(architectures.named(str(param.values[0])))
-            ]
+            params = [(*one, value) for one in params for value in values(architectures.named(one[0]))]
         metafunc.parametrize(names, params, scope="session")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with further parameters, only.py may name single ones, to leave out or as long. A parameter
-    `cpu` is a model of x86_64's, or None for the usual one of each architecture. What is left out is no test:
-    `skipped` are those alone for which this machine lacks something."""
+    """Leaves out the cases that only.py names. A parameter `cpu` is a model of x86_64's, or None for the usual
+    one of each architecture. What is left out is no test: `skipped` are those alone for which this machine
+    lacks something."""
     out: list[pytest.Item] = []
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
@@ -93,8 +89,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 or (arch != architectures.DEFAULT and cpu is not None)
             ):
                 out.append(item)
-            if arch and only.is_long(item.path.stem, item.name, arch):
-                item.add_marker(pytest.mark.long)
     if out:
         items[:] = [item for item in items if item not in out]
         config.hook.pytest_deselected(items=out)
@@ -123,19 +117,6 @@ def expect_exit(result: qemu.Result, status: int = 0) -> qemu.Result:
     """The program ended by itself, with this status."""
     assert (result.outcome, result.status) == ("exit", status), result.explain()
     return result
-
-
-#: CPU seconds that `slowness` took on the machine for which the tests' time limits were chosen.
-REFERENCE_S = 0.03
-
-
-def slowness() -> float:
-    """How much slower than the reference this machine's CPUs are, at least 1: by the CPU time of a fixed
-    piece of work. Other processes on them change it little; a machine's time limit is in seconds of its own
-    (tools/qemu/own_time.py), so that it does not pass while others have the CPUs."""
-    begun = time.process_time()
-    sum(i * i for i in range(500_000))
-    return max(1.0, (time.process_time() - begun) / REFERENCE_S)
 
 
 def hardware_threads(arch: str, cpus: int, cores: int) -> dict[str, Any]:

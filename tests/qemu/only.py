@@ -3,15 +3,10 @@
 architecture.
 
 A key is a file of this folder, one of its tests, or one case of a test: `test_bochs`, `test_pc::test_name`,
-`test_pc::test_name[case]`. tests/host/test_only.py holds that each is there. LONG names, the same way, what
-is marked long on an architecture, and why.
+`test_pc::test_name[case]`. tests/host/test_only.py holds that each is there.
 """
 
 from __future__ import annotations
-
-from typing import Any
-
-import pytest
 
 from qemu import architectures
 
@@ -89,80 +84,21 @@ X86_64_ALONE = {
 #: What the name of a case says, of whatever test, that only x86_64 has.
 X86_64_CASES = {"glibc-pie": NO_START, "arch_prctl": "POWER has no such call"}
 
-TWIN = "long on POWER, on two CPUs; its x86_64 twin runs the same code"
-
-#: QEMU's CPUs of POWER wait for one lock at each turn of a loop that waits and at each wake-up.
-WAKES = "its many CPUs wake each other so often that it takes a minute"
-THREADS = "a thread's kernel stack of 128 KiB is made and cleared a hundred thousand times"
-
-MPI = "the same code as on x86_64, which runs it; POWER has the other programs of its kind"
-
-LIBRARY = "the other C library runs the same test on this CPU"
-LOCKS = "test_neighbours::test_little_is_done_with_a_lock_held_that_others_wait_for"
-CLOCKS = "test_vdso::test_no_thread_sees_a_time_before_another_s"
-
-MODES = "other modes of the same fuzzer run"
-FEWER = "the same test runs with fewer CPUs"
-
-LONG: dict[str, dict[str, str]] = {
-    "x86_64": {
-        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[logged]": MODES,
-        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[old_cpu]": MODES,
-        "test_threads::test_threads_lock_wait_meet_and_move[musl-8]": FEWER,
-        f"{CLOCKS}[max,-rdpid-musl]": LIBRARY,
-        f"{CLOCKS}[max,-rdtscp,-rdpid-musl]": LIBRARY,
-    },
-    "ppc64": {
-        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[logged]": TWIN,
-        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[shared_cpus]": TWIN,
-        "test_call_fuzz::test_random_calls_harm_neither_the_kernel_nor_another_rank[threads]": TWIN,
-        "test_inherit::test_no_lock_is_lost_among_circles_times_and_signals[2]": TWIN,
-        "test_memory::test_memory_that_was_in_use_comes_back[fragments]": TWIN,
-        "test_memory::test_several_cpus_change_an_address_space_at_the_same_time[4-2]": TWIN,
-        f"{LOCKS}[together.musl proc-3-1]": TWIN,
-        "test_neighbours::test_too_much_with_a_lock_held_is_a_panic_that_names_the_lock[bytes]": TWIN,
-        "test_postmortem::test_a_program_that_loops_is_shown_by_its_function[system-None]": TWIN,
-        "test_proc::test_every_rank_has_cpus_memory_and_a_number_of_its_own[4]": TWIN,
-        "test_quiet::test_starts_of_programs_and_threads_cause_no_line_on_the_console[threads.musl]": TWIN,
-        "test_wakes::test_a_token_goes_round_where_cpus_poll": TWIN,
-        "test_sharing::test_a_hundred_thousand_clones_make_as_many_threads_as_there_may_be[1024-1]": THREADS,
-        "test_signals::test_a_signal_reaches_a_thread_on_its_way_to_another_cpu[cede]": WAKES,
-        "test_threads::test_threads_lock_wait_meet_and_move[musl-8]": WAKES,
-        "test_hostile::test_hostile_arguments_in_every_place_of_every_call_do_no_harm": TWIN,
-        "test_memory::test_several_cpus_change_an_address_space_at_the_same_time[4-1]": TWIN,
-        "test_mpi::test_a_rank_that_dies_ends_the_job_of_a_node_and_is_named[segfault-139]": MPI,
-        "test_mpi::test_a_rank_that_dies_ends_the_job_of_a_node_and_is_named[status-137]": MPI,
-        "test_mpi::test_programs_say_on_a_node_what_they_say_with_mpich[rma]": MPI,
-        "test_mpi::test_programs_say_on_a_node_what_they_say_with_mpich[rma_stress]": MPI,
-        "test_mpi::test_programs_say_the_same_on_eight_cpus_of_a_node": MPI,
-        "test_programs::test_the_address_space_does_what_a_model_of_it_says": TWIN,
-        f"{CLOCKS}[None-musl]": LIBRARY,
-    },
-}
-
 
 def keys_of(file: str, test: str, case: str = "") -> list[str]:
     return [file, f"{file}::{test}", *([f"{file}::{test}[{case}]"] if case else [])]
 
 
-def params(file: str, test: str) -> list[Any]:
-    """The architectures of a test, as pytest's parameters."""
-    keys = keys_of(file, test)
-    names = [architectures.DEFAULT] if any(key in X86_64_ALONE for key in keys) else list(architectures.ALL)
-    long = {arch for arch, rows in LONG.items() if any(key in rows for key in keys)}
-    return [pytest.param(name, marks=[pytest.mark.long] if name in long else []) for name in names]
+def names(file: str, test: str) -> list[str]:
+    """The architectures of a test."""
+    alone = any(key in X86_64_ALONE for key in keys_of(file, test))
+    return [architectures.DEFAULT] if alone else list(architectures.ALL)
 
 
 def case_of(name: str, arch: str) -> tuple[str, str]:
     """A test and its case, but for the architecture, of the whole name that pytest gives."""
     test, _, cases = name.partition("[")
     return test, "-".join(word for word in cases.removesuffix("]").split("-") if word != arch)
-
-
-def is_long(file: str, name: str, arch: str) -> bool:
-    """A single case is marked long on an architecture."""
-    test, case = case_of(name, arch)
-    return bool(case) and f"{file}::{test}[{case}]" in LONG.get(arch, {})
 
 
 def left_out(file: str, name: str, arch: str) -> str:
