@@ -77,7 +77,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the cases that only.py names. A parameter `cpu` is a model of x86_64's, or None for the usual
+    """Leaves out the cases that only.py names. A parameter `cpu` is a model of x86_64, or None for the usual
     one of each architecture. What is left out is no test: `skipped` are those alone for which this machine
     lacks something."""
     out: list[pytest.Item] = []
