@@ -72,12 +72,12 @@ needs_run := build $(if $(APP),run $(if $(MOUNT),cluster) $(if $(filter bridge,$
 needs_run-app := build run
 needs_klog := $(if $(wildcard $(KLOG)),lab)
 needs_report := $(if $(wildcard $(REPORT)/*-tacet.dat),lab)
-needs_bench := build run lab $(if $(filter x86_64,$(ARCH)),sim network cluster bench)
+needs_bench := build run lab $(if $(filter x86_64,$(ARCH)),sim boot network cluster bench)
 needs_iso := build run boot
 needs_pxe := build run boot
-needs_cluster := build run network cluster
-needs_beats := build run network lab
-needs_clock-offsets := build run network lab
+needs_cluster := build run boot network cluster
+needs_beats := build run boot network cluster lab
+needs_clock-offsets := build run boot network cluster lab
 needs_lockstep := build run lab
 needs_gdb := build run gdb
 needs_sim := build sim
@@ -89,7 +89,7 @@ needs_fuzz-calls := build sim run
 needs_pictures := build draw
 needs_format := dev
 needs_test := build sim run lab boot network cluster gdb fuzz bench test build-ppc64 run-ppc64
-needs_test-long := $(needs_test)
+needs_test-long := $(needs_test) test-long
 
 # A file's: by its folder.
 needs_of_file = build $(if $(filter build/fuzz/% build/simulator/% build/host/test_sim,$(1)),sim) \
@@ -181,7 +181,7 @@ $(BUILD)/kernel/%.S.o: %.S $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/include/
 # The letters of the framebuffer console, which are not ours.
 $(BUILD)/font.c: ports/font/recipe ports/font/make.py ports/fetch.py
 	@mkdir -p $(@D)
-	@echo "  PORT    the console's font: fetched once, not installed"
+	@echo "  PORT    the console's font, not installed"
 	$(Q)$(PYTHON) ports/font/make.py > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
 
@@ -242,7 +242,7 @@ $(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch]) $(
 		-o $@
 
 $(MUSL): ports/musl/recipe ports/musl/build.sh libc/openmp.c
-	@echo "  PORT    musl: fetched and built once, in about a minute; what it says is in $(@D).work/log"
+	@echo "  PORT    musl, which takes about a minute; what it says is in $(@D).work/log"
 	$(Q)ports/musl/build.sh build $(ARCH)
 	@touch $@
 
@@ -258,17 +258,17 @@ LINUX_KERNEL        := $(LINUX_KERNEL_$(ARCH))
 linux: $(LINUX_KERNEL)
 
 build/linux/version: ports/linux/fetch.sh ports/apt.sh
-	@echo "  PORT    Debian's Linux kernel: fetched once, unpacked in some seconds, not installed"
+	@echo "  PORT    Debian's Linux kernel, unpacked in some seconds, not installed"
 	$(Q)ports/linux/fetch.sh build stock
 	@touch $@
 
 build/linux-ppc64/version: ports/linux/fetch.sh ports/linux-ppc64/recipe
-	@echo "  PORT    Debian's Linux kernel for POWER: fetched once, unpacked in some seconds, not installed"
+	@echo "  PORT    Debian's Linux kernel for POWER, unpacked in some seconds, not installed"
 	$(Q)ports/linux/fetch.sh build ppc64
 	@touch $@
 
 build/ppc64/busybox: ports/busybox-ppc64/fetch.sh ports/busybox-ppc64/recipe
-	@echo "  PORT    Debian's busybox for POWER: fetched once, not installed"
+	@echo "  PORT    Debian's busybox for POWER, not installed"
 	$(Q)ports/busybox-ppc64/fetch.sh build
 	@touch $@
 

@@ -21,6 +21,7 @@
 #   fuzz         fuzzers
 #   bench        the other MPIs that `make bench` measures next to ours
 #   test         what the tests need on top of all these
+#   test-long    what only the long tests need
 #   dev          what changes sources: the formatter, of the version that .clang-format is written for
 #
 # While it installs, a terminal shows one line that is rewritten; otherwise there is a line before and a line
@@ -32,7 +33,7 @@ set -eu
 here=$(dirname "$0")
 
 # Group, what shows that it is there (a command, a file, for which patterns are fine, or python:MODULE), and
-# the package that brings it; of alternatives A|B the first that apt knows, A+B is both. Debian's matplotlib
+# the package that brings it; of alternatives A|B the first that apt knows, A&B is both. Debian's matplotlib
 # wants either munkres or scipy, which is ten times as large. HPC Challenge, which the tests of MPI compile,
 # needs a BLAS: whichever is there, or the smallest.
 table='
@@ -62,7 +63,7 @@ run    /var/lib/dpkg/info/busybox-static.list           busybox-static
 run-ppc64  qemu-system-ppc64                            qemu-system-ppc
 
 draw   python:numpy                                     python3-numpy
-draw   python:matplotlib                                python3-matplotlib+python3-munkres
+draw   python:matplotlib                                python3-matplotlib&python3-munkres
 
 lab    python:numpy                                     python3-numpy
 lab    python:matplotlib                                python3-matplotlib
@@ -81,6 +82,7 @@ network  unshare                                        util-linux
 cluster  /usr/sbin/diod                                 diod
 
 gdb    gdb                                              gdb
+gdb    python:numpy                                     python3-numpy
 
 fuzz   clang                                            clang
 fuzz   /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-14-dev|libclang-rt-19-dev
@@ -107,6 +109,8 @@ test   bochs                                            bochs
 test   /usr/lib/*/bochs/plugins/libbx_rfb_gui.so        bochs
 test   /usr/share/bochs/BIOS-bochs-latest               bochsbios
 test   /usr/share/vgabios/vgabios.bin                   vgabios
+
+test-long  mmdebstrap                                   mmdebstrap
 
 dev    clang-format-14                                  clang-format-14
 '
@@ -159,7 +163,7 @@ missing_packages()
 # Of alternatives the first that apt knows, or simply the first.
 chosen()
 {
-    for package in $(echo "$missing" | tr '+' '\n'); do
+    for package in $(echo "$missing" | tr '&' '\n'); do
         found=${package%%|*}
         for one in $(echo "$package" | tr '|' ' '); do
             [ "$one" != "$package" ] || break

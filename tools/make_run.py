@@ -38,6 +38,8 @@ DONE = re.compile(r"^  ([A-Z]+) +(\S.*)")
 #: Wall seconds on two idle CPUs, for estimates: a step of the build, musl, the other sources that are
 #: fetched, the packages, the first two columns.
 STEP_S, MUSL_S, PORT_S, PACKAGES_S, MEASURE_S = 0.12, 25.0, 3.0, 40.0, 15.0
+#: So much slower than that a machine may be that does much else.
+PACE_MAX = 5.0
 #: How long a step that is interrupted may take to end. dpkg finishes the package at hand.
 GRACE_S, PACKAGES_GRACE_S = 10.0, 120.0
 
@@ -94,13 +96,18 @@ class Step:
         return True
 
     def end(self, grace_seconds: float) -> None:
-        """As Ctrl-C would, and after that time for certain."""
-        for number, seconds in ((signal.SIGINT, grace_seconds), (signal.SIGKILL, None)):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(seconds)
-                return
+        """As Ctrl-C would, and after that time for certain; what it leaves behind ends too."""
+        self._signal(signal.SIGINT)
+        try:
+            self.process.wait(grace_seconds)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self.process.wait()
+        self._signal(signal.SIGTERM)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
 
 
 class Plan:
@@ -130,7 +137,7 @@ class Plan:
         """The seconds that remain, at the pace of those that have passed."""
         begun = [found.groups() for line in lines if (found := DONE.match(line))]
         done_s = sum(self.seconds.get((kind, what), 0.0) for kind, what in begun)
-        pace = max(1.0, passed_s / done_s) if done_s > 0.05 * self.total_s else 1.0
+        pace = min(max(1.0, passed_s / done_s), PACE_MAX) if done_s > 0.2 * self.total_s else 1.0
         return max(0.0, self.total_s - done_s) * pace
 
 
@@ -158,7 +165,7 @@ def doing(build: Step, packages: Step, built: bool, installed: bool) -> str:
     parts = []
     if not built:
         last = next((found for line in reversed(build.lines) if (found := DONE.match(line))), None)
-        parts.append(f"{last[1].lower()} {last[2].split(':')[0]}" if last else "make")
+        parts.append(f"{last[1].lower()} {re.split('[:,;(]', last[2])[0]}" if last else "make")
     if not installed:
         parts.append("installing QEMU and matplotlib" if packages.lines else "looking for packages")
     return "; ".join(parts)
