@@ -74,7 +74,7 @@ for irq in /proc/irq/*/smp_affinity; do echo 1 >$irq; done 2>/dev/null
 Variant = Literal["stock", "tuned", "rt"]
 
 #: The turns in which the tuned Linux boots.
-BOOT_TURNS_NS = 100_000
+BOOT_TURNS_NS = 1_000_000
 
 
 def stock_options(arch: str = architectures.DEFAULT) -> str:
