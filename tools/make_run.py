@@ -160,15 +160,10 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def doing(build: Step, packages: Step, built: bool, installed: bool) -> str:
-    """What is going on."""
-    parts = []
-    if not built:
-        last = next((found for line in reversed(build.lines) if (found := DONE.match(line))), None)
-        parts.append(f"{last[1].lower()} {re.split('[:,;(]', last[2])[0]}" if last else "make")
-    if not installed:
-        parts.append("installing QEMU and matplotlib" if packages.lines else "looking for packages")
-    return "; ".join(parts)
+def latest(build: Step) -> str:
+    """What make does."""
+    last = next((found for line in reversed(build.lines) if (found := DONE.match(line))), None)
+    return f"{last[1].lower()} {re.split('[:,;(]', last[2])[0]}" if last else "make"
 
 
 def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> None:
@@ -176,19 +171,22 @@ def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> None:
     arch = arguments.arch
     groups = ["run", "draw", *([f"run-{arch}"] if arch != "x86_64" else [])]
     # Only x86_64's tuned Linux needs QEMU 10, and waits for it; other architectures measure on it.
-    targets = ["kernel", "apps", "linux", *(["qemu10"] if arch != "x86_64" else [])]
-    command = [*shlex.split(arguments.make), "--no-print-directory", f"ARCH={arch}", *targets]
+    fetched = ["linux", *(["qemu10"] if arch != "x86_64" else [])]
+    make = [*shlex.split(arguments.make), "--no-print-directory", f"ARCH={arch}"]
     begun = time.monotonic()
     packages = Step("the packages", ["ports/deps.sh", *groups], log, arguments.verbose)
     steps = [packages]
     try:
-        plan = Plan.of(command)
-        build = Step("the build", command, log, arguments.verbose)
+        # Apart, as it waits for the network most of the time and would take one of the build's jobs.
+        fetch = Step("Debian's Linux", [*make, *fetched], log, arguments.verbose)
+        steps.append(fetch)
+        plan = Plan.of([*make, "kernel", "apps"])
+        build = Step("the build", [*make, "kernel", "apps"], log, arguments.verbose)
         steps.append(build)
         told = False
         while True:
-            installed, built = packages.over(), build.over()
-            if installed and built:
+            installed, built, there = packages.over(), build.over(), fetch.over()
+            if installed and built and there:
                 return
             passed = time.monotonic() - begun
             if not told and passed > 2 and not line.terminal:
@@ -197,7 +195,13 @@ def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> None:
             left = max(
                 0 if built else plan.left_s(build.lines, passed), 0 if installed else PACKAGES_S - passed
             )
-            what = doing(build, packages, built, installed)
+            what = "; ".join(
+                [
+                    *([] if built else [latest(build)]),
+                    *([] if installed or not packages.lines else ["installing QEMU and matplotlib"]),
+                    *([] if there or not fetch.lines else ["fetching Linux"]),
+                ]
+            )
             if not arguments.verbose:
                 line.show(f"  {passed:3.0f} s, table in about {left + MEASURE_S:.0f} s: {what}")
             time.sleep(0.3)
