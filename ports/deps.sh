@@ -299,10 +299,9 @@ install()
     packages=$(chosen)
     size=$(LC_ALL=C apt-get install -y --no-install-recommends --print-uris $packages 2>/dev/null |
         awk '/^.*:\/\// { n++; b += $3 } END { if (n) printf "%d packages, %d MB", n, b / 1000000 + 0.5 }')
-    if [ $terminal = no ]; then
-        echo "  APT     installing ${size:-packages}:" $packages >&2
-    fi
-    size=${size:-installing}
+    # Nothing to download: an interrupted call has done it.
+    size=${size:-$(echo "$packages" | wc -w) packages}
+    [ $terminal = yes ] || echo "  APT     installing $size:" $packages >&2
     apt install -y --no-install-recommends $packages
 }
 
