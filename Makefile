@@ -69,6 +69,7 @@ needs_clean :=
 needs_abi := build
 needs_compile_commands.json := build
 needs_run := build $(if $(APP),run $(if $(MOUNT),cluster) $(if $(filter bridge,$(NET)),network))
+later_run := $(if $(APP),,run draw)
 needs_run-app := build run
 needs_klog := $(if $(wildcard $(KLOG)),lab)
 needs_report := $(if $(wildcard $(REPORT)/*-tacet.dat),lab)
@@ -97,7 +98,10 @@ needs_of_file = build $(if $(filter build/fuzz/% build/simulator/% build/host/te
 needs_of = $(if $(filter undefined,$(origin needs_$(1))),$(call needs_of_file,$(1)),$(needs_$(1)))
 NEEDS := $(sort $(foreach goal,$(or $(MAKECMDGOALS),$(.DEFAULT_GOAL)),$(call needs_of,$(goal))))
 # Another architecture has groups of its own, each next to one of this machine's.
-NEEDS := $(sort $(NEEDS) $(foreach group,$(NEEDS),$(filter $(group)-$(ARCH),$(ARCH_DEPS))))
+with_arch = $(sort $(1) $(foreach group,$(1),$(filter $(group)-$(ARCH),$(ARCH_DEPS))))
+NEEDS := $(call with_arch,$(NEEDS))
+# What a goal installs itself: named at once if that is impossible.
+LATER := $(call with_arch,$(foreach goal,$(MAKECMDGOALS),$(later_$(goal))))
 
 # make itself remakes a file that it includes before it looks at any goal; this one never changes. A call that
 # only says what it would do (-n, -q, -t) installs nothing; nor do the calls of make's own children.
@@ -106,7 +110,7 @@ ifeq ($(strip $(foreach flag,n q t,$(findstring $(flag),$(filter-out --%,$(first
 ifneq ($(NEEDS),)
 include build/deps.mk
 build/deps.mk: always
-	@ports/deps.sh $(NEEDS)
+	@ports/deps.sh $(NEEDS) $(if $(LATER),--later $(LATER))
 endif
 endif
 endif

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ports/deps.sh [--check] GROUP...: installs the Debian packages of some groups that are missing: as root, or
-# by sudo if it asks for no password. Otherwise, and with --check, names them and the command that installs
-# them in one line and exits 1. If nothing is missing it is silent and needs neither root nor network. A
-# system without apt-get gets a list of what is missing; TACET_DEPS=skip goes on without looking, for programs
-# in unusual places.
+# ports/deps.sh [--check] GROUP... [--later GROUP...]: installs the Debian packages of some groups that are
+# missing: as root, or by sudo if it asks for no password. Otherwise, and with --check, names them and the
+# command that installs them in one line and exits 1; those of the groups after --later, which the caller
+# installs while it does something else, are named with them. If nothing is missing it is silent and needs
+# neither root nor network. A system without apt-get gets a list of what is missing; TACET_DEPS=skip goes on
+# without looking, for programs in unusual places.
 #
 #   build        compile the kernel, musl and the programs; take Debian's packages without installing them
 #   build-ppc64  compile them for POWER
@@ -119,8 +120,12 @@ known=$(echo "$table" | while read -r group _; do echo "$group"; done | uniq)
 
 check=no
 [ "${1:-}" != --check ] || { check=yes && shift; }
-groups=" $* "
+groups=' ' later=' ' is_later=no
 for group in "$@"; do
+    if [ "$group" = --later ]; then
+        is_later=yes && continue
+    fi
+    [ $is_later = no ] && groups="$groups$group " || later="$later$group "
     case "
 $known
 " in
@@ -188,6 +193,8 @@ missing_elsewhere()
     done | sort -u
 }
 
+now=$groups
+groups="$now${later# }"
 missing=$(missing_packages)
 [ -n "$missing" ] || exit 0
 
@@ -216,6 +223,10 @@ if [ $check = yes ]; then
 fi
 
 # ---- Installing ----
+
+groups=$now
+missing=$(missing_packages)
+[ -n "$missing" ] || exit 0
 
 log=$here/../build/deps.log
 mkdir -p "$here/../build"
