@@ -24,7 +24,8 @@ endif
 ifneq ($(findstring :,$(CURDIR)),)
 $(error $(CURDIR): a colon in the path does not work, as in PYTHONPATH it begins another folder)
 endif
-ifneq ($(shell [ "$(MAKECMDGOALS)" = help ] || { mkdir -p build && [ -w build/. ]; } 2>/dev/null || echo no),)
+ifneq ($(shell [ "$(MAKECMDGOALS)" = help ] || \
+	{ mkdir -p build && [ -w build/. ] && : >>build/deps.mk; } 2>/dev/null || echo no),)
 $(error build/ cannot be written here: copy the tree to a folder of yours, or make build a link to one)
 endif
 
@@ -32,7 +33,7 @@ endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
-IN_ORDER := clean run compare report bench klog iso pxe cluster beats clock-offsets lockstep gdb test \
+IN_ORDER := clean run report bench klog iso pxe cluster beats clock-offsets lockstep gdb test \
             test-long
 ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
@@ -43,11 +44,82 @@ quoted = '$(subst ','\'',$(1))'
 
 include tools/flags.mk
 
+# What `make run APP=…` and `make cluster` take.
+APP   ?=
+# QEMU's network of a run: user or bridge.
+NET   :=
+# Folders of this machine for a node's programs.
+MOUNT :=
+# The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
+# the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
+KLOG  ?= build/klog.bin
+# What runs and benchmarks leave.
+REPORT := build/report$(if $(filter-out x86_64,$(ARCH)),-$(ARCH))
+
+include arch/$(ARCH)/arch.mk
+
+# ---- Debian's packages ----
+
+# Each goal's groups of ports/deps.sh: they are installed before anything is made, so that every goal works as
+# the first command on a bare machine. A goal without a line needs `build`. What only shows or removes
+# something needs nothing. `make run` without APP installs what runs nodes while it compiles
+# (tools/make_run.py).
+needs_help :=
+needs_clean :=
+needs_abi := build
+needs_compile_commands.json := build
+needs_run := build $(if $(APP),run $(if $(MOUNT),cluster) $(if $(filter bridge,$(NET)),network))
+later_run := $(if $(APP),,run draw)
+needs_run-app := build run
+needs_klog := $(if $(wildcard $(KLOG)),lab)
+needs_report := $(if $(wildcard $(REPORT)/*-tacet.dat),lab)
+needs_bench := build run lab $(if $(filter x86_64,$(ARCH)),sim boot network cluster bench)
+needs_iso := build run boot
+needs_pxe := build run boot
+needs_cluster := build run boot network cluster
+needs_beats := build run boot network cluster lab
+needs_clock-offsets := build run boot network cluster lab
+needs_lockstep := build run lab
+needs_gdb := build run gdb
+needs_sim := build sim
+needs_host-test := build sim
+needs_fuzz := build sim fuzz
+needs_fuzz-build := build sim fuzz
+needs_test-programs := build sim
+needs_fuzz-calls := build sim run
+needs_pictures := build draw
+needs_format := dev
+needs_test := build sim run lab boot network cluster gdb fuzz bench test build-ppc64 run-ppc64
+needs_test-build := $(needs_test)
+needs_test-long := $(needs_test) test-long
+
+# A file's: by its folder.
+needs_of_file = build $(if $(filter build/fuzz/% build/simulator/% build/host/test_sim,$(1)),sim) \
+	$(if $(filter build/fuzz/%,$(1)),fuzz) $(if $(filter $(BUILD)/tests/cplusplus%,$(1)),sim)
+needs_of = $(if $(filter undefined,$(origin needs_$(1))),$(call needs_of_file,$(1)),$(needs_$(1)))
+NEEDS := $(sort $(foreach goal,$(or $(MAKECMDGOALS),$(.DEFAULT_GOAL)),$(call needs_of,$(goal))))
+# Another architecture has groups of its own, each next to one of this machine's.
+with_arch = $(sort $(1) $(foreach group,$(1),$(filter $(group)-$(ARCH),$(ARCH_DEPS))))
+NEEDS := $(call with_arch,$(NEEDS))
+# What a goal installs itself: named at once if that is impossible.
+LATER := $(call with_arch,$(foreach goal,$(MAKECMDGOALS),$(later_$(goal))))
+
+# make itself remakes a file that it includes before it looks at any goal; this one never changes. A call that
+# only says what it would do (-n, -q, -t) installs nothing; nor do the calls of make's own children.
+ifeq ($(MAKELEVEL),0)
+ifeq ($(strip $(foreach flag,n q t,$(findstring $(flag),$(filter-out --%,$(firstword -$(MAKEFLAGS)))))),)
+ifneq ($(NEEDS),)
+include build/deps.mk
+build/deps.mk: always
+	@ports/deps.sh $(NEEDS) $(if $(LATER),--later $(LATER))
+endif
+endif
+endif
+
 CC      = gcc
 LD      = ld
 NASM    = nasm
 OBJCOPY = objcopy
-include arch/$(ARCH)/arch.mk
 
 # ---- The kernel ----
 
@@ -114,7 +186,7 @@ $(BUILD)/kernel/%.S.o: %.S $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/include/
 # The letters of the framebuffer console, which are not ours.
 $(BUILD)/font.c: ports/font/recipe ports/font/make.py ports/fetch.py
 	@mkdir -p $(@D)
-	@echo "  PORT    the console's font: fetched once, not installed"
+	@echo "  PORT    the console's font, not installed"
 	$(Q)$(PYTHON) ports/font/make.py > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
 
@@ -175,7 +247,7 @@ $(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch]) $(
 		-o $@
 
 $(MUSL): ports/musl/recipe ports/musl/build.sh libc/openmp.c
-	@echo "  PORT    musl: fetched and built once, in about a minute; what it says is in $(@D).work/log"
+	@echo "  PORT    musl, which takes about a minute; what it says is in $(@D).work/log"
 	$(Q)ports/musl/build.sh build $(ARCH)
 	@touch $@
 
@@ -191,17 +263,17 @@ LINUX_KERNEL        := $(LINUX_KERNEL_$(ARCH))
 linux: $(LINUX_KERNEL)
 
 build/linux/version: ports/linux/fetch.sh ports/apt.sh
-	@echo "  PORT    Debian's Linux kernel: fetched once, unpacked in some seconds, not installed"
+	@echo "  PORT    Debian's Linux kernel, unpacked in some seconds, not installed"
 	$(Q)ports/linux/fetch.sh build stock
 	@touch $@
 
 build/linux-ppc64/version: ports/linux/fetch.sh ports/linux-ppc64/recipe
-	@echo "  PORT    Debian's Linux kernel for POWER: fetched once, unpacked in some seconds, not installed"
+	@echo "  PORT    Debian's Linux kernel for POWER, unpacked in some seconds, not installed"
 	$(Q)ports/linux/fetch.sh build ppc64
 	@touch $@
 
 build/ppc64/busybox: ports/busybox-ppc64/fetch.sh ports/busybox-ppc64/recipe
-	@echo "  PORT    Debian's busybox for POWER: fetched once, not installed"
+	@echo "  PORT    Debian's busybox for POWER, not installed"
 	$(Q)ports/busybox-ppc64/fetch.sh build
 	@touch $@
 
@@ -234,36 +306,28 @@ build/visits.so: tools/visits/plugin.c tools/caches/qemu_plugin.h build/caches.f
 
 # ---- Running ----
 
-# What `make run APP=…` takes. ARGS and ENV are words as a shell splits them:
+# What `make run APP=…` takes besides. ARGS and ENV are words as a shell splits them:
 # ARGS='echo "two words"' ENV='A=1 B="2 3"'.
-APP   ?=
 ARGS  ?=
 ENV   :=
 STDIN :=
 FILES :=
 # NET=user: QEMU's own network, with the card NIC and the ports of this host that lead to the node's, words
 # such as 8080:80. NET=bridge: in tools/with-network. Without NET the node has no card.
-NET     :=
+# MOUNT=dir, MOUNT='dir:/place …': folders of this host that programs read and write, at /mnt or their places.
 NIC     :=
 FORWARD :=
-# MOUNT=dir, MOUNT='dir:/place …': folders of this host that programs read and write, at /mnt or their places.
-MOUNT   :=
 NETWORK_OPTIONS = $(if $(NET),--network $(call quoted,$(NET))) $(if $(NIC),--nic $(call quoted,$(NIC))) \
                   $(addprefix --forward ,$(FORWARD)) $(foreach dir,$(MOUNT),--mount $(call quoted,$(dir)))
 
-# The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
-# the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
-KLOG ?= build/klog.bin
+COMPARE_OPTIONS :=
 
-# What runs and benchmarks leave.
-REPORT := build/report$(if $(filter-out x86_64,$(ARCH)),-$(ARCH))
-
-.PHONY: run run-app compare report bench gdb iso klog
+.PHONY: run run-app report bench gdb iso klog
 run:
 	@$(if $(APP),,[ -z $(call quoted,$(ARGS)$(ENV)$(STDIN)$(FILES)$(NET)$(MOUNT)$(RUN_OPTIONS)) ] || \
 		{ echo "make run: ARGS, ENV, STDIN, FILES, NET, MOUNT, RUN_OPTIONS need a program: APP=prog" >&2; exit 2; })
-	@ports/deps.sh build run $(ARCH_DEPS)
-	@$(MAKE) --no-print-directory $(if $(APP),run-app,compare)
+	@$(if $(APP),$(MAKE) --no-print-directory run-app,$(PYTHON) tools/make_run.py --make $(call quoted,$(MAKE)) \
+		--arch $(ARCH) --out $(REPORT) $(if $(V),--verbose) -- $(COMPARE_OPTIONS))
 
 run-app: $(KERNEL)
 	@tools/run --arch $(ARCH) $(if $(findstring --linux,$(RUN_OPTIONS)),,--klog $(KLOG)) \
@@ -276,9 +340,6 @@ klog:
 		{ echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
 	@$(LAB) klog $(KLOG) $(KLOG_OPTIONS)
 
-compare: $(KERNEL) $(APPS) $(LINUX_KERNEL) qemu10
-	@$(LAB) compare --arch $(ARCH) --out $(REPORT) $(COMPARE_OPTIONS)
-
 # One page on what `make run` and `make bench` have left. REPORT_OPTIONS: `tools/lab report -h`.
 report:
 	@ls $(REPORT)/*-tacet.dat >/dev/null 2>&1 || \
@@ -288,7 +349,6 @@ report:
 # Of what `make bench` measures, every architecture has the noise, the costs and the silent hour; networks,
 # several CPUs' wake-ups, the tuned Linux and whatever runs on this host are x86_64's.
 bench:
-	@ports/deps.sh build run $(if $(filter x86_64,$(ARCH)),bench) $(ARCH_DEPS)
 	@$(MAKE) --no-print-directory $(if $(filter x86_64,$(ARCH)),bench-ready,bench-common)
 
 .PHONY: bench-common
@@ -331,7 +391,6 @@ ISO_OPTIONS = $(if $(PORT),--port $(call quoted,$(PORT))) $(if $(SPEED),--speed 
 iso:
 	@$(if $(and $(APP),$(FILES)),\
 		echo "make iso: APP names one program and FILES several; give one of the two" >&2; exit 2)
-	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
 	@boot/make-iso $(ISO_OPTIONS) $(call quoted,$(ISO)) $(KERNEL) \
 		$(if $(FILES),$(FILES) -- $(ARGS),$(PROGRAM_WORDS) -- $(ARGUMENT_WORDS))
@@ -355,7 +414,6 @@ PXE_OPTIONS = $(if $(NODES),--nodes $(call quoted,$(NODES))) \
 	$(if $(PORT),--port $(call quoted,$(PORT))) $(if $(SPEED),--speed $(call quoted,$(SPEED)))
 .PHONY: pxe
 pxe:
-	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS)
 	@TACET_OPTIONS=$(call quoted,$(OPTIONS)) boot/make-pxe $(PXE_OPTIONS) $(call quoted,$(PXE)) \
 		$(BUILD)/tacet.stripped.elf $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
@@ -368,7 +426,6 @@ RATE            :=
 CLUSTER_OPTIONS :=
 .PHONY: cluster beats
 cluster:
-	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) service $(if $(filter-out 0,$(LINUX)),$(LINUX_KERNEL))
 	@tools/cluster --nodes $(call quoted,$(or $(NODES),4)) $(if $(LINUX),--linux $(call quoted,$(LINUX))) \
 		$(if $(RATE),--rate $(call quoted,$(RATE))) \
@@ -378,7 +435,6 @@ cluster:
 # `tools/lab beats -h`.
 BEATS_OPTIONS :=
 beats:
-	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX_KERNEL) service qemu10
 	@$(LAB) beats --out build/report $(BEATS_OPTIONS)
 
@@ -387,7 +443,6 @@ beats:
 CLOCK_OFFSETS_OPTIONS :=
 .PHONY: clock-offsets
 clock-offsets:
-	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) service qemu10 lockstep-parts
 	@$(LAB) clock-offsets --out build/report $(CLOCK_OFFSETS_OPTIONS)
 
@@ -397,7 +452,6 @@ clock-offsets:
 LOCKSTEP_OPTIONS :=
 .PHONY: lockstep
 lockstep:
-	@ports/deps.sh build run
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) qemu10 lockstep-parts
 	@$(if $(APP),tools/lockstep-run $(if $(NODES),--nodes $(call quoted,$(NODES))) \
 		$(if $(RATE),--beats $(call quoted,$(RATE))) $(LOCKSTEP_OPTIONS) -- $(call quoted,$(APP)) $(ARGS),\
@@ -406,7 +460,6 @@ lockstep:
 
 # GDB_OPTIONS: see tools/gdb --help. GDB_COMMANDS=FILE: run the commands in this file and end.
 gdb:
-	@ports/deps.sh build run test
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(if $(APP),,$(APPS))
 	@tools/gdb $(GDB_OPTIONS) -- $(PROGRAM_WORDS) $(ARGUMENT_WORDS)
 
@@ -431,12 +484,10 @@ fuzz-calls: $(KERNEL) test-programs
 
 .PHONY: test test-long
 test:
-	@ports/deps.sh build run test
 	@$(PYTHON) tests/run.py
 
 # What takes hours. LONG_OPTIONS: see tests/run.py --help.
 test-long:
-	@ports/deps.sh build run test
 	@$(PYTHON) tests/run.py --long $(LONG_OPTIONS)
 
 # ---- Development ----
@@ -491,7 +542,6 @@ docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 # first replaces these by what the last `make run` has left.
 .PHONY: pictures
 pictures:
-	@ports/deps.sh build run
 	@$(PYTHON) -m tools.drawings $(if $(MEASURED),--measured $(MEASURED))
 
 compile_commands.json:
@@ -500,7 +550,6 @@ compile_commands.json:
 
 # Without git too, as in a tree from an archive.
 format:
-	@ports/deps.sh dev
 	$(Q)find $(sort $(wildcard */)) -path 'build/*' -prune -o -name '*.[ch]' -print0 | \
 		xargs -0 clang-format-14 -i
 

@@ -115,6 +115,10 @@ debs_lists()
     exec 9>>"$cache/apt.lock"
     flock 9
     private_configuration "$2"
+    # What the machine's own lists hold, which are often of this minute, need not come again.
+    for list in /var/lib/apt/lists/*debian*_InRelease /var/lib/apt/lists/*debian*_main_binary-*_Packages*; do
+        [ ! -r "$list" ] || cp -pu "$list" "$private/lists/"
+    done
     log=$private/log
     echo "  FETCH   $1: Debian's package lists" >&2
     private_apt update >"$log" 2>&1 ||

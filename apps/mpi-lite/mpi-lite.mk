@@ -113,7 +113,7 @@ MPI_PROGRAM_WARNINGS_openmpi := -Wno-deprecated-declarations -Wno-stringop-overf
 # MPICH from its source, for static programs of this machine's gcc and glibc: foreign programs for nodes.
 MPICH := build/x86_64/mpich/lib/libmpi.a
 $(MPICH): ports/mpich/recipe ports/mpich/build.sh
-	@echo "  PORT    MPICH: fetched and built once, in minutes; see build/x86_64/mpich.work/log"
+	@echo "  PORT    MPICH, which takes minutes; see build/x86_64/mpich.work/log"
 	$(Q)ports/mpich/build.sh build
 	@touch $@
 .PHONY: mpich

@@ -21,5 +21,5 @@ ARCH_VDSO_CFLAGS := -mcpu=power9 -mabi=elfv2 -mno-altivec -mno-vsx -fno-jump-tab
 ARCH_PAGE_BYTES := 65536
 ARCH_DEFINE := \#define
 
-# The group of ports/deps.sh that has its compiler and its QEMU.
-ARCH_DEPS := ppc64
+# Groups of ports/deps.sh that have its compiler and its QEMU, each next to one of this machine's.
+ARCH_DEPS := build-ppc64 run-ppc64

@@ -3,7 +3,8 @@
 
 Runs `ftq` in QEMU on Tacet, on stock Linux and, on x86_64, on tuned Linux, one after the other, with
 `icount`, so that guest time is a function of the instructions executed and two runs print the same digits.
-Writes into the folder `--out`:
+Table and picture are there as soon as Tacet and stock Linux are; the tuned Linux takes longer than both, and
+they are written again with it. Writes into the folder `--out`:
 
     ftq.png            lost operations over time, one panel a system [Betti09 Fig. 3]
     ftq.json           the figures
@@ -13,24 +14,33 @@ Writes into the folder `--out`:
 A comparison in which Linux is silent too has measured nothing: it fails and says so.
 
 The tuned Linux needs a second CPU, and the two take turns on QEMU's clock (comparison.py). FTQ counts a loss
-there from a turn on (`-d`): an event on the other CPU moves the ends of turns, so that a quantum may hold up
-to a turn more or less. The control is the same machine with `nohz=off`, whose ticks all show
-(tests/qemu/test_turns.py). With `--turns off` the column is marked, in table, picture and ftq.json.
+there if it is at least as long as a turn (`-d`): an event on the other CPU moves the ends of turns, so that a
+quantum may hold up to a turn more or less. The control is the same machine with `nohz=off`, whose ticks all
+show (tests/qemu/test_turns.py). With `--turns off` the column is marked, in table, picture and ftq.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import io
 import json
+import os
 import shlex
+import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from lab.bench import runner
-from lab.bench.comparison import NAMES, Absent, options_add, system_run, turns_of, unbounded
+from lab.bench.comparison import NAMES, OPTIONAL, Absent, options_add, system_run, turns_of, unbounded
 from lab.bench.runner import Result, Runner
 from lab.common import architecture
 from lab.common.errors import LabError
@@ -43,6 +53,9 @@ SUMMARY = "Compare the noise of Tacet and of Linux by the same FTQ file on both,
 
 #: the systems of this comparison, in the order of columns and panels, as far as an architecture has them
 SYSTEMS = {key: NAMES[key] for key in ("tacet", "linux", "linux_tuned")}
+
+#: wall seconds of a run of 1000 quanta on an idle machine, for the estimates that a terminal shows
+EXPECTED_S = {"tacet": 2.0, "linux": 13.0, "linux_tuned": 40.0}
 
 #: what one must know to read a system's figures whose turns nobody bounds
 REMARKS = {
@@ -104,6 +117,12 @@ class Column:
     def operation_instructions(self) -> int | None:
         return self.data.operation_instructions if self.data else None
 
+    @property
+    def kernel_command_line(self) -> str:
+        """What the kernel was started with, the program's name and arguments included where it names them."""
+        words = self.result.command if self.result else []
+        return words[words.index("-append") + 1] if "-append" in words[:-1] else ""
+
 
 def samples(text: str) -> int:
     """A number of samples as `ftq -n` takes it."""
@@ -119,6 +138,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)"
     )
+    parser.add_argument(
+        "--tuned",
+        choices=("yes", "no"),
+        default="yes",
+        help="measure the tuned Linux too, after the other two (default yes)",
+    )
+    parser.add_argument(
+        "--tuned-fetch",
+        metavar="COMMAND",
+        help="a shell command that fetches what the tuned Linux needs, which runs next to the others then",
+    )
 
 
 def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[str, str]) -> None:
@@ -133,13 +163,20 @@ def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[
         raise LabError(f"{SYSTEMS[key]}: {report.get('samples')} samples taken, {len(data.counts)} arrived")
 
 
-def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO, title: str) -> Column:
+def measure(
+    key: str,
+    machines: Runner,
+    options: argparse.Namespace,
+    out: TextIO,
+    title: str,
+    expected_seconds: float | None = None,
+) -> Column:
     """Runs one system, keeps its raw output, and computes its figures. Only the tuned Linux may be absent."""
     args = ["-n", str(options.samples), "-q", f"{options.quantum}ns", "-s"]
     if turns := turns_of(key, options):
         args += ["-d", f"{turns}ns"]
     try:
-        result = system_run(key, "ftq", args, machines, options, out, title)
+        result = system_run(key, "ftq", args, machines, options, out, title, expected_seconds)
     except Absent as absent:
         return Column(key, absent=str(absent))
     report = ftq.parse_report(result.stderr.decode(errors="replace"))
@@ -193,7 +230,7 @@ def turns_text(turns_ns: int) -> str:
     """What to know of the column of a system whose CPUs take bounded turns."""
     return (
         f"two CPUs take turns of {time_text(turns_ns)} on QEMU's clock, so that an operation is longer; "
-        "a loss counts from a turn on."
+        "only a loss of a turn or more counts."
     )
 
 
@@ -231,7 +268,37 @@ def as_table(columns: Sequence[Column]) -> str:
         if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED and not c.turns_ns
     ]
     notes += [f"{c.name}: absent: {c.absent}" for c in columns if c.summary is None]
-    return "\n".join([table(["", *(c.name + " *" * bool(c.remark) for c in columns)], rows), "", *notes])
+    return "\n".join(
+        [
+            table(["", *(c.name + " *" * bool(c.remark) for c in columns)], rows),
+            "",
+            *notes,
+            *command_lines(columns),
+        ]
+    )
+
+
+#: Width of the lines that name kernels' command lines.
+LINE_WIDTH = 110
+
+
+def command_lines(columns: Sequence[Column]) -> list[str]:
+    """The command line with which each kernel was started, after an empty line."""
+    started = [c for c in columns if c.kernel_command_line]
+    if not started:
+        return []
+    name_width = 2 + max(len(c.name) for c in started)
+    lines = ["", "command lines of the kernels:"]
+    for column in started:
+        lines += textwrap.wrap(
+            column.kernel_command_line,
+            LINE_WIDTH,
+            initial_indent=f"  {column.name}".ljust(name_width) + "  ",
+            subsequent_indent=" " * (name_width + 2),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
 
 
 def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None:
@@ -263,25 +330,154 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
     )
 
 
+class Fetch:
+    """A command that fetches something meanwhile, at low priority. It ends with the comparison."""
+
+    def __init__(self, command: str) -> None:
+        self.process = subprocess.Popen(
+            ["nice", "sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def reason(self) -> str:
+        """Waits for it; why it failed, or "" if it did not."""
+        _, said = self.process.communicate()
+        lines = said.strip().splitlines() or [f"status {self.process.returncode}"]
+        return "" if self.process.returncode == 0 else lines[-1]
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.communicate()
+
+
+class Meanwhile:
+    """Measures one system next to the others, once the command that fetches what it needs is over; the others
+    have the CPUs first. QEMU counts instructions: that several run at once changes no digit."""
+
+    #: added to the niceness
+    NICE = 5
+
+    def __init__(self, key: str, command: str, call: Callable[[TextIO], Column]) -> None:
+        self.key = key
+        self.call = call
+        self.fetch = Fetch(command)
+        self.begun = time.monotonic()
+        self.done: Column | None = None
+        self.failure: BaseException | None = None
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            reason = self.fetch.reason()
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self.NICE)
+            self.done = Column(self.key, absent=reason) if reason else self.call(io.StringIO())
+        except BaseException as failure:  # it is the caller's, in the thread that asks
+            self.failure = failure
+
+    def column(self) -> Column:
+        """Waits for it. LabError if it failed."""
+        while self.thread.is_alive():
+            self.thread.join(1.0)  # so that an interrupt is noticed
+        if self.failure:
+            raise self.failure
+        assert self.done is not None
+        return self.done
+
+    def shown(self, out: TextIO, title: str, expected_seconds: float) -> Column:
+        """The same, and shows on `out` how long it takes."""
+        left = max(0.0, expected_seconds - (time.monotonic() - self.begun))
+        runner.run_shown(title, out, lambda: self.column().result or Absence(), left)
+        column = self.column()
+        if column.absent:
+            print(f"{title}: absent: {column.absent}", file=out, flush=True)
+        return column
+
+
+@dataclass(frozen=True)
+class Absence:
+    """Stands for the result of a system that did not run."""
+
+    outcome: str = "absent"
+
+
+class Pace:
+    """How long runs take here, by those that are over: an estimate, and 1 before the first one is."""
+
+    def __init__(self, samples: int) -> None:
+        self.samples = samples
+        self.factor = 1.0
+
+    def expected_s(self, key: str) -> float:
+        # Most of it is Linux's boot, which takes 1.6 s of the machine's time.
+        return self.factor * EXPECTED_S[key] * (1.6 + self.samples / 1000) / 2.6
+
+    def learn(self, key: str, seconds: float) -> None:
+        self.factor *= max(1.0, seconds / self.expected_s(key))
+
+
+def measured_silently(key: str, machines: Runner, options: argparse.Namespace, out: TextIO) -> Column:
+    return measure(key, machines, options, out, SYSTEMS[key])
+
+
+def show(columns: Sequence[Column], options: argparse.Namespace, out: TextIO) -> None:
+    """Writes report and picture, and prints the table and where they are."""
+    report_write(columns, options)
+    print(f"\n{as_table(columns)}", file=out)
+    print(f"\n{options.out / 'ftq.png'}\n{options.out / 'ftq.json'}", file=out, flush=True)
+
+
 def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     """The whole comparison; LabError if it fails."""
     architecture.options_settle(options, ftq="ftq")
     runner.program_found(options.ftq)
-    systems = architecture.chosen(options).systems
-    options.out.mkdir(parents=True, exist_ok=True)
-    columns = [
-        measure(key, machines, options, out, f"[{i}/{len(systems)}] FTQ on {SYSTEMS[key]}")
-        for i, key in enumerate(systems, start=1)
+    systems = [
+        key for key in architecture.chosen(options).systems if options.tuned == "yes" or key not in OPTIONAL
     ]
-    report_write(columns, options)
-    print("\n" + as_table(columns), file=out)
-    print(f"\n{options.out / 'ftq.png'}\n{options.out / 'ftq.json'}", file=out, flush=True)
-    linux = columns[systems.index("linux")].summary
-    if linux is not None and linux.disturbed_quanta == 0:
-        raise LabError(
-            "Linux shows no disturbed quantum: the method is blind here, and Tacet's zero proves nothing. A "
-            "longer window (--samples) or another quantum (--quantum) must show Linux's timer ticks first."
-        )
+    options.out.mkdir(parents=True, exist_ok=True)
+    pace = Pace(options.samples)
+    columns: list[Column] = []
+
+    def take(key: str) -> None:
+        title = f"[{len(columns) + 1}/{len(systems)}] FTQ on {SYSTEMS[key]}"
+        column = measure(key, machines, options, out, title, pace.expected_s(key))
+        if column.result:
+            pace.learn(key, column.result.seconds)
+        columns.append(column)
+
+    late = [key for key in systems if key in OPTIONAL]
+    with contextlib.ExitStack() as stack:
+        meanwhile: dict[str, Meanwhile] = {}
+        for key in late if options.tuned_fetch else ():
+            call = functools.partial(measured_silently, key, machines, options)
+            meanwhile[key] = Meanwhile(key, options.tuned_fetch, call)
+            stack.callback(meanwhile[key].fetch.end)
+        for key in systems:
+            if key not in late:
+                take(key)
+        show(columns, options, out)
+        linux = next(column.summary for column in columns if column.key == "linux")
+        if linux is not None and linux.disturbed_quanta == 0:
+            raise LabError(
+                "Linux shows no disturbed quantum: the method is blind here, so Tacet's zero proves nothing. "
+                "A longer window (--samples) or another quantum (--quantum) must show Linux's ticks first."
+            )
+        if late:
+            print("\nThe same with a tuned Linux, which takes longer:", file=out, flush=True)
+        for key in late:
+            if key in meanwhile:
+                title = f"[{len(columns) + 1}/{len(systems)}] FTQ on {SYSTEMS[key]}"
+                columns.append(meanwhile[key].shown(out, title, pace.expected_s(key)))
+            else:
+                take(key)
+    if late:
+        show(columns, options, out)
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:

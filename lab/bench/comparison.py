@@ -71,7 +71,15 @@ def options_add(parser: argparse.ArgumentParser, program: str, any_architecture:
     parser.add_argument(f"--{program}", type=Path, default=path, help=f"path of {program}")
     parser.add_argument("--memory", default="256M", help="memory of the machines (default 256M)")
     parser.add_argument(
-        "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
+        "--qemu",
+        choices=("system", "newest"),
+        default=None if any_architecture else "newest",
+        help="which QEMU "
+        + (
+            "(default: the installed one for x86_64's systems with one CPU, the newest for others)"
+            if any_architecture
+            else "(default newest)"
+        ),
     )
     parser.add_argument(
         "--turns",
@@ -87,11 +95,17 @@ def options_add(parser: argparse.ArgumentParser, program: str, any_architecture:
     )
 
 
+def _qemu(key: str, arch: str) -> str:
+    """The QEMU that a system runs on unless the user chooses. Always the same one: digits of Linux differ
+    between versions, and on x86_64 QEMU 10 may come while the first systems are measured."""
+    return "newest" if key in SEVERAL_CPUS or arch != architecture.DEFAULT else "system"
+
+
 def _start(key: str, path: Path, args: list[str], machines: Runner, options: argparse.Namespace) -> Result:
     common: dict[str, Any] = {
         "memory": options.memory,
         "icount": 0,
-        "qemu": options.qemu,
+        "qemu": options.qemu or _qemu(key, options.arch),
         "time_limit": options.time_limit,
         "arch": options.arch,
         "firmware": options.firmware,
@@ -116,12 +130,16 @@ def system_run(
     options: argparse.Namespace,
     out: TextIO,
     title: str,
+    expected_seconds: float | None = None,
 ) -> Result:
     """Runs the program on one system and keeps its raw output as PROGRAM-SYSTEM.dat and .log. Absent or
     LabError if that fails."""
     try:
         result = runner.run_shown(
-            title, out, lambda: _start(key, getattr(options, program), args, machines, options)
+            title,
+            out,
+            lambda: _start(key, getattr(options, program), args, machines, options),
+            expected_seconds,
         )
     except machines.RunnerError as error:
         if key in OPTIONAL:

@@ -101,7 +101,7 @@ def build(mpi: Mpi, folder: Path) -> None:
     """Both programs with this library. LabError says what the compiler said."""
     if not shutil.which(mpi.compiler):
         raise LabError(
-            f"{mpi.compiler}: not found; ports/deps.sh test installs what {mpi.name}'s programs are made with"
+            f"{mpi.compiler}: not found; ports/deps.sh bench installs what makes {mpi.name}'s programs"
         )
     for program in ("pingpong", "collbench"):
         words = [

@@ -89,7 +89,7 @@ def build(folder: Path) -> Path:
     try:
         done = subprocess.run([*words, "-lm"], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise LabError("there is no mpicc.openmpi; ports/deps.sh test installs it") from None
+        raise LabError("there is no mpicc.openmpi; ports/deps.sh bench installs it") from None
     if done.returncode:
         raise LabError(f"mpicc.openmpi cannot make pingpong: {done.stderr.strip()[-500:]}")
     return program

@@ -219,7 +219,7 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
         if machines.FileServer.program():  # type: ignore[attr-defined]
             figures["file_rates"] = {system: rates_on(system, options, machines, out) for system in SYSTEMS}
         else:
-            print("files of a server: there is no diod (ports/deps.sh test); left out", file=out)
+            print("files of a server: there is no diod (ports/deps.sh cluster); left out", file=out)
     except machines.RunnerError as error:
         raise LabError(str(error)) from None
     runner.figures_keep(options.out / "bench_network.json", figures, as_table(figures), out)

@@ -42,7 +42,7 @@ def plugins() -> list[Path]:
 def files_of(programs: Iterable[Path]) -> list[Path]:
     """All files, for these programs besides."""
     if missing := [path for path in (*LAUNCHERS, *PLUGINS[:1]) if not path.exists()]:
-        raise LabError(f"there is no {missing[0]}; ports/deps.sh test installs Open MPI")
+        raise LabError(f"there is no {missing[0]}; ports/deps.sh bench installs Open MPI")
     loaded = [*LAUNCHERS, *plugins()]
     libraries = {one for path in (*loaded, *programs) for one in linked(path)}
     texts = [path for folder in TEXTS for path in sorted(folder.rglob("*")) if path.is_file()]

@@ -21,6 +21,9 @@ from lab.common.errors import LabError
 from lab.common.files import text_write
 from lab.common.paths import ROOT
 
+#: Begins a terminal's line again.
+REWRITE = "\r\033[K"
+
 
 class Result(Protocol):
     """What `tools/qemu` answers; the fields that the lab reads."""
@@ -85,16 +88,29 @@ def run_failed(system: str, result: Result) -> LabError:
     )
 
 
-def run_shown(title: str, out: TextIO, call: Callable[[], Result], every_seconds: float = 5.0) -> Result:
-    """Calls `call` and says on `out` that it runs, how long it has been running, and how it ended."""
+#: Where output is no terminal, a run that lasts says so this often.
+ALIVE_SECONDS = 60.0
+
+
+def run_shown(
+    title: str, out: TextIO, call: Callable[[], Result], expected_seconds: float | None = None
+) -> Result:
+    """Calls `call` and says on `out` that it runs, how long it has been running, how long it may still take
+    if that is known, and how it ended: on a terminal in one line that is rewritten."""
     begun = time.monotonic()
     ended = threading.Event()
+    terminal = out.isatty()
 
     def report_progress() -> None:
-        while not ended.wait(every_seconds):
-            print(f"{title} … {time.monotonic() - begun:.0f} s", file=out, flush=True)
+        while not ended.wait(1.0 if terminal else ALIVE_SECONDS):
+            passed = time.monotonic() - begun
+            left = (expected_seconds or 0.0) - passed
+            words = f"{title} … {passed:.0f} s" + (f", about {left:.0f} s left" if left >= 1 else "")
+            print(
+                f"{REWRITE}{words}" if terminal else words, end="" if terminal else "\n", file=out, flush=True
+            )
 
-    print(f"{title} …", file=out, flush=True)
+    print(f"{title} …", end="" if terminal else "\n", file=out, flush=True)
     reporter = threading.Thread(target=report_progress, daemon=True)
     reporter.start()
     try:
@@ -102,6 +118,7 @@ def run_shown(title: str, out: TextIO, call: Callable[[], Result], every_seconds
     finally:
         ended.set()
         reporter.join()
+        print(REWRITE if terminal else "", end="", file=out, flush=True)
     print(f"{title}: {result.outcome}, {time.monotonic() - begun:.1f} s", file=out, flush=True)
     return result
 

@@ -78,7 +78,7 @@ def scipy_part(name: str) -> Any:
         return importlib.import_module(f"scipy.{name}")
     except ModuleNotFoundError:
         raise StatisticsError(
-            f"{sys.executable} has no scipy, which spectra need: ports/deps.sh run names its package"
+            f"{sys.executable} has no scipy, which spectra need: ports/deps.sh lab installs it"
         ) from None
 
 

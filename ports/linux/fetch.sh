@@ -44,14 +44,16 @@ else
 fi
 rm -rf "$linux"
 mkdir -p "$linux/modules"
-dpkg-deb --fsys-tarfile "$deb" |
-    tar -x -C "$linux" --wildcards --strip-components=2 './boot/vmlinu[xz]-*' './boot/config-*'
 patterns=$(for module in $modules $needed; do echo "./*lib/modules/*/$module.ko*"; done)
-# tar's status is 2 where a pattern fits nothing: what one kernel has as a module, another has built in.
+# In one pass: to decompress the package takes most of the time. tar's status is 2 if a pattern fits nothing:
+# what one kernel has as a module, another has built in.
 set -f
 dpkg-deb --fsys-tarfile "$deb" |
-    tar -x -C "$linux/modules" --wildcards --transform 's|.*/||' $patterns 2>/dev/null || true
+    tar -x -C "$linux" --wildcards --transform 's|^\./boot/||' \
+        --transform 's|.*/\([^/]*\.ko\)|modules/\1|' ./boot/vmlinu[xz]-* ./boot/config-* $patterns 2>/dev/null || true
 set +f
+[ -n "$(find "$linux" -maxdepth 1 -name 'vmlinu[xz]-*')" ] ||
+    { echo "ports/linux/fetch.sh: there is no kernel in $deb" >&2 && exit 1; }
 [ -z "$(find "$linux/modules" -name '*.xz')" ] || xz -d "$linux"/modules/*.xz
 mv "$linux"/config-* "$linux/config"
 if [ $flavour = ppc64 ]; then

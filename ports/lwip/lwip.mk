@@ -22,7 +22,7 @@ lwip_renamed_ip4 := $(foreach name,tcp_input udp_input raw_input,-D$(name)=netwo
 	-Dnetif_loop_output=network_loop_output
 
 $(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
-	@echo "  PORT    lwIP: fetched once, unpacked, not installed"
+	@echo "  PORT    lwIP, unpacked, not installed"
 	@ports/lwip/unpack.sh build
 	@touch $@
 

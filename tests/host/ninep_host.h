@@ -207,7 +207,7 @@ static inline bool diod_start(void)
         else
             execlp("diod", "diod", "-f", "-n", "-N", "-c", "/dev/null", "-l", address, "-e", diod_export,
                    "-L", "/dev/null", NULL);
-        fprintf(stderr, "diod is missing (ports/deps.sh test)\n");
+        fprintf(stderr, "diod is missing (ports/deps.sh cluster)\n");
         _exit(127);
     }
     while (!diod_answers()) {

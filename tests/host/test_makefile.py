@@ -162,8 +162,46 @@ def test_goals_follow_each_other_as_typed_where_order_matters() -> None:
     assert "\n.NOTPARALLEL" not in typed("make", "-np", ask, "show-jobs").stdout
 
 
+def needs(*words: str) -> set[str]:
+    """The groups of ports/deps.sh that make would see to before it makes these goals."""
+    said = typed("make", "-np", *words).stdout
+    return set(said.split("\nNEEDS := ")[-1].split("\n", 1)[0].split())
+
+
+@pytest.mark.parametrize(
+    ("words", "groups"),
+    [
+        (("kernel",), {"build"}),
+        (("kernel", "ARCH=ppc64"), {"build", "build-ppc64"}),
+        (("clean",), set()),
+        (("build/fuzz/fuzz_tree",), {"build", "sim", "fuzz"}),
+        (("kit", "sim"), {"build", "sim"}),
+        (("klog", "KLOG=/none"), set()),
+    ],
+)
+def test_a_goal_s_packages_are_seen_to_before_anything_is_made(
+    words: tuple[str, ...], groups: set[str]
+) -> None:
+    assert needs(*words) == groups
+
+
+def test_what_needs_no_package_looks_for_none_and_what_is_there_is_found_at_once(tmp_path: Path) -> None:
+    """Without apt, sudo and root, nothing but looking is possible."""
+    spy = tmp_path / "sh"
+    spy.write_text(
+        f'#!/bin/sh\ncase "$*" in *deps.sh*) echo "$*" >>{tmp_path}/calls ;; esac\nexec /bin/sh "$@"\n'
+    )
+    spy.chmod(0o755)
+    calls = tmp_path / "calls"
+    done = typed("make", f"SHELL={spy}", "help")
+    assert done.returncode == 0 and not calls.exists()
+    assert typed("make", f"SHELL={spy}", "-n", "kernel").returncode == 0 and not calls.exists()
+    assert typed("make", f"SHELL={spy}", "abi").returncode == 0
+    assert len(calls.read_text().splitlines()) == 1
+
+
 def test_a_system_without_apt_gets_a_list_of_what_is_missing(tmp_path: Path) -> None:
-    for name in ("sh", "sort", "printf"):
+    for name in ("sh", "sort", "printf", "dirname", "uniq"):
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     deps = ROOT / "ports/deps.sh"
     done = typed(deps, "build", "run", "test", "dev", PATH=str(tmp_path))
@@ -176,4 +214,4 @@ def test_a_system_without_apt_gets_a_list_of_what_is_missing(tmp_path: Path) -> 
 
 def test_the_formatter_is_of_the_version_that_the_style_is_written_for() -> None:
     assert "clang-format-14" in (ROOT / "ports/deps.sh").read_text()
-    assert "ports/deps.sh dev" in typed("make", "-n", "format").stdout
+    assert needs("format") == {"dev"}

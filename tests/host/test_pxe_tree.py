@@ -118,7 +118,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter"]
 
 
-@pytest.mark.skipif(DNSMASQ is None, reason="dnsmasq-base is not installed (ports/deps.sh run)")
+@pytest.mark.skipif(DNSMASQ is None, reason="dnsmasq-base is not installed (ports/deps.sh network)")
 @pytest.mark.parametrize("words", [[], ["--proxy", "--server", "10.1.0.1"], ["--server", "10.1.0.1"]])
 def test_dnsmasq_takes_the_configuration(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "nodes").write_text("52:54:00:12:34:56 address=10.1.0.9 name=node9\n")

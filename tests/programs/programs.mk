@@ -95,12 +95,12 @@ $(TEST_BUILD)/cplusplus.glibc: tests/programs/cplusplus.cpp $(TEST_FLAGS)
 # The shell of SQLite, in both kinds; not a part of test-programs, because it takes a minute.
 SQLITE := $(BUILD)/sqlite/stamp
 $(SQLITE): ports/sqlite/recipe ports/sqlite/build.sh $(MUSL)
-	@echo "  PORT    sqlite (fetched and built once, in about a minute)"
+	@echo "  PORT    sqlite, which takes about a minute"
 	$(Q)ports/sqlite/build.sh build $(ARCH)
 	@touch $@
 
 # curl, likewise.
 CURL := $(BUILD)/curl/curl
 $(CURL): ports/curl/recipe ports/curl/build.sh libc/tacet-cc $(MUSL)
-	@echo "  PORT    curl (fetched and built once, in about a minute)"
+	@echo "  PORT    curl, which takes about a minute"
 	$(Q)ports/curl/build.sh build $(ARCH) && touch $@

@@ -268,7 +268,7 @@ def test_a_missing_tool_is_named(tmp_path: Path) -> None:
     tools.mkdir()
     for one in (*arguments.TOOLS, *arguments.SERVERS, "qemu-system-x86_64"):
         found = shutil.which(one, path=arguments.search_path())
-        assert found, f"{one} is not installed (ports/deps.sh run test)"
+        assert found, f"{one} is not installed (ports/deps.sh network cluster)"
         if one != "dnsmasq":
             (tools / one).symlink_to(found)
     script = (
@@ -283,4 +283,4 @@ def test_a_missing_tool_is_named(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == UNAVAILABLE, done.stderr
-    assert done.stderr == "tools/cluster: missing: dnsmasq (ports/deps.sh run test)\n"
+    assert done.stderr == "tools/cluster: missing: dnsmasq (ports/deps.sh network cluster)\n"

@@ -90,6 +90,19 @@ def test_both_noises_stand_side_by_side(comparison: Comparison) -> None:
         assert (comparison.folder / f"ftq-{system}.dat").read_text().startswith("#")
 
 
+def test_tacet_and_linux_are_shown_before_the_tuned_linux_is_measured(comparison: Comparison) -> None:
+    first = comparison.printed.split("FTQ on Linux, tuned", 1)[0]
+    assert re.search(r"^disturbed quanta\s+0 of 1000\s+\d+ of 1000$", first, re.M), first
+    assert f"{comparison.folder}/ftq.png" in first
+
+
+def test_the_kernels_command_lines_stand_below_the_table(comparison: Comparison) -> None:
+    below = comparison.printed.rsplit("command lines of the kernels:", 1)[1]
+    assert re.search(r"^  Linux +console=ttyS0 quiet$", below, re.M), below
+    assert re.search(r"^  Tacet +.*argv0=ftq -- -n 1000", below, re.M), below
+    assert comparison.figures["linux_tuned"].get("absent") or "nohz_full=1" in below
+
+
 def test_the_readme_shows_what_make_run_prints(comparison: Comparison) -> None:
     """`make run` is `tools/lab compare --out build/report`, and its digits are the same every time."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

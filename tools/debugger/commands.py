@@ -186,7 +186,7 @@ class LogCommand(Command):
             from lab.flight_log.causes import rows
             from lab.formats.klog import parse
         except ImportError as error:
-            raise gdb.GdbError(f"tacet log needs numpy: {error}; ports/deps.sh run installs it") from None
+            raise gdb.GdbError(f"tacet log needs numpy: {error}; ports/deps.sh gdb installs it") from None
         cpu = kernel.current_cpu()
         try:
             log = parse(self.file(cpu, int(argument or LOG_EVENTS)))

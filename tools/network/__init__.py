@@ -125,7 +125,7 @@ class Space:
     def dnsmasq(self, *words: str | Path, on_line: Callable[[str], None] | None = None) -> Server:
         """dnsmasq, ready to serve; `words` are its options, or the configuration to use."""
         if (program := shutil.which("dnsmasq", path=f"{os.environ.get('PATH', '')}:/usr/sbin")) is None:
-            raise Unavailable("there is no dnsmasq (ports/deps.sh run)")
+            raise Unavailable("there is no dnsmasq (ports/deps.sh network)")
         options = [f"--conf-file={word}" if isinstance(word, Path) else word for word in words]
         options += [] if any(isinstance(word, Path) for word in words) else ["--conf-file=/dev/null"]
         router = ["--enable-ra", f"--dhcp-range={_PREFIX},ra-only", f"--ra-param={BRIDGE},4"]
@@ -190,7 +190,7 @@ class Here(Space):
 def check(tools: Sequence[str]) -> None:
     """Unavailable if one of these commands is not here, or no tap can be made."""
     if missing := [one for one in tools if shutil.which(one) is None]:
-        raise Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh run)")
+        raise Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh network)")
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         raise Unavailable("/dev/net/tun cannot be opened: no taps here")
 

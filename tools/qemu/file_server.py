@@ -77,7 +77,7 @@ class FileServer:
         """Start it; it listens when this returns. RunnerError if it does not."""
         diod = self.program()
         if diod is None:
-            raise RunnerError("mounting a folder needs diod: ports/deps.sh test")
+            raise RunnerError("mounting a folder needs diod; ports/deps.sh cluster installs it")
         command = [diod, "-f", "-n", "-c", "/dev/null", "-l", f"{self.address}:{self.port}"]
         command += ["-L", "/dev/null"]
         if self.mapped:

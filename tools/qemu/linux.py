@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import cpio
 
-from . import architectures, paths, version
+from . import architectures, paths, turns, version
 from .errors import RunnerError
 from .linux_network import LinuxNetwork, network_of
 from .linux_systems import LinuxSystem, system_of
@@ -57,6 +57,13 @@ $b poweroff -f
 # Before that, Linux comes to rest: it changes its own text for a while after boot, by interrupts to all CPUs.
 _NEIGHBOUR = "$b sleep 2\n$b taskset 1 $b sh -c 'while :; do :; done' &\n"
 
+# The turns that the program needs begin only with it: the boot, in turns of 1 µs, takes QEMU over a minute.
+_TURNS = """$b devmem {register:#x} 32 {period} || {{
+    $b printf '%s\\n' 'linux: stop status=64 reason="the turns of its CPUs cannot be set: no /dev/mem"'
+    $b poweroff -f
+}}
+"""
+
 _TUNING = """
 echo 1 >/sys/devices/virtual/workqueue/cpumask
 echo 3600 >/proc/sys/vm/stat_interval
@@ -65,6 +72,9 @@ for irq in /proc/irq/*/smp_affinity; do echo 1 >$irq; done 2>/dev/null
 """
 
 Variant = Literal["stock", "tuned", "rt"]
+
+#: The turns in which the tuned Linux boots.
+BOOT_TURNS_NS = 1_000_000
 
 
 def stock_options(arch: str = architectures.DEFAULT) -> str:
@@ -129,12 +139,15 @@ class LinuxNode:
         if program.files is not None:
             check_room(folder_bytes(program.files), machine.memory, LINUX_ROOM, copies=2)
         # The HPET belongs to the turns.
-        turns = machine.takes_turns()
+        takes_turns = machine.takes_turns()
+        # Turns shorter than this begin with the program.
+        late_turns_ns = machine.turns_ns if tuned and takes_turns and machine.turns_ns < BOOT_TURNS_NS else 0
         network = network_of(self.nic, self.address, self.modules, machine.network)
         content = initramfs(
             program,
             tuned=tuned,
-            neighbour=tuned and turns,
+            neighbour=tuned and takes_turns,
+            late_turns_ns=late_turns_ns,
             network=network,
             modules=self.module_folder(machine.arch),
             system=system,
@@ -144,11 +157,13 @@ class LinuxNode:
         words = [
             stock_options(machine.arch),
             _TUNED if tuned else "",
-            "hpet=disable" if turns else "",
+            "hpet=disable" if takes_turns else "",
             self.options,
         ]
         line = " ".join(filter(None, words))
         options = [*system.options, *machine.qemu_options]
+        if late_turns_ns:
+            machine = replace(machine, turns_ns=BOOT_TURNS_NS)
         return replace(machine, boot=DirectBoot(kernel, line, archive), qemu_options=options)
 
 
@@ -157,12 +172,14 @@ def initramfs(
     *,
     tuned: bool,
     neighbour: bool = False,
+    late_turns_ns: int = 0,
     network: LinuxNetwork = LinuxNetwork(),
     modules: Path = Path(),
     system: LinuxSystem = system_of(architectures.DEFAULT),
 ) -> bytes:
     """The Linux node's files: the program, Debian's busybox, and a first process that sets up the network,
-    with modules from that folder, and runs the program; with `neighbour`, CPU 0 computes meanwhile."""
+    with modules from that folder, and runs the program; with `neighbour`, CPU 0 computes meanwhile, and with
+    `late_turns_ns` the CPUs take turns of this length from the program's start on."""
     if not system.busybox.is_file():
         raise RunnerError(f"there is no {system.busybox} ({system.brings})")
     app = program.app
@@ -178,7 +195,9 @@ def initramfs(
     _, stdout, stderr = system.terminals
     init = _INIT.format(
         network=network.commands(modules),
-        tuning=(_TUNING if tuned else "") + (_NEIGHBOUR if neighbour else ""),
+        tuning=(_TUNING if tuned else "")
+        + (_NEIGHBOUR if neighbour else "")
+        + (_TURNS.format(**turns.period_register(late_turns_ns)) if late_turns_ns else ""),
         cwd=shlex.quote(cwd),
         no_folder=shlex.quote(no_folder),
         stdout=stdout,

@@ -82,6 +82,11 @@ def bound(connection: socket.socket, turn_ns: int) -> None:
     hpet_set(connection, registers, "the turns of its CPUs")
 
 
+def period_register(turn_ns: int) -> dict[str, int]:
+    """Where a guest writes what, 32 bits, to change the length of the turns of its machine."""
+    return {"register": _HPET + _TIMER_COMPARATOR, "period": turn_ns // TICK_NS}
+
+
 def hpet_set(connection: socket.socket, registers: Iterable[tuple[int, int]], what: str) -> None:
     """Write registers of the HPET of a machine that has not begun, for `what`, as messages say. RunnerError
     if QEMU does not do so."""

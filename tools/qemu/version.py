@@ -24,7 +24,7 @@ def qemu_binary(which: str = "system", arch: str = architectures.DEFAULT) -> str
         raise RunnerError(f"no such choice of QEMU: {which}")
     installed = shutil.which(name)
     if installed is None:
-        raise RunnerError(f"{name} is not installed (ports/deps.sh run test)")
+        raise RunnerError(f"{name} is not installed (ports/deps.sh run, or run-ppc64)")
     return installed
 
 

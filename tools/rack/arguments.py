@@ -217,7 +217,7 @@ def check(plan: Plan) -> None:
         linux.check()
     qemu.qemu_binary()
     if missing := [one for one in SERVERS if shutil.which(one, path=search_path()) is None]:
-        raise network.Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh run test)")
+        raise network.Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh network cluster)")
     network.check(TOOLS)
 
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `make run` does before it measures (tools/make_run.py): the steps side by side, how they fail, how an
+interrupt ends them. With steps that only look like make's; test_fresh_machine.py tries the real ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tools.make_run import PACE_MAX, Plan
+
+#: What stands for make: with -n nothing, else what the test wants.
+FAKE = """#!/bin/sh
+case " $* " in *" -n "* | *" linux "*) exit 0 ;; esac
+"""
+
+
+def begun(tmp_path: Path, body: str) -> subprocess.Popen[str]:
+    make = tmp_path / "make"
+    make.write_text(FAKE + body)
+    make.chmod(0o755)
+    words = ["tools/make_run.py", "--make", str(make), "--out", str(tmp_path / "report")]
+    return subprocess.Popen(
+        words,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"TACET_DEPS": "skip"},
+    )
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_the_steps_and_their_children(number: int, tmp_path: Path) -> None:
+    running = begun(
+        tmp_path, f"sleep 1000 & echo $! >{tmp_path}/part && mv {tmp_path}/part {tmp_path}/pid; wait\n"
+    )
+    while not (tmp_path / "pid").exists():
+        assert running.poll() is None
+        time.sleep(0.02)
+    child = int((tmp_path / "pid").read_text())
+    running.send_signal(number)
+    said, _ = running.communicate()
+    assert running.returncode == 130 and "interrupted; the next call goes on from here" in said, said
+    assert "Traceback" not in said
+    deadline = time.monotonic() + 60
+    while alive(child) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(child)
+
+
+def test_a_step_that_fails_shows_its_end_and_names_the_log(tmp_path: Path) -> None:
+    running = begun(tmp_path, "seq 100; echo 'a.c:1: error: no such thing' >&2; exit 2\n")
+    said, _ = running.communicate()
+    lines = said.splitlines()
+    assert running.returncode == 1 and "a.c:1: error: no such thing" in lines and len(lines) < 25, said
+    assert lines[-1] == "make run: the build failed; all that the steps said is in build/make-run.log"
+    assert "\n50\n" in (ROOT / "build/make-run.log").read_text()
+
+
+def test_the_estimate_shrinks_with_what_is_done_and_follows_the_pace() -> None:
+    files = [("CC", f"{name}.c") for name in range(100)]
+    plan = Plan([*files, ("PORT", "musl, which takes a minute"), ("APP", "ftq")])
+    lines = [f"  CC      {name}.c" for name in range(100)]
+    whole = plan.left_s([], 0.0)
+    assert whole == plan.total_s > 30
+    half = plan.left_s([*lines, "  APP     ftq"], 1.0)
+    assert half < whole / 10
+    early, late = (plan.left_s(lines, passed) for passed in (1.0, 1000.0))
+    assert late == pytest.approx(PACE_MAX * early)
+    assert Plan([]).left_s([], 10.0) == 0.0

@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `make run` does without a program: FTQ on Tacet and on Linux, as soon as a bare machine can.
+
+    tools/make_run.py --arch ARCH --out FOLDER [--make MAKE] [--verbose] [-- OPTIONS of `tools/lab compare`]
+
+The compiler is there when it begins. While it compiles the kernel, musl and the programs and fetches Linux,
+it installs what runs and draws them (ports/deps.sh); then `tools/lab compare` measures. On a terminal one
+line says what is being done and how long it may still take; otherwise a few lines do. All that the steps say
+is in build/make-run.log, and the end of it is shown if one fails.
+
+An interrupt ends the steps, and the next call goes on from there. Only packages that are being unpacked are
+waited for. Uses nothing but Python's standard library: the rest is being installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO, NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+LOG = ROOT / "build" / "make-run.log"
+INTERRUPTED = 130
+
+#: A step that make announces: `echo "  CC      file"` in what it would do, `  CC      file` when it does it.
+PLANNED = re.compile(r'echo "  ([A-Z]+) +(.*)"')
+DONE = re.compile(r"^  ([A-Z]+) +(\S.*)")
+#: Wall seconds on two idle CPUs, for estimates: a step of the build, musl, the other sources that are
+#: fetched, the packages, the first two columns.
+STEP_S, MUSL_S, PORT_S, PACKAGES_S, MEASURE_S = 0.12, 25.0, 3.0, 40.0, 15.0
+#: So much slower than that a machine may be that does much else.
+PACE_MAX = 5.0
+#: How long a step that is interrupted may take to end. dpkg finishes the package at hand.
+GRACE_S, PACKAGES_GRACE_S = 10.0, 120.0
+
+
+class StepFailed(Exception):
+    """A step ended with this status."""
+
+    def __init__(self, step: Step, status: int) -> None:
+        super().__init__(step.name)
+        self.step = step
+        self.status = status
+
+
+class Step:
+    """A command that runs next to others, in a process group of its own; its output goes to the log."""
+
+    def __init__(self, name: str, command: list[str], log: IO[str], shown: bool) -> None:
+        self.name = name
+        self.lines: list[str] = []
+        self.log = log
+        self.shown = shown
+        # The descriptors of make's job server pass through.
+        self.process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "TERM", *command],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            close_fds=False,
+            process_group=0,
+        )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+            self.log.write(line)
+            self.log.flush()
+            if self.shown:
+                print(line, end="", flush=True)
+
+    def over(self) -> bool:
+        """Whether it has ended well. StepFailed if it has ended otherwise."""
+        status = self.process.poll()
+        if status is None:
+            return False
+        self.reader.join(1.0)
+        if status != 0:
+            raise StepFailed(self, status)
+        return True
+
+    def end(self, grace_seconds: float) -> None:
+        """As Ctrl-C would, and after that time for certain; what it leaves behind ends too."""
+        self._signal(signal.SIGINT)
+        try:
+            self.process.wait(grace_seconds)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self.process.wait()
+        self._signal(signal.SIGTERM)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+
+class Plan:
+    """What make has to do: its steps with their expected seconds, and how many have begun."""
+
+    def __init__(self, steps: list[tuple[str, str]]) -> None:
+        musl = any(kind == "PORT" and what.startswith("musl") for kind, what in steps)
+        programs = sum(kind == "APP" for kind, _ in steps) or 1
+
+        def seconds(kind: str, what: str) -> float:
+            if kind == "APP":  # they come when musl is there
+                return STEP_S + (MUSL_S / programs if musl else 0)
+            return PORT_S if kind == "PORT" and not what.startswith("musl") else STEP_S
+
+        self.seconds = {(kind, what): seconds(kind, what) for kind, what in steps}
+        self.total_s = sum(self.seconds.values())
+
+    @classmethod
+    def of(cls, command: list[str]) -> Plan:
+        """Of a command of make's; an empty one if make cannot say."""
+        said = subprocess.run(
+            [*command, "-n"], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        )
+        return cls([(kind, what) for kind, what in PLANNED.findall(said.stdout)])
+
+    def left_s(self, lines: list[str], passed_s: float) -> float:
+        """The seconds that remain, at the pace of those that have passed."""
+        begun = [found.groups() for line in lines if (found := DONE.match(line))]
+        done_s = sum(self.seconds.get((kind, what), 0.0) for kind, what in begun)
+        pace = min(max(1.0, passed_s / done_s), PACE_MAX) if done_s > 0.2 * self.total_s else 1.0
+        return max(0.0, self.total_s - done_s) * pace
+
+
+class Line:
+    """A terminal's line that is rewritten; nothing elsewhere."""
+
+    def __init__(self) -> None:
+        self.terminal = sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        if self.terminal:
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            print(f"\r\033[K{text[: columns - 1]}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        self.show("")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def latest(build: Step) -> str:
+    """What make does."""
+    last = next((found for line in reversed(build.lines) if (found := DONE.match(line))), None)
+    return f"{last[1].lower()} {re.split('[:,;(]', last[2])[0]}" if last else "make"
+
+
+def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> None:
+    """Builds and installs. StepFailed."""
+    arch = arguments.arch
+    groups = ["run", "draw", *([f"run-{arch}"] if arch != "x86_64" else [])]
+    # Only x86_64's tuned Linux needs QEMU 10, and waits for it; other architectures measure on it.
+    fetched = ["linux", *(["qemu10"] if arch != "x86_64" else [])]
+    make = [*shlex.split(arguments.make), "--no-print-directory", f"ARCH={arch}"]
+    begun = time.monotonic()
+    packages = Step("the packages", ["ports/deps.sh", *groups], log, arguments.verbose)
+    steps = [packages]
+    try:
+        # Apart, as it waits for the network most of the time and would take one of the build's jobs.
+        fetch = Step("Debian's Linux", [*make, *fetched], log, arguments.verbose)
+        steps.append(fetch)
+        plan = Plan.of([*make, "kernel", "apps"])
+        build = Step("the build", [*make, "kernel", "apps"], log, arguments.verbose)
+        steps.append(build)
+        told = False
+        while True:
+            installed, built, there = packages.over(), build.over(), fetch.over()
+            if installed and built and there:
+                return
+            passed = time.monotonic() - begun
+            if not told and passed > 2 and not line.terminal:
+                told = True
+                say("make run: building and installing; the table comes in about a minute on two idle CPUs")
+            left = max(
+                0 if built else plan.left_s(build.lines, passed), 0 if installed else PACKAGES_S - passed
+            )
+            what = "; ".join(
+                [
+                    *([] if built else [latest(build)]),
+                    *([] if installed or not packages.lines else ["installing QEMU and matplotlib"]),
+                    *([] if there or not fetch.lines else ["fetching Linux"]),
+                ]
+            )
+            if not arguments.verbose:
+                line.show(f"  {passed:3.0f} s, table in about {left + MEASURE_S:.0f} s: {what}")
+            time.sleep(0.3)
+    except BaseException:
+        line.clear()
+        if packages.process.poll() is None and packages.lines:
+            say("make run: ending; a package that is being unpacked is finished first")
+        for step in steps:
+            step.end(PACKAGES_GRACE_S if step is packages else GRACE_S)
+        raise
+    finally:
+        line.clear()
+
+
+def measure(arguments: argparse.Namespace) -> int:
+    """The comparison; its status."""
+    options = ["--arch", arguments.arch, "--out", arguments.out, *arguments.options]
+    if arguments.arch == "x86_64":
+        options += ["--tuned-fetch", "ports/qemu/fetch.sh build x86_64"]
+    compare = subprocess.Popen(["tools/lab", "compare", *options], cwd=ROOT)
+    try:
+        return compare.wait()
+    except BaseException:
+        # A terminal has told it as well.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            compare.wait(1.0)
+        if compare.poll() is None:
+            compare.send_signal(signal.SIGINT)
+            compare.wait()
+        raise
+
+
+def interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Build, install and compare: what make run does.")
+    parser.add_argument("--arch", default="x86_64")
+    parser.add_argument("--out", required=True, help="folder of the report")
+    parser.add_argument("--make", default="make", help="the command make")
+    parser.add_argument("--verbose", action="store_true", help="show what the steps say")
+    parser.add_argument("options", nargs="*", help="of tools/lab compare")
+    arguments = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    line = Line()
+    try:
+        with LOG.open("w", encoding="utf-8") as log:
+            prepare(arguments, log, line)
+        return measure(arguments)
+    except StepFailed as failure:
+        if not arguments.verbose:
+            say("\n".join(failure.step.lines[-20:]))
+        say(f"make run: {failure.step.name} failed; all that the steps said is in build/make-run.log")
+        return 1
+    except KeyboardInterrupt:
+        say("make run: interrupted; the next call goes on from here")
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
