@@ -38,7 +38,7 @@ NAMES = sorted({name for arch in architectures.ALL for name in compare.names(arc
 def marks_of(arch: str, kind: str) -> list[Any]:
     """Tests of one machine stay on one worker."""
     long = [] if SHORT[arch] == kind else [pytest.mark.long]
-    return [pytest.mark.xdist_group(f"conformance {arch} {kind}"), *long]
+    return [pytest.mark.xdist_group(f"conformance-{arch}-{kind}"), *long]
 
 
 MACHINES = [
