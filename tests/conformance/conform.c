@@ -7,7 +7,11 @@
 #include "conform.h"
 #include "tests/programs/raw_call.h"
 
+#include <stdarg.h>
 #include <sys/mount.h>
+
+/* Of a line that a test prints. */
+#define LINE_MAX_BYTES 1024
 
 extern const struct conform_test *const __start_conform_tests[], *const __stop_conform_tests[];
 
@@ -101,24 +105,46 @@ static const char *error_name(long value)
     return NULL;
 }
 
+/* Prints one line of the running test, whole. A timer of the test may still be running: stdio drops a line
+ * whose write a signal ends with EINTR, so that the line is written here, again as long as that happens. */
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    char line[LINE_MAX_BYTES];
+    va_list values;
+    int head = snprintf(line, sizeof(line), "%s: ", running->name), length;
+
+    va_start(values, format);
+    length = head + vsnprintf(line + head, sizeof(line) - (size_t)head, format, values);
+    va_end(values);
+    if (length >= (int)sizeof(line))
+        exit(70);
+    for (int written = 0; written < length;) {
+        ssize_t more = write(STDOUT_FILENO, line + written, (size_t)(length - written));
+
+        if (more < 0 && errno != EINTR)
+            exit(70);
+        written += more > 0 ? (int)more : 0;
+    }
+}
+
 void result(const char *what, long value)
 {
     const char *name = value < 0 && value >= -4095 ? error_name(value) : NULL;
 
     if (name)
-        printf("%s: %s: %s\n", running->name, what, name);
+        say("%s: %s\n", what, name);
     else
-        printf("%s: %s: %ld\n", running->name, what, value);
+        say("%s: %ld\n", what, value);
 }
 
 void holds(const char *what, bool it)
 {
-    printf("%s: %s: %s\n", running->name, what, it ? "yes" : "NO");
+    say("%s: %s\n", what, it ? "yes" : "NO");
 }
 
 void text(const char *what, const char *value)
 {
-    printf("%s: %s: \"%s\"\n", running->name, what, value);
+    say("%s: \"%s\"\n", what, value);
 }
 
 char *edge(size_t bytes)

@@ -1,58 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The programs of tests/mpi/programs say the same with this library and with Debian's MPICH and Open MPI,
 whichever way messages go: eagerly, from the sender's memory, in fragments; with waits that spin and waits
-that block."""
+that block. What those two say is recorded in answers.txt (mpi_answers.py); `make test-long` asks them."""
 
 from __future__ import annotations
 
 import os
 import re
 import subprocess
-import tempfile
-from functools import cache
 from pathlib import Path
 
 import pytest
+from mpi_answers import ANSWERS, LIMIT_S, OPENMPI_LACKS, OPENMPI_RANKS, PROGRAMS, recorded
 
 from tests.making import ROOT, made
 
 BUILD = ROOT / "build" / "mpi-lite" / "programs"
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
-PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "programs").glob("*.c"))
 RANKS = (1, 2, 3, 4, 7)
 #: More than most nodes' ranks; of programs whose time does not go with the square of the ranks.
 MANY_RANKS = 16
-#: Open MPI as root, on more ranks than CPUs, in a container: shared memory without ptrace, nothing but the
-#: loopback, no launcher of other machines, no pinning.
-OPENMPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_btl": "self,vader",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMPI_MCA_pml": "ob1",
-    "OMPI_MCA_plm": "isolated",
-    "OMPI_MCA_oob_tcp_if_include": "lo",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-}
-#: What Debian's Open MPI (4.1) cannot, or not in a machine without a network of its own.
-OPENMPI_LACKS = {
-    "corners": "makes boxes longer than they need be, and does not name types anew",
-    "errors_collectives": "waits for ever in a barrier after an error of one rank",
-    "generalized": "waits for ever for a communicator of MPI_Comm_idup",
-    "intercommunicators": "crashes in MPI_Comm_create of an intercommunicator",
-    "neighbours": "refuses collectives of distributed graphs",
-    "removed": "has none of what MPI 3.0 has removed",
-    "rma": "makes no windows",
-    "rma_errors": "makes no windows",
-    "rma_stress": "makes no windows",
-    "windows": "makes no windows",
-}
 #: Types whose elements overlap, with a stride of -1: Open MPI 4.1 takes them for what has a stride of 1.
 OPENMPI_STRIDES = r"^type (?:445|463):.*\n"
-#: A job's last resort, in seconds.
-LIMIT_S = 600
 #: Ways that messages go, and in which waits wait.
 WAYS = {
     "usual": {},
@@ -77,24 +46,24 @@ def ran(command: list[str | Path], **environment: str) -> str:
     return done.stdout
 
 
-@cache
 def with_mpich(program: str) -> str:
-    """The programs print the same with any number of ranks; MPICH's take long where these outnumber CPUs, and
-    crash in some collectives of several ranks (4.0)."""
-    made(f"build/mpi-lite/programs/mpich/{program}")
-    ranks = 1 if program == "collectives" else 2
-    return ran(["mpiexec.mpich", "-n", str(ranks), BUILD / "mpich" / program])
+    """What MPICH prints, whatever the number of ranks."""
+    return recorded("mpich", program)
 
 
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if name not in OPENMPI_LACKS])
 def test_open_mpi_says_what_mpich_says(program: str) -> None:
-    made(f"build/mpi-lite/programs/openmpi/{program}")
-    with tempfile.TemporaryDirectory() as folder:  # of this job alone: jobs that end remove what they share
-        environment = OPENMPI | {"OMPI_MCA_orte_tmpdir_base": folder}
-        for ranks in (1, 3):
-            said = ran(["mpirun.openmpi", "-n", str(ranks), BUILD / "openmpi" / program], **environment)
-            strides = re.compile(OPENMPI_STRIDES, re.MULTILINE)
-            assert strides.sub("", said) == strides.sub("", with_mpich(program)), f"{ranks} ranks"
+    strides = re.compile(OPENMPI_STRIDES, re.MULTILINE)
+    for ranks in OPENMPI_RANKS:
+        said = recorded(f"openmpi-{ranks}", program)
+        assert strides.sub("", said) == strides.sub("", with_mpich(program)), f"{ranks} ranks"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("reference", ANSWERS.references)
+def test_each_library_still_says_what_is_recorded(reference: str) -> None:
+    differs = ANSWERS.differences(reference)
+    assert not differs, f"{differs}\n{ANSWERS.command} renews the record"
 
 
 @pytest.mark.parametrize("program", ["communicators", "errors_transfers", "queries", "topology"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MPI's Fortran (apps/mpi-lite/fortran.py, tacet-mpif90): the programs of tests/mpi/fortran say the same with
-this library and with Debian's MPICH; constants are those of mpi.h; every function links; the module checks
-arguments, and is made once for each compiler; what is refused is refused by name."""
+this library and with Debian's MPICH, as answers.txt records it; constants are those of mpi.h; every function
+links; the module checks arguments, and is made once for each compiler; what is refused is refused by name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
+from mpi_answers import recorded
 
 from tests.making import ROOT, made
 
@@ -69,14 +69,6 @@ def compiled(
 # ---- Conformance ----
 
 
-@cache
-def with_mpich(program: str) -> str:
-    made(f"build/mpi-lite/fortran-programs/mpich/{program}")
-    done = run("mpiexec.mpich", "-n", "2", BUILD / "mpich" / program)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_there_are_programs_in_both_forms() -> None:
     assert len(PROGRAMS) >= 4
     assert {path.suffix for path in (ROOT / "tests" / "mpi" / "fortran").glob("*.f*")} == {".f", ".f90"}
@@ -89,7 +81,7 @@ def test_programs_say_what_they_say_with_mpich(program: str, ranks: int) -> None
     made(f"build/mpi-lite/fortran-programs/asan/{program}", "build/service/tacet-mpirun")
     done = run(MPIRUN, "-n", str(ranks), BUILD / "asan" / program, environment={"TACET_MPI_DEBUG": "1"})
     assert (done.returncode, done.stderr) == (0, ""), done
-    assert done.stdout == with_mpich(program) and "ok " in done.stdout
+    assert done.stdout == recorded("mpich", f"fortran/{program}") and "ok " in done.stdout
 
 
 # ---- Functions and constants ----

@@ -133,7 +133,9 @@ def test_a_process_alone_is_a_world_of_one(given: dict[str, str]) -> None:
     assert (done.returncode, done.stderr) == (0, "") and "ok ring\n" in done.stdout
 
 
+@pytest.mark.long
 def test_mpiexec_of_mpich_speaks_either_protocol() -> None:
+    """Long, because no short test needs MPICH itself."""
     with_1 = ran("mpiexec.mpich", "-n", "3", TACET_MPI_SPIN_US="0")
     with_2 = ran("mpiexec.mpich", "-n", "3", TACET_MPI_SPIN_US="0", PMI_JOBID="7")
     assert (with_1.returncode, with_1.stderr) == (with_2.returncode, with_2.stderr) == (0, "")

@@ -82,7 +82,7 @@ X86_64_ALONE = {
 }
 
 #: What the name of a case says, of whatever test, that only x86_64 has.
-X86_64_CASES = {"glibc-pie": NO_START, "arch_prctl": "POWER has no such call"}
+X86_64_CASES = {"glibc-pie": NO_START}
 
 
 def keys_of(file: str, test: str, case: str = "") -> list[str]:

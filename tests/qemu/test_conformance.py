@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each system call answers as Linux's does on the same architecture, in what it does and in every errno.
 
-One program, tests/conformance/*.c, runs on Debian's kernel and on Tacet, both in QEMU; each line that it
-prints must be the same. Where Tacet differs by choice, tests/conformance/differences and ARCH/differences
-say so; what it does not do yet stands in tests/conformance/pending. By hand: tests/conformance/compare.py.
-All tests of a C library run in two machines of an architecture, one of each system.
+One program, tests/conformance/*.c, runs on Tacet in QEMU; each line that it prints must be the one that
+Debian's kernel prints, as tests/conformance/answers.txt records it. Where Tacet differs by choice,
+tests/conformance/differences and ARCH/differences say so; what it does not do yet stands in
+tests/conformance/pending. By hand, both systems side by side: tests/conformance/compare.py.
+
+All tests of a C library run in one machine of an architecture. `make test` runs one library on each: musl,
+which Tacet's own programs have, on x86_64, and glibc, which programs of Debian's compilers have, on ppc64, so
+that each library and each architecture is tried. `make test-long` runs all four, and asks Linux itself.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
+from typing import Any
 
 import pending
 import pytest
@@ -22,52 +26,76 @@ from tests.making import made
 sys.path.insert(0, str(ROOT / "tests" / "conformance"))
 
 import compare
+from linux_answers import ANSWERS
 
 from qemu import architectures
 
-pytestmark = pytest.mark.xdist_group("conformance")
-
+#: The C library whose program `make test` runs on an architecture.
+SHORT = {"x86_64": "musl", "ppc64": "glibc"}
 NAMES = sorted({name for arch in architectures.ALL for name in compare.names(arch)})
 
 
-@dataclass
-class Both:
-    """What both systems say."""
+def marks_of(arch: str, kind: str) -> list[Any]:
+    """Tests of one machine stay on one worker."""
+    long = [] if SHORT[arch] == kind else [pytest.mark.long]
+    return [pytest.mark.xdist_group(f"conformance-{arch}-{kind}"), *long]
 
-    linux: compare.Said
-    tacet: compare.Said
+
+MACHINES = [
+    pytest.param((arch, kind), id=f"{arch}-{kind}", marks=marks_of(arch, kind))
+    for arch in architectures.ALL
+    for kind in compare.KINDS
+]
+#: Each test on each machine that has it.
+ROWS = [
+    pytest.param(
+        machine.values[0], *row.values, id=f"{machine.id}-{row.id}", marks=[*machine.marks, *row.marks]
+    )
+    for machine in MACHINES
+    for row in pending.params("conformance", NAMES)
+    if row.id in compare.names(machine.values[0][0])
+]
 
 
 @functools.cache
-def both(kind: str, arch: str) -> Both:
-    """All tests on both systems; on Tacet those that are pending run apart, one by one, because they may end
-    or block the run."""
-    made("linux", f"ARCH={arch}")
-    linux = compare.run_linux(kind, arch=arch)
-    assert linux.whole, f"the reference is not whole: {linux.runs[-1].explain()}"
+def said_on_tacet(arch: str, kind: str) -> compare.Said:
+    """All tests on Tacet; those that are pending run apart, one by one, because they may end or block the
+    run."""
     missing, known = pending.reasons_of("conformance"), compare.names(arch)
-    tacet = compare.run_tacet(kind, [name for name in known if name not in missing], arch=arch)
+    said = compare.run_tacet(kind, [name for name in known if name not in missing], arch=arch)
     for name in missing.keys() & set(known):
-        tacet.lines |= compare.run_tacet(kind, [name], arch=arch, time_limit=10).lines
-    return Both(linux, tacet)
+        said.lines |= compare.run_tacet(kind, [name], arch=arch, time_limit=10).lines
+    return said
 
 
-@pytest.fixture(params=compare.KINDS)
-def said(request: pytest.FixtureRequest, arch: str) -> Both:
-    return both(request.param, arch)
+@pytest.fixture(scope="module")
+def tacet_said(request: pytest.FixtureRequest) -> compare.Said:
+    """One run for all tests of a machine; a fixture, so that it is measured apart from the first of them."""
+    return said_on_tacet(*request.param)
 
 
-@pytest.mark.parametrize("name", pending.params("conformance", NAMES))
-def test_a_system_call_answers_as_on_linux(name: str, said: Both, arch: str) -> None:
-    silent = compare.silence(name, said.linux, said.tacet)
-    assert not silent, f"{silent}\n{said.tacet.runs[-1].explain()}"
-    listed = compare.differences_of(arch)
-    wrong = compare.compare(said.linux.lines[name], said.tacet.lines[name], listed)
+@pytest.mark.parametrize(("tacet_said", "name"), ROWS, indirect=["tacet_said"])
+def test_a_system_call_answers_as_on_linux(
+    name: str, tacet_said: compare.Said, request: pytest.FixtureRequest
+) -> None:
+    arch, kind = request.node.callspec.params["tacet_said"]
+    linux = ANSWERS.lines(f"{arch}-{kind}", name)
+    said = tacet_said.lines.get(name)
+    assert said, f"Tacet printed nothing for {name}\n{tacet_said.runs[-1].explain()}"
+    wrong = compare.compare(linux, said, compare.differences_of(arch))
     assert not wrong, f"- is Linux, + is Tacet\n{wrong}\n"
 
 
-def test_all_that_can_run_runs_in_one_go(said: Both) -> None:
-    assert len(said.tacet.runs) == 1 and said.tacet.whole, said.tacet.runs[0].explain()
+@pytest.mark.parametrize("tacet_said", MACHINES, indirect=True)
+def test_all_that_can_run_runs_in_one_go(tacet_said: compare.Said) -> None:
+    assert len(tacet_said.runs) == 1 and tacet_said.whole, tacet_said.runs[0].explain()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("reference", ANSWERS.references)
+def test_linux_still_says_what_is_recorded(reference: str) -> None:
+    differs = ANSWERS.differences(reference)
+    assert not differs, f"{differs}\n{ANSWERS.command} renews the record"
 
 
 @pytest.mark.long

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MPI programs on Tacet's nodes, with apps/mpi-lite: ranks of one node without a launcher, and of several by
-tacetrun; what they print is what they print with Debian's MPICH on this machine (tests/mpi)."""
+tacetrun; what they print is what they print with Debian's MPICH (tests/mpi/answers.txt)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from conftest import Run, expect_exit
 from waiting_nodes import LIMIT_S, WaitingNodes
 
 from tests.making import ROOT, made
+from tests.mpi.mpi_answers import recorded
 
 BUILD = ROOT / "build" / "mpi-lite" / "programs"
 #: Of some programs, so that they are short on a machine that is emulated: the largest count.
@@ -46,12 +47,9 @@ def mpi_program(name: str, arch: str = "x86_64") -> Path:
     return BUILD / arch / name
 
 
-@cache
 def with_mpich(name: str) -> str:
-    """What they print does not depend on the number of ranks."""
-    made(f"build/mpi-lite/programs/mpich/{name}")
-    words = ["mpiexec.mpich", "-n", "1" if name == "collectives" else "2", str(BUILD / "mpich" / name)]
-    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=600).stdout
+    """What MPICH prints, whatever the number of ranks."""
+    return recorded("mpich", name)
 
 
 def in_fortran(name: str) -> Path:
@@ -59,18 +57,11 @@ def in_fortran(name: str) -> Path:
     return ROOT / "build" / "mpi-lite" / "fortran-programs" / "glibc" / name
 
 
-@cache
-def fortran_with_mpich(name: str) -> str:
-    made(f"build/mpi-lite/fortran-programs/mpich/{name}")
-    words = ["mpiexec.mpich", "-n", "2", str(in_fortran(name).parents[1] / "mpich" / name)]
-    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=600).stdout
-
-
 @pytest.mark.parametrize("name", FORTRAN)
 def test_fortran_says_on_a_node_what_it_says_with_mpich(name: str, tacet: Run) -> None:
     """Static programs of Debian's gfortran and glibc."""
     result = tacet(in_fortran(name), cpus=3, memory="512M", time_limit=240)
-    assert expect_exit(result).stdout.decode() == fortran_with_mpich(name), result.explain()
+    assert expect_exit(result).stdout.decode() == with_mpich(f"fortran/{name}"), result.explain()
     assert not result.stderr, result.explain()
 
 
