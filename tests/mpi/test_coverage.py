@@ -54,7 +54,7 @@ def test_each_class_of_errors_is_provoked() -> None:
         if source.name != "error_text.c":
             returned |= set(re.findall(r"\bMPI_ERR_[A-Z_]+\b", source.read_text(encoding="utf-8")))
     bad = (ROOT / "tests" / "mpi" / "bad").glob("*.c")
-    tests = [*PROGRAMS, *bad, ROOT / "tests" / "mpi" / "test_bad_input.py"]
+    tests = [*PROGRAMS, *bad, ROOT / "tests" / "mpi" / "test_mpi_bad_input.py"]
     provoked = set()
     for test in tests:
         for statement in re.split(r'[;{}]|",\n', test.read_text(encoding="utf-8")):
