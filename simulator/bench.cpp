@@ -125,8 +125,7 @@ Measured simulate_goal(const std::string &path, unsigned threads)
     const auto schedule = goal_read(path, threads);
     const double read_seconds = clock.seconds();
     GoalProgram program(*schedule, parameters);
-    Engine<GoalProgram> engine(program, parameters, bench_noise(), threads, nullptr);
-    const Result result = engine.run();
+    const Result result = goal_simulate(program, parameters, bench_noise(), threads, nullptr);
 
     return {clock.seconds(), read_seconds, result.operations, result.messages, result.maximum};
 }

@@ -91,4 +91,15 @@ std::vector<std::string> GoalProgram::stuck(const std::vector<Unexpected> &left_
     return lines;
 }
 
+Result goal_simulate(GoalProgram &program, const Parameters &parameters, const Noise &noise, unsigned threads,
+                     Timeline *timeline, std::vector<Unexpected> *left_over)
+{
+    Engine<GoalProgram> engine(program, parameters, noise, threads, timeline);
+    Result result = engine.run();
+
+    if (left_over)
+        *left_over = engine.left_over();
+    return result;
+}
+
 } // namespace sim

@@ -10,6 +10,7 @@
 // Exit status: 0; 1 when the input is wrong or the schedule deadlocks, with one line per finding; 2 for the
 // command line.
 #include "bench.hpp"
+#include "command_line.hpp"
 #include "goal.hpp"
 #include "goal_program.hpp"
 #include "goal_write.hpp"
@@ -29,17 +30,15 @@ struct OutputOptions {
     bool per_rank = false, quiet = false;
     unsigned threads = 0;
 
-    void add(CLI::App &command)
+    void add(Command &command)
     {
-        command.add_option("--json", json, "write the result as JSON to a file; - for the standard output");
-        command.add_flag("--per-rank", per_rank, "with every rank's finish time");
-        command.add_option("--timeline", timeline,
-                           "write a timeline for chrome://tracing or Perfetto to a file");
-        command.add_option("--timeline-limit", timeline_limit,
-                           "pieces of work in the timeline, at most (1000000)");
-        command.add_option("-j,--threads", threads,
-                           "threads; results do not depend on them (all processors)");
-        command.add_flag("-q,--quiet", quiet, "no summary on the standard output");
+        command.option("--json", json, "write the result as JSON to a file; - for the standard output");
+        command.flag("--per-rank", per_rank, "with every rank's finish time");
+        command.option("--timeline", timeline, "write a timeline for chrome://tracing or Perfetto to a file");
+        command.option("--timeline-limit", timeline_limit,
+                       "pieces of work in the timeline, at most (1000000)");
+        command.option("-j,--threads", threads, "threads; results do not depend on them (all processors)");
+        command.flag("-q,--quiet", quiet, "no summary on the standard output");
     }
 
     void write(const Report &report, const Timeline &recorded) const
@@ -66,7 +65,7 @@ struct Common {
     NoiseOptions noise;
     OutputOptions output;
 
-    void add(CLI::App &command)
+    void add(Command &command)
     {
         parameters.add(command);
         noise.add(command);
@@ -111,12 +110,12 @@ int run_schedule(const Common &common, const std::string &path)
     GoalProgram program(*schedule, report.parameters);
     const Noise noise = common.noise.noise(traces, report.seed, program.ranks());
     Timeline timeline(common.output.timeline_limit);
-    Engine<GoalProgram> engine(program, report.parameters, noise, threads,
-                               common.output.timeline.empty() ? nullptr : &timeline);
+    std::vector<Unexpected> left_over;
 
-    report.last = engine.run();
+    report.last = goal_simulate(program, report.parameters, noise, threads,
+                                common.output.timeline.empty() ? nullptr : &timeline, &left_over);
     if (!report.last.complete)
-        fail_stuck(path, program.stuck(engine.left_over(), 10));
+        fail_stuck(path, program.stuck(left_over, 10));
     report.ranks = program.ranks();
     report.operations = program.operations();
     report.maxima = {report.last.maximum};
@@ -176,61 +175,49 @@ int write_goal(const PatternArguments &arguments, const std::string &path)
 
 int command(int count, char **words)
 {
-    CLI::App app("LogGOPS simulation of message-passing programs under noise [Hoefler10]; "
-                 "docs/lab/loggops.md explains it.",
-                 "sim");
-    app.require_subcommand(1);
+    CommandLine line("LogGOPS simulation of message-passing programs under noise [Hoefler10]; "
+                     "docs/lab/loggops.md explains it.",
+                     "sim");
 
     Common run_common, pattern_common;
     std::string schedule;
-    CLI::App &run = *app.add_subcommand("run", "simulate a GOAL schedule");
-    run.add_option("schedule", schedule, "GOAL file, text or binary; - for text on the standard input")
-        ->required();
+    Command run = line.command("run", "simulate a GOAL schedule");
+    run.required("schedule", schedule, "GOAL file, text or binary; - for text on the standard input");
     run_common.add(run);
     run_common.parameters.add_order(run);
 
     PatternArguments pattern_arguments;
     std::uint32_t repeat = 1;
-    CLI::App &pattern = *app.add_subcommand("pattern", "simulate a built-in pattern");
+    Command pattern = line.command("pattern", "simulate a built-in pattern");
     pattern_arguments.add(pattern);
-    pattern.add_option("-r,--repeat", repeat, "simulations, with seeds that count up (1)")
-        ->check(CLI::Range(1u, 1u << 24));
+    pattern.option("-r,--repeat", repeat, "simulations, with seeds that count up (1)", {1u, 1u << 24});
     bool no_quiet = false;
-    pattern.add_flag(
-        "--no-quiet", no_quiet,
-        "leave out the simulation without noise, which a slowdown needs and which takes its time");
+    pattern.flag("--no-quiet", no_quiet,
+                 "leave out the simulation without noise, which a slowdown needs and which takes its time");
     pattern_common.add(pattern);
 
     PatternArguments goal_arguments;
     std::string goal_path = "-";
-    CLI::App &goal = *app.add_subcommand("goal", "write a built-in pattern as GOAL text");
+    Command goal = line.command("goal", "write a built-in pattern as GOAL text");
     goal_arguments.add(goal);
-    goal.add_option("--output", goal_path, "file; - for the standard output (-)");
+    goal.option("--output", goal_path, "file; - for the standard output (-)");
 
     BenchOptions bench_options;
-    CLI::App &bench = *app.add_subcommand("bench", "measure the simulator");
-    bench.add_flag("--json", bench_options.json, "print JSON instead of a table");
-    bench.add_option("--largest", bench_options.largest_log, "log2 of the maximum number of ranks (20)")
-        ->check(CLI::Range(10u, 26u));
-    bench
-        .add_option("--largest-goal", bench_options.largest_goal_log,
-                    "log2 of the maximum number of ranks of a GOAL file (18)")
-        ->check(CLI::Range(10u, 22u));
-    bench.add_option("-j,--threads", bench_options.threads, "threads (all processors)");
+    Command bench = line.command("bench", "measure the simulator");
+    bench.flag("--json", bench_options.json, "print JSON instead of a table");
+    bench.option("--largest", bench_options.largest_log, "log2 of the maximum number of ranks (20)",
+                 {10u, 26u});
+    bench.option("--largest-goal", bench_options.largest_goal_log,
+                 "log2 of the maximum number of ranks of a GOAL file (18)", {10u, 22u});
+    bench.option("-j,--threads", bench_options.threads, "threads (all processors)");
 
-    try {
-        app.parse(count, words);
-    } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0)
-            return app.exit(error);
-        std::cerr << "sim: " << error.what() << "; see sim --help\n";
-        return 2;
-    }
-    if (run)
+    if (const std::optional<int> status = line.parse(count, words))
+        return *status;
+    if (run.given())
         return run_schedule(run_common, schedule);
-    if (pattern)
+    if (pattern.given())
         return run_pattern(pattern_common, pattern_arguments, repeat, no_quiet);
-    if (goal)
+    if (goal.given())
         return write_goal(goal_arguments, goal_path);
     return bench_run(bench_options, std::cout);
 }

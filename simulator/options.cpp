@@ -6,6 +6,7 @@
 
 #include "schedule.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <thread>
 
@@ -32,40 +33,37 @@ std::uint64_t whole(const std::string &text, const std::string &what)
 
 } // namespace
 
-void ParameterOptions::add(CLI::App &command)
+void ParameterOptions::add(Command &command)
 {
-    command.add_option(
+    command.option(
         "--system", system,
         "parameters of a system of [Hoefler10 Table III]: chic altix cnl zeptoos xt4; others override");
-    command.add_option("-L,--latency", latency, "L in ns, decimals allowed (2500)");
-    command.add_option("-o,--overhead", overhead, "o in ns, of sends and receives (1500)");
-    command.add_option("--os", overhead_send, "o of sends only");
-    command.add_option("--or", overhead_receive, "o of receives only");
-    command.add_option("-g,--gap", gap, "g in ns (1000)");
-    command.add_option("-G,--gap-per-byte", gap_per_byte, "G in ns per byte, up to 6 decimals (6)");
-    command.add_option("-O,--overhead-per-byte", overhead_per_byte, "O in ns per byte, up to 6 decimals (0)");
-    command.add_option("-S,--eager-limit", eager_limit, "S in bytes; larger messages use rendezvous (65535)");
-    command.add_option("--gate", gate,
-                       "messages are carried at multiples of so many ns only, and are under way for L from "
-                       "there (at once)");
-    command
-        .add_option(
-            "--zero-byte", zero_byte,
-            "messages of no bytes cost nothing per byte, or what the published simulator makes of them")
-        ->check(CLI::IsMember({"nothing", "published"}));
-    command
-        .add_option("--handling", handling,
-                    "the receiver's processor handles a message on arrival (published), or when its receive "
-                    "is posted too")
-        ->check(CLI::IsMember({"arrival", "posted"}));
+    command.option("-L,--latency", latency, "L in ns, decimals allowed (2500)");
+    command.option("-o,--overhead", overhead, "o in ns, of sends and receives (1500)");
+    command.option("--os", overhead_send, "o of sends only");
+    command.option("--or", overhead_receive, "o of receives only");
+    command.option("-g,--gap", gap, "g in ns (1000)");
+    command.option("-G,--gap-per-byte", gap_per_byte, "G in ns per byte, up to 6 decimals (6)");
+    command.option("-O,--overhead-per-byte", overhead_per_byte, "O in ns per byte, up to 6 decimals (0)");
+    command.option("-S,--eager-limit", eager_limit, "S in bytes; larger messages use rendezvous (65535)");
+    command.option("--gate", gate,
+                   "messages are carried at multiples of so many ns only, and are under way for L from "
+                   "there (at once)");
+    command.choice(
+        "--zero-byte", zero_byte,
+        "messages of no bytes cost nothing per byte, or what the published simulator makes of them",
+        {"nothing", "published"});
+    command.choice("--handling", handling,
+                   "the receiver's processor handles a message on arrival (published), or when its receive "
+                   "is posted too",
+                   {"arrival", "posted"});
 }
 
-void ParameterOptions::add_order(CLI::App &command)
+void ParameterOptions::add_order(Command &command)
 {
-    command
-        .add_option("--order", order,
-                    "of things at one time: by their causes, or as the published simulator's queue has them")
-        ->check(CLI::IsMember({"causes", "published"}));
+    command.choice("--order", order,
+                   "of things at one time: by their causes, or as the published simulator's queue has them",
+                   {"causes", "published"});
 }
 
 Parameters ParameterOptions::parameters() const
@@ -112,20 +110,19 @@ Parameters ParameterOptions::parameters() const
     return p;
 }
 
-void NoiseOptions::add(CLI::App &command)
+void NoiseOptions::add(Command &command)
 {
-    command.add_option(
-        "--noise", traces,
-        "noise trace: lines of start<TAB>duration in ns; several are dealt to the ranks in turn");
-    command.add_option("--noise-period", period, "periodic noise: distance of detours in ns");
-    command.add_option("--noise-duration", duration, "periodic noise: length of each detour in ns");
-    command.add_option("--noise-rule", rule,
-                       "what a detour costs: physical (no work is done during it), loggopsim (as the public "
-                       "LogGOPSim counts) or paper2010 (as [Hoefler10 §IV-A] says)");
-    command.add_option("--seed", seed, "of the ranks' places in their traces (1)");
-    command.add_option("--offsets", offsets,
-                       "each rank's place in its noise trace instead: a file with one number of ns a line");
-    command.add_flag("--coscheduled", coscheduled, "all ranks begin at the same place");
+    command.option("--noise", traces,
+                   "noise trace: lines of start<TAB>duration in ns; several are dealt to the ranks in turn");
+    command.option("--noise-period", period, "periodic noise: distance of detours in ns");
+    command.option("--noise-duration", duration, "periodic noise: length of each detour in ns");
+    command.option("--noise-rule", rule,
+                   "what a detour costs: physical (no work is done during it), loggopsim (as the public "
+                   "LogGOPSim counts) or paper2010 (as [Hoefler10 §IV-A] says)");
+    command.option("--seed", seed, "of the ranks' places in their traces (1)");
+    command.option("--offsets", offsets,
+                   "each rank's place in its noise trace instead: a file with one number of ns a line");
+    command.flag("--coscheduled", coscheduled, "all ranks begin at the same place");
 }
 
 std::vector<Trace> NoiseOptions::read(std::vector<std::string> &descriptions) const
@@ -173,22 +170,21 @@ Noise NoiseOptions::noise(const std::vector<Trace> &read, std::uint64_t from_see
     return made;
 }
 
-void PatternArguments::add(CLI::App &command)
+void PatternArguments::add(Command &command)
 {
     std::string names;
 
     for (const std::string &one : pattern_names())
         names += ' ' + one;
-    command.add_option("pattern", name, "one of:" + names)->required();
-    command.add_option("-n,--ranks", ranks, "number of ranks")->required();
-    command.add_option("-b,--bytes", bytes,
-                       "bytes of each message; of the ring: of all segments together (8)");
-    command.add_option("--segment", segment, "bytes of a segment of the ring (16384)");
-    command.add_option("--ways", ways, "partners per step of n-way dissemination (2)");
-    command.add_option("-i,--iterations", iterations, "how often the pattern is repeated (1)");
-    command.add_option("--compute", compute, "computation before each iteration, ns");
-    command.add_option("--reduction", reduction,
-                       "computation for each message that a reducing pattern receives, ns");
+    command.required("pattern", name, "one of:" + names);
+    command.required("-n,--ranks", ranks, "number of ranks");
+    command.option("-b,--bytes", bytes, "bytes of each message; of the ring: of all segments together (8)");
+    command.option("--segment", segment, "bytes of a segment of the ring (16384)");
+    command.option("--ways", ways, "partners per step of n-way dissemination (2)");
+    command.option("-i,--iterations", iterations, "how often the pattern is repeated (1)");
+    command.option("--compute", compute, "computation before each iteration, ns");
+    command.option("--reduction", reduction,
+                   "computation for each message that a reducing pattern receives, ns");
 }
 
 PatternOptions PatternArguments::options() const

@@ -3,11 +3,11 @@
 // options.hpp: the command line's options that several commands share.
 #pragma once
 
+#include "command_line.hpp"
 #include "noise.hpp"
 #include "parameters.hpp"
 #include "pattern.hpp"
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +21,8 @@ struct ParameterOptions {
     std::string gate;
     std::string zero_byte = "nothing", handling = "arrival", order = "causes";
 
-    void add(CLI::App &command);
-    void add_order(CLI::App &command);
+    void add(Command &command);
+    void add_order(Command &command);
     Parameters parameters() const; // throws InputError
 };
 
@@ -32,7 +32,7 @@ struct NoiseOptions {
     std::uint64_t seed = 1;
     bool coscheduled = false;
 
-    void add(CLI::App &command);
+    void add(Command &command);
     // Throws InputError; remarks go to the standard error output.
     std::vector<Trace> read(std::vector<std::string> &descriptions) const;
     NoiseRule noise_rule() const; // throws InputError
@@ -45,7 +45,7 @@ struct PatternArguments {
     std::uint32_t ranks = 0, iterations = 1;
     unsigned ways = 2;
 
-    void add(CLI::App &command);
+    void add(Command &command);
     PatternOptions options() const; // throws InputError
 };
 

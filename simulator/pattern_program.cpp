@@ -84,6 +84,14 @@ std::vector<Time> PatternProgram::iteration_ends() const
     return {ends.begin(), ends.end()};
 }
 
+Result pattern_simulate_general(PatternProgram &program, const Parameters &parameters, const Noise &noise,
+                                unsigned threads, Timeline *timeline)
+{
+    Engine<PatternProgram> engine(program, parameters, noise, threads, timeline);
+
+    return engine.run();
+}
+
 Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise,
                         unsigned threads, Timeline *timeline, std::vector<Time> &iteration_ends)
 {
@@ -97,8 +105,7 @@ Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, co
         }
     }
     PatternProgram program(pattern, parameters);
-    Engine<PatternProgram> engine(program, parameters, noise, threads, timeline);
-    Result result = engine.run();
+    Result result = pattern_simulate_general(program, parameters, noise, threads, timeline);
     iteration_ends = program.iteration_ends();
     return result;
 }

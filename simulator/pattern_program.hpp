@@ -195,6 +195,10 @@ private:
     bool single; // one iteration
 };
 
+// Simulates a pattern by the general engine, which knows all that have messages.
+Result pattern_simulate_general(PatternProgram &program, const Parameters &parameters, const Noise &noise,
+                                unsigned threads, Timeline *timeline);
+
 // Simulates a pattern by the fastest engine that knows it; `iteration_ends` receives the latest rank's end of
 // each iteration. All engines give the same result, but for the numbers of events and windows.
 Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise,

@@ -25,9 +25,9 @@ void promise_simulated(Schedule &schedule)
     parameters.eager_limit = 100;
     GoalProgram program(schedule, parameters);
     const Noise noise({ trace_periodic(100000000, 10000000) }, NoiseRule::physical, 1, false);
-    Engine<GoalProgram> engine(program, parameters, noise, 1, nullptr);
-    const Result result = engine.run();
-    PROMISE(result.complete == program.stuck(engine.left_over(), 10).empty());
+    std::vector<Unexpected> left_over;
+    const Result result = goal_simulate(program, parameters, noise, 1, nullptr, &left_over);
+    PROMISE(result.complete == program.stuck(left_over, 10).empty());
 }
 
 void promise_replayed(const Trace &trace)

@@ -7,6 +7,9 @@
  *
  * A test passes when none of its checks failed; the first few failures of each are printed, line by line. A
  * binary that hangs is ended with SIGTERM (run.py) and says in which test it was. Included once per binary.
+ *
+ * A binary that takes long can run in parts, side by side: check_part reads "2/3" from its command line, the
+ * second third of its tests.
  */
 #ifndef TACET_CHECK_H
 #define TACET_CHECK_H
@@ -26,6 +29,8 @@ static struct {
     const char *test;
     unsigned failures; /* of the running test */
     unsigned passed, failed;
+    unsigned part, parts; /* from 1; no parts: all tests run */
+    unsigned seen;        /* tests, of all parts */
 } check_state;
 
 /* True where a failure should still be printed. */
@@ -91,8 +96,22 @@ static inline void check_interrupted(int number)
     _exit(EXIT_FAILURE);
 }
 
+/* Takes the part that the command line names; without one all tests run. */
+static inline void check_part(int count, char **words)
+{
+    if (count < 2)
+        return;
+    if (count != 2 || sscanf(words[1], "%u/%u", &check_state.part, &check_state.parts) != 2 ||
+        check_state.part < 1 || check_state.part > check_state.parts) {
+        fprintf(stderr, "usage: %s [PART/PARTS]\n", words[0]);
+        exit(2);
+    }
+}
+
 static inline void check_run(const char *name, void (*test)(void))
 {
+    if (check_state.parts && check_state.seen++ % check_state.parts != check_state.part - 1)
+        return;
     if (!check_state.test) {
         setvbuf(stdout, NULL, _IOLBF, 0);
         signal(SIGTERM, check_interrupted);

@@ -9,11 +9,12 @@
 # ARENA_TESTS instead: the headers in tests/host/stub then come before the architecture's of the same name.
 # One of a source of arch/ppc64 that is pure C is in PPC64_TESTS (and PPC64_FUZZERS): that architecture's
 # headers come first then.
-# Fuzzing needs clang with its runtime (Debian: clang, libclang-rt-14-dev or the one of your version).
+# Tests and fuzzers share their objects: a source is compiled once, by clang, with what libFuzzer needs. Where
+# there is no clang, gcc compiles the tests; fuzzing needs clang with its runtime (Debian: clang,
+# libclang-rt-14-dev or the one of your version).
 # A new fuzzer: its name in FUZZERS and its sources in NAME_fuzz_sources (tests/fuzz/fuzz_NAME.c).
 
-HOST_CC       ?= gcc
-FUZZ_CC       ?= clang
+HOST_CC       ?= $(if $(shell command -v clang),clang,gcc)
 FUZZ_SECONDS  ?= 5
 # The time limit of each test's program, not counting the time in which others have the CPUs.
 HOST_SECONDS  ?= 300
@@ -21,15 +22,18 @@ HOST_PYTHON   ?= /usr/bin/python3
 HOST_BUILD    := build/host
 FUZZ_BUILD    := build/fuzz
 
-HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
+# As the kernel is compiled.
+HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-string-conversion \
+                 -Werror
 HOST_INCLUDES := -iquote kernel -iquote arch/x86_64/include -iquote tests/host -I libc/include \
                  -iquote apps/lib -iquote apps/balance -iquote . -iquote tools/caches
+HOST_FUZZABLE := $(if $(findstring clang,$(HOST_CC)),-fsanitize=fuzzer-no-link)
 HOST_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
                  -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-FUZZ_CFLAGS   := -std=gnu11 -g -O1 $(HOST_WARNINGS) $(HOST_INCLUDES) \
-                 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+# What some objects need besides. Not a part of HOST_CFLAGS, so that HOST_FLAGS is the same for all.
+HOST_MORE     :=
 HOST_FLAGS    := $(HOST_BUILD).flags
-$(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(FUZZ_CC) $(FUZZ_CFLAGS)
+$(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
@@ -157,7 +161,7 @@ mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/,pmi_wire.c pmi1.c pmi2.c n
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
               $(filter $(1),$(PPC64_TESTS)),ppc64/)
-fuzz_folder = $(FUZZ_BUILD)/$(if $(filter $(1),$(PPC64_FUZZERS)),ppc64/)
+fuzz_folder = $(HOST_BUILD)/$(if $(filter $(1),$(PPC64_FUZZERS)),ppc64/)
 host_objects = $(patsubst %.c,$(host_folder)%.o,tests/host/test_$(1).c $($(1)_sources))
 fuzz_objects = $(patsubst %.c,$(fuzz_folder)%.o,tests/fuzz/fuzz_$(1).c $($(1)_fuzz_sources))
 
@@ -172,64 +176,65 @@ endif
 
 .PHONY: host-test fuzz fuzz-build
 
-# Every binary runs, also after one has failed; the one that takes longest begins first.
+# Every binary runs, also after one has failed; the one that takes longest begins first, in parts side by side.
 HOST_LONGEST := $(HOST_BUILD)/test_sim
+HOST_PARTS   := 1/4 2/4 3/4 4/4
 host-test: $(HOST_BINARIES)
-	@$(HOST_PYTHON) tests/host/run.py --seconds $(HOST_SECONDS) $(HOST_LONGEST) \
+	@$(HOST_PYTHON) tests/host/run.py --seconds $(HOST_SECONDS) $(HOST_PARTS:%=$(HOST_LONGEST):%) \
 		$(filter-out $(HOST_LONGEST),$(HOST_BINARIES))
 
 define host_binary
 $(HOST_BUILD)/test_$(1): $(call host_objects,$(1)) tests/host/host.mk
-	$$(HOST_CC) $$(HOST_CFLAGS) $($(1)_link) -o $$@ $$(filter %.o,$$^) -lm
+	$$(HOST_CC) $$(HOST_CFLAGS) $$(HOST_FUZZABLE) $($(1)_link) -o $$@ $$(filter %.o,$$^) -lm
 endef
 $(foreach test,$(C_TESTS),$(eval $(call host_binary,$(test))))
 
+# No fuzzer has these; with what libFuzzer needs, the tests of memory would take three times as long.
 $(HOST_BUILD)/arena/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
-	$(HOST_CC) -iquote tests/host/stub -iquote kernel $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
+	$(HOST_CC) -iquote tests/host/stub -iquote kernel $(HOST_CFLAGS) $(HOST_MORE) \
+		-MMD -MP -c -o $@ $<
 
 $(HOST_BUILD)/ppc64/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
-	$(HOST_CC) -iquote tests/host/stub -iquote arch/ppc64/include $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
+	$(HOST_CC) -iquote tests/host/stub -iquote arch/ppc64/include $(HOST_CFLAGS) $(HOST_FUZZABLE) $(HOST_MORE) \
+		-MMD -MP -c -o $@ $<
 
 # Sets of CPUs are Linux's alone.
-$(HOST_BUILD)/test_launch_cpus: HOST_CFLAGS += -D_GNU_SOURCE
+$(HOST_BUILD)/test_launch_cpus: HOST_MORE := -D_GNU_SOURCE
 
 $(HOST_BUILD)/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
-	$(HOST_CC) $(HOST_CFLAGS) -MMD -MP -c -o $@ $<
+	$(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE) $(HOST_MORE) \
+		-MMD -MP -c -o $@ $<
 
 ifndef MPI_BUILD
 include apps/mpi-lite/mpi-lite.mk
 endif
-mpi_fuzz_objects := $(foreach fuzzer,records shared windows launcher,$(call fuzz_objects,mpi_$(fuzzer)))
-$(mpi_fuzz_objects): FUZZ_CFLAGS += -Wno-sign-conversion $(MPI_INCLUDES)
-$(mpi_fuzz_objects): | $(MPI_BUILD)/include/mpi_functions.h
+mpi_objects := $(filter $(HOST_BUILD)/$(MPI_LITE)/% $(HOST_BUILD)/tests/fuzz/fuzz_mpi_%,\
+               $(sort $(call host_objects,mpi_burst) \
+               $(foreach fuzzer,records shared windows launcher,$(call fuzz_objects,mpi_$(fuzzer)))))
+$(mpi_objects): HOST_MORE := $(MPI_INCLUDES)
+$(mpi_objects): | $(MPI_BUILD)/include/mpi_functions.h
 
 define fuzz_binary
 $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk
-	$$(FUZZ_CC) $$(FUZZ_CFLAGS) -o $$@ $$(filter %.o,$$^)
+	@mkdir -p $$(@D)
+	$$(HOST_CC) $$(HOST_CFLAGS) -fsanitize=fuzzer -o $$@ $$(filter %.o,$$^)
 endef
 $(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_binary,$(fuzzer))))
 
-$(FUZZ_BUILD)/fuzz_frames: $(LWIP_C:%.c=$(FUZZ_BUILD)/lwip/%.o)
-
-frames_objects := $(call fuzz_objects,frames)
-# The kernel is compiled without this warning.
-$(frames_objects): FUZZ_CFLAGS += $(LWIP_INCLUDES) -Wno-sign-conversion
+# What includes lwIP's headers.
+$(FUZZ_BUILD)/fuzz_frames: $(LWIP_C:%.c=$(HOST_BUILD)/lwip/%.o)
+frames_objects := $(HOST_BUILD)/tests/fuzz/fuzz_frames.o \
+                  $(patsubst %,$(HOST_BUILD)/kernel/net/%.o,$(filter-out address_option,$(frames_net)))
+$(frames_objects): HOST_MORE := $(LWIP_INCLUDES)
 $(frames_objects): $(LWIP)/stamp
 
-$(FUZZ_BUILD)/lwip/%.o: $(LWIP)/stamp $(HOST_FLAGS) $(LWIP_HEADERS)
+$(HOST_BUILD)/lwip/%.o: $(LWIP)/stamp $(HOST_FLAGS) $(LWIP_HEADERS)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w -c -o $@ $(LWIP)/src/$*.c
-
-$(FUZZ_BUILD)/ppc64/%.o: %.c $(HOST_FLAGS)
-	@mkdir -p $(@D)
-	$(FUZZ_CC) -iquote tests/host/stub -iquote arch/ppc64/include $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
-
-$(FUZZ_BUILD)/%.o: %.c $(HOST_FLAGS)
-	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+	$(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w -c -o $@ \
+		$(LWIP)/src/$*.c
 
 fuzz-build: $(FUZZ_BINARIES)
 

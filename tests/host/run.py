@@ -4,8 +4,9 @@
 shown as a whole when it ends. A program that hangs is ended, fails by its name, and says in which test it was
 (check.h).
 
-    tests/host/run.py [--seconds N] PROGRAM…
+    tests/host/run.py [--seconds N] PROGRAM[:PART/PARTS]…
 
+A program that takes long runs in parts: as many processes, each with its share of the tests (check_part).
 The seconds are a program's own (tools/qemu/own_time.py): on a busy machine it gets more by the wall clock.
 Ends with the slowest programs, and with status 1 if any has failed.
 """
@@ -54,8 +55,9 @@ class Ended:
 def run(program: str, limit_s: float) -> Ended:
     """One program to its end, or to its limit."""
     begun = time.monotonic()
+    path, _, part = program.partition(":")
     process = subprocess.Popen(
-        [os.path.abspath(program)],
+        [os.path.abspath(path), *filter(None, [part])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -83,7 +85,7 @@ def run(program: str, limit_s: float) -> Ended:
     if output and not output.endswith("\n"):
         output += "\n"
     status = process.returncode if in_time else None
-    return Ended(Path(program).name, output, status, time.monotonic() - begun)
+    return Ended(f"{Path(path).name} {part}".rstrip(), output, status, time.monotonic() - begun)
 
 
 def main() -> int:

@@ -96,7 +96,7 @@ def test_other_flags_make_again_what_was_made_with_them(tmp_path: Path) -> None:
     [
         "build/x86_64/kernel/kernel/lib/format.o",
         "build/host/kernel/lib/format.o",
-        "build/fuzz/kernel/lib/format.o",
+        "build/host/tests/fuzz/fuzz_elf.o",
         "build/simulator/main.o",
         "build/host/simulator/noise.o",
         "build/x86_64/vdso.so",

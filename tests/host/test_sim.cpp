@@ -100,9 +100,8 @@ Result simulate(const std::string &text, const Parameters &parameters, const Noi
 {
     const auto schedule = goal_parse_text(text, "test");
     GoalProgram program(*schedule, parameters);
-    Engine<GoalProgram> engine(program, parameters, noise, threads, nullptr);
 
-    return engine.run();
+    return goal_simulate(program, parameters, noise, threads, nullptr);
 }
 
 Noise noise_of(const Trace &trace, NoiseRule rule = NoiseRule::physical)
@@ -292,8 +291,7 @@ TEST(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share)
     const Parameters parameters;
     const auto end = [&](const Noise &noise) {
         PatternProgram program(pattern, parameters);
-        return static_cast<double>(
-            Engine<PatternProgram>(program, parameters, noise, 2, nullptr).run().maximum);
+        return static_cast<double>(pattern_simulate_general(program, parameters, noise, 2, nullptr).maximum);
     };
     const Trace trace = trace_periodic(1000 * US, 50 * US);
     const double quiet = end(Noise());
@@ -325,7 +323,7 @@ TEST(patterns_without_a_schedule_end_as_their_schedules)
         const Noise noise = random_below(3) ? noise_of(random_trace(), random_rule()) : Noise();
         const Pattern pattern(options);
         PatternProgram program(pattern, parameters);
-        const Result direct = Engine<PatternProgram>(program, parameters, noise, 1 + i % 3, nullptr).run();
+        const Result direct = pattern_simulate_general(program, parameters, noise, 1 + i % 3, nullptr);
         std::ostringstream text;
         goal_write(pattern, text);
         const Result scheduled = simulate(text.str(), parameters, noise, 1 + i % 2);
@@ -349,7 +347,7 @@ TEST(events_of_an_alltoall_are_as_many_as_its_messages)
         parameters.eager_limit = eager_limit;
         PatternProgram program(pattern, parameters);
         const Result result =
-            Engine<PatternProgram>(program, parameters, noise_of(random_trace()), 1, nullptr).run();
+            pattern_simulate_general(program, parameters, noise_of(random_trace()), 1, nullptr);
         CHECK(result.complete);
         CHECK(result.events < 3 * (result.operations + result.messages));
     }
@@ -378,7 +376,7 @@ TEST(the_ring_engine_ends_as_the_general_one)
                                             : Noise();
         const Pattern pattern(options);
         PatternProgram program(pattern, parameters);
-        const Result general = Engine<PatternProgram>(program, parameters, noise, 1, nullptr).run();
+        const Result general = pattern_simulate_general(program, parameters, noise, 1, nullptr);
         RingEngine ring(pattern, parameters, noise, 1 + i % 3);
         const auto special = ring.run();
         if (!CHECK(special.has_value()))
@@ -496,8 +494,13 @@ TEST(quantiles_are_of_the_sorted_times)
 
 } // namespace
 
-int main(void)
+// The same random numbers, whichever tests run before.
+#undef RUN
+#define RUN(name) (random_state = 1, check_run(#name, name))
+
+int main(int count, char **words)
 {
+    check_part(count, words);
     RUN(a_detour_never_makes_any_rank_earlier);
     RUN(handling_on_arrival_can_gain_from_a_delay);
     RUN(results_do_not_depend_on_threads_or_windows);

@@ -2,7 +2,7 @@
 """Drives the LogGOPS simulator `build/simulator/sim`: the reference schedules, errors of users, determinism,
 outputs.
 
-Builds the simulator and its C++ tests first, which needs make, g++ and CLI11 only.
+Builds the simulator first, which needs make, g++ and CLI11 only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.js
 
 @pytest.fixture(scope="session", autouse=True)
 def built() -> None:
-    made("build/simulator/sim", "build/host/test_sim")
+    made("build/simulator/sim")
 
 
 def sim(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
