@@ -42,7 +42,7 @@ class Both:
 def both(kind: str, arch: str) -> Both:
     """All tests on both systems; on Tacet those that are pending run apart, one by one, because they may end
     or block the run."""
-    made("linux", f"ARCH={arch}")
+    made("linux", f"build/{arch}/tests/conform.{kind}", f"ARCH={arch}")
     linux = compare.run_linux(kind, arch=arch)
     assert linux.whole, f"the reference is not whole: {linux.runs[-1].explain()}"
     missing, known = pending.reasons_of("conformance"), compare.names(arch)
@@ -74,7 +74,7 @@ def test_all_that_can_run_runs_in_one_go(said: Both) -> None:
 @pytest.mark.parametrize("cpu", ["qemu64", "Nehalem", "Haswell", "EPYC"])
 @pytest.mark.parametrize("kind", compare.KINDS)
 def test_every_call_answers_as_on_linux_on_every_cpu(kind: str, cpu: str) -> None:
-    made("build/linux/version")
+    made("build/linux/version", f"build/x86_64/tests/conform.{kind}")
     linux = compare.run_linux(kind, cpu=cpu)
     tacet = compare.run_tacet(kind, compare.names(), cpu=cpu)
     assert linux.whole and tacet.whole, linux.runs[-1].explain() + tacet.runs[-1].explain()
