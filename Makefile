@@ -482,6 +482,32 @@ MINUTES ?= 1
 fuzz-calls: $(KERNEL) test-programs
 	@$(PYTHON) tests/fuzz/calls.py --minutes $(MINUTES) $(CALL_FUZZ_OPTIONS)
 
+# What the tests of `make test` need, of both architectures, and what only those of `make test-long` need.
+# tests/making.py makes whatever is missing in these lists when a test needs it; build/test-built/ARCH names
+# what is not to be looked at again.
+TEST_GOALS := kernel apps test-programs
+TEST_GOALS_x86_64 := mpi mpi-programs mpi-programs-of-others service lockstep-parts visits caches kit sim \
+	linux qemu10-x86_64
+TEST_GOALS_ppc64 := linux qemu10-ppc64
+# Files that tests ask for by name.
+TEST_FILES := $(KERNEL) $(APPS) $(TEST_PROGRAMS) $(CONFORM_PROGRAMS) $(LINUX_KERNEL)
+TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_PROGRAMS_OF_OTHERS) $(MPI_BUILD)/glibc/libmpi.a \
+	$(MPI_BUILD)/include/mpi_functions.h $(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so
+LONG_GOALS_x86_64 := mpich fuzz-build $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) $(MPI_LONG_PROGRAMS)
+LONG_GOALS_ppc64 := mpi-programs
+
+.PHONY: test-build test-build-arch test-long-build test-long-build-arch
+test-build test-long-build: %:
+	$(Q)$(MAKE) --no-print-directory ARCH=x86_64 $*-arch
+	$(Q)$(MAKE) --no-print-directory ARCH=ppc64 $*-arch
+
+test-build-arch: $(TEST_GOALS) $(TEST_GOALS_$(ARCH)) $(TEST_FILES) $(TEST_FILES_$(ARCH))
+	@mkdir -p build/test-built
+	@printf '%s\n' $^ >build/test-built/$(ARCH)
+
+test-long-build-arch: $(LONG_GOALS_$(ARCH))
+	$(Q)$(MAKE) --no-print-directory LOCKCHECK=1 kernel
+
 .PHONY: test test-long
 test:
 	@$(PYTHON) tests/run.py
@@ -501,7 +527,7 @@ help:
 	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"
 	@echo "         MOUNT=dir or 'dir:/place …'     folders that programs read and write (default place: /mnt)"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
-	@echo "make test                        all tests"
+	@echo "make test                        all tests (test-build: only compiles what they need)"
 	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"
 	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
 	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"

@@ -11,8 +11,10 @@ What it has started is ended with it where the test ends its own children, as su
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import stat
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -42,6 +44,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "limit(cpu, wall): other seconds than the usual ones until a test counts as hung"
     )
+    if not hasattr(config, "workerinput"):
+        output_kept()
+
+
+def output_kept() -> None:
+    """Names this pytest's own output, which it does not capture yet, to all its workers: what is made for a
+    test is shown there (making.py). Several processes write to it: if it is a file, at its end."""
+    shown = os.dup(1)
+    if stat.S_ISREG(os.fstat(shown).st_mode):
+        fcntl.fcntl(shown, fcntl.F_SETFL, fcntl.fcntl(shown, fcntl.F_GETFL) | os.O_APPEND)
+    os.environ["TACET_SHOWN"] = f"/proc/{os.getpid()}/fd/{shown}"
 
 
 @pytest.hookimpl(tryfirst=True)

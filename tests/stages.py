@@ -96,7 +96,7 @@ def long_stages(filter_words: list[str], how: Long) -> list[Stage]:
     fuzz_s, call_s = how.fuzz_minutes * 60, how.call_minutes * 60
     silence = ["tools/lab", "silence", "--hours", f"{how.silent_hours:g}", "--shift", "4"]
     return [
-        build_stage("test-build", "test-long-build", "fuzz-build"),
+        build_stage("test-build", "test-long-build"),
         Stage(
             "fuzz",
             f"Parsers of outside bytes, {how.fuzz_minutes:g} minutes each",

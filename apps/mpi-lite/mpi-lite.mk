@@ -170,11 +170,20 @@ $(foreach variant,glibc asan,\
 	$(eval $(call mpi_fortran_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a)))
 $(eval $(call mpi_fortran_programs,mpich,))
 
-.PHONY: mpi-programs
-mpi-programs: $(foreach variant,asan $(ARCH) mpich openmpi,\
-              $(filter-out $(MPI_PROGRAMS_LACK_$(variant)),\
-              $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%))) \
-              $(foreach variant,glibc asan mpich,\
-              $(MPI_FORTRAN_NAMES:%=$(MPI_BUILD)/fortran-programs/$(variant)/%)) \
-              $(addprefix $(MPI_BUILD)/programs/,tsan/threads glibc/collectives glibc/ends $(ARCH)/ends) \
-              $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))
+# What is linked with this library, with the MPIs that it is compared with, and with a checker of threads. What
+# runs on this machine belongs to x86_64.
+MPI_LITE_PROGRAMS := $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(ARCH)/%) $(MPI_BUILD)/programs/$(ARCH)/ends \
+    $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))
+ifeq ($(ARCH),x86_64)
+MPI_LITE_PROGRAMS += $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/asan/%) \
+    $(addprefix $(MPI_BUILD)/programs/glibc/,collectives ends) \
+    $(foreach variant,glibc asan,$(MPI_FORTRAN_NAMES:%=$(MPI_BUILD)/fortran-programs/$(variant)/%))
+endif
+MPI_PROGRAMS_OF_OTHERS := $(foreach variant,mpich openmpi,$(filter-out $(MPI_PROGRAMS_LACK_$(variant)),\
+    $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(variant)/%))) \
+    $(MPI_FORTRAN_NAMES:%=$(MPI_BUILD)/fortran-programs/mpich/%)
+MPI_LONG_PROGRAMS := $(MPI_BUILD)/programs/tsan/threads
+
+.PHONY: mpi-programs mpi-programs-of-others
+mpi-programs: $(MPI_LITE_PROGRAMS)
+mpi-programs-of-others: $(MPI_PROGRAMS_OF_OTHERS)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the whole-system tests share: the runner on Python's path, everything built once, and a way to run and
-to complain.
+"""What the whole-system tests share: the runner on Python's path, what a test needs made for it, and a way to
+run and to complain.
 
 Each test boots machines of its own in QEMU, waits for them to switch themselves off within a time limit, and
 on failure shows how the run ended, the console's last lines and the command that repeats it. Tests share
@@ -55,14 +55,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "xdist_group(name): tests that share a fixture worth keeping on one worker"
     )
-    if hasattr(config, "workerinput"):
-        return
-    for arch in architectures.ALL:
-        goals = ("kernel", "apps", "test-programs", "mpi-programs")
-        words = ["make", "--no-print-directory", "-j2", f"ARCH={arch}", *goals]
-        made = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
-        if made.returncode != 0:
-            raise pytest.UsageError(f"{' '.join(words)} failed:\n{made.stdout[-2000:]}{made.stderr[-4000:]}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The kernel and the benchmarks of the test's architecture are made before any fixture; `program` makes a
+    test's program."""
+    arch = item.callspec.params.get("arch") if hasattr(item, "callspec") else None
+    made("kernel", "apps", f"ARCH={arch or architectures.DEFAULT}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -95,8 +95,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def program(name: str, arch: str = architectures.DEFAULT) -> Path:
-    """A program of tests/programs, by name and kind: "status.musl"; or one of apps/: "apps/ftq"."""
-    return qemu.BUILD / arch / (name if "/" in name else f"tests/{name}")
+    """A program of tests/programs, by name and kind: "status.musl"; or one of apps/: "apps/ftq". It is made
+    if need be."""
+    path = qemu.BUILD / arch / (name if "/" in name else f"tests/{name}")
+    made(str(path.relative_to(ROOT)), f"ARCH={arch}")
+    return path
 
 
 def iso_made(image: Path, app: Path, *words: str, options: str = "", kernel: Path = qemu.KERNEL) -> Path:

@@ -61,6 +61,7 @@ ROWS = [
 def said_on_tacet(arch: str, kind: str) -> compare.Said:
     """All tests on Tacet; those that are pending run apart, one by one, because they may end or block the
     run."""
+    made(f"build/{arch}/tests/conform.{kind}", f"ARCH={arch}")
     missing, known = pending.reasons_of("conformance"), compare.names(arch)
     said = compare.run_tacet(kind, [name for name in known if name not in missing], arch=arch)
     for name in missing.keys() & set(known):
@@ -102,7 +103,7 @@ def test_linux_still_says_what_is_recorded(reference: str) -> None:
 @pytest.mark.parametrize("cpu", ["qemu64", "Nehalem", "Haswell", "EPYC"])
 @pytest.mark.parametrize("kind", compare.KINDS)
 def test_every_call_answers_as_on_linux_on_every_cpu(kind: str, cpu: str) -> None:
-    made("build/linux/version")
+    made("build/linux/version", f"build/x86_64/tests/conform.{kind}")
     linux = compare.run_linux(kind, cpu=cpu)
     tacet = compare.run_tacet(kind, compare.names(), cpu=cpu)
     assert linux.whole and tacet.whole, linux.runs[-1].explain() + tacet.runs[-1].explain()

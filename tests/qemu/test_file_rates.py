@@ -16,7 +16,7 @@ from tests.making import made
 
 @pytest.mark.parametrize("system", network.SYSTEMS)
 def test_the_files_of_a_server_have_rates(system: str) -> None:
-    made("build/linux/version")
+    made("build/linux/version", "build/x86_64/tests/file_rates.musl")
     options = argparse.Namespace(
         programs=qemu.BUILD / "x86_64" / "tests", nic="e1000", qemu="system", time_limit=120.0
     )

@@ -17,19 +17,23 @@ from nodes import other_machine
 from waiting_nodes import LIMIT_S, WaitingNodes
 
 import qemu
-from tests.making import made
+from tests.making import ROOT, made
 
-JOBS = program("jobs.musl")
+JOBS = ROOT / "build/x86_64/tests/jobs.musl"
 BUSYBOX = qemu.BUSYBOX
 INTERRUPTED = 128 + signal.SIGINT
 LOST = 125
 pytestmark = pytest.mark.xdist_group("jobs")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    made("service", str(JOBS.relative_to(ROOT)))
+
+
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingNodes]:
     """Two nodes of two CPUs, for all tests that leave them as they were."""
-    made("service")
     with WaitingNodes(tmp_path_factory.mktemp("jobs"), nodes=2, cpus=2, memory="128M") as nodes:
         yield nodes
 
