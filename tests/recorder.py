@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import time
 from collections.abc import Generator
@@ -83,6 +84,11 @@ def write(what: dict[str, Any]) -> None:
 ending: dict[str, Any] = {}
 
 
+def name_of(item: pytest.Item) -> str:
+    """The node ID, without the @GROUP that pytest-xdist adds in its workers."""
+    return re.sub(r"@[^\[\]]*$", "", item.nodeid) if item.get_closest_marker("xdist_group") else item.nodeid
+
+
 def shared_fixtures(item: pytest.Item) -> list[str]:
     """The fixtures of a module or session that a test uses, as FILE::NAME."""
     known = getattr(item, "_fixtureinfo", None)
@@ -96,7 +102,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, None]:
     ending.clear()
     yield
     spent = own(begun, before).record()
-    write({"test": item.nodeid, **spent, "fixtures": shared_fixtures(item), "outcome": "passed"} | ending)
+    write({"test": name_of(item), **spent, "fixtures": shared_fixtures(item), "outcome": "passed"} | ending)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -129,7 +135,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     costs = budget.of_all()
-    items.sort(key=lambda item: -sum(costs.of(item.nodeid).seconds()))
+    items.sort(key=lambda item: -sum(costs.of(name_of(item)).seconds()))
 
 
 def booked(*targets: str, seconds: float = 900) -> None:
