@@ -22,6 +22,7 @@ import os
 import re
 import resource
 import time
+from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,10 +133,19 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
             write({"fixture": f"{fixturedef.baseid}::{fixturedef.argname}", **spent.record()})
 
 
+def group_of(item: pytest.Item) -> str:
+    """What one worker runs as a whole: a test, or all tests of an xdist_group."""
+    mark = item.get_closest_marker("xdist_group")
+    return str(mark.args[0]) if mark and mark.args else item.nodeid
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    costs = budget.of_all()
-    items.sort(key=lambda item: -sum(costs.of(name_of(item)).seconds()))
+    """Sorts by what groups cost, the most expensive first."""
+    costs, whole = budget.of_all(), Counter[str]()
+    for item in items:
+        whole[group_of(item)] += sum(costs.of(name_of(item)).seconds())
+    items.sort(key=lambda item: (-whole[group_of(item)], group_of(item)))
 
 
 def booked(*targets: str, seconds: float = 900) -> None:
