@@ -62,19 +62,23 @@ SIM_FUZZ_MAIN    := $(HOST_BUILD)/tests/fuzz/fuzz_sim.o
 $(SIM_BUILD)/test.flags: FLAGS = $(HOST_CXX) $(SIM_TEST_FLAGS) $(SIM_SANITIZE)
 
 $(SIM_TEST): $(SIM_TEST_MAIN) $(SIM_TEST_LIBRARY)
-	$(HOST_CXX) $(SIM_TEST_FLAGS) $(SIM_SANITIZE) -o $@ $^
+	@echo "  LD      $@"
+	$(Q)$(HOST_CXX) $(SIM_TEST_FLAGS) $(SIM_SANITIZE) -o $@ $^
 
 $(SIM_FUZZ): $(SIM_FUZZ_MAIN) $(SIM_TEST_LIBRARY)
 	@mkdir -p $(@D)
-	$(HOST_CXX) $(SIM_TEST_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^
+	@echo "  LD      $@"
+	$(Q)$(HOST_CXX) $(SIM_TEST_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $^
 
 SIM_TEST_STANDARD := $(HOST_BUILD)/simulator/standard.pch
 $(SIM_TEST_STANDARD): simulator/standard.hpp $(SIM_BUILD)/test.flags
 	@mkdir -p $(@D)
-	$(HOST_CXX) $(SIM_TEST_FLAGS) $(SIM_SANITIZE) -x c++-header -o $@ $<
+	@echo "  CXX     $<"
+	$(Q)$(HOST_CXX) $(SIM_TEST_FLAGS) $(SIM_SANITIZE) -x c++-header -o $@ $<
 
 $(HOST_BUILD)/%.o: %.cpp $(SIM_TEST_STANDARD) $(SIM_BUILD)/test.flags
 	@mkdir -p $(@D)
-	$(HOST_CXX) $(SIM_TEST_FLAGS) $(SIM_SANITIZE) -include-pch $(SIM_TEST_STANDARD) -MMD -MP -c -o $@ $<
+	@echo "  CXX     $<"
+	$(Q)$(HOST_CXX) $(SIM_TEST_FLAGS) $(SIM_SANITIZE) -include-pch $(SIM_TEST_STANDARD) -MMD -MP -c -o $@ $<
 
 -include $(patsubst %.o,%.d,$(SIM_OBJECTS) $(SIM_TEST_MAIN) $(SIM_FUZZ_MAIN) $(SIM_TEST_LIBRARY))
