@@ -25,7 +25,7 @@ COSTS = ROOT / "tests" / "costs.txt"
 LONG = ROOT / "tests" / "long.txt"
 
 #: CPU seconds, and idle seconds, that a test may cost, by the folder's beginning.
-WHOLE_SYSTEMS_S, ELSEWHERE_S = 3.0, 2.0
+WHOLE_SYSTEMS_S, ELSEWHERE_S = 2.0, 2.0
 WHOLE_SYSTEMS = ("tests/qemu/", "tests/documents/")
 #: CPU seconds that all tests of a stage may cost together; those of a slice of the long tests.
 STAGE_CPU_S = {"tools": 270.0, "qemu": 660.0}

@@ -50,7 +50,8 @@ patterns=$(for module in $modules $needed; do echo "./*lib/modules/*/$module.ko*
 set -f
 dpkg-deb --fsys-tarfile "$deb" |
     tar -x -C "$linux" --wildcards --transform 's|^\./boot/||' \
-        --transform 's|.*/\([^/]*\.ko\)|modules/\1|' ./boot/vmlinu[xz]-* ./boot/config-* $patterns 2>/dev/null || true
+        --transform 's|.*/\([^/]*\.ko\)|modules/\1|' ./boot/vmlinu[xz]-* ./boot/config-* $patterns \
+        2>/dev/null || true
 set +f
 [ -n "$(find "$linux" -maxdepth 1 -name 'vmlinu[xz]-*')" ] ||
     { echo "ports/linux/fetch.sh: there is no kernel in $deb" >&2 && exit 1; }

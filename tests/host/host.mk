@@ -176,7 +176,7 @@ endif
 
 .PHONY: host-test fuzz fuzz-build
 
-# Every binary runs, also after one has failed; the one that takes longest begins first, in parts side by side.
+# Every binary runs, also after one has failed; the longest begins first, in parts side by side.
 HOST_LONGEST := $(HOST_BUILD)/test_sim
 HOST_PARTS   := 1/4 2/4 3/4 4/4
 host-test: $(HOST_BINARIES)

@@ -156,17 +156,6 @@ def test_functions_that_are_long_have_long_cases() -> None:
     assert budget.long_functions().keys() - long - marked == set()
 
 
-def test_short_tests_fit_their_stages() -> None:
-    costs = budget.of_all()
-    for stage, most in budget.STAGE_CPU_S.items():
-        short = [
-            cost.cpu_s
-            for name, cost in costs.tests.items()
-            if budget.stage_of(name) == stage and not costs.is_long(name)
-        ]
-        assert sum(short) + costs.rest_cpu_s.get(stage, 0.0) <= most, stage
-
-
 def test_the_map_of_the_tests_names_what_is_there() -> None:
     page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
     stems = {Path(path).stem for path in tracked() if path.startswith("tests/")}

@@ -178,8 +178,8 @@ def drawing() -> Drawing:
             f"Grey band: one operation ({tacet.operation_ns:.0f} ns) short is the beat of clock and loop, no "
             "noise; two or more are.",
             f"Tuned Linux has two CPUs, which take turns of {turn} on one clock in QEMU: an operation lasts",
-            f"{tuned.summary.operation_ns:.0f} ns there, and only a loss of a turn or more counts. Its ticks come "
-            "on the other CPU.",
+            f"{tuned.summary.operation_ns:.0f} ns there, and only a loss of a turn or more counts. Its ticks "
+            "come on the other CPU.",
         ],
         size=12,
     )
