@@ -7,7 +7,7 @@
 CONFORM_SOURCES := $(sort $(wildcard tests/conformance/*.c tests/conformance/$(ARCH)/*.c))
 CONFORM_HEADERS := $(wildcard tests/conformance/*.h)
 CONFORM_PROGRAMS := $(TEST_BUILD)/conform.musl $(TEST_BUILD)/conform.glibc
-CONFORM_CFLAGS := $(TEST_CFLAGS) -D_GNU_SOURCE -fno-builtin -Wno-nonnull -pthread
+CONFORM_CFLAGS := $(TEST_CFLAGS) -O1 -D_GNU_SOURCE -fno-builtin -Wno-nonnull -pthread
 CONFORM_FLAGS := $(BUILD)/conform.flags
 $(CONFORM_FLAGS): FLAGS = $(PROGRAM_CC) $(CONFORM_CFLAGS)
 CONFORM_LIST := $(BUILD)/conform.list.flags
