@@ -170,9 +170,10 @@ $(foreach variant,glibc asan,\
 	$(eval $(call mpi_fortran_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a)))
 $(eval $(call mpi_fortran_programs,mpich,))
 
-# What is linked with this library, with the MPIs that it is compared with, and with a checker of threads. What
-# runs on this machine belongs to x86_64.
-MPI_LITE_PROGRAMS := $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(ARCH)/%) $(MPI_BUILD)/programs/$(ARCH)/ends \
+# What is linked with this library, with the MPIs that it is compared with, and with a checker of threads.
+# What runs on this machine belongs to x86_64.
+MPI_LITE_PROGRAMS := $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(ARCH)/%) \
+    $(MPI_BUILD)/programs/$(ARCH)/ends \
     $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))
 ifeq ($(ARCH),x86_64)
 MPI_LITE_PROGRAMS += $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/asan/%) \
