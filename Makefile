@@ -487,12 +487,13 @@ fuzz-calls: $(KERNEL) test-programs
 # what is not to be looked at again.
 TEST_GOALS := kernel apps test-programs
 TEST_GOALS_x86_64 := mpi mpi-programs mpi-programs-of-others service lockstep-parts visits caches kit sim \
-	linux qemu10-x86_64
-TEST_GOALS_ppc64 := linux qemu10-ppc64
+	linux qemu10
+TEST_GOALS_ppc64 := linux qemu10
 # Files that tests ask for by name.
 TEST_FILES := $(KERNEL) $(APPS) $(TEST_PROGRAMS) $(CONFORM_PROGRAMS) $(LINUX_KERNEL)
 TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_PROGRAMS_OF_OTHERS) $(MPI_BUILD)/glibc/libmpi.a \
-	$(MPI_BUILD)/include/mpi_functions.h $(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so
+	$(MPI_BUILD)/include/mpi_functions.h $(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so \
+	$(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
 LONG_GOALS_x86_64 := mpich fuzz-build $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) $(MPI_LONG_PROGRAMS)
 LONG_GOALS_ppc64 := mpi-programs
 

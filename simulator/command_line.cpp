@@ -25,7 +25,7 @@ void Command::option(const char *names, std::uint32_t &value, const std::string 
 
 void Command::option(const char *names, std::uint32_t &value, const std::string &help, Limits limits)
 {
-    app.add_option(names, value, help)->check(CLI::Range(limits.lowest, limits.highest));
+    app.add_option(names, value, help)->check(CLI::Range(limits.minimum, limits.maximum));
 }
 
 void Command::option(const char *names, std::uint64_t &value, const std::string &help)

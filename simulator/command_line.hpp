@@ -17,9 +17,9 @@ class App;
 
 namespace sim {
 
-// The lowest and the highest value that an option takes.
+// The minimum and the maximum that an option takes.
 struct Limits {
-    std::uint32_t lowest, highest;
+    std::uint32_t minimum, maximum;
 };
 
 // One command. `names` are CLI11's: "-n,--ranks", or a word without a dash for an argument by place. Values

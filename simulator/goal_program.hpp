@@ -235,8 +235,8 @@ private:
     bool one_at_a_time;
 };
 
-// Simulates a schedule; `left_over`, unless null, receives the messages that were never received. The engine
-// is compiled once, here.
+// Simulates a schedule; `left_over`, unless null, receives the messages that were never received. Only
+// goal_program.cpp compiles the engine.
 Result goal_simulate(GoalProgram &program, const Parameters &parameters, const Noise &noise, unsigned threads,
                      Timeline *timeline, std::vector<Unexpected> *left_over = nullptr);
 

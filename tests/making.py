@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes what tests need, when a test needs it, one at a time: pytest's workers run side by side, and two
-makes of one target disturb each other. What make says is shown while it works. It ends when the test's
-process ends, however that ends.
+makes of one target disturb each other. What make says is shown while it works. It ends when the process of
+the test ends, however that ends.
 
 With TACET_BUILT in the environment, `make test-build` has run just before (tests/run.py): make is not asked
 again about what is in its lists, build/test-built/ARCH.

@@ -176,7 +176,7 @@ endif
 
 .PHONY: host-test fuzz fuzz-build
 
-# Every binary runs, also after one has failed; the longest begins first, in parts side by side.
+# Every binary runs, also after one has failed; the one that takes longest begins first, in parts.
 HOST_LONGEST := $(HOST_BUILD)/test_sim
 HOST_PARTS   := 1/4 2/4 3/4 4/4
 host-test: $(HOST_BINARIES)
@@ -197,8 +197,8 @@ $(HOST_BUILD)/arena/%.o: %.c $(HOST_FLAGS)
 
 $(HOST_BUILD)/ppc64/%.o: %.c $(HOST_FLAGS)
 	@mkdir -p $(@D)
-	$(HOST_CC) -iquote tests/host/stub -iquote arch/ppc64/include $(HOST_CFLAGS) $(HOST_FUZZABLE) $(HOST_MORE) \
-		-MMD -MP -c -o $@ $<
+	$(HOST_CC) -iquote tests/host/stub -iquote arch/ppc64/include $(HOST_CFLAGS) $(HOST_FUZZABLE) \
+		$(HOST_MORE) -MMD -MP -c -o $@ $<
 
 # Sets of CPUs are Linux's alone.
 $(HOST_BUILD)/test_launch_cpus: HOST_MORE := -D_GNU_SOURCE

@@ -104,7 +104,9 @@ def test_hardware_threads_fill_cores_first() -> None:
     if qemu_major(newest) < since:
         pytest.skip(f"QEMU {since} is not there (make qemu{since}-ppc64)")
     for controller in CONTROLLERS:
-        ran = run(program("ranks.musl"), "ranks=2 -- own", smp="8,threads=4", controller=controller, emulator=newest)
+        ran = run(
+            program("ranks.musl"), "ranks=2 -- own", smp="8,threads=4", controller=controller, emulator=newest
+        )
         assert ran[1] == 0 and "cpus: 8 run on 2 cores" in ran[0], ran[0]
         # Servers 0 and 8 are the cores' first threads: these have the lowest numbers.
         assert re.search(r"^rank 0 of 2 cpu 0 apic ", ran[0], re.M), ran[0]
