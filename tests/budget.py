@@ -128,6 +128,11 @@ def of_all() -> Costs:
     return read(COSTS.read_text(encoding="utf-8")) if COSTS.is_file() else Costs({}, {})
 
 
+def name_of(node_id: str) -> str:
+    """Returns a node ID without the @GROUP that pytest-xdist adds in its workers."""
+    return re.sub(r"@[^\[\]]*$", "", node_id)
+
+
 def function_of(name: str) -> str:
     """Returns the node ID without the case: tests/a.py::test_b[c] is of tests/a.py::test_b."""
     return name.partition("[")[0]

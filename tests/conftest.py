@@ -68,7 +68,8 @@ def write_collected(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tells tests/run.py which cases there are, and which of them are long."""
     folder = os.environ.get("TACET_RECORDS")
     if folder and getattr(config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
-        lines = [f"{'long' if item.get_closest_marker('long') else 'short'} {item.nodeid}" for item in items]
+        kinds = ("long" if item.get_closest_marker("long") else "short" for item in items)
+        lines = [f"{kind} {budget.name_of(item.nodeid)}" for kind, item in zip(kinds, items)]
         (Path(folder) / "collected.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -83,7 +84,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     alone = config.getoption("--alone")
 
     def stays(item: pytest.Item) -> bool:
-        if item.nodeid in named or budget.function_of(item.nodeid) in named:
+        name = budget.name_of(item.nodeid)
+        if name in named or budget.function_of(name) in named:
             return True
         return not alone and not item.get_closest_marker("long")
 

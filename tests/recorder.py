@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import time
 from collections import Counter
@@ -86,8 +85,7 @@ ending: dict[str, Any] = {}
 
 
 def name_of(item: pytest.Item) -> str:
-    """The node ID, without the @GROUP that pytest-xdist adds in its workers."""
-    return re.sub(r"@[^\[\]]*$", "", item.nodeid) if item.get_closest_marker("xdist_group") else item.nodeid
+    return budget.name_of(item.nodeid)
 
 
 def shared_fixtures(item: pytest.Item) -> list[str]:
