@@ -84,10 +84,6 @@ def write(what: dict[str, Any]) -> None:
 ending: dict[str, Any] = {}
 
 
-def name_of(item: pytest.Item) -> str:
-    return budget.name_of(item.nodeid)
-
-
 def shared_fixtures(item: pytest.Item) -> list[str]:
     """The fixtures of a module or session that a test uses, as FILE::NAME."""
     known = getattr(item, "_fixtureinfo", None)
@@ -101,7 +97,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, None]:
     ending.clear()
     yield
     spent = own(begun, before).record()
-    write({"test": name_of(item), **spent, "fixtures": shared_fixtures(item), "outcome": "passed"} | ending)
+    write(
+        {"test": budget.name_of(item.nodeid), **spent, "fixtures": shared_fixtures(item), "outcome": "passed"}
+        | ending
+    )
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -142,7 +141,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Sorts by what groups cost, the most expensive first."""
     costs, whole = budget.of_all(), Counter[str]()
     for item in items:
-        whole[group_of(item)] += sum(costs.of(name_of(item)).seconds())
+        whole[group_of(item)] += sum(costs.of(budget.name_of(item.nodeid)).seconds())
     items.sort(key=lambda item: (-whole[group_of(item)], group_of(item)))
 
 

@@ -60,8 +60,7 @@ class Run:
     """What has happened so far in all stages."""
 
     total: Total = field(default_factory=Total)
-    remarks: list[str] = field(default_factory=list)
-    #: For the end of the output, beside the remarks, which are failures.
+    #: For the end of the output; unlike the remarks of stages, they are no failures.
     notes: list[str] = field(default_factory=list)
     records: records.Records = field(default_factory=records.Records)
     unsteady: int = 0
