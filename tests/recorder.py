@@ -97,10 +97,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, None, None]:
     ending.clear()
     yield
     spent = own(begun, before).record()
-    write(
-        {"test": budget.name_of(item.nodeid), **spent, "fixtures": shared_fixtures(item), "outcome": "passed"}
-        | ending
-    )
+    test = {"test": budget.name_of(item.nodeid), **spent, "fixtures": shared_fixtures(item)}
+    write({**test, "outcome": "passed", **ending})
 
 
 @pytest.hookimpl(hookwrapper=True)
