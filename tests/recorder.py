@@ -33,6 +33,8 @@ from tests import budget, making
 from tests.waiting import is_lost_time
 
 SHARED_SCOPES = ("module", "package", "session")
+#: Where records go, if anywhere.
+FOLDER = os.environ.get("TACET_RECORDS", "")
 #: What a fixture costs that is worth a line, in seconds by the wall clock.
 FIXTURE_LEAST_S = 0.05
 
@@ -75,8 +77,8 @@ def own(begun: Spent, apart_before: Spent) -> Spent:
 
 
 def write(what: dict[str, Any]) -> None:
-    if folder := os.environ.get("TACET_RECORDS"):
-        with (Path(folder) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
+    if FOLDER:
+        with (Path(FOLDER) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(what) + "\n")
 
 
@@ -136,7 +138,9 @@ def group_of(item: pytest.Item) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts by what groups cost, the most expensive first."""
+    """Sorts by what groups cost, the most expensive first. Programs that tests start, pytest among them, do not
+    record."""
+    os.environ.pop("TACET_RECORDS", None)
     costs, whole = budget.of_all(), Counter[str]()
     for item in items:
         whole[group_of(item)] += sum(costs.of(budget.name_of(item.nodeid)).seconds())
