@@ -138,8 +138,8 @@ def group_of(item: pytest.Item) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts by what groups cost, the most expensive first. Programs that tests start, pytest among them, do not
-    record."""
+    """Sorts by what groups cost, the most expensive first. Programs that tests start, pytest among them, do
+    not record."""
     os.environ.pop("TACET_RECORDS", None)
     costs, whole = budget.of_all(), Counter[str]()
     for item in items:
