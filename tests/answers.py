@@ -174,7 +174,7 @@ def parsed(text: str) -> Record:
 def changes(recorded: Mapping[str, str], now: Mapping[str, str | None]) -> list[str]:
     """What differs between ingredients, a phrase each. What this machine does not have is not compared."""
     return [
-        f"{name} was {recorded.get(name, 'not there')} and is {now.get(name, 'no more')}"
+        f"{name} was {recorded.get(name, 'not there')} and is {now.get(name, 'not there')}"
         for name in sorted(recorded.keys() | now.keys())
         if recorded.get(name) != now.get(name) and not (name in now and now[name] is None)
     ]
@@ -263,7 +263,8 @@ class Answers:
             known = self.references[reference].names if reference in self.references else ()
             left = [name for name in answers if name not in known]
             found += [
-                str(self.refused(f"{reference} has an answer to {name}, which is no more")) for name in left
+                str(self.refused(f"{reference} has an answer to {name}, which no longer exists"))
+                for name in left
             ]
         return found
 

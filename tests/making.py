@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: How long make's children may take to end when they are told to.
+#: How long make's children may take to end after SIGTERM.
 GRACE_S = 5.0
 
 
@@ -101,7 +101,7 @@ def run(command: list[str], seconds: float) -> tuple[int | None, str]:
 
 
 def guard(watched: int, command: list[str]) -> int:
-    """Run a command; end it and all its children when nobody holds the pipe's other end any more. This
+    """Run a command; end it and all its children when the parent has closed the pipe's other end. This
     process leads their process group."""
     process = subprocess.Popen(command)
     os.set_blocking(watched, False)

@@ -10,7 +10,7 @@ FOLDER/PID.jsonl, where FOLDER is $TACET_RECORDS:
     {"test": node ID, "cpu_s": s, "wall_s": s, "fixtures": [name], "outcome": "passed" | "failed" | "skipped",
      "skip": reason, "lost_time": true if the failure is one of lost time alone, "said": the failure's text}
     {"fixture": FILE::NAME, "cpu_s": s, "wall_s": s}     a fixture that tests share, each time that it is made
-    {"made": targets, "cpu_s": s, "wall_s": s}
+    {"made": targets, "cpu_s": s, "wall_s": s}           what a test had to make
 
 Longest tests run first, by tests/costs.txt, so that no worker is left with a long one at the end.
 """
@@ -35,8 +35,8 @@ from tests.waiting import is_lost_time
 SHARED_SCOPES = ("module", "package", "session")
 #: Where records go, if anywhere.
 FOLDER = os.environ.get("TACET_RECORDS", "")
-#: What a fixture costs that is worth a line, in seconds by the wall clock.
-FIXTURE_LEAST_S = 0.05
+#: A fixture, or a make, that takes less is not worth a line: seconds by the wall clock.
+LEAST_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
     if fixturedef.scope in SHARED_SCOPES:
         spent = own(begun, before)
         book_apart(spent)
-        if spent.wall_s > FIXTURE_LEAST_S:
+        if spent.wall_s > LEAST_S:
             write({"fixture": f"{fixturedef.baseid}::{fixturedef.argname}", **spent.record()})
 
 
@@ -155,7 +155,8 @@ def booked(*targets: str, seconds: float = 900) -> None:
     finally:
         spent = now() - begun
         book_apart(spent)
-        write({"made": " ".join(targets), **spent.record()})
+        if spent.wall_s > LEAST_S:
+            write({"made": " ".join(targets), **spent.record()})
 
 
 # Before the tests' files take it by its name.

@@ -40,12 +40,15 @@ class Records:
 
     tests: list[Test] = field(default_factory=list)
     fixtures: dict[str, list[Cost]] = field(default_factory=lambda: defaultdict(list))
+    #: What tests had to make although a stage had built what they need: CPU seconds, by make's targets.
+    made: Counter[str] = field(default_factory=Counter)
     #: All cases that were collected, whether they ran or not, and whether each is long.
     collected: dict[str, bool] = field(default_factory=dict)
 
     def __iadd__(self, other: Records) -> Records:
         self.tests += other.tests
         self.collected |= other.collected
+        self.made += other.made
         for name, made in other.fixtures.items():
             self.fixtures[name] += made
         return self
@@ -74,6 +77,8 @@ def read(folder: Path) -> Records:
             elif "fixture" in row:
                 cost = Cost(row["cpu_s"], max(0.0, row["wall_s"] - row["cpu_s"]))
                 records.fixtures[row["fixture"]].append(cost)
+            elif "made" in row:
+                records.made[row["made"]] += row["cpu_s"]
     if (collected := folder / "collected.txt").is_file():
         for line in collected.read_text(encoding="utf-8").splitlines():
             kind, _, name = line.partition(" ")

@@ -22,8 +22,8 @@ from pathlib import PurePath
 
 from tests.running import ROOT
 
-#: CPU seconds above which a test is no slice: make test-long alone runs it.
-SLICE_MAX_S = 2.0
+#: A test that costs more than so many slices is none: make test-long alone runs it.
+SLICES_MAX = 2.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def cut(costs: Mapping[str, float], slice_s: float) -> list[list[str]]:
     """Cuts tests, in the order of their names, into slices of about equal cost, none above `slice_s` unless
     it is a single test."""
     small = {name: cost for name, cost in sorted(costs.items()) if cost <= slice_s}
-    alone = [[name] for name, cost in sorted(costs.items()) if slice_s < cost <= SLICE_MAX_S * slice_s]
+    alone = [[name] for name, cost in sorted(costs.items()) if slice_s < cost <= SLICES_MAX * slice_s]
     total = sum(small.values())
     aim = total / math.ceil(total / slice_s) if total else slice_s
     slices: list[list[str]] = []

@@ -3,11 +3,13 @@
 
 A limit that passes by the wall clock is *lost time*: the machine may have been busy. tests/run.py runs a test
 that fails by lost time alone once more, when nothing else runs. A limit in the own time of a process
-(tools/qemu/own_time.py) or in CPU time is not lost time: the process had the CPU, and hangs.
+(tools/qemu/own_time.py) or in CPU time is not lost time: the process had the CPU, and hangs. Nor is a limit
+of a whole machine, whichever clock it passes by: a node that hangs must fail its test.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -17,6 +19,8 @@ Found = TypeVar("Found")
 
 #: Seconds by the wall clock within which anything happens, even on a busy machine.
 LIMIT_S = 120.0
+#: What the name of a program that runs a machine holds.
+MACHINE = "qemu-system-"
 #: Seconds between two looks.
 STEP_S = 0.01
 
@@ -38,4 +42,7 @@ def until(holds: Callable[[], Found], what: str | Callable[[], str], limit_s: fl
 
 def is_lost_time(error: BaseException) -> bool:
     """True if an exception says only that a limit has passed by the wall clock."""
-    return isinstance(error, LostTime | subprocess.TimeoutExpired)
+    if isinstance(error, subprocess.TimeoutExpired):
+        words = [error.cmd] if isinstance(error.cmd, str | bytes | os.PathLike) else error.cmd
+        return not any(MACHINE in os.fsdecode(word) for word in words)
+    return isinstance(error, LostTime)

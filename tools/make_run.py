@@ -183,14 +183,14 @@ def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> None:
         plan = Plan.of([*make, "kernel", "apps"])
         build = Step("the build", [*make, "kernel", "apps"], log, arguments.verbose)
         steps.append(build)
-        told = False
+        announced = False
         while True:
             installed, built, there = packages.over(), build.over(), fetch.over()
             if installed and built and there:
                 return
             passed = time.monotonic() - begun
-            if not told and passed > 2 and not line.terminal:
-                told = True
+            if not announced and passed > 2 and not line.terminal:
+                announced = True
                 say("make run: building and installing; the table comes in about a minute on two idle CPUs")
             left = max(
                 0 if built else plan.left_s(build.lines, passed), 0 if installed else PACKAGES_S - passed
@@ -225,7 +225,7 @@ def measure(arguments: argparse.Namespace) -> int:
     try:
         return compare.wait()
     except BaseException:
-        # A terminal has told it as well.
+        # A terminal's Ctrl-C has reached it as well.
         with contextlib.suppress(subprocess.TimeoutExpired):
             compare.wait(1.0)
         if compare.poll() is None:

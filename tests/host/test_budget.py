@@ -222,9 +222,10 @@ def test_waiting_gives_back_what_has_come_and_says_what_has_not() -> None:
     assert waiting.until(lambda: next(found), "seven") == 7
     with pytest.raises(waiting.LostTime, match="not within 0 s: a start"):
         waiting.until(lambda: False, "a start", limit_s=0)
-    assert waiting.is_lost_time(subprocess.TimeoutExpired("x", 1)) and not waiting.is_lost_time(
-        AssertionError()
-    )
+    assert waiting.is_lost_time(subprocess.TimeoutExpired("x", 1))
+    assert waiting.is_lost_time(subprocess.TimeoutExpired(["dnsmasq", Path("/a")], 1))
+    assert not waiting.is_lost_time(subprocess.TimeoutExpired(["/usr/bin/qemu-system-ppc64", "-M"], 1))
+    assert not waiting.is_lost_time(AssertionError())
 
 
 def test_repeating_counts_the_runs_that_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
