@@ -83,7 +83,8 @@ void power_order(void)
 
     if (facts->hardware_reduced && facts->soft_off_known) {
         register_write(&facts->sleep_status, sleep_status, SLEEP_WAKE); /* writing it clears it */
-        register_write(&facts->sleep_control, sleep_control, facts->soft_off_type_a << 2 | SLEEP_ENABLE);
+        register_write(&facts->sleep_control, sleep_control,
+                       (unsigned)facts->soft_off_type_a << 2 | SLEEP_ENABLE);
     } else if (facts->pm1a_control_port && facts->soft_off_known) {
         acpi_mode_enter(facts);
         pm1_sleep(facts->pm1a_control_port, facts->soft_off_type_a);

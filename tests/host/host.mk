@@ -22,9 +22,8 @@ HOST_PYTHON   ?= /usr/bin/python3
 HOST_BUILD    := build/host
 FUZZ_BUILD    := build/fuzz
 
-# As the kernel is compiled.
-HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-string-conversion \
-                 -Werror
+# A check may hold a text: CHECK(!"no such state").
+HOST_WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-string-conversion -Werror
 HOST_INCLUDES := -iquote kernel -iquote arch/x86_64/include -iquote tests/host -I libc/include \
                  -iquote apps/lib -iquote apps/balance -iquote . -iquote tools/caches
 HOST_FUZZABLE := $(if $(findstring clang,$(HOST_CC)),-fsanitize=fuzzer-no-link)
@@ -214,7 +213,7 @@ endif
 mpi_objects := $(filter $(HOST_BUILD)/$(MPI_LITE)/% $(HOST_BUILD)/tests/fuzz/fuzz_mpi_%,\
                $(sort $(call host_objects,mpi_burst) \
                $(foreach fuzzer,records shared windows launcher,$(call fuzz_objects,mpi_$(fuzzer)))))
-$(mpi_objects): HOST_MORE := $(MPI_INCLUDES)
+$(mpi_objects): HOST_MORE := $(MPI_INCLUDES) -Wno-sign-conversion
 $(mpi_objects): | $(MPI_BUILD)/include/mpi_functions.h
 
 define fuzz_binary
@@ -224,11 +223,11 @@ $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk
 endef
 $(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_binary,$(fuzzer))))
 
-# What includes lwIP's headers.
+# What includes lwIP's headers. The kernel and the MPI library are compiled without this warning.
 $(FUZZ_BUILD)/fuzz_frames: $(LWIP_C:%.c=$(HOST_BUILD)/lwip/%.o)
 frames_objects := $(HOST_BUILD)/tests/fuzz/fuzz_frames.o \
                   $(patsubst %,$(HOST_BUILD)/kernel/net/%.o,$(filter-out address_option,$(frames_net)))
-$(frames_objects): HOST_MORE := $(LWIP_INCLUDES)
+$(frames_objects): HOST_MORE := $(LWIP_INCLUDES) -Wno-sign-conversion
 $(frames_objects): $(LWIP)/stamp
 
 $(HOST_BUILD)/lwip/%.o: $(LWIP)/stamp $(HOST_FLAGS) $(LWIP_HEADERS)
