@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests import waiting
 from tools.make_run import PACE_MAX, Plan
+
+#: They share build/make-run.log.
+pytestmark = pytest.mark.xdist_group("make run's log")
 
 #: What stands for make: with -n nothing, else what the test wants.
 FAKE = """#!/bin/sh
@@ -51,18 +54,14 @@ def test_an_interrupt_ends_the_steps_and_their_children(number: int, tmp_path: P
     running = begun(
         tmp_path, f"sleep 1000 & echo $! >{tmp_path}/part && mv {tmp_path}/part {tmp_path}/pid; wait\n"
     )
-    while not (tmp_path / "pid").exists():
-        assert running.poll() is None
-        time.sleep(0.02)
-    child = int((tmp_path / "pid").read_text())
+    file = tmp_path / "pid"
+    waiting.until(lambda: file.exists() or running.poll() is not None, "the step's child")
+    child = int(file.read_text())
     running.send_signal(number)
     said, _ = running.communicate()
     assert running.returncode == 130 and "interrupted; the next call goes on from here" in said, said
     assert "Traceback" not in said
-    deadline = time.monotonic() + 60
-    while alive(child) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not alive(child)
+    waiting.until(lambda: not alive(child), "the end of the step's child")
 
 
 def test_a_step_that_fails_shows_its_end_and_names_the_log(tmp_path: Path) -> None:
