@@ -85,7 +85,8 @@ def run(program: str, limit_s: float) -> Ended:
     if output and not output.endswith("\n"):
         output += "\n"
     status = process.returncode if in_time else None
-    return Ended(f"{Path(path).name} {part}".rstrip(), output, status, time.monotonic() - begun)
+    name = " part ".join(filter(None, [Path(path).name, part.replace("/", " of ")]))
+    return Ended(name, output, status, time.monotonic() - begun)
 
 
 def main() -> int:
