@@ -100,6 +100,7 @@ test   python:xdist                                     python3-pytest-xdist
 test   gfortran                                         gfortran
 test   /usr/lib/*/libblas.a                             libblas-dev
 test   cmake                                            cmake
+test   cpio                                             cpio
 test   tclsh                                            tcl
 test   powerpc64le-linux-gnu-g++                        g++-powerpc64le-linux-gnu
 test   powerpc64le-linux-gnu-gfortran                   gfortran-powerpc64le-linux-gnu

@@ -136,6 +136,7 @@ def test_windows_that_are_left_are_named(tmp_path: Path) -> None:
     assert (done.returncode, sorted(done.stderr.splitlines())) == (0, lines)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_say_the_same_under_the_thread_sanitizer(program: str) -> None:
     """It watches one process: what ranks share it does not see."""
@@ -143,6 +144,7 @@ def test_programs_say_the_same_under_the_thread_sanitizer(program: str) -> None:
     assert ran([MPIRUN, "-n", "3", BUILD / "tsan" / program]) == with_mpich(program)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["usual", "blocking"])
 def test_threads_of_a_rank_have_no_races(way: str) -> None:
     made("build/mpi-lite/programs/tsan/threads", "build/service/tacet-mpirun")
