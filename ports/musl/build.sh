@@ -56,12 +56,11 @@ fi
 unset MAKEFLAGS MFLAGS
 # No path of this machine gets into the library, so that two builds are the same; and none into musl's
 # makefile, which cannot take any path: the compiler is a script of the work folder, the prefix is relative.
-# -g1 is enough to see who has called what.
 printf '#!/bin/sh\nexec %s "-ffile-prefix-map=$PWD=musl" "$@"\n' "$compiler" >tacet-gcc
 chmod +x tacet-gcc
 if ! { ./configure --target="$target" --disable-shared --disable-wrapper \
     --prefix=../musl --syslibdir=../musl CC=./tacet-gcc \
-    AR="${binutils}ar" RANLIB="${binutils}ranlib" CFLAGS="-O2 -g1 $options" &&
+    AR="${binutils}ar" RANLIB="${binutils}ranlib" CFLAGS="-O2 -g $options" &&
     make -s -j"$(nproc)" && make -s install; } >log 2>&1; then
     tail -n 20 log >&2
     echo "ports/musl/build.sh: musl did not build; everything it said is in $work/log" >&2
@@ -72,7 +71,7 @@ fi
 gomp=$($compiler -print-file-name=libgomp.a)
 if [ -f "$gomp" ]; then
     own=$build/musl/lib/libgomp.a
-    $compiler -O2 -g1 $options -fPIC -ffile-prefix-map="$(dirname "$openmp")"=libc -nostdinc -c "$openmp" \
+    $compiler -O2 -g $options -fPIC -ffile-prefix-map="$(dirname "$openmp")"=libc -nostdinc -c "$openmp" \
         -isystem "$build/musl/include" -isystem "$($compiler -print-file-name=include)" -o openmp.o
     "${binutils}objcopy" --redefine-sym pthread_create=openmp_pthread_create "$gomp" "$own"
     "${binutils}ar" qs "$own" openmp.o
