@@ -125,6 +125,7 @@ def here(app: Path, row: Row, files: Path) -> tuple[int, bytes]:
     return ran.returncode, ran.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "row"), pending.params("foreign", ROWS, ROWS.values()))
 def test_a_program_with_threads_prints_what_it_prints_here(
     name: str, row: Row, tacet: Run, tmp_path: Path

@@ -18,7 +18,7 @@ from waiting_nodes import LIMIT_S, WaitingNodes
 
 from tests.making import ROOT, made
 
-pytestmark = pytest.mark.xdist_group("mpich")
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("mpich")]
 
 #: Ranks that wait spin, so that collectives and threads take long where they outnumber CPUs, on Linux too.
 NAMES = ["attributes", "communicators", "datatypes", "errors", "operations", "point_to_point", "topology"]

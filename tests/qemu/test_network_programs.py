@@ -117,6 +117,7 @@ def test_busybox_nslookup_asks_a_name_server(node: Node, busybox: Path, services
     assert f"Name:\t{NAME}\nAddress: {NAME_ADDRESS}\n" in result.stdout.decode(), result.explain()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("card", CARDS)
 def test_curl_fetches_several_files_over_one_connection_and_at_once(
     card: str, node: Node, curl: Path, services: Services
@@ -130,6 +131,7 @@ def test_curl_fetches_several_files_over_one_connection_and_at_once(
     assert sorted(expect_exit(result).stdout) == sorted(expected), result.explain()
 
 
+@pytest.mark.long
 def test_curl_sends_files_and_follows_redirections(
     node: Node, curl: Path, services: Services, tmp_path: Path
 ) -> None:
@@ -148,6 +150,7 @@ def figures_of(result: qemu.Result) -> dict[str, Any]:
     return dict(json.loads(expect_exit(result).stdout)["end"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [("-n", "8M"), ("-n", "8M", "-R"), ("-n", "8M", "-P", "4"), ("-n", "4M", "--bidir")],
@@ -164,6 +167,7 @@ def test_iperf3_moves_as_many_bytes_as_asked(words: tuple[str, ...], node: Node)
     assert figures["sum_received"]["bytes"] > 0.5 * asked, figures
 
 
+@pytest.mark.long
 def test_iperf3_loses_few_datagrams_of_a_slow_stream(node: Node) -> None:
     program = foreign("network", "iperf3")
     with Iperf(program) as server:
@@ -222,6 +226,7 @@ def get(port: int, path: str) -> int:
         connection.close()
 
 
+@pytest.mark.long
 def test_cpython_s_http_server_serves_eight_connections_at_once(node: Node, tmp_path: Path) -> None:
     """All are open before the first asks; then each has its own file."""
     app = foreign("libraries", "python")
@@ -253,6 +258,7 @@ def body_of(connection: socket.socket) -> bytes:
         return body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cpus", [1, 4])
 def test_go_s_net_http_serves_and_fetches(cpus: int, node: Node, tmp_path: Path) -> None:
     app = foreign("go", "go")

@@ -416,6 +416,7 @@ def sqlite() -> Path:
     return qemu.BUILD / "x86_64" / "sqlite"
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("sqlite")
 @pytest.mark.parametrize("name", params_of(list(SQLITE)))
 def test_sqlite_keeps_its_data(name: str, tacet: Run, sqlite: Path, files: Path, tmp_path: Path) -> None:
