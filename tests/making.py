@@ -17,7 +17,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,11 +36,18 @@ def made(*targets: str, seconds: float = 900) -> None:
 def once(targets: tuple[str, ...], seconds: float) -> None:
     if os.environ.get("TACET_BUILT") and in_lists(targets):
         return
+    with alone():
+        status, said = run(["make", "-s", "--no-print-directory", "-j2", *targets], seconds)
+    assert status == 0, f"build failed: make {' '.join(targets)}: {said[-6000:]}"
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Nothing is made by another worker meanwhile."""
     (ROOT / "build").mkdir(exist_ok=True)
     with (ROOT / "build" / ".making").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        status, said = run(["make", "-s", "--no-print-directory", "-j2", *targets], seconds)
-    assert status == 0, f"build failed: make {' '.join(targets)}: {said[-6000:]}"
+        yield
 
 
 def in_lists(targets: tuple[str, ...]) -> bool:

@@ -9,7 +9,7 @@ FOLDER/PID.jsonl, where FOLDER is $TACET_RECORDS:
 
     {"test": node ID, "cpu_s": s, "wall_s": s, "fixtures": [name], "outcome": "passed" | "failed" | "skipped",
      "skip": reason, "lost_time": true if the failure is one of lost time alone, "said": the failure's text}
-    {"fixture": FILE::NAME, "cpu_s": s, "wall_s": s}     a fixture that tests share, each time that it is made
+    {"fixture": FILE::NAME, "cpu_s": s, "wall_s": s}     a fixture that tests share, made and ended again
     {"made": targets, "cpu_s": s, "wall_s": s}           what a test had to make
 
 Longest tests run first, by tests/costs.txt, so that no worker is left with a long one at the end.
@@ -121,13 +121,28 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, None, None]:
+    if fixturedef.scope not in SHARED_SCOPES:
+        yield
+        return
+    # Finalizers run in reverse order: the end of the fixture, with what it has started, is between these.
+    whole, ending_begun, apart_then = Spent(0.0, 0.0), Spent(0.0, 0.0), apart
+
+    def end_begins() -> None:
+        nonlocal ending_begun, apart_then
+        ending_begun, apart_then = now(), apart
+
+    def ended() -> None:
+        spent = own(ending_begun, apart_then)
+        book_apart(spent)
+        if (whole + spent).wall_s > LEAST_S:
+            write({"fixture": f"{fixturedef.baseid}::{fixturedef.argname}", **(whole + spent).record()})
+
+    fixturedef.addfinalizer(ended)
     begun, before = now(), apart
     yield
-    if fixturedef.scope in SHARED_SCOPES:
-        spent = own(begun, before)
-        book_apart(spent)
-        if spent.wall_s > LEAST_S:
-            write({"fixture": f"{fixturedef.baseid}::{fixturedef.argname}", **spent.record()})
+    whole = own(begun, before)
+    book_apart(whole)
+    fixturedef.addfinalizer(end_begins)
 
 
 def group_of(item: pytest.Item) -> str:

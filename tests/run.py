@@ -30,6 +30,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -182,13 +183,14 @@ def slice_of(arguments: argparse.Namespace) -> list[Stage]:
     return [slice_stage(ids, title)]
 
 
-def measuring_stages() -> list[Stage]:
-    """Every test that is not marked as long by hand, with as many workers as CPUs: a test that waits for a
-    CPU would be thought idle."""
+def measuring_stages(only: Sequence[str]) -> list[Stage]:
+    """Every test that is not marked as long by hand, of all stages or only of some, with as many workers as
+    CPUs: a test that waits for a CPU would be thought idle."""
     RECORDS.mkdir(parents=True, exist_ok=True)
     ids = RECORDS / "measured.txt"
     ids.write_text("\n".join(budget.of_all().tests) + "\n", encoding="utf-8")
-    return [s for s in stages([f"--also={ids}"], workers=CPUS) if s.pytest or s.name == "build"]
+    able = [s for s in stages([f"--also={ids}"], workers=CPUS) if s.pytest or s.name == "build"]
+    return [s for s in able if s.name in only or not only]
 
 
 def check_load(anyway: bool) -> None:
@@ -313,7 +315,7 @@ def main(words: list[str] | None = None) -> int:
         return repeat(arguments.repeat, arguments.beside, arguments.tests)
     if arguments.measure:
         check_load(arguments.anyway)
-        arguments.stages = measuring_stages()
+        arguments.stages = measuring_stages(arguments.only or ())
     try:
         remarks = run_stages(arguments.stages, arguments.k is not None, run)
     except (Interrupted, KeyboardInterrupt):

@@ -15,9 +15,11 @@ import subprocess
 
 from blocks import ANY, ROOT, Block, Command, difference
 
+from tests import making
+
 #: What `make` builds, below build/: a reader has it, or gets it by the same make in some minutes.
 LINKED = ("x86_64/musl", "x86_64/tests", "ppc64/musl", "ppc64/tests", "linux", "lwip", "qemu10")
-COPIED = ("x86_64", "ppc64", "simulator", "host")
+COPIED = ("x86_64", "ppc64", "simulator", "host", "mpi-lite", "mpi-lite.flags")
 
 #: Variables of the tests' own environment that a reader does not have.
 NOT_A_READER_S = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "TACET_BUILD", "PYTHON")
@@ -36,11 +38,12 @@ class Reader:
         (self.root / "build").mkdir(parents=True)
         sources = [one for one in ROOT.iterdir() if one.name not in ("build", ".git")]
         subprocess.run(["cp", "-a", *sources, self.root], check=True)
-        for part, how in [*((part, "-al") for part in LINKED), *((part, "-an") for part in COPIED)]:
-            built, here = ROOT / "build" / part, (self.root / "build" / part).parent
-            here.mkdir(exist_ok=True)
-            if built.exists():
-                subprocess.run(["cp", how, built, here], check=True)
+        with making.alone():
+            for part, how in [*((part, "-al") for part in LINKED), *((part, "-an") for part in COPIED)]:
+                built, here = ROOT / "build" / part, (self.root / "build" / part).parent
+                here.mkdir(exist_ok=True)
+                if built.exists():
+                    subprocess.run(["cp", how, built, here], check=True)
 
     def close(self) -> None:
         """Nothing is left, unless something went wrong: then it can be looked at."""

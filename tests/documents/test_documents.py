@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +18,10 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parent)]
 
 import ledger
-from blocks import Block, Command, blocks, console_blocks, difference, documents, mentioned, plain, read
+from blocks import ROOT, Block, Command, blocks, console_blocks, difference, documents, mentioned, plain, read
 from reader import TIME_LIMIT, Reader
 
+from tests import budget
 from tests.making import made
 
 ROWS = ledger.rows()
@@ -54,16 +56,49 @@ def is_long(block: Block) -> bool:
     )
 
 
-def marked(block: Block) -> object:
-    # Commands build on those before them: one document, one worker. Long ones stand for themselves.
-    group = f"long {block.line % 2}" if is_long(block) else block.document
-    marks = [pytest.mark.xdist_group(f"documents {group}"), *([LONG] if is_long(block) else [])]
-    return pytest.param(block, marks=marks, id=block.name)
-
-
 BLOCKS = [
     block for document in documents() for block in console_blocks(document) if not elsewhere(block)
 ]  # fmt: skip
+
+
+def ids() -> list[str]:
+    """A test's name: the document, and the beginning of the block's first command; unlike the line it stays
+    when the document grows above it."""
+    seen: Counter[str] = Counter()
+    found = []
+    for block in BLOCKS:
+        name = f"{block.document} {re.sub(r'[^ -Z^-~]', '_', plain(block.commands()[0].text))[:40].strip()}"
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+IDS = dict(zip(BLOCKS, ids()))
+
+
+def exceeds_its_budget(block: Block) -> bool:
+    file = Path(__file__).relative_to(ROOT)
+    return budget.of_all().is_long(f"{file}::test_a_command_prints_what_the_document_shows[{IDS[block]}]")
+
+
+def before(block: Block) -> list[Block]:
+    """The blocks whose commands are typed before a block's, for commands build on those before them. Long
+    ones stand for themselves; nothing waits for one that exceeds its budget, unless it does so itself."""
+    if is_long(block):
+        return []
+    return [
+        one
+        for one in BLOCKS
+        if one.document == block.document and one.line < block.line and not is_long(one)
+        if exceeds_its_budget(block) or not exceeds_its_budget(one)
+    ]
+
+
+def marked(block: Block) -> object:
+    # One document, one worker.
+    group = f"long {block.line % 2}" if is_long(block) else block.document
+    marks = [pytest.mark.xdist_group(f"documents {group}"), *([LONG] if is_long(block) else [])]
+    return pytest.param(block, marks=marks, id=IDS[block])
 
 
 @pytest.mark.parametrize("block", [marked(block) for block in BLOCKS])
@@ -71,12 +106,8 @@ def test_a_command_prints_what_the_document_shows(block: Block, reader: dict[str
     name = f"{block.document}-long" if is_long(block) else block.document
     if name not in reader:
         reader[name] = Reader(name)
-    before = [one for one in BLOCKS if one.document == block.document and one.line < block.line]
-    complaints = reader[name].read_block(
-        block,
-        [one for one in before if not is_long(one) and not is_long(block)],
-        LONG_LIMIT if is_long(block) else TIME_LIMIT,
-    )
+    limit = LONG_LIMIT if is_long(block) else TIME_LIMIT
+    complaints = reader[name].read_block(block, before(block), limit)
     assert not complaints, "\n\n" + "\n\n".join(complaints)
 
 

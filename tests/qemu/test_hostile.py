@@ -24,6 +24,7 @@ def expect_survived(result: qemu.Result, calls: int) -> None:
 @pytest.mark.parametrize(
     ("seed", "cpu", "calls"),
     [
+        (1, None, 400),
         (1, None, 10000),
         (2, "max,-smap,-smep", 10000),
         pytest.param(1, None, 100000, marks=pytest.mark.long),
