@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hostile.c SEED CALLS [TRACE-FROM]: every system call of syscalls.def, and numbers beyond, with arguments
- * that no honest program passes: addresses of the kernel, of nobody, not canonical, read-only, without
- * rights, at a page's last byte; lengths of zero and of everything; each in each argument's place, then CALLS
- * random combinations. What a run does depends on the seed alone. With TRACE-FROM, calls from that one on are
- * named on standard error before they are made.
+ * hostile.c SEED CALLS [SHARE [TRACE-FROM]]: every system call of syscalls.def, and numbers beyond, with
+ * arguments that no honest program passes: addresses of the kernel, of nobody, not canonical, read-only,
+ * without rights, at a page's last byte; lengths of zero and of everything; each in each argument's place (or
+ * one in SHARE of these, which the seed picks), then CALLS random combinations. What a run does depends on the
+ * arguments alone. With TRACE-FROM, calls from that one on are named on standard error before they are made.
  *
  * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is
  * untouched; no address of the kernel stands in memory that it was given. Calls whose right answer would take
@@ -352,7 +352,8 @@ static void honest_arguments(unsigned variant, uint64_t *a)
 
 #define HONEST_VARIANTS 20
 
-static void sweep(void)
+/* Each hostile value in each place, or one in `share` of them. */
+static void sweep(uint64_t share)
 {
     uint64_t a[6];
 
@@ -362,6 +363,8 @@ static void sweep(void)
             try(&calls[c], a);
             for (unsigned position = 0; position < 6; position++)
                 for (unsigned v = 0; v < hostile_count; v++) {
+                    if (share > 1 && random_number() % share)
+                        continue;
                     honest_arguments(variant, a);
                     a[position] = hostile[v];
                     try(&calls[c], a);
@@ -399,7 +402,7 @@ static void random_calls(unsigned long count)
 int main(int count, char **arguments)
 {
     state = (count > 1 ? strtoull(arguments[1], NULL, 0) : 1) * 0x9e3779b97f4a7c15 + 1;
-    trace_from = count > 3 ? strtoul(arguments[3], NULL, 0) : ~0UL;
+    trace_from = count > 4 ? strtoul(arguments[4], NULL, 0) : ~0UL;
     values_choose();
     for (unsigned i = 0; i < sizeof(canary) / 8; i++)
         canary[i] = i * 0x9e3779b97f4a7c15;
@@ -411,7 +414,7 @@ int main(int count, char **arguments)
         return 72;
     ground.descriptors_kept = (uint32_t)null + 1;
     arena_make();
-    sweep();
+    sweep(count > 3 ? strtoul(arguments[3], NULL, 0) : 1);
     random_calls(count > 2 ? strtoul(arguments[2], NULL, 0) : 10000);
     printf("calls: %lu, of them %lu succeeded; left out: %lu\n", made, succeeded, skipped);
     return 0;
