@@ -4,10 +4,13 @@ is made to a copy, and the test must fail."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
+
+#: What all cases need is compiled once.
+pytestmark = pytest.mark.xdist_group("balance changed")
 
 ROOT = Path(__file__).resolve().parents[2]
 BALANCER = "apps/balance"
@@ -50,34 +53,31 @@ CHANGES = [
 ]
 
 
-def fails(folder: Path, number: int) -> bool:
-    """Whether the test fails with that change; all of it in a folder of its own."""
-    own = folder / str(number)
-    shutil.copytree(ROOT / BALANCER, own)
-    name, before, after = CHANGES[number]
-    path = own / name
-    text = path.read_text(encoding="utf-8")
+def compiled(source: Path, folder: Path) -> Path:
+    made = folder / f"{source.stem}.o"
+    words = ["gcc", "-std=gnu11", "-O1", "-iquote", BALANCER, "-iquote", "tests/host"]
+    subprocess.run([*words, "-c", "-o", made, source], cwd=ROOT, check=True, timeout=120)
+    return made
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The objects of the test and of the balancer as they are, by the source's name."""
+    folder = tmp_path_factory.mktemp("balance")
+    sources = (Path("tests/host/test_balance.c"), Path(BALANCER, "heuristic.c"), Path(BALANCER, "model.c"))
+    return {source.name: compiled(source, folder) for source in sources}
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"), CHANGES, ids=[f"{name} {i}" for i, (name, *_) in enumerate(CHANGES)]
+)
+def test_a_heuristic_that_is_wrong_fails_its_test(
+    name: str, before: str, after: str, unchanged: dict[str, Path], tmp_path: Path
+) -> None:
+    text = (ROOT / BALANCER / name).read_text(encoding="utf-8")
     assert text.count(before) == 1, f"{name} has {text.count(before)} times: {before}"
-    path.write_text(text.replace(before, after), encoding="utf-8")
-    command = [
-        "gcc",
-        "-std=gnu11",
-        "-O1",
-        "-iquote",
-        str(own),
-        "-iquote",
-        "tests/host",
-        "-o",
-        str(own / "test"),
-    ]
-    command += ["tests/host/test_balance.c", str(own / "heuristic.c"), str(own / "model.c"), "-lm"]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=120)
-    ended = subprocess.run([own / "test"], capture_output=True, timeout=120)
-    return ended.returncode != 0
-
-
-def test_a_heuristic_that_is_wrong_fails_its_test(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda number: fails(tmp_path, number), range(len(CHANGES))))
-    unnoticed = [CHANGES[number] for number, noticed in enumerate(found) if not noticed]
-    assert not unnoticed
+    (tmp_path / name).write_text(text.replace(before, after), encoding="utf-8")
+    objects = unchanged | {name: compiled(tmp_path / name, tmp_path)}
+    subprocess.run(["gcc", "-o", tmp_path / "test", *objects.values(), "-lm"], check=True, timeout=120)
+    ended = subprocess.run([tmp_path / "test"], capture_output=True, timeout=120)
+    assert ended.returncode != 0

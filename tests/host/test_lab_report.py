@@ -20,11 +20,24 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from lab.cli import dispatch as command
+from lab.report.figures import pictures
 
 CHROMIUM = shutil.which("chromium")
 
 #: A tick of 2.5 µs every 4 ms for 2 s; each tenth is 50 µs.
 TICKS = [(4_000_000 * i + 500_000, 50_000 if i % 10 == 0 else 2_500) for i in range(500)]
+
+
+@pytest.fixture(autouse=True)
+def pictures_drawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One picture, except where a test asks for `all_pictures`: seven take longer than all the words."""
+    if "all_pictures" not in request.fixturenames:
+        monkeypatch.setattr("lab.report.page.pictures", lambda *data: pictures(*data)[:1])
+
+
+@pytest.fixture
+def all_pictures() -> None:
+    """The page has all of its pictures."""
 
 
 def selfish_text(detours: list[tuple[int, int]], seconds: float) -> str:
@@ -256,13 +269,14 @@ def browsed(page: Path, folder: Path) -> tuple[str, str]:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (ports/deps.sh test)")
+@pytest.mark.usefixtures("all_pictures")
 def test_a_browser_shows_tables_and_pictures_without_an_error(nodes: Path) -> None:
-    page = reported(nodes)
+    text = reported(nodes)
     document, messages = browsed(nodes / "report.html", nodes / "profile")
     assert "CONSOLE" not in messages, messages
-    assert answer_of(document) == answer_of(page)
+    assert answer_of(document) == answer_of(text)
 
-    witnessed = re.sub(r"<meta http-equiv[^>]*>", "", page).replace("</body>", WITNESS)
+    witnessed = re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</body>", WITNESS)
     (nodes / "witnessed.html").write_text(witnessed)
     document, messages = browsed(nodes / "witnessed.html", nodes / "profile")
     match = re.search(r'data-witness="([^"]*)"', document)

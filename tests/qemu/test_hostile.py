@@ -35,6 +35,6 @@ def expect_survived(result: qemu.Result, calls: int) -> None:
 def test_hostile_arguments_in_every_place_of_every_call_do_no_harm(
     seed: int, cpu: str | None, calls: int, share: int, tacet: Run
 ) -> None:
-    """Of the places, one in `share`; on POWER, whose pages are long to look through, all take many minutes."""
+    """In one of `share` places; on POWER, whose pages are long to look through, all take many minutes."""
     words = ("hostile.musl", str(seed), str(calls), str(share))
     expect_survived(tacet(*words, cpu=cpu, time_limit=180 if share > 1 else 1800), 4 * calls)

@@ -77,22 +77,27 @@ class Objects:
     def read(cls, folder: Path, tree: Path) -> Objects:
         """From the object files below `folder`, which mirrors the tree; those whose source is gone do not
         count."""
+
+        def source_of(path: Path) -> str:
+            name = str(path.relative_to(folder).with_suffix(""))
+            return name if name.endswith((".asm", ".S")) else name + ".c"
+
         found = cls()
         paths = sorted(folder.rglob("*.o"))
         if not paths:
             raise FileNotFoundError(f"no object files below {folder}: make kernel")
-        for path in paths:
-            source = str(path.relative_to(folder).with_suffix(""))
-            source = source if source.endswith((".asm", ".S")) else source + ".c"
-            if not (tree / source).exists():
+        listing = subprocess.run(["nm", "-A", *paths], capture_output=True, text=True, check=True).stdout
+        there = {source: (tree / source).exists() for source in map(source_of, paths)}
+        for line in listing.splitlines():
+            path, _, symbol = line.partition(".o:")
+            source = source_of(Path(f"{path}.o"))
+            *_, kind, name = symbol.split()
+            if not there[source]:
                 continue
-            listing = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
-            for line in listing.splitlines():
-                *_, kind, name = line.split()
-                if kind == "U":
-                    found.used[source].add(name)
-                elif kind.isupper() and kind != "A":
-                    found.defined[name] = source
+            if kind == "U":
+                found.used[source].add(name)
+            elif kind.isupper() and kind != "A":
+                found.defined[name] = source
         return found
 
     def uses(self) -> Iterable[tuple[str, str, str]]:

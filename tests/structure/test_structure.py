@@ -6,6 +6,7 @@ The second half breaks the plan on purpose: real C, compiled and read by `nm`, i
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -43,6 +44,7 @@ def texts(*prefixes: str, suffixes: tuple[str, ...] = (".c", ".h", ".def", ".asm
     }
 
 
+@functools.cache
 def objects_of(arch: str) -> Objects:
     made(f"ARCH={arch}", "kernel")
     return Objects.read(ROOT / "build" / arch / "kernel", ROOT)
