@@ -29,14 +29,16 @@ import bindings
 
 @cache
 def called(program: Path) -> frozenset[str]:
-    """Functions of MPI that the program names, in what the preprocessor leaves of it."""
+    """Functions of MPI that the program and the headers beside it name, in what is compiled of them."""
     made("build/mpi-lite/include/mpi_functions.h")
     includes = [f"-I{MPI}/include", f"-I{ROOT}/build/mpi-lite/include"]
     words = ["gcc", "-std=gnu11", *includes, "-E", program]
     said = subprocess.run(words, check=True, capture_output=True, text=True, timeout=300).stdout
     # Each piece of a file begins with a line `# NUMBER "FILE" …`.
     pieces = re.split(r'^# \d+ "([^"]*)".*$', said, flags=re.MULTILINE)[1:]
-    own = "".join(text for file, text in zip(pieces[::2], pieces[1::2]) if file == str(program))
+    own = "".join(
+        text for file, text in zip(pieces[::2], pieces[1::2]) if file.startswith(str(program.parent))
+    )
     return frozenset(re.findall(r"\bMPI_(\w+)", own))
 
 
