@@ -33,7 +33,9 @@ MPI_CC_ppc64  := TACET_BUILD=build TACET_ARCH=ppc64 libc/tacet-cc
 MPI_TOOLS_ppc64 := powerpc64le-linux-gnu-
 MPI_VARIANTS  := glibc asan tsan $(ARCH)
 
-$(MPI_BUILD).flags: FLAGS = $(CC) $(subst $(PREFIX_MAP),,$(MPI_CFLAGS)) $(MPI_INLINE) $(MPI_NAMES) $(MPI_FORTRAN)
+# Where the tree lies changes nothing in what is made.
+$(MPI_BUILD).flags: FLAGS = $(CC) $(subst $(PREFIX_MAP),,$(MPI_CFLAGS)) $(MPI_INLINE) $(MPI_NAMES) \
+                            $(MPI_FORTRAN)
 
 $(MPI_BUILD)/include/mpi_functions.h: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
 	@mkdir -p $(@D)

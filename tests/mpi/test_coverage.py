@@ -36,9 +36,8 @@ def called(program: Path) -> frozenset[str]:
     said = subprocess.run(words, check=True, capture_output=True, text=True, timeout=300).stdout
     # Each piece of a file begins with a line `# NUMBER "FILE" …`.
     pieces = re.split(r'^# \d+ "([^"]*)".*$', said, flags=re.MULTILINE)[1:]
-    own = "".join(
-        text for file, text in zip(pieces[::2], pieces[1::2]) if file.startswith(str(program.parent))
-    )
+    here = str(program.parent)
+    own = "".join(text for file, text in zip(pieces[::2], pieces[1::2]) if file.startswith(here))
     return frozenset(re.findall(r"\bMPI_(\w+)", own))
 
 
