@@ -486,15 +486,14 @@ fuzz-calls: $(KERNEL) test-programs
 # tests/making.py makes whatever is missing in these lists when a test needs it; build/test-built/ARCH names
 # what is not to be looked at again.
 TEST_GOALS := kernel apps test-programs
-TEST_GOALS_x86_64 := mpi mpi-programs mpi-programs-of-others service lockstep-parts visits caches kit sim \
-	linux qemu10
+TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit sim linux qemu10
 TEST_GOALS_ppc64 := linux qemu10
 # Files that tests ask for by name.
 TEST_FILES := $(KERNEL) $(APPS) $(TEST_PROGRAMS) $(CONFORM_PROGRAMS) $(LINUX_KERNEL)
-TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_PROGRAMS_OF_OTHERS) $(MPI_BUILD)/glibc/libmpi.a \
-	$(MPI_BUILD)/include/mpi_functions.h $(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so \
-	$(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
-LONG_GOALS_x86_64 := mpich fuzz-build $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) $(MPI_LONG_PROGRAMS)
+TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_BUILD)/glibc/libmpi.a $(MPI_BUILD)/include/mpi_functions.h \
+	$(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so $(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
+LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) \
+	$(MPI_LONG_PROGRAMS)
 LONG_GOALS_ppc64 := mpi-programs
 
 .PHONY: test-build test-build-arch test-long-build test-long-build-arch
@@ -503,6 +502,7 @@ test-build test-long-build: %:
 	$(Q)$(MAKE) --no-print-directory ARCH=ppc64 $*-arch
 
 test-build-arch: $(TEST_GOALS) $(TEST_GOALS_$(ARCH)) $(TEST_FILES) $(TEST_FILES_$(ARCH))
+	$(if $(filter x86_64,$(ARCH)),$(Q)$(MAKE) --no-print-directory LOCKCHECK=1 kernel)
 	@mkdir -p build/test-built
 	@printf '%s\n' $^ >build/test-built/$(ARCH)
 

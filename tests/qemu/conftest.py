@@ -76,6 +76,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(names, params, scope="session")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+        if only.is_long(item.path.stem, item.callspec.params.get("arch", ""), item.fixturenames):
+            item.add_marker(pytest.mark.long)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out the cases that only.py names. A parameter `cpu` is a model of x86_64, or None for the usual
     one of each architecture. What is left out is no test: `skipped` are those alone for which this machine
