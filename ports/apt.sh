@@ -130,6 +130,7 @@ debs_lists()
 debs_save()
 {
     part=$cache/$1.part
+    begun=$(date +%s)
     rm -rf "$part"
     mkdir -p "$part/partial"
     echo "  FETCH   $1: $(cd "$part" && shift && private_apt --print-uris "$@" 2>/dev/null |
@@ -140,6 +141,7 @@ debs_save()
     (cd "$part" && sha256sum -- *.deb >SHA256SUMS.part && mv SHA256SUMS.part SHA256SUMS)
     rm -rf "${cache:?}/$1"
     mv "$part" "$cache/$1"
+    echo "  FETCHED $1 in $(($(date +%s) - begun)) s" >&2
 }
 
 debs_get()

@@ -22,6 +22,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,6 +154,7 @@ def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None, retr
         return kept
     folder.mkdir(parents=True, exist_ok=True)
     print(f"fetch.py: fetching {pinned.name} into {folder}", file=sys.stderr, flush=True)
+    begun = time.monotonic()
     failures: list[str] = []
     for mirror in debian_mirrors() if mirrors is None else mirrors:
         url = f"{mirror.rstrip('/')}/{pinned.path}"
@@ -163,6 +165,8 @@ def fetch_file(pinned: PinnedFile, folder: Path, mirrors: list[str] | None, retr
                 continue
             check(fresh, pinned, url)
             fresh.replace(kept)
+            took = time.monotonic() - begun
+            print(f"  FETCHED {pinned.name} in {took:.0f} s", file=sys.stderr, flush=True)
             return kept
     raise OutOfReachError(f"cannot fetch {pinned.name}; no mirror had it:\n" + "\n".join(failures))
 

@@ -41,7 +41,7 @@ from tests import budget, records, slices
 from tests.running import ROOT, Interrupted, run_shown
 from tests.speed import slowness
 from tests.stages import CPUS, PYTHON, RECORDS, Long, Stage, long_stages, pytest_words, slice_stage, stages
-from tests.totals import Total, slowest
+from tests.totals import Total, downloads, slowest
 
 #: pytest's statuses.
 WRONG_WORDS, NO_TESTS_COLLECTED = 4, 5
@@ -125,7 +125,8 @@ def run_stage(stage: Stage, run: Run, filtered: bool) -> str:
     failed_first = own.failed
     if stage.pytest:
         look_at(stage, own, run)
-    took = f"{time.monotonic() - begun:.0f} s, {cpu_seconds() - cpu_begun:.0f} CPU s{slowest(lines)}"
+    took = f"{time.monotonic() - begun:.0f} s, {cpu_seconds() - cpu_begun:.0f} CPU s"
+    took += downloads(lines) + slowest(lines)
     run.total += own
     print(f"--- {stage.name}: {own if stage.counts else f'status {status}'}, {took}", flush=True)
     if stage.pytest and filtered and status == NO_TESTS_COLLECTED:

@@ -13,6 +13,8 @@ COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 #: A line of pytest's --durations, and of tests/host/run.py.
 DURATION = re.compile(r"^\s*(\d+\.\d+)s (?:call|setup|teardown)\s+(\S.*)$")
 SLOWEST_SHOWN = 3
+#: What ports/fetch.py and ports/apt.sh say of a download.
+FETCHED = re.compile(r"^\s*FETCHED \S+ in (\d+) s$")
 
 
 @dataclass
@@ -45,6 +47,12 @@ class Total:
         return f"{self.passed} passed, {self.failed} failed" + (
             f", {self.skipped} skipped" if self.skipped else ""
         )
+
+
+def downloads(lines: list[str]) -> str:
+    """The seconds that downloads took meanwhile (ports/ says so), as an end of a stage's line."""
+    seconds = sum(int(found[1]) for found in map(FETCHED.match, lines) if found)
+    return f", {seconds} s of downloads meanwhile" if seconds else ""
 
 
 def slowest(lines: list[str]) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 from tests import run, stages
 from tests.running import ROOT
-from tests.totals import Total, slowest
+from tests.totals import Total, downloads, slowest
 
 
 @pytest.mark.parametrize(
@@ -142,6 +142,11 @@ def test_words_that_no_test_matches_are_a_failure(tmp_path: Path) -> None:
         remarks = run.run_stages([stage], True, whole)
         assert (whole.total.passed, whole.total.failed) == (passed, 1 - passed)
         assert remarks == ([] if passed else ["no test matches the words after -k"])
+
+
+def test_downloads_are_told_apart() -> None:
+    lines = ["  FETCHED linux in 12 s", "  FETCHED musl_1.2.3.orig.tar.gz in 3 s", "  FETCH linux in 7 s"]
+    assert downloads(lines) == ", 15 s of downloads meanwhile" and downloads(lines[2:]) == ""
 
 
 def test_the_slowest_tests_are_named() -> None:
