@@ -7,8 +7,9 @@ seconds in which none of them computed, both divided by how much slower than the
 (speed.py). A fixture that several tests share is divided among them. tests/costs.txt keeps a line for each
 test above LISTED_S; a test without a line costs less, or has not been measured.
 
-A test function must keep a case in `make test`. tests/long.txt lists the functions that do not, each with its
-reason; tests/structure holds that it lists these and no others.
+A test function must keep a case in `make test`: where none is within the budget, the cheapest is kept if it
+costs no more than KEPT_S, and its line has a `*`. tests/long.txt lists the functions without a case, each
+with its reason; `make test` complains where it lists others.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 COSTS = ROOT / "tests" / "costs.txt"
 LONG = ROOT / "tests" / "long.txt"
 
-#: CPU seconds, and idle seconds, that a test may cost, by the folder's beginning.
-WHOLE_SYSTEMS_S, ELSEWHERE_S = 2.0, 2.0
+#: CPU seconds, and idle seconds, that a test may cost; what a function's only case may cost.
+BUDGET_S = 1.5
+KEPT_S, KEPT_IDLE_S = 4.0, 8.0
 WHOLE_SYSTEMS = ("tests/qemu/", "tests/documents/")
 #: CPU seconds that all tests of a stage may cost together; those of a slice of the long tests.
 STAGE_CPU_S = {"tools": 270.0, "qemu": 660.0}
@@ -51,22 +53,24 @@ class Cost:
 @dataclass(frozen=True)
 class Costs:
     """What tests/costs.txt says: `tests` by node ID; `rest_cpu_s` the sum of all tests without a line, by
-    stage; `remarks` where and how it was measured."""
+    stage; `remarks` where and how it was measured; `kept` the tests that exceed their budget and are their
+    functions' cases in `make test` all the same."""
 
     tests: Mapping[str, Cost]
     rest_cpu_s: Mapping[str, float]
     remarks: tuple[str, ...] = ()
+    kept: frozenset[str] = frozenset()
 
     def of(self, name: str) -> Cost:
         return self.tests.get(name, Cost())
 
     def is_long(self, name: str) -> bool:
-        return self.of(name).exceeds(budget_of(name))
+        return self.of(name).exceeds(BUDGET_S) and name not in self.kept
 
-
-def budget_of(name: str) -> float:
-    """Seconds that the test with this node ID may cost."""
-    return WHOLE_SYSTEMS_S if name.startswith(WHOLE_SYSTEMS) else ELSEWHERE_S
+    def short_cpu_s(self, stage: str) -> float:
+        """What the short tests of a stage cost together."""
+        listed = (n for n in self.tests if stage_of(n) == stage and not self.is_long(n))
+        return self.rest_cpu_s.get(stage, 0.0) + sum(self.tests[name].cpu_s for name in listed)
 
 
 def stage_of(name: str) -> str:
@@ -83,11 +87,11 @@ def two_digits(seconds: float) -> str:
 
 HEADER = """\
 # What tests cost: CPU seconds, idle seconds, node ID. Written by `tests/run.py --measure`; do not edit.
-# A test without a line costs less than {listed:g} s of each.
+# A test without a line costs less than {listed:g} s of each. `*`: kept as its function's only case.
 """
 REMARK = re.compile(r"# (measured .*)")
 REST = re.compile(r"rest (\w+) ([\d.]+)")
-LINE = re.compile(r" *([\d.]+) +([\d.]+)  (\S.*)")
+LINE = re.compile(r" *([\d.]+) +([\d.]+) ([ *])(\S.*)")
 
 
 def written(costs: Costs) -> str:
@@ -95,7 +99,7 @@ def written(costs: Costs) -> str:
     lines = [f"# {remark}" for remark in costs.remarks]
     lines += [f"rest {stage} {two_digits(seconds)}" for stage, seconds in sorted(costs.rest_cpu_s.items())]
     lines += [
-        f"{two_digits(cost.cpu_s):>5} {two_digits(cost.idle_s):>5}  {name}"
+        f"{two_digits(cost.cpu_s):>5} {two_digits(cost.idle_s):>5} {'*' if name in costs.kept else ' '}{name}"
         for name, cost in sorted(costs.tests.items())
         if cost.exceeds(LISTED_S)
     ]
@@ -106,20 +110,23 @@ def read(text: str, name: str = "tests/costs.txt") -> Costs:
     """Reads what `written` has written. ValueError names the first line that is wrong."""
     tests: dict[str, Cost] = {}
     rest: dict[str, float] = {}
-    remarks = []
+    remarks: list[str] = []
+    kept: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("#") or not line:
             if found := REMARK.fullmatch(line):
                 remarks.append(found[1])
         elif found := REST.fullmatch(line):
             rest[found[1]] = float(found[2])
-        elif (found := LINE.fullmatch(line)) and found[3] not in tests:
-            tests[found[3]] = Cost(float(found[1]), float(found[2]))
+        elif (found := LINE.fullmatch(line)) and found[4] not in tests:
+            tests[found[4]] = Cost(float(found[1]), float(found[2]))
+            if found[3] == "*":
+                kept.add(found[4])
         else:
             raise ValueError(
                 f"{name}:{number}: not a cost, or listed twice: {line!r}; renew it: tests/run.py --measure"
             )
-    return Costs(tests, rest, tuple(remarks))
+    return Costs(tests, rest, tuple(remarks), frozenset(kept))
 
 
 @functools.cache
@@ -131,6 +138,20 @@ def of_all() -> Costs:
 def name_of(node_id: str) -> str:
     """Returns a node ID without the @GROUP that pytest-xdist adds in its workers."""
     return re.sub(r"@[^\[\]]*$", "", node_id)
+
+
+def kept_of(tests: Mapping[str, Cost], collected: Mapping[str, str]) -> frozenset[str]:
+    """Returns the cheapest cases of the functions of which no case is within the budget, if they cost no more
+    than KEPT_S, and are idle for no more than KEPT_IDLE_S. `collected` has all cases; one that is `marked` as
+    long by hand is never kept."""
+    cases: dict[str, list[tuple[float, str]]] = {}
+    for name, kind in collected.items():
+        if kind != "marked":
+            cost = tests.get(name, Cost())
+            share = max(cost.cpu_s / KEPT_S, cost.idle_s / KEPT_IDLE_S)
+            cases.setdefault(function_of(name), []).append((share if cost.exceeds(BUDGET_S) else 0.0, name))
+    cheapest = map(min, cases.values())
+    return frozenset(name for share, name in cheapest if 0.0 < share <= 1.0)
 
 
 def function_of(name: str) -> str:
@@ -165,8 +186,8 @@ def wrong_exceptions(cases: Iterable[tuple[str, bool]], listed: Mapping[str, str
         function = function_of(name)
         short[function] = short.get(function, False) or not is_long
     complaints = [
-        f"{function} has no case within its budget of {budget_of(function):g} s: make one cheaper, or give "
-        "the reason in tests/long.txt"
+        f"{function} has no case of at most {KEPT_S:g} s: make one cheaper, or give the reason in "
+        "tests/long.txt"
         for function, has_short in short.items()
         if not has_short and function not in listed
     ]

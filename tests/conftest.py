@@ -61,15 +61,20 @@ def output_kept() -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     # Before pytest selects by -m.
     if budget.of_all().is_long(item.nodeid):
-        item.add_marker(pytest.mark.long)
+        item.add_marker(pytest.mark.long(by="cost"))
+
+
+def kind_of(item: pytest.Item) -> str:
+    """`short`; `long` by its cost; or `marked` as long by hand."""
+    marks = list(item.iter_markers("long"))
+    return "short" if not marks else "long" if all(mark.kwargs for mark in marks) else "marked"
 
 
 def write_collected(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tells tests/run.py which cases there are, and which of them are long."""
     folder = os.environ.get("TACET_RECORDS")
     if folder and getattr(config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
-        kinds = ("long" if item.get_closest_marker("long") else "short" for item in items)
-        lines = [f"{kind} {budget.name_of(item.nodeid)}" for kind, item in zip(kinds, items)]
+        lines = [f"{kind_of(item)} {budget.name_of(item.nodeid)}" for item in items]
         (Path(folder) / "collected.txt").write_text("\n".join(lines), encoding="utf-8")
 
 

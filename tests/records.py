@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests import budget
-from tests.budget import Cost
+from tests.budget import BUDGET_S, Cost
 
 #: A test without a measurement is named above so many budgets: on a busy machine CPU times vary.
 UNMEASURED_FACTOR = 1.5
@@ -42,8 +42,9 @@ class Records:
     fixtures: dict[str, list[Cost]] = field(default_factory=lambda: defaultdict(list))
     #: What tests had to make although a stage had built what they need: CPU seconds, by make's targets.
     made: Counter[str] = field(default_factory=Counter)
-    #: All cases that were collected, whether they ran or not, and whether each is long.
-    collected: dict[str, bool] = field(default_factory=dict)
+    #: All cases that were collected, whether they ran or not: `short`, `long` by their cost, or `marked` as
+    #: long by hand.
+    collected: dict[str, str] = field(default_factory=dict)
 
     def __iadd__(self, other: Records) -> Records:
         self.tests += other.tests
@@ -82,7 +83,7 @@ def read(folder: Path) -> Records:
     if (collected := folder / "collected.txt").is_file():
         for line in collected.read_text(encoding="utf-8").splitlines():
             kind, _, name = line.partition(" ")
-            records.collected[name] = kind == "long"
+            records.collected[name] = kind
     return records
 
 
@@ -113,20 +114,31 @@ def unmeasured(records: Records, known: budget.Costs, slowness: float) -> list[t
     return sorted(
         (name, cost)
         for name, cost in costs_of(records, slowness).items()
-        if name not in known.tests and cost.cpu_s > UNMEASURED_FACTOR * budget.budget_of(name)
+        if name not in known.tests and cost.cpu_s > UNMEASURED_FACTOR * BUDGET_S
     )
 
 
-def merged(known: budget.Costs, measured: dict[str, Cost], remark: str) -> budget.Costs:
+def merged(
+    known: budget.Costs, measured: dict[str, Cost], collected: dict[str, str], remark: str
+) -> budget.Costs:
     """`known`, with what was measured now in its place. A stage of which some were measured now gets the sum
-    of its tests below the listed ones from them."""
+    of its tests below the listed ones from them. Of a stage that was `collected`, tests that are not among
+    these are gone."""
     listed = {name: cost for name, cost in measured.items() if cost.exceeds(budget.LISTED_S)}
     rest = dict(known.rest_cpu_s)
     for stage in {budget.stage_of(name) for name in measured}:
         of_stage = (n for n in measured if n not in listed and budget.stage_of(n) == stage)
         rest[stage] = sum(measured[name].cpu_s for name in of_stage)
-    stay = {name: cost for name, cost in known.tests.items() if name not in measured}
-    return budget.Costs({**stay, **listed}, rest, (remark,))
+    stages = {budget.stage_of(name) for name in collected}
+    stay = {
+        name: cost
+        for name, cost in known.tests.items()
+        if name not in measured and (name in collected or budget.stage_of(name) not in stages)
+    }
+    tests = {**stay, **listed}
+    elsewhere = (name for name in known.kept if budget.stage_of(name) not in stages)
+    kept = budget.kept_of(tests, collected) | frozenset(elsewhere)
+    return budget.Costs(tests, rest, (remark,), kept)
 
 
 def refused_skips(skips: Iterable[str], listed: Iterable[str]) -> list[str]:

@@ -207,7 +207,8 @@ def write_costs(run: Run, load_before: float) -> None:
     slow = slowness()
     machine = f"on {CPUS} CPUs, {slow:.2f} times as slow as the reference, load {load_before:.1f} before"
     measured = records.costs_of(run.records, slow)
-    costs = records.merged(budget.of_all(), measured, f"measured {time.strftime('%Y-%m-%d')} {machine}")
+    remark = f"measured {time.strftime('%Y-%m-%d')} {machine}"
+    costs = records.merged(budget.of_all(), measured, run.records.collected, remark)
     budget.COSTS.write_text(budget.written(costs), encoding="utf-8")
     print(f"tests/costs.txt: {len(measured)} tests measured {machine}; {len(costs.tests)} are listed")
 
@@ -303,7 +304,8 @@ def check_skips(run: Run) -> list[str]:
 
 def check_functions(run: Run) -> list[str]:
     """Complains about test functions without a case in `make test`, if everything was collected."""
-    return budget.wrong_exceptions(run.records.collected.items(), budget.long_functions())
+    cases = [(name, kind != "short") for name, kind in run.records.collected.items()]
+    return budget.wrong_exceptions(cases, budget.long_functions())
 
 
 def main(words: list[str] | None = None) -> int:

@@ -24,6 +24,7 @@ def test_costs_are_read_as_they_were_written() -> None:
         {"tests/qemu/test_a.py::test_b[x y]": Cost(12.34, 0.0), "tests/host/c.py::test_d": Cost(0.2, 1.26)},
         {"tools": 123.4},
         ("measured 2026-01-01 on 2 CPUs",),
+        frozenset(["tests/qemu/test_a.py::test_b[x y]"]),
     )
     again = budget.read(budget.written(costs))
     assert again.tests == {
@@ -31,6 +32,7 @@ def test_costs_are_read_as_they_were_written() -> None:
         "tests/host/c.py::test_d": Cost(0.2, 1.3),
     }
     assert again.rest_cpu_s == {"tools": 120.0} and again.remarks == costs.remarks
+    assert again.kept == costs.kept
     assert budget.written(again) == budget.written(budget.read(budget.written(again)))
 
 
@@ -43,15 +45,24 @@ def test_a_line_that_is_no_cost_is_named(line: str) -> None:
 @pytest.mark.parametrize(
     ("name", "cost", "long"),
     [
-        ("tests/qemu/test_a.py::b", Cost(2.0, 0.0), False),
-        ("tests/qemu/test_a.py::b", Cost(2.1, 0.0), True),
-        ("tests/qemu/test_a.py::b", Cost(1.0, 3.1), True),
-        ("tests/host/test_a.py::b", Cost(2.1, 0.0), True),
-        ("tests/documents/test_a.py::b", Cost(2.1, 0.0), True),
+        ("tests/qemu/test_a.py::b", Cost(1.5, 0.0), False),
+        ("tests/qemu/test_a.py::b", Cost(1.6, 0.0), True),
+        ("tests/host/test_a.py::b", Cost(1.0, 3.1), True),
     ],
 )
 def test_a_test_above_its_budget_is_long(name: str, cost: Cost, long: bool) -> None:
     assert Costs({name: cost}, {}).is_long(name) == long
+    assert not Costs({name: cost}, {}, kept=frozenset([name])).is_long(name)
+
+
+def test_a_function_s_cheapest_case_is_kept_where_none_is_within_the_budget() -> None:
+    seconds = {"a::f[1]": 3.0, "a::f[2]": 2.0, "a::g[1]": 3.0, "a::h": 4.1, "a::i": 3.0, "a::j": 2.0}
+    tests = {name: Cost(cpu_s) for name, cpu_s in seconds.items()} | {"a::k": Cost(0.1, 7.0)}
+    collected = dict.fromkeys(tests, "long") | {"a::g[2]": "short", "a::i[by hand]": "marked"}
+    collected["a::j"] = "marked"
+    assert budget.kept_of(tests, collected) == {"a::f[2]", "a::i", "a::k"}
+    costs = Costs({"tests/qemu/a.py::f": Cost(3.0), "tests/host/a.py::g": Cost(1.2)}, {"qemu": 7.0})
+    assert (costs.short_cpu_s("qemu"), costs.short_cpu_s("tools")) == (7.0, 1.2)
 
 
 def test_two_digits_are_kept() -> None:
@@ -64,7 +75,7 @@ def test_a_function_keeps_a_case_or_gives_a_reason() -> None:
     assert budget.wrong_exceptions(cases, {"a.py::c": "x", "a.py::d": "y"}) == []
     complaints = budget.wrong_exceptions(cases, {"a.py::c": "x", "a.py::b": "y", "a.py::gone": "z"})
     assert len(complaints) == 3
-    assert complaints[0].startswith("a.py::d has no case within its budget of 2 s")
+    assert complaints[0].startswith("a.py::d has no case of at most 4 s")
     assert complaints[1:] == [
         "tests/long.txt lists a.py::b, which has a case in make test",
         "tests/long.txt lists a.py::gone, which is no test",
@@ -152,10 +163,13 @@ def test_a_shared_fixture_is_divided_among_its_tests(tmp_path: Path) -> None:
 
 def test_new_measurements_take_the_place_of_old_ones() -> None:
     old = Costs({"tests/host/a.py::a": Cost(5.0, 0.0), "tests/host/a.py::b": Cost(6.0, 0.0)}, {"qemu": 9.0})
-    merged = records.merged(
-        old, {"tests/host/a.py::a": Cost(0.5, 0.0), "tests/host/a.py::c": Cost(7.0, 0.0)}, "measured now"
-    )
+    new = {"tests/host/a.py::a": Cost(0.5, 0.0), "tests/host/a.py::c": Cost(3.0, 0.0)}
+    collected = {"tests/host/a.py::b": "long", **dict.fromkeys(new, "short")}
+    merged = records.merged(old, new, collected, "measured now")
     assert set(merged.tests) == {"tests/host/a.py::b", "tests/host/a.py::c"}
+    assert merged.kept == {"tests/host/a.py::c"}
+    gone = records.merged(old, new, dict.fromkeys(new, "short"), "measured now")
+    assert set(gone.tests) == {"tests/host/a.py::c"}
     assert merged.rest_cpu_s == {"qemu": 9.0, "tools": 0.5}
 
 

@@ -158,6 +158,11 @@ def test_functions_that_are_long_have_long_cases() -> None:
     assert budget.long_functions().keys() - long - marked == set()
 
 
+@pytest.mark.parametrize("stage", budget.STAGE_CPU_S)
+def test_the_short_tests_fit_their_stage(stage: str) -> None:
+    assert budget.of_all().short_cpu_s(stage) <= budget.STAGE_CPU_S[stage]
+
+
 def test_the_map_of_the_tests_names_what_is_there() -> None:
     page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
     stems = {Path(path).stem for path in tracked() if path.startswith("tests/")}
