@@ -3,8 +3,8 @@
  * hostile.c SEED CALLS [SHARE [TRACE-FROM]]: every system call of syscalls.def, and numbers beyond, with
  * arguments that no honest program passes: addresses of the kernel, of nobody, not canonical, read-only,
  * without rights, at a page's last byte; lengths of zero and of everything; each in each argument's place
- * (or one in SHARE of these, which the seed picks), then CALLS random combinations. What a run does depends on
- * the arguments alone. With TRACE-FROM, calls from that one on are named on standard error before they are
+ * (or one in SHARE of these, which the seed picks), then CALLS random combinations. What a run does depends
+ * on the arguments alone. With TRACE-FROM, calls from that one on are named on standard error before they are
  * made.
  *
  * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is
