@@ -489,7 +489,7 @@ TEST_GOALS := kernel apps test-programs
 TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit sim linux qemu10
 TEST_GOALS_ppc64 := linux qemu10
 # Files that tests ask for by name.
-TEST_FILES := $(KERNEL) $(APPS) $(TEST_PROGRAMS) $(CONFORM_PROGRAMS) $(LINUX_KERNEL)
+TEST_FILES := $(KERNEL) $(APPS) $(TEST_PROGRAMS) $(CONFORM_SHORT) $(LINUX_KERNEL)
 TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_BUILD)/glibc/libmpi.a $(MPI_BUILD)/include/mpi_functions.h \
 	$(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so $(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
 LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) \
@@ -502,11 +502,10 @@ test-build test-long-build: %:
 	$(Q)$(MAKE) --no-print-directory ARCH=ppc64 $*-arch
 
 test-build-arch: $(TEST_GOALS) $(TEST_GOALS_$(ARCH)) $(TEST_FILES) $(TEST_FILES_$(ARCH))
-	$(if $(filter x86_64,$(ARCH)),$(Q)$(MAKE) --no-print-directory LOCKCHECK=1 kernel)
 	@mkdir -p build/test-built
 	@printf '%s\n' $^ >build/test-built/$(ARCH)
 
-test-long-build-arch: $(LONG_GOALS_$(ARCH))
+test-long-build-arch: $(LONG_GOALS_$(ARCH)) $(CONFORM_PROGRAMS)
 	$(Q)$(MAKE) --no-print-directory LOCKCHECK=1 kernel
 
 .PHONY: test test-long

@@ -90,7 +90,19 @@ def shared_fixtures(item: pytest.Item) -> list[str]:
     """The fixtures of a module or session that a test uses, as FILE::NAME."""
     known = getattr(item, "_fixtureinfo", None)
     found = (known.name2fixturedefs.get(name, ())[-1:] for name in known.names_closure) if known else ()
-    return [f"{one.baseid}::{one.argname}" for defs in found for one in defs if one.scope in SHARED_SCOPES]
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return [
+        fixture_name(one, params.get(one.argname))
+        for defs in found
+        for one in defs
+        if one.scope in SHARED_SCOPES
+    ]
+
+
+def fixture_name(fixture: pytest.FixtureDef[Any], param: object) -> str:
+    """FILE::NAME, and in brackets of which kind it is."""
+    kind = f"[{param}]" if isinstance(param, str) else ""
+    return f"{fixture.baseid}::{fixture.argname}{kind}"
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -120,12 +132,15 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, None, None]:
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, None, None]:
     if fixturedef.scope not in SHARED_SCOPES:
         yield
         return
     # Finalizers run in reverse order: the end of the fixture, with what it has started, is between these.
     whole, ending_begun, apart_then = Spent(0.0, 0.0), Spent(0.0, 0.0), apart
+    name = fixture_name(fixturedef, getattr(request, "param", None))
 
     def end_begins() -> None:
         nonlocal ending_begun, apart_then
@@ -135,7 +150,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
         spent = own(ending_begun, apart_then)
         book_apart(spent)
         if (whole + spent).wall_s > LEAST_S:
-            write({"fixture": f"{fixturedef.baseid}::{fixturedef.argname}", **(whole + spent).record()})
+            write({"fixture": name, **(whole + spent).record()})
 
     fixturedef.addfinalizer(ended)
     begun, before = now(), apart

@@ -79,10 +79,8 @@ class Reader:
             return f"{command}\nended with status {status}, and the document does not show that:\n{output}"
         return complaint
 
-    def read_block(self, block: Block, before: list[Block], time_limit: float = TIME_LIMIT) -> list[str]:
-        """Type a block's commands, after those of the blocks before it; the complaints about this one."""
-        for one in (*before, block):
-            if one.name not in self.said:
-                complaints = [self.try_command(command, time_limit) for command in one.commands()]
-                self.said[one.name] = [complaint for complaint in complaints if complaint]
+    def read_block(self, block: Block, time_limit: float) -> list[str]:
+        """Type a block's commands; the complaints about them."""
+        complaints = [self.try_command(command, time_limit) for command in block.commands()]
+        self.said[block.name] = [complaint for complaint in complaints if complaint]
         return self.said[block.name]

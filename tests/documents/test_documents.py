@@ -18,10 +18,9 @@ import pytest
 sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parent)]
 
 import ledger
-from blocks import ROOT, Block, Command, blocks, console_blocks, difference, documents, mentioned, plain, read
+from blocks import Block, Command, blocks, console_blocks, difference, documents, mentioned, plain, read
 from reader import TIME_LIMIT, Reader
 
-from tests import budget
 from tests.making import made
 
 ROWS = ledger.rows()
@@ -34,13 +33,26 @@ NEEDED = ("kernel", "apps", "sim", "qemu10", "build/linux/version")
 
 
 @pytest.fixture(scope="session")
-def reader() -> Iterator[dict[str, Reader]]:
+def readers() -> Iterator[dict[str, Reader]]:
     """The readers of this worker, each with a tree of its own."""
     made(*NEEDED)
-    readers: dict[str, Reader] = {}
-    yield readers
-    for one in readers.values():
+    found: dict[str, Reader] = {}
+    yield found
+    for one in found.values():
         one.close()
+
+
+@pytest.fixture(scope="session")
+def complaints(request: pytest.FixtureRequest, readers: dict[str, Reader]) -> dict[Block, list[str]]:
+    """What was wrong with each block of a document that was read from its beginning to its end, but for its
+    long ones: commands build on those before them."""
+    document = request.param
+    readers[document] = Reader(document)
+    return {
+        block: readers[document].read_block(block, TIME_LIMIT)
+        for block in BLOCKS
+        if block.document == document and not is_long(block)
+    }
 
 
 def elsewhere(block: Block) -> bool:
@@ -76,38 +88,30 @@ def ids() -> list[str]:
 IDS = dict(zip(BLOCKS, ids()))
 
 
-def exceeds_its_budget(block: Block) -> bool:
-    file = Path(__file__).relative_to(ROOT)
-    return budget.of_all().is_long(f"{file}::test_a_command_prints_what_the_document_shows[{IDS[block]}]")
-
-
-def before(block: Block) -> list[Block]:
-    """The blocks whose commands are typed before a block's, for commands build on those before them. Long
-    ones stand for themselves; nothing waits for one that exceeds its budget, unless it does so itself."""
-    if is_long(block):
-        return []
-    return [
-        one
-        for one in BLOCKS
-        if one.document == block.document and one.line < block.line and not is_long(one)
-        if exceeds_its_budget(block) or not exceeds_its_budget(one)
-    ]
-
-
 def marked(block: Block) -> object:
     # One document, one worker.
     group = f"long {block.line % 2}" if is_long(block) else block.document
-    marks = [pytest.mark.xdist_group(f"documents {group}"), *([LONG] if is_long(block) else [])]
-    return pytest.param(block, marks=marks, id=IDS[block])
+    values = (block,) if is_long(block) else (block.document, block)
+    return pytest.param(*values, marks=pytest.mark.xdist_group(f"documents {group}"), id=IDS[block])
 
 
-@pytest.mark.parametrize("block", [marked(block) for block in BLOCKS])
-def test_a_command_prints_what_the_document_shows(block: Block, reader: dict[str, Reader]) -> None:
-    name = f"{block.document}-long" if is_long(block) else block.document
-    if name not in reader:
-        reader[name] = Reader(name)
-    limit = LONG_LIMIT if is_long(block) else TIME_LIMIT
-    complaints = reader[name].read_block(block, before(block), limit)
+@pytest.mark.parametrize(
+    ("complaints", "block"),
+    [marked(block) for block in BLOCKS if not is_long(block)],
+    indirect=["complaints"],
+)
+def test_a_command_prints_what_the_document_shows(complaints: dict[Block, list[str]], block: Block) -> None:
+    assert not complaints[block], "\n\n" + "\n\n".join(complaints[block])
+
+
+@LONG
+@pytest.mark.parametrize("block", [marked(block) for block in BLOCKS if is_long(block)])
+def test_a_long_command_prints_what_the_document_shows(block: Block, readers: dict[str, Reader]) -> None:
+    """It stands for itself: the commands before it are not typed."""
+    name = f"{block.document}-long"
+    if name not in readers:
+        readers[name] = Reader(name)
+    complaints = readers[name].read_block(block, LONG_LIMIT)
     assert not complaints, "\n\n" + "\n\n".join(complaints)
 
 
@@ -123,13 +127,13 @@ def test_a_command_prints_what_the_document_shows(block: Block, reader: dict[str
         if row.run
     ],
 )
-def test_a_command_in_the_text_does_what_it_says(row: ledger.Row, reader: dict[str, Reader]) -> None:
-    if "ledger" not in reader:
-        reader["ledger"] = Reader("ledger")
+def test_a_command_in_the_text_does_what_it_says(row: ledger.Row, readers: dict[str, Reader]) -> None:
+    if "ledger" not in readers:
+        readers["ledger"] = Reader("ledger")
     if row.before:
-        status, output = reader["ledger"].type(row.before)
+        status, output = readers["ledger"].type(row.before)
         assert status == 0, f"{row.before}: status {status}\n{output}"
-    status, output = reader["ledger"].type(row.run, LONG_LIMIT if row.long else TIME_LIMIT)
+    status, output = readers["ledger"].type(row.run, LONG_LIMIT if row.long else TIME_LIMIT)
     assert status == row.status, f"{row.run}: status {status}\n{output}"
     assert re.search(row.prints, output, re.MULTILINE), (
         f"{row.run} does not print {row.prints!r}, but\n{output}"

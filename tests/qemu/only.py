@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which tests of whole systems run on x86_64 alone, and why: what this list does not name runs on every
-architecture. And which run on POWER in `make test-long` alone, whatever they cost, since only that builds
-what they need.
+architecture. And which run in `make test-long` alone, whatever they cost: only that builds what they need.
 
 A key is a file of this folder, one of its tests, or one case of a test: `test_bochs`, `test_pc::test_name`,
 `test_pc::test_name[case]`. tests/host/test_only.py holds that each is there.
@@ -84,11 +83,13 @@ X86_64_ALONE = {
     "test_vdso::test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time": "POWER's CPUs have one clock",
 }
 
-#: What `make test` does not build for POWER, by the file of its tests, or by the fixture that they have.
-LONG_ON_POWER = {
-    "test_mpi": "the MPI library and its programs",
+#: What `make test` does not build, by the fixture that needs it; and what it does not for POWER, by the file
+#: of the tests.
+LONG_FIXTURES = {
     "checking_kernel": "a kernel that checks what is done with locks held",
+    "sqlite": "SQLite, of Debian's source",
 }
+LONG_ON_POWER = {"test_mpi": "the MPI library and its programs"}
 
 #: What the name of a case says, of whatever test, that only x86_64 has.
 X86_64_CASES = {"glibc-pie": NO_START}
@@ -96,7 +97,7 @@ X86_64_CASES = {"glibc-pie": NO_START}
 
 def is_long(file: str, arch: str, fixtures: Iterable[str]) -> bool:
     """Whether a case needs what only `make test-long` builds for its architecture."""
-    return arch == "ppc64" and not LONG_ON_POWER.keys().isdisjoint((file, *fixtures))
+    return (arch == "ppc64" and file in LONG_ON_POWER) or not LONG_FIXTURES.keys().isdisjoint(fixtures)
 
 
 def keys_of(file: str, test: str, case: str = "") -> list[str]:

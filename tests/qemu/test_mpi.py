@@ -29,11 +29,8 @@ FORTRAN = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "fortran").glob
 BUSY_TRIES = 60
 #: What tacetrun says as long as the ranks of a job that has just ended are not gone.
 BUSY = "too few idle nodes: "
-#: What sends more than barriers between nodes.
-OVER_THE_WIRE = [
-    *("collectives", "communicators", "errors_transfers", "generalized", "intercommunicators", "modes"),
-    *("neighbours", "point_to_point", "rma", "rma_stress", "threads", "topology", "windows"),
-]
+#: What is tried between nodes in each `make test`: messages, trees of them, and windows.
+OVER_THE_WIRE = ["collectives", "point_to_point", "rma"]
 #: What is about messages, memory and data, on both architectures.
 BOTH = [
     *("collectives", "communicators", "datatypes", "operations", "point_to_point", "rma", "rma_stress"),
@@ -116,7 +113,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WaitingNodes]:
 
 
 def between_nodes(name: str) -> object:
-    """What sends nothing between nodes but barriers says the same with more of them: for make test-long."""
+    """Ranks that wait compute, and so two nodes cost as much as four CPUs: the rest is make test-long's."""
     return pytest.param(name, marks=() if name in OVER_THE_WIRE else pytest.mark.long)
 
 
