@@ -32,7 +32,7 @@ from qemu.architectures import ALL, DEFAULT
 from tests.making import made
 
 #: What a comparison runs: make's targets.
-NEEDED = ("kernel", "test-programs", "linux")
+NEEDED = ("kernel", "conform-programs", "linux")
 
 KINDS = ["musl", "glibc"]
 #: Threads of a test run side by side, each on a CPU of its own.

@@ -18,6 +18,8 @@ CONFORM_LIST := $(BUILD)/conform.list.flags
 $(CONFORM_LIST): FLAGS = $(CONFORM_SOURCES)
 
 test-programs: $(CONFORM_SHORT)
+.PHONY: conform-programs
+conform-programs: $(CONFORM_PROGRAMS)
 
 $(TEST_BUILD)/conform.musl: $(CONFORM_SOURCES:tests/conformance/%.c=$(TEST_BUILD)/conform.musl.d/%.o) \
 		$(CONFORM_LIST)

@@ -81,8 +81,20 @@ def test_programs_say_the_same_with_each_number_of_ranks(program: str, sanitizer
     assert ran([MPIRUN, "-n", str(ranks), BUILD / sanitizer / program]) == with_mpich(program)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("program", PROGRAMS)
+#: Programs that each way sends what it is about; the others take each way in make test-long.
+WAY_SENSITIVE = ("collectives", "point_to_point", "rma", "modes", "neighbours")
+
+
+def ways() -> list[object]:
+    return [
+        pytest.param(program, way, marks=() if is_short else pytest.mark.long)
+        for program in PROGRAMS
+        for way in WAYS
+        for is_short in [way == "usual" or program in WAY_SENSITIVE]
+    ]
+
+
+@pytest.mark.parametrize(("program", "way"), ways())
 def test_programs_say_what_they_say_with_mpich(program: str, way: str) -> None:
     """Under the address and undefined-behaviour sanitizers, leaks included."""
     made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")

@@ -145,19 +145,6 @@ def test_no_assertion_bounds_the_host_s_time_from_above() -> None:
     accept(clocks.check(texts("tests/", suffixes=(".py",))))
 
 
-def test_functions_that_are_long_have_long_cases() -> None:
-    """tests/run.py compares the list with all cases; this finds a row that has lost its reason."""
-    costs = budget.of_all()
-    long = {budget.function_of(name) for name in costs.tests if costs.is_long(name)}
-    marked = {
-        f"{path}::{name}"
-        for path, text in texts("tests/", suffixes=(".py",)).items()
-        if "long" in text.lower()
-        for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)
-    }
-    assert budget.long_functions().keys() - long - marked == set()
-
-
 @pytest.mark.parametrize("stage", budget.STAGE_CPU_S)
 def test_the_short_tests_fit_their_stage(stage: str) -> None:
     assert budget.of_all().short_cpu_s(stage) <= budget.STAGE_CPU_S[stage]
