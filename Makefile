@@ -86,6 +86,7 @@ needs_host-test := build sim
 needs_fuzz := build sim fuzz
 needs_fuzz-build := build sim fuzz
 needs_test-programs := build sim
+needs_conform-programs := build sim
 needs_fuzz-calls := build sim run
 needs_pictures := build draw
 needs_format := dev

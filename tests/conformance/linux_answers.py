@@ -100,7 +100,7 @@ def of(arch: str, kind: str) -> Reference:
         }
 
     def ask(names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        made("test-programs", "linux", f"ARCH={arch}")
+        made("conform-programs", "linux", f"ARCH={arch}")
         said = compare.run_linux(kind, names, arch=arch)
         assert said.whole, f"Linux did not come to the end: {said.runs[-1].explain()}"
         return said.lines
