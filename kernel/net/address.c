@@ -15,6 +15,7 @@
 #include "net/interface.h"
 #include "net/lwip_hooks.h"
 #include "net/network.h"
+#include "net/size.h"
 #include "time/clock.h"
 
 #define WAIT_DEFAULT_S 10
@@ -74,7 +75,7 @@ uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
         if (options[at] == DHCP_OPTION_PARAMETER_REQUEST_LIST && at + 2U + options[at + 1] == count) {
             options[at + 1] = (uint8_t)(options[at + 1] + sizeof(more));
             memcpy(&options[count], more, sizeof(more));
-            return (uint16_t)(count + sizeof(more));
+            return size_16(count + sizeof(more));
         }
     return count;
 }

@@ -9,6 +9,7 @@
 #include "lib/errno.h"
 #include "net/connection.h"
 #include "net/protocol_timers.h"
+#include "net/size.h"
 #include <stddef.h>
 
 #define PORT_FIRST 32768 /* of those that are chosen, as Linux's ip_local_port_range */
@@ -74,7 +75,7 @@ int binding_hold(struct binding_tree *tree, struct binding *binding)
 
     for (unsigned tries = 0; tries < (any_port ? PORT_TRIES : 1); tries++) {
         if (any_port)
-            binding->port = (uint16_t)(PORT_FIRST + network_random() % PORT_COUNT);
+            binding->port = size_16(PORT_FIRST + network_random() % PORT_COUNT);
         /* A port that is chosen is nobody else's, whatever may be shared. */
         struct binding alone = *binding;
         alone.reuse = binding->reuse && !any_port;

@@ -16,6 +16,7 @@
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/protocol_timers.h"
+#include "net/size.h"
 #include "process/process.h"
 #include "time/clock.h"
 #include "lwip/ip4.h"
@@ -124,7 +125,7 @@ unsigned connection_count(void)
 int connection_port_choose(struct connection *connection)
 {
     for (unsigned tries = 0; tries < PORT_TRIES; tries++) {
-        uint16_t port = (uint16_t)(32768 + network_random() % 28232);
+        uint16_t port = size_16(32768 + network_random() % 28232);
 
         if (!binding_find(&tcp_bindings, 0, port) &&
             !binding_find(&tcp_bindings, connection->local_address, port) &&
@@ -201,7 +202,6 @@ static void pcb_was_lost(struct connection *connection)
     connection->pcb = NULL;
     connection_due_set(connection);
     connection_peer_clear(connection);
-    binding_release(&tcp_bindings, &connection->port);
 }
 
 void connection_leave(struct connection *connection)

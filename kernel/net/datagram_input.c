@@ -11,6 +11,7 @@
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
+#include "net/size.h"
 #include "process/event.h"
 #include "process/process.h"
 #include "lwip/icmp.h"
@@ -58,7 +59,7 @@ static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigne
         .bytes = bytes,
         .time_ns = (uint64_t)file_wall_clock_ns(),
     };
-    pbuf_copy_partial(packet, datagram->data, (u16_t)bytes, (u16_t)skipped);
+    pbuf_copy_partial(packet, datagram->data, size_16(bytes), size_16(skipped));
     list_append(&socket->received, &datagram->link);
     socket->received_bytes += charged;
     datagram_changed(socket);
@@ -146,7 +147,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
             deliver(socket, packet, UDP_HLEN, from);
     }
     if (!taken && !to_many) {
-        pbuf_header_force(packet, (s16_t)ip_current_header_tot_len());
+        pbuf_header_force(packet, ip_current_header_tot_len());
         icmp_dest_unreach(packet, ICMP_DUR_PORT);
     }
     pbuf_free(packet);
@@ -172,7 +173,7 @@ static void ping_input(struct pbuf *packet, unsigned header_bytes)
 {
     struct icmp_echo_hdr echo;
 
-    if (pbuf_copy_partial(packet, &echo, sizeof(echo), (u16_t)header_bytes) < sizeof(echo) ||
+    if (pbuf_copy_partial(packet, &echo, sizeof(echo), size_16(header_bytes)) < sizeof(echo) ||
         ICMPH_TYPE(&echo) != ICMP_ER)
         return;
     uint16_t identifier = lwip_ntohs(echo.id);
@@ -190,7 +191,7 @@ static bool filters(const struct datagram_socket *socket, const struct pbuf *pac
 
     if (socket->socket.protocol != PROTOCOL_ICMP)
         return false;
-    pbuf_copy_partial(packet, &type, 1, (u16_t)header_bytes);
+    pbuf_copy_partial(packet, &type, 1, size_16(header_bytes));
     return type < 32 && (socket->icmp_filter >> type & 1);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "lib/errno.h"
 #include "net/datagram.h"
+#include "net/size.h"
 #include "net/stream_state.h"
 #include "lwip/icmp.h"
 #include "lwip/ip4.h"
@@ -54,7 +55,7 @@ static void segments_shrink(struct connection *connection, unsigned way_bytes)
         return;
     /* Those that are on their way stay as they are: lwIP allows routers to cut its packets. */
     connection_enter(connection);
-    pcb->mss = (u16_t)segment;
+    pcb->mss = size_16(segment);
     connection_leave(connection);
 }
 
@@ -86,13 +87,13 @@ void icmp_error_input(const struct pbuf *packet, unsigned header_bytes)
     struct embedded embedded;
     struct icmp_echo_hdr icmp; /* whose last word is the way's size, of a packet too large */
 
-    if (pbuf_copy_partial(packet, &icmp, sizeof(icmp), (u16_t)header_bytes) < sizeof(icmp))
+    if (pbuf_copy_partial(packet, &icmp, sizeof(icmp), size_16(header_bytes)) < sizeof(icmp))
         return;
     unsigned type = ICMPH_TYPE(&icmp), code = ICMPH_CODE(&icmp);
     if (type != ICMP_DUR && type != ICMP_TE)
         return;
     u16_t got =
-        pbuf_copy_partial(packet, &embedded, sizeof(embedded), (u16_t)(header_bytes + ICMP_HEADER_BYTES));
+        pbuf_copy_partial(packet, &embedded, sizeof(embedded), size_16(header_bytes + ICMP_HEADER_BYTES));
     unsigned ip_bytes = got >= sizeof(embedded.ip) ? IPH_HL_BYTES(&embedded.ip) : 0;
     if (ip_bytes < sizeof(embedded.ip) || got < ip_bytes + EMBEDDED_MIN ||
         IPH_OFFSET(&embedded.ip) & PP_HTONS(IP_OFFMASK))

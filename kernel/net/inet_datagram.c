@@ -16,6 +16,7 @@
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/protocol_timers.h"
+#include "net/size.h"
 #include "process/event.h"
 #include "process/process.h"
 #include "time/clock.h"
@@ -39,19 +40,30 @@ static struct binding_tree *tree_of(const struct datagram_socket *socket)
 
 /* ---- Names ---- */
 
+/* With the lock: names a socket that is not bound yet. A binding stays as it is while it is held. */
 static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
 {
-    int error = 0;
+    struct binding *binding = &socket->binding;
+    const uint32_t address_before = binding->address;
 
-    network_lock();
-    socket->binding.address = address;
-    socket->binding.port = port;
-    socket->binding.reuse =
+    binding->address = address;
+    binding->port = port;
+    if (datagram_is_raw(socket))
+        return 0;
+    binding->reuse =
         socket_switch(&socket->socket, SO_REUSEADDR) || socket_switch(&socket->socket, SO_REUSEPORT);
-    if (!datagram_is_raw(socket) && !socket->binding.is_held)
-        error = binding_hold(tree_of(socket), &socket->binding);
-    network_unlock();
+    int error = binding_hold(tree_of(socket), binding);
+    if (error) {
+        binding->address = address_before;
+        binding->port = 0;
+    }
     return error;
+}
+
+/* With the lock: whoever sends, or connects, has a port. */
+static int hold_any(struct datagram_socket *socket)
+{
+    return datagram_is_raw(socket) || socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
 }
 
 static int datagram_bind(struct file *file, const struct socket_address *name)
@@ -63,11 +75,14 @@ static int datagram_bind(struct file *file, const struct socket_address *name)
 
     if (error)
         return error;
+    bool is_possible = inet_is_local(address) || inet_is_multicast(address) || address == IPADDR_BROADCAST;
+    network_lock();
     if (socket->binding.is_held)
-        return -EINVAL;
-    if (!inet_is_local(address) && !inet_is_multicast(address) && address != IPADDR_BROADCAST)
-        return -EADDRNOTAVAIL;
-    return hold(socket, address, port);
+        error = -EINVAL;
+    else
+        error = is_possible ? hold(socket, address, port) : -EADDRNOTAVAIL;
+    network_unlock();
+    return error;
 }
 
 static int disconnect(struct datagram_socket *socket)
@@ -82,7 +97,7 @@ static int disconnect(struct datagram_socket *socket)
 static int datagram_connect(struct file *file, const struct socket_address *name)
 {
     struct datagram_socket *socket = datagram_of(file);
-    uint32_t address, source;
+    uint32_t address;
     uint16_t port;
 
     if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC)
@@ -95,41 +110,33 @@ static int datagram_connect(struct file *file, const struct socket_address *name
     if (address == IPADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
         return -EACCES;
     network_lock();
-    source = connection_source(address);
+    error = connection_source(address) || inet_is_multicast(address) ? hold_any(socket) : -ENETUNREACH;
+    if (!error) {
+        socket->remote_address = address;
+        socket->remote_port = port;
+        socket->connected = true;
+    }
     network_unlock();
-    if (!source && !inet_is_multicast(address))
-        return -ENETUNREACH;
-    if (!socket->binding.is_held)
-        error = hold(socket, socket->binding.address, 0);
-    if (error)
-        return error;
-    network_lock();
-    socket->remote_address = address;
-    socket->remote_port = port;
-    socket->connected = true;
-    network_unlock();
-    return 0;
+    return error;
 }
 
 /* The local address of a connected socket is that of the way there. */
 static int datagram_name(struct file *file, bool of_peer, struct socket_address *name)
 {
     const struct datagram_socket *socket = datagram_of(file);
-    uint32_t address = socket->binding.address;
 
-    if (of_peer && !socket->connected)
-        return -ENOTCONN;
-    if (of_peer) {
-        inet_address_write(name, socket->remote_address, socket->remote_port);
-        return 0;
-    }
-    if (address == 0 && socket->connected) {
-        network_lock();
+    network_lock();
+    bool connected = socket->connected;
+    uint32_t address = of_peer ? socket->remote_address : socket->binding.address;
+    uint16_t port = of_peer                   ? socket->remote_port
+                    : datagram_is_raw(socket) ? socket->socket.protocol
+                                              : socket->binding.port;
+    if (!of_peer && address == 0 && connected)
         address = connection_source(socket->remote_address);
-        network_unlock();
-    }
-    inet_address_write(name, address,
-                       datagram_is_raw(socket) ? socket->socket.protocol : socket->binding.port);
+    network_unlock();
+    if (of_peer && !connected)
+        return -ENOTCONN;
+    inet_address_write(name, address, port);
     return 0;
 }
 
@@ -138,6 +145,7 @@ static int datagram_name(struct file *file, bool of_peer, struct socket_address 
 struct way {
     uint32_t from, to;
     uint16_t port;
+    bool header_included; /* as the packet was allocated for */
     struct netif *interface;
 };
 
@@ -193,7 +201,7 @@ static void udp_header_add(struct pbuf *packet, const struct datagram_socket *so
     uint32_t check = sum_fold((uint64_t)sum + header->src + header->dest + header->len +
                               (way->from & 0xffff) + (way->from >> 16) + (way->to & 0xffff) +
                               (way->to >> 16) + lwip_htons(IP_PROTO_UDP) + lwip_htons(packet->tot_len));
-    header->chksum = (u16_t)~check ? (u16_t)~check : 0xffff;
+    header->chksum = check == 0xffff ? 0xffff : size_16(check ^ 0xffff);
 }
 
 static void ping_prepare(struct pbuf *packet, const struct datagram_socket *socket)
@@ -221,12 +229,13 @@ static int packet_send(struct datagram_socket *socket, struct pbuf *packet, stru
     bool many = inet_is_multicast(way->to);
     if (many && socket->multicast_loop && way->from != lwip_htonl(IPADDR_LOOPBACK))
         packet->flags |= PBUF_FLAG_MCASTLOOP;
-    err_t result = ip4_output_if_src(packet, &from, socket->header_included ? LWIP_IP_HDRINCL : &to,
+    err_t result = ip4_output_if_src(packet, &from, way->header_included ? LWIP_IP_HDRINCL : &to,
                                      many ? socket->multicast_ttl : socket->ttl, socket->tos,
                                      (u8_t)socket->socket.protocol, way->interface);
     return result == ERR_RTE ? -ENETUNREACH : 0; /* what does not fit a device's ring is lost, as on a wire */
 }
 
+/* With the lock. */
 static int destination_find(const struct datagram_socket *socket, const struct socket_message *message,
                             struct way *way)
 {
@@ -247,6 +256,7 @@ static int destination_find(const struct datagram_socket *socket, const struct s
     return error;
 }
 
+/* With the lock. */
 static int send_check(struct datagram_socket *socket, uint64_t bytes)
 {
     if (socket->send_shut)
@@ -257,26 +267,40 @@ static int send_check(struct datagram_socket *socket, uint64_t bytes)
         return -EINVAL;
     if (socket->header_included && bytes < IP_HLEN)
         return -EINVAL;
-    if (!socket->error)
-        return 0;
-    network_lock();
     int error = socket->error;
     socket->error = 0;
-    network_unlock();
     return error;
 }
 
-static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t bytes)
+/* With the lock. */
+static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t bytes, bool header_included)
 {
-    network_lock();
     struct network_account *before = network_account_use(socket->account);
-    struct pbuf *packet = pbuf_alloc(socket->header_included   ? PBUF_LINK
+    struct pbuf *packet = pbuf_alloc(header_included           ? PBUF_LINK
                                      : datagram_is_udp(socket) ? PBUF_TRANSPORT
                                                                : PBUF_IP,
-                                     (u16_t)bytes, PBUF_RAM);
+                                     size_16(bytes), PBUF_RAM);
     network_account_use(before);
-    network_unlock();
     return packet;
+}
+
+/* Everything that can be refused before the program's bytes are copied. */
+static int send_begin(struct datagram_socket *socket, const struct socket_message *message, struct way *way,
+                      struct pbuf **packet)
+{
+    const uint64_t bytes = message->vector->left;
+
+    network_lock();
+    int error = send_check(socket, bytes);
+    if (!error)
+        error = destination_find(socket, message, way);
+    if (!error)
+        error = hold_any(socket);
+    way->header_included = socket->header_included;
+    if (!error && !(*packet = packet_allocate(socket, bytes, way->header_included)))
+        error = -ENOBUFS;
+    network_unlock();
+    return error;
 }
 
 static int64_t datagram_send(struct file *file, struct socket_message *message)
@@ -284,21 +308,15 @@ static int64_t datagram_send(struct file *file, struct socket_message *message)
     struct datagram_socket *socket = datagram_of(file);
     uint64_t bytes = message->vector->left;
     struct way way = { 0 };
+    struct pbuf *packet;
 
     if (message->flags & MSG_OOB)
         return -EOPNOTSUPP;
-    int error = send_check(socket, bytes);
-    if (!error)
-        error = destination_find(socket, message, &way);
-    if (!error && !datagram_is_raw(socket) && !socket->binding.is_held)
-        error = hold(socket, socket->binding.address, 0);
+    int error = send_begin(socket, message, &way, &packet);
     if (error)
         return error;
-    struct pbuf *packet = packet_allocate(socket, bytes);
-    if (!packet)
-        return -ENOBUFS;
     error = bytes ? user_vector_copy(message->vector, packet->payload, bytes, false) : 0;
-    uint32_t sum = datagram_is_udp(socket) ? (u16_t)~inet_chksum(packet->payload, (u16_t)bytes) : 0;
+    uint32_t sum = datagram_is_udp(socket) ? inet_chksum(packet->payload, size_16(bytes)) ^ 0xffffU : 0;
     network_lock();
     struct network_account *before = network_account_use(socket->account);
     if (!error)
@@ -535,9 +553,9 @@ static struct datagram_socket *datagram_make(int type, int protocol)
     socket->multicast_ttl = 1;
     socket->multicast_loop = true;
     socket->header_included = type == SOCK_RAW && protocol == PROTOCOL_RAW;
-    socket->socket.type = (uint16_t)type;
+    socket->socket.type = size_16((unsigned)type);
     if (type == SOCK_RAW) {
-        socket->socket.protocol = (uint16_t)protocol;
+        socket->socket.protocol = size_16((unsigned)protocol);
         if (!raw_add(socket)) {
             network_free(socket);
             return NULL;

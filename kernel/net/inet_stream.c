@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * inet_stream.c: TCP sockets of programs: streams (stream_state.h) with Linux's calls, waits and errors. Runs
- * in system calls, without locks; a socket's stream changes only where connect(2) is tried again after an
- * error. [man 7 tcp, man 2 connect, accept, send, recv, shutdown; where they are silent, what Linux does]
+ * in system calls, which hold a reference of the file; a socket has one stream as long as it is there. [man 7
+ * tcp, man 2 connect, accept, send, recv, shutdown; where they are silent, what Linux does]
  */
 #include "net/inet.h"
 #include "arch.h"
@@ -57,6 +57,13 @@ static int socket_make(struct file *file, struct stream *stream);
 
 /* ---- Names ---- */
 
+/* With the lock: an attempt to connect that has failed, and whose outcome connect(2) has told, is over. */
+static void settle(struct inet_stream *own)
+{
+    if (own->stream->state == STREAM_ENDED && !own->stream->was_open && !own->connect_pending)
+        stream_reset(own->stream);
+}
+
 static int stream_bind(struct file *file, const struct socket_address *name)
 {
     struct stream *stream = stream_of_file(file);
@@ -67,17 +74,20 @@ static int stream_bind(struct file *file, const struct socket_address *name)
 
     if (error)
         return error;
-    if (stream->state != STREAM_CLOSED || binding->is_held)
-        return -EINVAL;
-    if (!inet_is_local(address))
-        return -EADDRNOTAVAIL;
     network_lock();
-    binding->address = address;
-    binding->port = port;
-    binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
-    error = binding_hold(&tcp_bindings, binding);
-    if (error)
-        binding->address = binding->port = 0;
+    settle(file->object);
+    if (stream->state != STREAM_CLOSED || binding->is_held) {
+        error = -EINVAL;
+    } else if (!inet_is_local(address)) {
+        error = -EADDRNOTAVAIL;
+    } else {
+        binding->address = address;
+        binding->port = port;
+        binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
+        error = binding_hold(&tcp_bindings, binding);
+        if (error)
+            binding->address = binding->port = 0;
+    }
     network_unlock();
     return error;
 }
@@ -86,36 +96,37 @@ static int stream_name(struct file *file, bool of_peer, struct socket_address *n
 {
     const struct stream *stream = stream_of_file(file);
     const struct connection *connection = &stream->connection;
-    bool has_peer = connection->remote_port && stream->state >= STREAM_CONNECTING;
+    int error = 0;
 
-    if (of_peer) {
-        if (stream->state != STREAM_OPEN)
-            return -ENOTCONN;
+    network_lock();
+    bool has_peer = connection->remote_port && stream->state >= STREAM_CONNECTING;
+    if (of_peer && stream->state != STREAM_OPEN)
+        error = -ENOTCONN;
+    else if (of_peer)
         inet_address_write(name, connection->remote_address, connection->remote_port);
-    } else {
+    else
         inet_address_write(name, has_peer ? connection->local_address : connection->port.address,
                            has_peer ? connection->local_port : connection->port.port);
-    }
-    return 0;
+    network_unlock();
+    return error;
 }
 
 /* ---- Connections ---- */
 
-/* After an attempt has failed, the socket is as a new one. */
-static int stream_renew(struct file *file)
+/* What has become of the attempt that connect(2) waits for, which another thread may have begun. */
+static int connect_outcome(struct inet_stream *own)
 {
-    struct inet_stream *own = file->object;
-    struct stream *old = own->stream, *stream = stream_create(arch_process());
+    struct stream *stream = own->stream;
+    int error = 0;
 
-    if (!stream)
-        return -ENOMEM;
-    stream->receive_room = old->receive_room;
-    stream->send_room = old->send_room;
-    stream->no_delay = old->no_delay;
-    stream->keep_alive = old->keep_alive;
-    own->stream = stream;
-    stream_end(old, true);
-    return 0;
+    network_lock();
+    own->connect_pending = false;
+    if (stream->state != STREAM_OPEN)
+        error = stream_error_take(stream);
+    if (stream->state != STREAM_OPEN && !error)
+        error = -ECONNABORTED;
+    network_unlock();
+    return error;
 }
 
 static int connect_wait(struct file *file)
@@ -126,20 +137,32 @@ static int connect_wait(struct file *file)
 
     while (own->stream->state == STREAM_CONNECTING && !error)
         error = stream_wait_change(own->stream, deadline_ns);
-    if (error == -EAGAIN)
-        return -EINPROGRESS;
     if (error)
-        return error;
-    own->connect_pending = false;
-    if (own->stream->state == STREAM_OPEN)
-        return 0;
-    network_lock();
-    error = stream_error_take(own->stream);
-    network_unlock();
-    return error ? error : -ECONNABORTED;
+        return error == -EAGAIN ? -EINPROGRESS : error;
+    return connect_outcome(own);
 }
 
-static int connect_start(struct file *file, const struct socket_address *name)
+/* With the lock. 1: an attempt goes on, or its outcome is to be told; 0: there is a connection. */
+static int connect_step(struct inet_stream *own, uint32_t address, uint16_t port)
+{
+    struct stream *stream = own->stream;
+
+    settle(own);
+    if (stream->state == STREAM_CLOSED) {
+        int error = stream_connect_begin(stream, address, port);
+
+        own->connect_pending = !error;
+        return error ? error : 1;
+    }
+    if (!own->connect_pending)
+        return -EISCONN;
+    if (stream->state != STREAM_OPEN)
+        return 1;
+    own->connect_pending = false;
+    return 0;
+}
+
+static int stream_connect_call(struct file *file, const struct socket_address *name)
 {
     struct inet_stream *own = file->object;
     uint32_t address;
@@ -152,51 +175,24 @@ static int connect_start(struct file *file, const struct socket_address *name)
         address = lwip_htonl(IPADDR_LOOPBACK);
     if (inet_is_multicast(address) || address == IPADDR_BROADCAST)
         return -ENETUNREACH;
-    error = stream_connect(own->stream, address, port);
-    if (error)
-        return error;
-    own->connect_pending = true;
+    network_lock();
+    bool waited = own->stream->state == STREAM_CONNECTING;
+    int step = connect_step(own, address, port);
+    network_unlock();
+    if (step <= 0)
+        return step;
     network_poll();
-    return socket_nonblocking(file, 0) && own->stream->state == STREAM_CONNECTING ? -EINPROGRESS
-                                                                                  : connect_wait(file);
-}
-
-static int stream_connect_call(struct file *file, const struct socket_address *name)
-{
-    struct inet_stream *own = file->object;
-    int error;
-
-    switch (own->stream->state) {
-    case STREAM_ENDED:
-        if (own->connect_pending)
-            return connect_wait(file);
-        error = stream_renew(file);
-        return error ? error : connect_start(file, name);
-    case STREAM_CLOSED:
-        return connect_start(file, name);
-    case STREAM_CONNECTING:
-        return socket_nonblocking(file, 0) ? -EALREADY : connect_wait(file);
-    default:
-        error = own->connect_pending ? 0 : -EISCONN;
-        own->connect_pending = false;
-        return error;
-    }
+    if (own->stream->state == STREAM_CONNECTING && socket_nonblocking(file, 0))
+        return waited ? -EALREADY : -EINPROGRESS;
+    return connect_wait(file);
 }
 
 static int stream_listen_call(struct file *file, int backlog)
 {
-    struct stream *stream = stream_of_file(file);
-    struct binding *binding = &stream->connection.port;
-    int error = 0;
-
-    if (stream->state != STREAM_CLOSED && stream->state != STREAM_LISTENING)
-        return -EINVAL;
-    if (!binding->is_held) {
-        network_lock();
-        error = binding_hold(&tcp_bindings, binding);
-        network_unlock();
-    }
-    return error ? error : stream_listen(stream, backlog < 0 ? STREAM_BACKLOG_MAX : (unsigned)backlog);
+    network_lock();
+    settle(file->object);
+    network_unlock();
+    return stream_listen(stream_of_file(file), backlog < 0 ? STREAM_BACKLOG_MAX : (unsigned)backlog);
 }
 
 static int stream_accept_call(struct file *file, struct file *accepted, struct socket_address *peer)
@@ -365,6 +361,7 @@ static int stream_option_set(struct file *file, int level, int option, const voi
     int32_t number = inet_option_value(value, bytes);
     int error = -ENOPROTOOPT;
 
+    network_lock();
     if (level == LEVEL_TCP)
         error = bytes < sizeof(number) ? -EINVAL : tcp_option_set(stream, option, number);
     else if (level == LEVEL_IP)
@@ -375,6 +372,7 @@ static int stream_option_set(struct file *file, int level, int option, const voi
         error = room_set(option == SO_RCVBUF ? &stream->receive_room : &stream->send_room, number);
     if (!error)
         stream_configure(stream);
+    network_unlock();
     return error;
 }
 
@@ -409,16 +407,25 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
     return 0;
 }
 
+/* What a segment holds. */
+static int32_t segment_bytes(const struct stream *stream)
+{
+    network_lock();
+    const struct tcp_pcb *pcb = stream->connection.pcb;
+    int32_t bytes = pcb && pcb->state != LISTEN ? pcb->mss : 536;
+    network_unlock();
+    return bytes;
+}
+
 static int tcp_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
 {
     static const char congestion[16] = "reno";
-    const struct tcp_pcb *pcb = stream->connection.pcb;
 
     switch (option) {
     case OPTION_NODELAY:
         return inet_option_answer(value, bytes, stream->no_delay);
     case OPTION_MAXSEG:
-        return inet_option_answer(value, bytes, pcb && pcb->state != LISTEN ? pcb->mss : 536);
+        return inet_option_answer(value, bytes, segment_bytes(stream));
     case OPTION_CORK:
         return inet_option_answer(value, bytes, stream->corked);
     case OPTION_KEEPIDLE:

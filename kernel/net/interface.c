@@ -10,6 +10,7 @@
 #include "lwip/etharp.h"
 #include "lwip/ip.h"
 #include "lwip/prot/ethernet.h"
+#include "mm/page.h"
 #include "net/address.h"
 #include "net/beat_card.h"
 #include "net/beat_shared.h"
@@ -17,6 +18,7 @@
 #include "net/loopback.h"
 #include "net/lwip_hooks.h"
 #include "net/protocol_timers.h"
+#include "net/size.h"
 
 #define FRAME_PARTS_MAX 16
 #define CUT_BYTES       SIZEOF_ETHARP_HDR
@@ -97,15 +99,16 @@ static void arp_look(const uint8_t *frame, uint32_t bytes)
 }
 
 /* lwIP looks past the end of packets that are cut, by the rest of an ARP packet at most: zeros stand there.
- */
-struct pbuf *interface_packet(uint32_t bytes)
+ * The largest packets, which are longer than what it looks for, have no room for them. */
+struct pbuf *interface_packet(uint16_t bytes)
 {
-    struct pbuf *packet = pbuf_alloc(PBUF_RAW, (u16_t)(bytes + CUT_BYTES), PBUF_RAM);
+    const uint16_t zeros = size_16(smaller(CUT_BYTES, UINT16_MAX - bytes));
+    struct pbuf *packet = pbuf_alloc(PBUF_RAW, size_16(bytes + zeros), PBUF_RAM);
 
     if (!packet)
         return NULL;
-    memset((char *)packet->payload + bytes, 0, CUT_BYTES);
-    packet->len = packet->tot_len = (u16_t)bytes;
+    memset((char *)packet->payload + bytes, 0, zeros);
+    packet->len = packet->tot_len = bytes;
     return packet;
 }
 
@@ -115,7 +118,7 @@ static struct pbuf *frame_packet(const void *frame, uint32_t bytes)
     struct pbuf *packet = NULL;
 
     if (bytes >= ETHERNET_HEADER_BYTES && bytes <= ETHERNET_FRAME_BYTES_MAX && !is_martian(frame, bytes))
-        packet = interface_packet(bytes + ETH_PAD_SIZE);
+        packet = interface_packet(size_16(bytes + ETH_PAD_SIZE));
     if (packet)
         memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
     else

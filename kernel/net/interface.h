@@ -29,7 +29,7 @@ bool interface_keep(enum beat_taken *beat);
 
 /* A packet of so many bytes for lwIP to look at, its contents undefined; NULL where there is no memory. */
 struct pbuf;
-struct pbuf *interface_packet(uint32_t bytes);
+struct pbuf *interface_packet(uint16_t bytes);
 
 /* Has the driver look after its interrupts and its link; says what has become of the link. */
 void interface_service(void);

@@ -9,6 +9,7 @@
  * and what init/ has planned beside it.
  */
 #include "net/memory.h"
+#include "net/size.h"
 #include "arch.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
@@ -105,7 +106,7 @@ static struct page_head *pages_take(uint64_t bytes, unsigned class)
     if (address == PAGE_POOL_NONE)
         return NULL;
     head = arch_physical(address);
-    *head = (struct page_head){ .account = payer, .bytes = bytes, .class = (uint16_t) class };
+    *head = (struct page_head){ .account = payer, .bytes = bytes, .class = size_16(class) };
     payer->bytes += bytes;
     return head;
 }

@@ -18,6 +18,7 @@
 #include "net/device.h"
 #include "net/interface.h"
 #include "net/network.h"
+#include "net/size.h"
 #include "time/clock.h"
 
 #define RING_BYTES     8192U
@@ -55,13 +56,12 @@ static bool line_send(uint32_t from, uint32_t bytes)
     struct header header = {
         .type = PP_HTONS(0x0800),
         .ip = { ._v_hl = 0x45,
-                ._len = lwip_htons((uint16_t)(IP_HLEN + UDP_HLEN + bytes)),
+                ._len = lwip_htons(size_16(IP_HLEN + UDP_HLEN + bytes)),
                 ._ttl = 64,
                 ._proto = IP_PROTO_UDP,
                 .src = { netif_ip4_addr(&ethernet_interface)->addr },
                 .dest = { receiver } },
-        .udp = { PP_HTONS(PORT_FROM), lwip_htons((uint16_t)port), lwip_htons((uint16_t)(UDP_HLEN + bytes)),
-                 0 },
+        .udp = { PP_HTONS(PORT_FROM), lwip_htons(size_16(port)), lwip_htons(size_16(UDP_HLEN + bytes)), 0 },
     };
     const struct frame_part parts[] = { { &header, sizeof(header) },
                                         { ring + start, first },

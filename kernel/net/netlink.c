@@ -10,6 +10,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/interface_facts.h"
+#include "net/size.h"
 #include "process/process.h"
 
 #define ANSWER_BYTES   1024
@@ -84,7 +85,7 @@ static void *add(struct netlink_socket *own, const void *bytes, uint32_t count)
 
 static void add_attribute(struct netlink_socket *own, uint16_t type, const void *bytes, uint16_t count)
 {
-    const uint16_t header[2] = { (uint16_t)(sizeof(header) + count), type };
+    const uint16_t header[2] = { size_16(sizeof(header) + count), type };
 
     add(own, header, sizeof(header));
     add(own, bytes, count);
@@ -119,7 +120,7 @@ static void add_link(struct netlink_socket *own, const struct header *request,
 
     add_header(own, request, LINK_NEW, MULTI);
     add(own, &link, sizeof(link));
-    add_attribute(own, LINK_NAME, facts->name, (uint16_t)(strlen(facts->name) + 1));
+    add_attribute(own, LINK_NAME, facts->name, size_16(strlen(facts->name) + 1));
     add_attribute(own, LINK_MTU, &facts->mtu, sizeof(facts->mtu));
     add_attribute(own, LINK_ADDRESS, facts->hardware, sizeof(facts->hardware));
     add_attribute(own, LINK_BROADCAST, facts->flags & IFF_BROADCAST ? broadcast : facts->hardware,
@@ -146,7 +147,7 @@ static void add_address(struct netlink_socket *own, const struct header *request
     add_attribute(own, ADDRESS_LOCAL, &facts->address, sizeof(facts->address));
     if (facts->flags & IFF_BROADCAST)
         add_attribute(own, ADDRESS_BROADCAST, &broadcast, sizeof(broadcast));
-    add_attribute(own, ADDRESS_LABEL, facts->name, (uint16_t)(strlen(facts->name) + 1));
+    add_attribute(own, ADDRESS_LABEL, facts->name, size_16(strlen(facts->name) + 1));
     end(own, at);
 }
 

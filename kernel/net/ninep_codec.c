@@ -4,6 +4,7 @@
  * kinds of directory entries in it are Linux's.
  */
 #include "net/ninep_codec.h"
+#include "net/size.h"
 #include "fs/linux_files.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -65,7 +66,7 @@ void ninep_put_text(struct ninep_message *message, const char *text, uint64_t by
         message->overflows = true;
         return;
     }
-    ninep_put_u16(message, (uint16_t)bytes);
+    ninep_put_u16(message, size_16(bytes));
     put(message, text, bytes);
 }
 

@@ -3,6 +3,7 @@
  * ninep_path.c: see ninep_path.h. Runs in system calls, no locks held; memory is the calling rank's.
  */
 #include "net/ninep_path.h"
+#include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
@@ -144,7 +145,7 @@ static int walk(struct ninep_path *path, const struct names *names, unsigned cou
         return (int)fid;
     ninep_put_u32(&request.message, path->fid);
     ninep_put_u32(&request.message, (uint32_t)fid);
-    ninep_put_u16(&request.message, (uint16_t)count);
+    ninep_put_u16(&request.message, size_16(count));
     for (unsigned i = 0; i < count; i++)
         ninep_put_text(&request.message, scratch->path + names->start[i], names->end[i] - names->start[i]);
     int result = ninep_call(path->session, &request, path->generation);

@@ -8,6 +8,7 @@
  * gone, whatever the server answers and when.
  */
 #include "net/ninep_session.h"
+#include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
@@ -305,7 +306,7 @@ static bool enqueue(struct ninep_session *session, struct ninep_request *request
     if (tag == NINEP_TAGS)
         return false;
     session->tags[tag] = request;
-    request->tag = (uint16_t)tag;
+    request->tag = size_16(tag);
     request->has_tag = request->is_queued = true;
     size_set(request);
     list_append(&session->queue, &request->link);

@@ -8,6 +8,7 @@
  * given a few segments at a time: no call makes it work through a whole window. [RFC 9293]
  */
 #include "net/stream_state.h"
+#include "net/size.h"
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -141,6 +142,7 @@ static err_t connected(void *argument, struct tcp_pcb *pcb, err_t error)
     (void)pcb;
     (void)error; /* lwIP passes none */
     stream->state = STREAM_OPEN;
+    stream->was_open = true;
     stream_changed(stream);
     return ERR_OK;
 }
@@ -168,7 +170,7 @@ static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
     list_remove(&stream->listener->incoming, &stream->queued);
     list_append(&stream->listener->complete, &stream->queued);
     stream->state = STREAM_OPEN;
-    stream->owned = true;
+    stream->was_open = stream->owned = true;
     stream_changed(stream->listener);
     return ERR_OK;
 }
@@ -267,7 +269,7 @@ static void feed(struct stream *stream, struct tcp_pcb *pcb)
 
         if (part == 0)
             return;
-        if (tcp_write(pcb, from, (u16_t)part, last ? 0 : TCP_WRITE_FLAG_MORE) != ERR_OK) {
+        if (tcp_write(pcb, from, size_16(part), last ? 0 : TCP_WRITE_FLAG_MORE) != ERR_OK) {
             tcp_set_flags(pcb, TF_NAGLEMEMERR); /* in the next step of its timer */
             return;
         }
@@ -333,7 +335,7 @@ bool stream_is_sending(const struct connection *connection)
 
 /* ---- Connecting, listening ---- */
 
-static int connect_begin(struct stream *stream)
+static int pcb_connect(struct stream *stream)
 {
     struct connection *connection = &stream->connection;
     ip4_addr_t to = { connection->remote_address };
@@ -374,24 +376,29 @@ static int addresses_choose(struct stream *stream)
     return error ? error : connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
 }
 
-int stream_connect(struct stream *stream, uint32_t address, uint16_t port)
+int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 {
     struct connection *connection = &stream->connection;
 
-    network_lock();
     connection->remote_address = address;
     connection->remote_port = port;
     connection->window = stream->receive_room;
     stream->error = 0;
-    stream->peer_ended = false;
     int error = addresses_choose(stream);
     if (!error) {
-        error = connect_begin(stream);
+        error = pcb_connect(stream);
         if (error)
             connection_peer_clear(connection);
     }
-    network_unlock();
     return error;
+}
+
+void stream_reset(struct stream *stream)
+{
+    stream->state = STREAM_CLOSED;
+    stream->error = 0;
+    stream->peer_ended = stream->receive_shut = stream->send_ended = stream->end_given = false;
+    stream->connection.window = stream->receive_room;
 }
 
 /* lwIP makes a listener's pcb from another one. */
@@ -410,25 +417,36 @@ static struct tcp_pcb *listener_pcb(const struct connection *connection)
     return listening;
 }
 
-int stream_listen(struct stream *stream, unsigned backlog)
+static int listen_begin(struct stream *stream)
 {
     struct connection *connection = &stream->connection;
+    int error = connection->port.is_held ? 0 : binding_hold(&tcp_bindings, &connection->port);
+
+    if (error)
+        return error;
+    connection_enter(connection);
+    connection->pcb = listener_pcb(connection);
+    if (connection->pcb) {
+        stream->state = STREAM_LISTENING;
+        connection->port.listening = true;
+        options_set(stream);
+    } else {
+        error = -ENOMEM;
+    }
+    connection_leave(connection);
+    return error;
+}
+
+int stream_listen(struct stream *stream, unsigned backlog)
+{
     int error = 0;
 
     network_lock();
     stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
-    if (stream->state != STREAM_LISTENING) {
-        connection_enter(connection);
-        connection->pcb = listener_pcb(connection);
-        if (connection->pcb) {
-            stream->state = STREAM_LISTENING;
-            connection->port.listening = true;
-            options_set(stream);
-        } else {
-            error = -ENOMEM;
-        }
-        connection_leave(connection);
-    }
+    if (stream->state == STREAM_CLOSED)
+        error = listen_begin(stream);
+    else if (stream->state != STREAM_LISTENING)
+        error = -EINVAL;
     network_unlock();
     return error;
 }
@@ -451,7 +469,6 @@ void stream_configure(struct stream *stream)
 {
     struct connection *connection = &stream->connection;
 
-    network_lock();
     if (connection->pcb) {
         connection_enter(connection);
         options_set(stream);
@@ -463,7 +480,6 @@ void stream_configure(struct stream *stream)
     }
     if (!connection->pcb || stream->state == STREAM_LISTENING)
         connection->window = stream->receive_room;
-    network_unlock();
 }
 
 /* ---- Ending ---- */
@@ -471,9 +487,9 @@ void stream_configure(struct stream *stream)
 int stream_shutdown(struct stream *stream, bool receiving, bool sending)
 {
     struct connection *connection = &stream->connection;
-    int error = stream->state == STREAM_OPEN || stream->state == STREAM_CONNECTING ? 0 : -ENOTCONN;
 
     network_lock();
+    int error = stream->state == STREAM_OPEN || stream->state == STREAM_CONNECTING ? 0 : -ENOTCONN;
     if (!error && receiving)
         stream->receive_shut = true;
     if (!error && sending && !stream->send_ended) {

@@ -35,7 +35,9 @@ int stream_open_for(struct process *process, struct stream **out, uint32_t addre
         return -ENOMEM;
     stream->no_delay = true;
     __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
-    int error = stream_connect(stream, lwip_htonl(address), port);
+    network_lock();
+    int error = stream_connect_begin(stream, lwip_htonl(address), port);
+    network_unlock();
     if (!error)
         error = open_wait(stream, deadline_ns);
     if (error)

@@ -14,6 +14,7 @@
 #include "net/connection_timer.h"
 #include "net/memory.h"
 #include "net/network.h"
+#include "net/size.h"
 #include "net/stream_state.h"
 #include "process/event.h"
 #include "process/process.h"
@@ -54,7 +55,10 @@ static void window_open(struct stream *stream, uint64_t bytes)
     if (connection->pcb == tcp_active_pcbs) {
         if (connection->pcb->refused_data)
             tcp_process_refused_data(connection->pcb);
-        tcp_recved(connection->pcb, (u16_t)bytes);
+        for (uint64_t left = bytes, part; left > 0; left -= part) {
+            part = smaller(left, UINT16_MAX);
+            tcp_recved(connection->pcb, size_16(part));
+        }
     }
     connection_leave(connection);
 }

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream_state.h: what a stream is, for the files that make them up: stream.c (lwIP's side), stream_move.c
- * (bytes in and out), inet_stream.c (sockets of programs). All fields are guarded by the network's lock.
+ * (bytes in and out), inet_stream.c (sockets of programs). All fields are guarded by the network's lock: what
+ * a call decides by them it does with the lock held, and looks again after each wait. Without the lock they
+ * are read as hints alone, whether it is worth looking.
+ *
+ *      CLOSED -- listen ------> LISTENING
+ *        |  ^
+ *     connect `-- stream_reset ------.      a stream stays its socket's: an attempt that has failed leaves
+ *        v                           |      it as it was made, under the lock, while others may use it
+ *      CONNECTING -- fails -------> ENDED
+ *        `-- handshake --> OPEN ----^
+ *
+ * A stream is freed when its owner has called stream_end and lwIP has no pcb for it.
  *
  *      program -> out: [ acknowledged | in flight: lwIP refers to them | unfed ] -> lwIP -> peer
  *      peer -> lwIP -> in: [ unread ] -> program; the window is what receive_room leaves
@@ -32,6 +43,7 @@ struct stream {
     enum stream_state state;
     bool owned;        /* somebody will call stream_close */
     bool is_kernel;    /* of no process: whoever calls is notified */
+    bool was_open;     /* bytes may have passed */
     bool peer_ended;   /* nothing comes any more */
     bool receive_shut; /* shutdown(SHUT_RD) */
     bool send_ended;   /* shutdown(SHUT_WR), or closed */
@@ -65,11 +77,15 @@ struct stream_bytes {
 /* A new one, owned by the caller; NULL where there is no memory. Without the lock, as all that follow. */
 struct stream *stream_create(struct process *process);
 
-/* Begins a connection, from the address and port in connection.port, if set. -ENETUNREACH, -EADDRNOTAVAIL,
- * -EADDRINUSE, -ENOMEM. */
-int stream_connect(struct stream *stream, uint32_t address, uint16_t port);
+/* With the lock, of one that is CLOSED: begins a connection, from the address and port in connection.port, if
+ * set. -ENETUNREACH, -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM. */
+int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port);
 
-/* Listens at connection.port, which is held; or changes the backlog. -EADDRINUSE, -ENOMEM. */
+/* With the lock, of one that is ENDED and was never open: makes it CLOSED, as it was when it was bound. */
+void stream_reset(struct stream *stream);
+
+/* Listens at connection.port, or where none is held at a port that is chosen; or changes the backlog. -EINVAL
+ * where it is neither CLOSED nor LISTENING, -EADDRINUSE, -ENOMEM. */
 int stream_listen(struct stream *stream, unsigned backlog);
 
 /* Move bytes once, without waiting: -EAGAIN. A read may leave them where they are. */
@@ -78,7 +94,7 @@ int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t c
 
 int stream_shutdown(struct stream *stream, bool receiving, bool sending); /* -ENOTCONN */
 
-/* After an option was changed. */
+/* With the lock: after an option was changed. */
 void stream_configure(struct stream *stream);
 
 /* Ends the owner's use: with a reset where `abort`, or where bytes are left unread. */

@@ -264,6 +264,20 @@ def check_page_numbers(sources: Mapping[str, str]) -> list[str]:
     ]
 
 
+#: A cast that cuts a number to 16 bits; only net/size.c does, which looks first.
+CUTS = re.compile(r"\((?:u16_t|s16_t|u?int16_t|unsigned short)\) *[\w~(]")
+
+
+def check_cuts(sources: Mapping[str, str]) -> list[str]:
+    """Sources of the network that cut numbers to 16 bits without a look at them."""
+    return [
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: a cast to 16 bits: use size_16 (net/size.h)"
+        for path, text in sorted(sources.items())
+        if path != "kernel/net/size.c"
+        for match in CUTS.finditer(without_comments(text))
+    ]
+
+
 # ---- Hooks ----
 
 #: A function pointer that lasts: a member of a structure or a variable of a file. Parameters stand inside

@@ -101,6 +101,10 @@ def test_nothing_outside_arch_knows_how_large_a_page_is() -> None:
     accept(structure.check_page_numbers(texts("kernel/", "drivers/")))
 
 
+def test_nothing_in_the_network_cuts_a_number_to_16_bits() -> None:
+    accept(structure.check_cuts(texts("kernel/net/", "ports/lwip/")))
+
+
 def test_every_hook_stands_in_the_table() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     accept(structure.check_hooks(texts("kernel/"), page))
@@ -311,6 +315,13 @@ def test_a_source_that_knows_a_page_s_size_is_named() -> None:
     text = "/* 4095 in words is fine */\nunsigned long last = address & 4095;\n"
     assert structure.check_page_numbers({"kernel/mm/vm.c": text}) == [
         "kernel/mm/vm.c:2: & 4095: pages are ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE"
+    ]
+
+
+def test_a_cast_that_cuts_a_size_is_named() -> None:
+    text = "a = size_16(b);\nb = (u16_t)(c + 28); /* (u16_t)d */\nuint16_t x(uint16_t);\n"
+    assert structure.check_cuts({"kernel/net/a.c": text, "kernel/net/size.c": text}) == [
+        "kernel/net/a.c:2: a cast to 16 bits: use size_16 (net/size.h)"
     ]
 
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * size.h: numbers that lwIP, or a header of a protocol, takes in 16 bits. Whoever has a number in more bits
+ * has looked before that it fits; where it does not all the same, the node stops here instead of working on
+ * with what is left of it. No other file of this room casts to 16 bits (tests/structure).
+ */
+#ifndef TACET_NETWORK_SIZE_H
+#define TACET_NETWORK_SIZE_H
+
+#include <stdint.h>
+
+uint16_t size_16(uint64_t number);
+
+#endif

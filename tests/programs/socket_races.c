@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * socket_races.c NAME [ROUNDS]: several threads do the same to one new socket of AF_INET at one time, and
+ * each gets an answer that Linux could give; and packets of all sizes go through each kind of socket. The
+ * comment above each function says what it promises. Linux keeps the same promises.
+ */
+#define _GNU_SOURCE
+#include "sharing.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/ip_icmp.h>
+#include <sys/socket.h>
+
+#define THREADS 3
+
+static int shared = -1;                    /* the socket that all collide on */
+static struct sockaddr_in listening, sink; /* where somebody listens; where datagrams go */
+static volatile unsigned round_number, arrived;
+static int answers[THREADS], errors[THREADS];
+static int (*act)(unsigned thread);
+
+static struct sockaddr_in local(void)
+{
+    return (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+/* A socket at a port of its own, which listens where it is a stream. */
+static int bound(int type, struct sockaddr_in *name)
+{
+    socklen_t bytes = sizeof(*name);
+    int made = socket(AF_INET, type, 0);
+
+    *name = local();
+    IS(bind(made, (void *)name, sizeof(*name)), 0);
+    if (type == SOCK_STREAM)
+        IS(listen(made, 64), 0);
+    IS(getsockname(made, (void *)name, &bytes), 0);
+    return made;
+}
+
+/* What one thread does in a round, as close to the others as spinning brings it, from ever other offsets. */
+static void take_part(unsigned thread)
+{
+    unsigned this_round = round_number;
+
+    for (volatile unsigned i = this_round * (thread + 1) * 7 % 64; i > 0; i--)
+        ;
+    errno = 0;
+    answers[thread] = act(thread);
+    errors[thread] = errno;
+    __atomic_add_fetch(&arrived, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *other(void *argument)
+{
+    unsigned thread = (unsigned)(uintptr_t)argument, seen = 0;
+
+    pin(0, 1UL << thread % cpus);
+    while (!over) {
+        if (round_number == seen) {
+            sched_yield();
+            continue;
+        }
+        seen = round_number;
+        take_part(thread);
+    }
+    return NULL;
+}
+
+/* A round: a new socket, everybody's call at once. */
+static void collide(int made)
+{
+    shared = made;
+    arrived = 0;
+    __atomic_add_fetch(&round_number, 1, __ATOMIC_SEQ_CST);
+    take_part(0);
+    while (arrived != THREADS)
+        sched_yield();
+}
+
+/* How many threads got this answer: 0, or an errno. */
+static unsigned got(int error)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < THREADS; i++)
+        count += error ? answers[i] == -1 && errors[i] == error : answers[i] == 0;
+    return count;
+}
+
+static void rounds(int (*call)(unsigned), void (*judge)(void), int type)
+{
+    act = call;
+    pin(0, 1);
+    for (unsigned i = 1; i < THREADS; i++)
+        start(i, other);
+    for (uint64_t i = 0; i < number; i++) {
+        collide(socket(AF_INET, type, 0));
+        judge();
+        close(shared);
+    }
+    over = true;
+    join(1, THREADS);
+}
+
+/* ---- Datagrams ---- */
+
+static int sink_socket = -1;
+
+static int first_datagram(unsigned thread)
+{
+    char byte = (char)('a' + thread);
+
+    return sendto(shared, &byte, 1, 0, (void *)&sink, sizeof(sink)) == 1 ? 0 : -1;
+}
+
+static void all_from_one_port(void)
+{
+    in_port_t port = 0;
+    unsigned seen = 0;
+
+    PROMISE(got(0) == THREADS, "%d %d %d", errors[0], errors[1], errors[2]);
+    for (unsigned i = 0; i < THREADS; i++) {
+        struct sockaddr_in from = { 0 };
+        socklen_t bytes = sizeof(from);
+        char byte = 0;
+
+        IS(recvfrom(sink_socket, &byte, 1, 0, (void *)&from, &bytes), 1);
+        seen |= 1U << (byte - 'a');
+        PROMISE(from.sin_port != 0 && (port == 0 || port == from.sin_port), "%u", ntohs(from.sin_port));
+        port = from.sin_port;
+    }
+    PROMISE(seen == (1U << THREADS) - 1, "%x", seen);
+}
+
+/* All first datagrams of a socket are sent, from one port. */
+static void datagrams(void)
+{
+    sink_socket = bound(SOCK_DGRAM, &sink);
+    rounds(first_datagram, all_from_one_port, SOCK_DGRAM);
+}
+
+static int datagram_connect(unsigned thread)
+{
+    return thread == 0 ? first_datagram(0) : connect(shared, (void *)&sink, sizeof(sink));
+}
+
+static void one_name(void)
+{
+    struct sockaddr_in name = { 0 };
+    socklen_t bytes = sizeof(name);
+    char byte;
+
+    PROMISE(got(0) == THREADS, "%d %d %d", errors[0], errors[1], errors[2]);
+    IS(getsockname(shared, (void *)&name, &bytes), 0);
+    PROMISE(name.sin_port != 0, "no port");
+    IS(recvfrom(sink_socket, &byte, 1, 0, NULL, NULL), 1);
+}
+
+/* One sends, others connect: the socket has a port, and one only. */
+static void datagram_connects(void)
+{
+    sink_socket = bound(SOCK_DGRAM, &sink);
+    rounds(datagram_connect, one_name, SOCK_DGRAM);
+}
+
+/* ---- Names ---- */
+
+static int bind_any(unsigned thread)
+{
+    struct sockaddr_in name = local();
+
+    (void)thread;
+    return bind(shared, (void *)&name, sizeof(name));
+}
+
+static void one_is_bound(void)
+{
+    PROMISE(got(0) == 1 && got(EINVAL) == THREADS - 1, "%d %d %d", errors[0], errors[1], errors[2]);
+}
+
+/* Of several that bind a socket one does. */
+static void binds(void)
+{
+    rounds(bind_any, one_is_bound, SOCK_STREAM);
+}
+
+static void datagram_binds(void)
+{
+    rounds(bind_any, one_is_bound, SOCK_DGRAM);
+}
+
+static int listen_now(unsigned thread)
+{
+    (void)thread;
+    return listen(shared, 8);
+}
+
+static void all_listen(void)
+{
+    struct sockaddr_in name = { 0 };
+    socklen_t bytes = sizeof(name);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+
+    PROMISE(got(0) == THREADS, "%d %d %d", errors[0], errors[1], errors[2]);
+    IS(getsockname(shared, (void *)&name, &bytes), 0);
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    IS(connect(client, (void *)&name, sizeof(name)), 0);
+    close(client);
+}
+
+/* Several that make a socket listen all do, and it listens. */
+static void listens(void)
+{
+    rounds(listen_now, all_listen, SOCK_STREAM);
+}
+
+/* ---- Connections ---- */
+
+static struct sockaddr_in nobody; /* nobody listens there */
+
+static int connect_listening(unsigned thread)
+{
+    (void)thread;
+    return connect(shared, (void *)&listening, sizeof(listening));
+}
+
+static void one_connection(void)
+{
+    int accepted = accept(sink_socket, NULL, NULL);
+
+    PROMISE(got(0) >= 1 && got(0) + got(EISCONN) + got(EALREADY) == THREADS, "%d %d %d", errors[0], errors[1],
+            errors[2]);
+    PROMISE(accepted >= 0, "errno %d", errno);
+    FAILS(accept(sink_socket, NULL, NULL), EAGAIN);
+    close(accepted);
+}
+
+static void listener_make(void)
+{
+    sink_socket = bound(SOCK_STREAM, &listening);
+    fcntl(sink_socket, F_SETFL, O_NONBLOCK);
+}
+
+/* Several that connect a socket make one connection. */
+static void connects(void)
+{
+    listener_make();
+    rounds(connect_listening, one_connection, SOCK_STREAM);
+}
+
+static int connect_refused(unsigned thread)
+{
+    char byte;
+
+    if (thread == 0 || (round_number & 1 && thread == 1))
+        return connect(shared, (void *)&nobody, sizeof(nobody));
+    return recv(shared, &byte, 1, round_number & 2 ? MSG_DONTWAIT : 0) == 0 ? 0 : -1;
+}
+
+/* What is refused is told to somebody; whoever reads meanwhile has an error; then it can be connected. */
+static void refused_and_used_again(void)
+{
+    PROMISE(got(ECONNREFUSED) >= 1, "%d %d %d", errors[0], errors[1], errors[2]);
+    PROMISE(got(ECONNREFUSED) + got(ECONNABORTED) + got(ENOTCONN) + got(EALREADY) + got(EAGAIN) + got(0) ==
+                THREADS,
+            "%d %d %d", errors[0], errors[1], errors[2]);
+    for (unsigned tries = 0; tries < 2 && connect_listening(0) == -1; tries++)
+        PROMISE(errno == ECONNABORTED || errno == ECONNREFUSED, "errno %d", errno);
+    int accepted = accept(sink_socket, NULL, NULL);
+    PROMISE(accepted >= 0, "errno %d", errno);
+    close(accepted);
+}
+
+static void refusals(void)
+{
+    int unused = bound(SOCK_DGRAM, &nobody); /* of UDP alone */
+
+    listener_make();
+    rounds(connect_refused, refused_and_used_again, SOCK_STREAM);
+    close(unused);
+}
+
+/* ---- Sizes ---- */
+
+static char sent[1 << 17], received[1 << 17];
+
+static void echo_sizes(int from, int to, const struct sockaddr_in *name, unsigned largest, unsigned skipped)
+{
+    static const unsigned of[] = { 0, 1, 1471, 1472, 1473, 4096, 32768, 65000 };
+
+    for (unsigned i = 0; i < sizeof(of) / sizeof(of[0]) + 40; i++) {
+        unsigned bytes = i < sizeof(of) / sizeof(of[0]) ? of[i] : largest - 40 + i - 7;
+
+        IS(sendto(from, sent, bytes, 0, (const void *)name, sizeof(*name)), (ssize_t)bytes);
+        ssize_t came = recv(to, received, sizeof(received), 0);
+        PROMISE(came == (ssize_t)(bytes + skipped) && memcmp(sent, received + skipped, bytes) == 0, "%u: %zd",
+                bytes, came);
+    }
+    for (unsigned bytes = largest + 1; bytes <= 1 << 17; bytes = bytes < largest + 30 ? bytes + 1 : bytes * 2)
+        FAILS(sendto(from, sent, bytes, 0, (const void *)name, sizeof(*name)), EMSGSIZE);
+}
+
+/* Datagrams of all sizes up to the largest arrive whole; larger ones are refused. */
+static void sizes(void)
+{
+    int from = socket(AF_INET, SOCK_DGRAM, 0), to = bound(SOCK_DGRAM, &sink);
+
+    for (unsigned i = 0; i < sizeof(sent); i++)
+        sent[i] = (char)(i * 7 + i / 251);
+    echo_sizes(from, to, &sink, 65507, 0);
+    close(from);
+    close(to);
+}
+
+/* The same of raw sockets, which see the IP header. */
+static void raw_sizes(void)
+{
+    struct sockaddr_in name = local();
+    int from = socket(AF_INET, SOCK_RAW, 254), to = socket(AF_INET, SOCK_RAW, 254);
+
+    PROMISE(from >= 0 && to >= 0, "errno %d", errno);
+    shutdown(from, SHUT_RD);
+    echo_sizes(from, to, &name, 65515, 20);
+}
+
+/* Pings of the largest sizes are answered. */
+static void ping_sizes(void)
+{
+    struct sockaddr_in name = local();
+    int ping = socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP);
+    struct icmphdr *echo = (void *)sent;
+
+    PROMISE(ping >= 0, "errno %d", errno);
+    for (unsigned bytes = 65470; bytes <= 65507; bytes++) {
+        *echo = (struct icmphdr){ .type = ICMP_ECHO, .un.echo.sequence = (uint16_t)bytes };
+        IS(sendto(ping, sent, bytes, 0, (void *)&name, sizeof(name)), (ssize_t)bytes);
+        ssize_t came = recv(ping, received, sizeof(received), 0);
+        PROMISE(came == (ssize_t)bytes && ((struct icmphdr *)received)->type == ICMP_ECHOREPLY, "%u: %zd",
+                bytes, came);
+    }
+}
+
+static const struct test tests[] = {
+    { "datagrams", datagrams }, { "datagram-connects", datagram_connects },
+    { "binds", binds },         { "datagram-binds", datagram_binds },
+    { "listens", listens },     { "connects", connects },
+    { "refusals", refusals },   { "sizes", sizes },
+    { "raw-sizes", raw_sizes }, { "ping-sizes", ping_sizes },
+};
+
+int main(int count, char **arguments)
+{
+    return test_run(tests, sizeof(tests) / sizeof(tests[0]), count, arguments);
+}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads that collide on one new socket of AF_INET, and packets of all sizes: tests/programs/socket_races.c. A
+program that is not polite gets an answer that Linux could give, and the node lives on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from conftest import Run, expect_exit
+
+import qemu
+
+RACES = ("datagrams", "datagram-connects", "binds", "datagram-binds", "listens", "connects", "refusals")
+SIZES = ("sizes", "raw-sizes", "ping-sizes")
+
+
+def expect_kept(result: qemu.Result) -> None:
+    said = re.search(rb"promises: (\d+), broken: 0\n", expect_exit(result).stdout)
+    assert said and int(said[1]) > 40 and result.stderr == b"", result.explain()
+
+
+@pytest.mark.parametrize(
+    ("rounds", "cpus"), [(40, 3), pytest.param(20_000, 3, marks=pytest.mark.long), (40, 1)]
+)
+@pytest.mark.parametrize("case", RACES)
+def test_threads_that_collide_on_a_socket_get_answers(case: str, rounds: int, cpus: int, tacet: Run) -> None:
+    """On one CPU, too, where turns are what makes them collide."""
+    expect_kept(tacet("socket_races.musl", case, str(rounds), cpus=cpus, options="ranks=1 rotation=100us"))
+
+
+@pytest.mark.parametrize("case", SIZES)
+def test_packets_of_all_sizes_arrive_or_are_refused(case: str, tacet: Run) -> None:
+    expect_kept(tacet("socket_races.musl", case, options="ranks=1"))
