@@ -2,16 +2,18 @@
 /*
  * netlink.c: sockets of AF_NETLINK, as far as C libraries need them for getifaddrs and if_nameindex: a
  * request for all links or all addresses, whose answer is received as one message [RFC 3549; man 7
- * rtnetlink]. Anything else is answered by an error. Runs in system calls; a socket's state is its own
- * threads' to order.
+ * rtnetlink]. Anything else is answered by an error. Runs in system calls. An answer is made and copied
+ * without the socket's lock, which guards the one that waits.
  */
 #include "arch.h"
 #include "fs/socket.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
 #include "net/interface_facts.h"
 #include "net/size.h"
 #include "process/process.h"
+#include "smp/spinlock.h"
 
 #define ANSWER_BYTES   1024
 #define MULTI          2 /* flags of a message */
@@ -57,11 +59,17 @@ struct address_header {
     uint32_t index;
 };
 
+struct answer {
+    uint32_t used;
+    uint8_t bytes[ANSWER_BYTES];
+};
+
 struct netlink_socket {
     struct socket socket;
+    struct page_pool *pool; /* of its maker, whose page it is, whoever closes it */
+    struct spinlock lock;
     uint32_t port;
-    uint32_t used; /* of the answer that waits */
-    uint8_t answer[ANSWER_BYTES];
+    struct answer waiting;
 };
 
 _Static_assert(sizeof(struct netlink_socket) <= ARCH_PAGE, "it has a page");
@@ -73,9 +81,9 @@ static struct netlink_socket *netlink_of(const struct file *file)
 
 /* ---- Answers ---- */
 
-static void *add(struct netlink_socket *own, const void *bytes, uint32_t count)
+static void *add(struct answer *own, const void *bytes, uint32_t count)
 {
-    uint8_t *at = own->answer + own->used;
+    uint8_t *at = own->bytes + own->used;
 
     memcpy(at, bytes, count);
     memset(at + count, 0, -count & 3);
@@ -83,7 +91,7 @@ static void *add(struct netlink_socket *own, const void *bytes, uint32_t count)
     return at;
 }
 
-static void add_attribute(struct netlink_socket *own, uint16_t type, const void *bytes, uint16_t count)
+static void add_attribute(struct answer *own, uint16_t type, const void *bytes, uint16_t count)
 {
     const uint16_t header[2] = { size_16(sizeof(header) + count), type };
 
@@ -91,8 +99,7 @@ static void add_attribute(struct netlink_socket *own, uint16_t type, const void 
     add(own, bytes, count);
 }
 
-static void add_header(struct netlink_socket *own, const struct header *request, uint16_t type,
-                       uint16_t flags)
+static void add_header(struct answer *own, const struct header *request, uint16_t type, uint16_t flags)
 {
     const struct header header = {
         .type = type, .flags = flags, .sequence = request->sequence, .port = own->port
@@ -102,15 +109,14 @@ static void add_header(struct netlink_socket *own, const struct header *request,
 }
 
 /* A message begun at `at` has ended. */
-static void end(struct netlink_socket *own, uint32_t at)
+static void end(struct answer *own, uint32_t at)
 {
     uint32_t bytes = own->used - at;
 
-    memcpy(own->answer + at, &bytes, sizeof(bytes));
+    memcpy(own->bytes + at, &bytes, sizeof(bytes));
 }
 
-static void add_link(struct netlink_socket *own, const struct header *request,
-                     const struct interface_facts *facts)
+static void add_link(struct answer *own, const struct header *request, const struct interface_facts *facts)
 {
     static const uint8_t broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
     const struct link_header link = { .kind = facts->kind,
@@ -128,8 +134,7 @@ static void add_link(struct netlink_socket *own, const struct header *request,
     end(own, at);
 }
 
-static void add_address(struct netlink_socket *own, const struct header *request,
-                        const struct interface_facts *facts)
+static void add_address(struct answer *own, const struct header *request, const struct interface_facts *facts)
 {
     const struct address_header address = {
         .family = AF_INET,
@@ -151,7 +156,7 @@ static void add_address(struct netlink_socket *own, const struct header *request
     end(own, at);
 }
 
-static void answer(struct netlink_socket *own, const struct header *request)
+static void answer(struct answer *own, const struct header *request)
 {
     struct interface_facts facts;
     uint32_t at;
@@ -215,41 +220,50 @@ static int64_t netlink_send(struct file *file, struct socket_message *message)
         return -EINVAL;
     if (user_vector_copy(message->vector, &request, sizeof(request), false))
         return -EFAULT;
+    struct answer made;
+    answer(&made, &request);
+    SPIN_GUARD(&own->lock);
     if (!own->port)
         own->port = (uint32_t)arch_process()->pid;
-    answer(own, &request);
+    memcpy(&own->waiting, &made, sizeof(made));
     return (int64_t)bytes;
+}
+
+static void answer_take(struct netlink_socket *own, struct answer *taken, bool peek)
+{
+    SPIN_GUARD(&own->lock);
+    memcpy(taken, &own->waiting, sizeof(*taken));
+    if (!peek)
+        own->waiting.used = 0;
 }
 
 /* There is an answer as soon as something was asked: nobody has to wait. */
 static int64_t netlink_receive(struct file *file, struct socket_message *message)
 {
-    struct netlink_socket *own = netlink_of(file);
-    uint32_t used = own->used < ANSWER_BYTES ? own->used : ANSWER_BYTES;
-    uint64_t count = used < message->vector->left ? used : message->vector->left;
+    struct answer taken;
 
-    if (!used)
+    answer_take(netlink_of(file), &taken, message->flags & MSG_PEEK);
+    uint64_t count = smaller(taken.used, message->vector->left);
+    if (!taken.used)
         return -EAGAIN;
-    if (user_vector_copy(message->vector, own->answer, count, true))
+    if (user_vector_copy(message->vector, taken.bytes, count, true))
         return -EFAULT;
     if (message->address)
         name_write(message->address, 0);
-    if (count < used)
+    if (count < taken.used)
         message->answer_flags |= MSG_TRUNC;
-    message->whole_bytes = used;
-    if (!(message->flags & MSG_PEEK))
-        own->used = 0;
+    message->whole_bytes = taken.used;
     return (int64_t)count;
 }
 
 static unsigned netlink_ready(struct file *file)
 {
-    return READY_OUT | (netlink_of(file)->used ? READY_IN : 0);
+    return READY_OUT | (netlink_of(file)->waiting.used ? READY_IN : 0);
 }
 
 static void netlink_release(struct file *file)
 {
-    page_pool_free(arch_process()->vm.pages, arch_physical_of(file->object), ARCH_PAGE);
+    page_pool_free(netlink_of(file)->pool, arch_physical_of(file->object), ARCH_PAGE);
 }
 
 static const struct socket_operations netlink_operations = {
@@ -278,6 +292,7 @@ int netlink_socket_create(struct file *file, int type, int protocol)
     if (page == PAGE_POOL_NONE)
         return -ENOMEM;
     struct netlink_socket *own = arch_physical(page);
+    own->pool = arch_process()->vm.pages;
     socket_initialise(file, &own->socket, &netlink_files, &netlink_operations, AF_NETLINK, (unsigned)type,
                       (unsigned)protocol);
     return 0;

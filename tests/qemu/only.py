@@ -83,11 +83,12 @@ X86_64_ALONE = {
     "test_vdso::test_a_cpu_whose_clock_is_late_reports_the_first_one_s_time": "POWER's CPUs have one clock",
 }
 
-#: What `make test` does not build, by the fixture that needs it; and what it does not for POWER, by the file
-#: of the tests.
+#: What `make test` does not build or measure, by the fixture that needs it; and what it does not build for
+#: POWER, by the file of the tests.
 LONG_FIXTURES = {
     "checking_kernel": "a kernel that checks what is done with locks held",
     "sqlite": "SQLite, of Debian's source",
+    "store": "points of experiments that measure Linux and Tacet (test_reproduce)",
 }
 LONG_ON_POWER = {"test_mpi": "the MPI library and its programs"}
 

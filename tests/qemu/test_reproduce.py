@@ -24,34 +24,34 @@ Values = dict[str, dict[str, float]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One store of points for all tests here."""
     made("build/linux/version", "caches")
     return tmp_path_factory.mktemp("reproduce")
 
 
-def values(folder: Path, name: str) -> Values:
+def values(store: Path, name: str) -> Values:
     """What the experiment found, by row and column."""
-    result = folder / f"{name}-quick/result.json"
+    result = store / f"{name}-quick/result.json"
     if not result.is_file():
-        words = ["reproduce", name, "--quick", "--out", str(folder), "--thumbnails", str(folder)]
+        words = ["reproduce", name, "--quick", "--out", str(store), "--thumbnails", str(store)]
         assert dispatch.main(words) == 0
     return {row["what"]: row["ours"] for row in json.loads(result.read_text())["rows"]}
 
 
 @pytest.mark.parametrize("experiment", MEASURED, ids=lambda experiment: experiment.name)
-def test_a_measured_experiment_leaves_table_values_and_picture(experiment: Any, folder: Path) -> None:
-    assert all(values(folder, experiment.name).values())
-    kept = folder / f"{experiment.name}-quick"
+def test_a_measured_experiment_leaves_table_values_and_picture(experiment: Any, store: Path) -> None:
+    assert all(values(store, experiment.name).values())
+    kept = store / f"{experiment.name}-quick"
     found = json.loads((kept / "result.json").read_text())
     assert found["title"] in (kept / "table.txt").read_text()
     assert found["title"] in (ROOT / "docs/lab/reproduce.md").read_text()
-    for picture in (kept / "picture.png", folder / f"reproduce-{experiment.name}.png"):
+    for picture in (kept / "picture.png", store / f"reproduce-{experiment.name}.png"):
         assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_linux_ticks_as_it_should_and_its_log_explains_its_detours(folder: Path) -> None:
-    found = values(folder, "tsafrir-table3")
+def test_linux_ticks_as_it_should_and_its_log_explains_its_detours(store: Path) -> None:
+    found = values(store, "tsafrir-table3")
     assert found["ticks a second"]["Linux"] == pytest.approx(1000, rel=0.01)
     assert found["250 Hz: ticks a second"]["Linux"] == pytest.approx(250, rel=0.02)
     # The parts are all there is, and the log makes a tick longer.
@@ -69,15 +69,15 @@ def test_linux_ticks_as_it_should_and_its_log_explains_its_detours(folder: Path)
     assert entries["Linux"] >= 500 and entries["Tacet"] == found["all detours, %"]["Tacet"] == 0
 
 
-def test_a_daemon_delays_phases_of_its_own_class_alone(folder: Path) -> None:
-    found = values(folder, "tsafrir-fig3")
+def test_a_daemon_delays_phases_of_its_own_class_alone(store: Path) -> None:
+    found = values(store, "tsafrir-fig3")
     assert found["OTHER: longest, us"]["Linux"] > 1500 > found["FIFO: longest, us"]["Linux"]
     assert found["FIFO: standard deviation, us"]["Linux"] > 0
     assert found["beside the daemon: standard deviation, us"]["Tacet"] == 0
 
 
-def test_delays_grow_with_the_tick_s_rate_and_go_with_what_is_subtracted(folder: Path) -> None:
-    found = values(folder, "tsafrir-fig4")
+def test_delays_grow_with_the_tick_s_rate_and_go_with_what_is_subtracted(store: Path) -> None:
+    found = values(store, "tsafrir-fig4")
     assert found["1000 Hz: mean delay, us"]["Linux"] == pytest.approx(
         2 * found["500 Hz: mean delay, us"]["Linux"], rel=0.1
     )
@@ -86,15 +86,15 @@ def test_delays_grow_with_the_tick_s_rate_and_go_with_what_is_subtracted(folder:
     assert len(spreads) == 3 and spreads == sorted(spreads, reverse=True) and spreads[-1] < spreads[0] / 2
 
 
-def test_every_phase_meets_a_tick_on_linux_and_none_on_tacet(folder: Path) -> None:
-    found = values(folder, "tsafrir-fig7")
+def test_every_phase_meets_a_tick_on_linux_and_none_on_tacet(store: Path) -> None:
+    found = values(store, "tsafrir-fig7")
     assert found["p of a delay of more than 0.1 %"] == {"Linux": pytest.approx(1), "Tacet": 0}
     assert found["kernel entries"]["Linux"] >= 400 and found["kernel entries"]["Tacet"] == 0
 
 
-def test_misses_grow_with_the_tick_s_rate_in_the_first_level_alone(folder: Path) -> None:
+def test_misses_grow_with_the_tick_s_rate_in_the_first_level_alone(store: Path) -> None:
     """As in the paper; the machines with the smallest caches suffer most, and on Tacet nothing interrupts."""
-    found = values(folder, "tsafrir-fig6")
+    found = values(store, "tsafrir-fig6")
     for model in ("M1", "M2, M3", "M4"):
         assert 1.8 < found[f"{model}: L1, 1000 Hz / 500 Hz"]["Linux"] < 2.1
         assert found[f"{model}: L2, 1000 Hz / 500 Hz"]["Linux"] < 1.2
@@ -129,17 +129,17 @@ def test_the_plugin_says_in_a_line_what_is_wrong(options: str, said: str) -> Non
     assert done.returncode != 0 and said in done.stderr.splitlines(), done.stderr
 
 
-def test_ftq_loses_to_a_daemon_of_its_own_class_alone(folder: Path) -> None:
-    found = values(folder, "betti-fig4")
+def test_ftq_loses_to_a_daemon_of_its_own_class_alone(store: Path) -> None:
+    found = values(store, "betti-fig4")
     lost = found["the same, operations"]
     assert lost["Linux, both normal"] > 2 * lost["Linux, FTQ above"] > 0
     assert lost["Tacet, both normal"] > 10 * lost["Tacet, daemon idle"]
     assert found["quanta disturbed, %"]["Tacet, daemon idle"] == 0
 
 
-def test_only_linux_has_detours(folder: Path) -> None:
+def test_only_linux_has_detours(store: Path) -> None:
     for name in ("hoefler-fig1", "beckman-fig3"):
-        found = values(folder, name)
+        found = values(store, name)
         for what, value in found.items():
             if "noise" in what and "Tacet" in value:
                 assert value["Tacet"] == 0
@@ -147,9 +147,7 @@ def test_only_linux_has_detours(folder: Path) -> None:
                 assert value["Linux"] > 0.01
 
 
-def test_a_measurement_is_a_point_that_is_used_again(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    values(folder, "tsafrir-fig7")
-    assert dispatch.main(["reproduce", "tsafrir-fig7", "--quick", "--out", str(folder)]) == 0
+def test_a_measurement_is_a_point_that_is_used_again(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values(store, "tsafrir-fig7")
+    assert dispatch.main(["reproduce", "tsafrir-fig7", "--quick", "--out", str(store)]) == 0
     assert "2 points, 2 of them from before" in capsys.readouterr().out
