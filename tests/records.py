@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests import budget
-from tests.budget import BUDGET_S, Cost
+from tests.budget import Cost
 
 #: A test without a measurement is named above so many budgets: on a busy machine CPU times vary.
 UNMEASURED_FACTOR = 1.5
@@ -114,7 +114,7 @@ def unmeasured(records: Records, known: budget.Costs, slowness: float) -> list[t
     return sorted(
         (name, cost)
         for name, cost in costs_of(records, slowness).items()
-        if name not in known.tests and cost.cpu_s > UNMEASURED_FACTOR * BUDGET_S
+        if name not in known.tests and cost.cpu_s > UNMEASURED_FACTOR * budget.BUDGET_S[budget.stage_of(name)]
     )
 
 

@@ -60,6 +60,7 @@ struct address_header {
 };
 
 struct answer {
+    uint32_t port; /* of the socket that has asked */
     uint32_t used;
     uint8_t bytes[ANSWER_BYTES];
 };
@@ -220,11 +221,10 @@ static int64_t netlink_send(struct file *file, struct socket_message *message)
         return -EINVAL;
     if (user_vector_copy(message->vector, &request, sizeof(request), false))
         return -EFAULT;
-    struct answer made;
+    struct answer made = { .port = own->port ? own->port : (uint32_t)arch_process()->pid };
     answer(&made, &request);
     SPIN_GUARD(&own->lock);
-    if (!own->port)
-        own->port = (uint32_t)arch_process()->pid;
+    own->port = made.port;
     memcpy(&own->waiting, &made, sizeof(made));
     return (int64_t)bytes;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that collide on one new socket of AF_INET, and packets of all sizes (socket_races.c): a program that
-is not polite gets an answer that Linux could give, and the node lives on."""
+"""Threads that collide on one new socket of AF_INET, and packets of all sizes (socket_races.c): a program
+that is not polite gets an answer that Linux could give, and the node lives on."""
 
 from __future__ import annotations
 
