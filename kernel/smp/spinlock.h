@@ -42,8 +42,8 @@ static inline __attribute__((always_inline)) bool spin_lock_try(struct spinlock 
 }
 
 /* Out of line, so that taking a lock that is free is short; that is in line, where the compiler saves
- * bytes. */
-static __attribute__((noinline, unused)) void spin_lock_contended(struct spinlock *lock)
+ * bytes. Of the weak ones of all files the linker keeps one. */
+__attribute__((noinline, weak)) void spin_lock_contended(struct spinlock *lock)
 {
     for (unsigned spins = 0; spins < SPIN_PATIENCE; spins++) {
         if (__atomic_load_n(&lock->taken, __ATOMIC_RELAXED) == 0 && spin_lock_try(lock))

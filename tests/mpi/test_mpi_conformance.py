@@ -167,8 +167,8 @@ def test_threads_of_a_rank_have_no_races(way: str) -> None:
 
 
 def algorithms() -> list[object]:
-    """A variable and what it may be set to, for each row of the table of algorithms; of each variable the last
-    one in each `make test`."""
+    """A variable and what it may be set to, for each row of the table of algorithms. The last one of each is
+    short."""
     text = (ROOT / "apps" / "mpi-lite" / "src" / "choice.c").read_text(encoding="utf-8")
     rows = re.findall(r'^    \{ ([A-Z_]+), "(\w+)", \w+,', text, re.MULTILINE)
     variables = dict(re.findall(r'\[([A-Z_]+)\] = "(TACET_MPI_[A-Z_]+)"', text))
