@@ -27,7 +27,7 @@ LONG = ROOT / "tests" / "long.txt"
 
 #: CPU seconds, and idle seconds, that a test of a stage may cost; what a function's only case may cost.
 BUDGET_S = {"tools": 1.0, "qemu": 1.5}
-KEPT_S, KEPT_IDLE_S = 4.0, 8.0
+KEPT_S, KEPT_IDLE_S = 3.0, 8.0
 WHOLE_SYSTEMS = ("tests/qemu/", "tests/documents/")
 #: CPU seconds that all tests of a stage may cost together; those of a slice of the long tests.
 STAGE_CPU_S = {"tools": 270.0, "qemu": 660.0}

@@ -128,7 +128,7 @@ def merged(
     rest = dict(known.rest_cpu_s)
     for stage in {budget.stage_of(name) for name in measured}:
         of_stage = (n for n in measured if n not in listed and budget.stage_of(n) == stage)
-        rest[stage] = sum(measured[name].cpu_s for name in of_stage)
+        rest[stage] = sum(measured[name].cpu_s for name in of_stage if collected.get(name) != "marked")
     stages = {budget.stage_of(name) for name in collected}
     stay = {
         name: cost

@@ -12,7 +12,7 @@
 #include "lib/kstring.h"
 
 /* What mount_lookup has found is of no use: an inode of a mount is its caller's. Returns the reason. */
-static const char *not_wanted(struct inode *inode, const char *why)
+static const char *inode_refuse(struct inode *inode, const char *why)
 {
     if (inode->mount)
         inode_drop(job.tree, inode);
@@ -30,7 +30,7 @@ int directory_find(const char *path, struct inode **directory, struct message *w
     else if (mount_lookup(job.tree, path, O_PATH | O_DIRECTORY, directory))
         fault = "there is no such directory";
     else if (!mode_is((*directory)->mode, S_IFDIR))
-        fault = not_wanted(*directory, "this is not a directory");
+        fault = inode_refuse(*directory, "this is not a directory");
     return fault ? message_set(why, -EINVAL,
                                "cwd=%.80s: %s; give the whole path of one that is there, as cwd=/tmp", path,
                                fault)
@@ -92,7 +92,7 @@ int program_find(const char *option, const char *path, struct inode **program, s
         return message_set(why, -ENOENT, "%s=%s: there is no such file in the initrd, or on a mount", option,
                            path);
     if (!mode_is(inode->mode, S_IFREG) || inode->device)
-        return message_set(why, -EINVAL, "%s=%s %s", option, path, not_wanted(inode, "is not a file"));
+        return message_set(why, -EINVAL, "%s=%s %s", option, path, inode_refuse(inode, "is not a file"));
     *program = inode;
     if (!inode->mount)
         return 0;

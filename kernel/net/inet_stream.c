@@ -58,7 +58,7 @@ static int socket_make(struct file *file, struct stream *stream);
 /* ---- Names ---- */
 
 /* With the lock: an attempt to connect that has failed, and whose outcome connect(2) has told, is over. */
-static void settle(struct inet_stream *own)
+static void attempt_clear(struct inet_stream *own)
 {
     if (own->stream->state == STREAM_ENDED && !own->stream->was_open && !own->connect_pending)
         stream_reset(own->stream);
@@ -75,7 +75,7 @@ static int stream_bind(struct file *file, const struct socket_address *name)
     if (error)
         return error;
     network_lock();
-    settle(file->object);
+    attempt_clear(file->object);
     if (stream->state != STREAM_CLOSED || binding->is_held) {
         error = -EINVAL;
     } else if (!inet_is_local(address)) {
@@ -147,7 +147,7 @@ static int connect_step(struct inet_stream *own, uint32_t address, uint16_t port
 {
     struct stream *stream = own->stream;
 
-    settle(own);
+    attempt_clear(own);
     if (stream->state == STREAM_CLOSED) {
         int error = stream_connect_begin(stream, address, port);
 
@@ -190,7 +190,7 @@ static int stream_connect_call(struct file *file, const struct socket_address *n
 static int stream_listen_call(struct file *file, int backlog)
 {
     network_lock();
-    settle(file->object);
+    attempt_clear(file->object);
     network_unlock();
     return stream_listen(stream_of_file(file), backlog < 0 ? STREAM_BACKLOG_MAX : (unsigned)backlog);
 }

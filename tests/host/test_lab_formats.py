@@ -499,7 +499,13 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize("name", [*TEXTS, "sysjitter-sorted", "klog"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if i % 3 else ())
+        for i, name in enumerate([*TEXTS, "sysjitter-sorted", "klog"])
+    ],
+)
 def test_a_damaged_file_is_a_trace_or_one_line(name: str, tmp_path: Path) -> None:
     text = klog_bytes() if name == "klog" else TEXTS.get(name, SYSJITTER_SORTED).encode()
     chance = random.Random(f"damage {name}")

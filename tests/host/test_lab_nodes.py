@@ -207,7 +207,10 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "title", "found", "setting"), RULES, ids=[row[1] for row in RULES])
+@pytest.mark.parametrize(
+    ("settings", "title", "found", "setting"),
+    [pytest.param(*row, id=row[1], marks=pytest.mark.long if i % 3 else ()) for i, row in enumerate(RULES)],
+)
 def test_a_setting_leads_to_advice_with_what_was_found(
     tmp_path: Path, settings: dict[str, str], title: str, found: str, setting: str
 ) -> None:
@@ -422,7 +425,10 @@ DAMAGE = [
 ]
 
 
-@pytest.mark.parametrize("damage", DAMAGE, ids=range(len(DAMAGE)))
+@pytest.mark.parametrize(
+    "damage",
+    [pytest.param(text, id=str(i), marks=pytest.mark.long if i % 3 else ()) for i, text in enumerate(DAMAGE)],
+)
 def test_damaged_settings_never_stop_the_page(tmp_path: Path, damage: bytes) -> None:
     host = host_made(tmp_path / "r", "n")
     activity_made(host, {"LOC": ("x", [2000, 4000])}, [(1, 0, 0, 1, 0, 0, 0, 0)] * 2)

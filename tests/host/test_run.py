@@ -208,6 +208,7 @@ int main(int count, char **arguments)
 """
 
 
+@pytest.mark.long
 def test_a_host_test_that_hangs_or_dies_fails_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "test.c").write_text(HOST_TEST)
     binaries = [tmp_path / name for name in ("test_w", "test_h", "test_d")]

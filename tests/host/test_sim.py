@@ -57,7 +57,13 @@ def has_empty_messages(name: str) -> bool:
     return " 0b " in (REFERENCE / name).read_text()
 
 
-@pytest.mark.parametrize("name", sorted(EXPECTED))
+#: Every third one in each `make test`.
+SCHEDULES = [
+    pytest.param(name, marks=pytest.mark.long if i % 3 else ()) for i, name in enumerate(sorted(EXPECTED))
+]
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
 def test_reference_schedules_end_exactly(name: str) -> None:
     """As published: all of them, with the published cost of messages of no bytes."""
     for point in EXPECTED[name]:

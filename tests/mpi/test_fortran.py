@@ -222,6 +222,7 @@ def modules_of(build: Path) -> list[Path]:
     return found
 
 
+@pytest.mark.long
 def test_the_module_is_made_once_for_each_compiler_and_source(tmp_path: Path) -> None:
     """Also by several compilers at once."""
     made("mpi")

@@ -104,7 +104,10 @@ def test_programs_say_what_they_say_with_mpich(program: str, way: str) -> None:
         assert "ok " in said
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(name, marks=() if name in WAY_SENSITIVE else pytest.mark.long) for name in PROGRAMS],
+)
 def test_programs_say_the_same_on_two_nodes(program: str) -> None:
     """Nodes that the launcher names to the ranks: messages between them go through TCP."""
     made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")

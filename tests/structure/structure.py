@@ -265,7 +265,7 @@ def check_page_numbers(sources: Mapping[str, str]) -> list[str]:
 
 
 #: A cast that cuts a number to 16 bits; only net/size.c does, which looks first.
-CUTS = re.compile(r"\((?:u16_t|s16_t|u?int16_t|unsigned short)\) *[\w~(]")
+CUTS = re.compile(r"\((?:u16_t|uint16_t|unsigned short)\) *[\w~(]")
 
 
 def check_cuts(sources: Mapping[str, str]) -> list[str]:
