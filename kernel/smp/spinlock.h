@@ -41,9 +41,17 @@ static inline __attribute__((always_inline)) bool spin_lock_try(struct spinlock 
     return __atomic_compare_exchange_n(&lock->taken, &is_free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/* Of the weak functions of the kernel's files the linker keeps one. On the host, where it drops none that
+ * nobody calls, each file has its own. */
+#if __STDC_HOSTED__
+#define SPIN_ONCE static __attribute__((noinline, unused))
+#else
+#define SPIN_ONCE __attribute__((noinline, weak))
+#endif
+
 /* Out of line, so that taking a lock that is free is short; that is in line, where the compiler saves
- * bytes. Of the weak ones of all files the linker keeps one. */
-__attribute__((noinline, weak)) void spin_lock_contended(struct spinlock *lock)
+ * bytes. */
+SPIN_ONCE void spin_lock_contended(struct spinlock *lock)
 {
     for (unsigned spins = 0; spins < SPIN_PATIENCE; spins++) {
         if (__atomic_load_n(&lock->taken, __ATOMIC_RELAXED) == 0 && spin_lock_try(lock))

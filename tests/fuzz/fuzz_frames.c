@@ -315,7 +315,7 @@ static void a_lost_address_ends_one_connection_at_a_time(struct stream *listener
         PROMISE((ends[i] = stream_create(NULL)));
         ends[i]->connection.port.port = (uint16_t)(LOST_PORT + i); /* all random numbers are the same here */
         PROMISE(binding_hold(&tcp_bindings, &ends[i]->connection.port) == 0);
-        PROMISE(stream_connect(ends[i], lwip_htonl(IPADDR_LOOPBACK), PORT) == 0);
+        PROMISE(stream_connect_begin(ends[i], lwip_htonl(IPADDR_LOOPBACK), PORT) == 0);
         loopback_settle();
         ends[i + 1] = stream_accept(listener);
         PROMISE(ends[i + 1]);
@@ -341,7 +341,7 @@ static void debts_are_paid(struct stream *listener)
     struct stream *ends[2] = { stream_create(NULL), NULL };
     unsigned debts = 0;
 
-    PROMISE(ends[0] && stream_connect(ends[0], lwip_htonl(IPADDR_LOOPBACK), PORT) == 0);
+    PROMISE(ends[0] && stream_connect_begin(ends[0], lwip_htonl(IPADDR_LOOPBACK), PORT) == 0);
     loopback_settle();
     ends[1] = stream_accept(listener);
     PROMISE(ends[1]);
