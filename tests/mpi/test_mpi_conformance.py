@@ -169,18 +169,22 @@ def test_threads_of_a_rank_have_no_races(way: str) -> None:
         assert said == with_mpich("threads")
 
 
-def algorithms() -> list[object]:
-    """A variable and what it may be set to, for each row of the table of algorithms. The last one of each is
-    short."""
+def algorithms() -> list[tuple[str, str]]:
+    """A variable and what it may be set to, for each row of the table of algorithms."""
     text = (ROOT / "apps" / "mpi-lite" / "src" / "choice.c").read_text(encoding="utf-8")
     rows = re.findall(r'^    \{ ([A-Z_]+), "(\w+)", \w+,', text, re.MULTILINE)
     variables = dict(re.findall(r'\[([A-Z_]+)\] = "(TACET_MPI_[A-Z_]+)"', text))
-    values = sorted({(variables[kind], name) for kind, name in rows})
-    short = set(dict(values).items())
-    return [pytest.param(*value, marks=() if value in short else pytest.mark.long) for value in values]
+    return sorted({(variables[kind], name) for kind, name in rows})
 
 
-@pytest.mark.parametrize(("variable", "name"), algorithms())
+#: The last one of each variable in each `make test`.
+CHOICES = [
+    pytest.param(*choice, marks=() if choice in dict(algorithms()).items() else pytest.mark.long)
+    for choice in algorithms()
+]
+
+
+@pytest.mark.parametrize(("variable", "name"), CHOICES)
 def test_each_algorithm_gives_the_same_results(variable: str, name: str) -> None:
     """With a power of two ranks and without, on one node and on several that the ranks are told of."""
     made("build/mpi-lite/programs/asan/collectives", "build/service/tacet-mpirun")
