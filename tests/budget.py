@@ -25,9 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 COSTS = ROOT / "tests" / "costs.txt"
 LONG = ROOT / "tests" / "long.txt"
 
-#: CPU seconds, and idle seconds, that a test of a stage may cost; what a function's only case may cost.
-BUDGET_S = {"tools": 1.0, "qemu": 1.5}
-KEPT_S, KEPT_IDLE_S = 3.0, 8.0
+#: CPU seconds, and idle seconds, that a test may cost; what a function's only case may cost.
+BUDGET_S = 1.0
+KEPT_S, KEPT_IDLE_S = 2.2, 8.0
 WHOLE_SYSTEMS = ("tests/qemu/", "tests/documents/")
 #: CPU seconds that all tests of a stage may cost together; those of a slice of the long tests.
 STAGE_CPU_S = {"tools": 270.0, "qemu": 660.0}
@@ -65,7 +65,7 @@ class Costs:
         return self.tests.get(name, Cost())
 
     def is_long(self, name: str) -> bool:
-        return self.of(name).exceeds(BUDGET_S[stage_of(name)]) and name not in self.kept
+        return self.of(name).exceeds(BUDGET_S) and name not in self.kept
 
     def short_cpu_s(self, stage: str) -> float:
         """What the short tests of a stage cost together."""
@@ -149,9 +149,7 @@ def kept_of(tests: Mapping[str, Cost], collected: Mapping[str, str]) -> frozense
         if kind != "marked":
             cost = tests.get(name, Cost())
             share = max(cost.cpu_s / KEPT_S, cost.idle_s / KEPT_IDLE_S)
-            cases.setdefault(function_of(name), []).append(
-                (share if cost.exceeds(BUDGET_S[stage_of(name)]) else 0.0, name)
-            )
+            cases.setdefault(function_of(name), []).append((share if cost.exceeds(BUDGET_S) else 0.0, name))
     cheapest = map(min, cases.values())
     return frozenset(name for share, name in cheapest if 0.0 < share <= 1.0)
 

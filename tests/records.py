@@ -114,7 +114,7 @@ def unmeasured(records: Records, known: budget.Costs, slowness: float) -> list[t
     return sorted(
         (name, cost)
         for name, cost in costs_of(records, slowness).items()
-        if name not in known.tests and cost.cpu_s > UNMEASURED_FACTOR * budget.BUDGET_S[budget.stage_of(name)]
+        if name not in known.tests and cost.cpu_s > UNMEASURED_FACTOR * budget.BUDGET_S
     )
 
 
