@@ -60,7 +60,7 @@ static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
     return error;
 }
 
-/* With the lock: whoever sends, or connects, has a port. */
+/* With the lock: gives a port to a socket that sends or connects and has none. */
 static int hold_any(struct datagram_socket *socket)
 {
     return datagram_is_raw(socket) || socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
@@ -128,9 +128,9 @@ static int datagram_name(struct file *file, bool of_peer, struct socket_address 
     network_lock();
     bool connected = socket->connected;
     uint32_t address = of_peer ? socket->remote_address : socket->binding.address;
-    uint16_t port = of_peer                   ? socket->remote_port
-                    : datagram_is_raw(socket) ? socket->socket.protocol
-                                              : socket->binding.port;
+    uint16_t port = datagram_is_raw(socket) ? socket->socket.protocol : socket->binding.port;
+    if (of_peer)
+        port = socket->remote_port;
     if (!of_peer && address == 0 && connected)
         address = connection_source(socket->remote_address);
     network_unlock();

@@ -57,7 +57,7 @@ static int socket_make(struct file *file, struct stream *stream);
 
 /* ---- Names ---- */
 
-/* With the lock: an attempt to connect that has failed, and whose outcome connect(2) has told, is over. */
+/* With the lock: makes a socket usable again after connect(2) has returned that its attempt has failed. */
 static void attempt_clear(struct inet_stream *own)
 {
     if (own->stream->state == STREAM_ENDED && !own->stream->was_open && !own->connect_pending)
@@ -113,15 +113,17 @@ static int stream_name(struct file *file, bool of_peer, struct socket_address *n
 
 /* ---- Connections ---- */
 
-/* What has become of the attempt that connect(2) waits for, which another thread may have begun. */
+/* What has become of the attempt that connect(2) waits for, which another thread may have begun. Where a
+ * third one has begun the next attempt meanwhile, that one's outcome stays for those who wait for it. */
 static int connect_outcome(struct inet_stream *own)
 {
     struct stream *stream = own->stream;
     int error = 0;
 
     network_lock();
-    own->connect_pending = false;
-    if (stream->state != STREAM_OPEN)
+    if (stream->state != STREAM_CONNECTING)
+        own->connect_pending = false;
+    if (stream->state == STREAM_ENDED)
         error = stream_error_take(stream);
     if (stream->state != STREAM_OPEN && !error)
         error = -ECONNABORTED;
@@ -142,7 +144,7 @@ static int connect_wait(struct file *file)
     return connect_outcome(own);
 }
 
-/* With the lock. 1: an attempt goes on, or its outcome is to be told; 0: there is a connection. */
+/* With the lock. 1: an attempt goes on, or no call has returned its outcome yet; 0: there is a connection. */
 static int connect_step(struct inet_stream *own, uint32_t address, uint16_t port)
 {
     struct stream *stream = own->stream;

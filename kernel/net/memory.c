@@ -9,12 +9,12 @@
  * and what init/ has planned beside it.
  */
 #include "net/memory.h"
-#include "net/size.h"
 #include "arch.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
 #include "mm/page.h"
 #include "mm/page_pool.h"
+#include "net/size.h"
 #include "process/process.h"
 
 #define HEAD_BYTES 64

@@ -67,7 +67,7 @@ struct answer {
 
 struct netlink_socket {
     struct socket socket;
-    struct page_pool *pool; /* of its maker, whose page it is, whoever closes it */
+    struct page_pool *pool; /* of the rank that made the socket: its page returns there */
     struct spinlock lock;
     uint32_t port;
     struct answer waiting;

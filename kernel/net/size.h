@@ -2,7 +2,7 @@
 /*
  * size.h: numbers that lwIP, or a header of a protocol, takes in 16 bits. Whoever has a number in more bits
  * has looked before that it fits; where it does not all the same, the node stops here instead of working on
- * with what is left of it. No other file of this room casts to 16 bits (tests/structure).
+ * with what is left of it. No other file of this room casts to unsigned 16 bits (tests/structure).
  */
 #ifndef TACET_NETWORK_SIZE_H
 #define TACET_NETWORK_SIZE_H

@@ -41,8 +41,8 @@ static inline __attribute__((always_inline)) bool spin_lock_try(struct spinlock 
     return __atomic_compare_exchange_n(&lock->taken, &is_free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* Of the weak functions of the kernel's files the linker keeps one. On the host, where it drops none that
- * nobody calls, each file has its own. */
+/* Of the weak functions of the kernel's files the linker keeps one. On the host it keeps unused ones, too,
+ * with what they call, so each file has its own there. */
 #if __STDC_HOSTED__
 #define SPIN_ONCE static __attribute__((noinline, unused))
 #else

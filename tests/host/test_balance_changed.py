@@ -4,16 +4,20 @@ is made to a copy, and the test must fail."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from changed_source import ChangedSource
 
 #: What all cases need is compiled once.
 pytestmark = pytest.mark.xdist_group("balance changed")
 
-ROOT = Path(__file__).resolve().parents[2]
-BALANCER = "apps/balance"
+SOURCES = ChangedSource(
+    test="tests/host/test_balance.c",
+    folder="apps/balance",
+    gcc=("gcc", "-std=gnu11", "-O1"),
+    includes=("tests/host",),
+)
 
 #: File, what stands there, and what stands there instead.
 CHANGES = [
@@ -53,19 +57,9 @@ CHANGES = [
 ]
 
 
-def compiled(source: Path, folder: Path) -> Path:
-    made = folder / f"{source.stem}.o"
-    words = ["gcc", "-std=gnu11", "-O1", "-iquote", BALANCER, "-iquote", "tests/host"]
-    subprocess.run([*words, "-c", "-o", made, source], cwd=ROOT, check=True, timeout=120)
-    return made
-
-
 @pytest.fixture(scope="module")
 def unchanged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The objects of the test and of the balancer as they are, by the source's name."""
-    folder = tmp_path_factory.mktemp("balance")
-    sources = (Path("tests/host/test_balance.c"), Path(BALANCER, "heuristic.c"), Path(BALANCER, "model.c"))
-    return {source.name: compiled(source, folder) for source in sources}
+    return SOURCES.objects(("heuristic.c", "model.c"), tmp_path_factory.mktemp("balance"))
 
 
 @pytest.mark.parametrize(
@@ -74,10 +68,4 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_a_heuristic_that_is_wrong_fails_its_test(
     name: str, before: str, after: str, unchanged: dict[str, Path], tmp_path: Path
 ) -> None:
-    text = (ROOT / BALANCER / name).read_text(encoding="utf-8")
-    assert text.count(before) == 1, f"{name} has {text.count(before)} times: {before}"
-    (tmp_path / name).write_text(text.replace(before, after), encoding="utf-8")
-    objects = unchanged | {name: compiled(tmp_path / name, tmp_path)}
-    subprocess.run(["gcc", "-o", tmp_path / "test", *objects.values(), "-lm"], check=True, timeout=120)
-    ended = subprocess.run([tmp_path / "test"], capture_output=True, timeout=120)
-    assert ended.returncode != 0
+    assert SOURCES.fails(unchanged, name, before, after, tmp_path)

@@ -4,17 +4,20 @@ to a copy of the driver, and the test must fail."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from changed_source import ChangedSource
 
 #: What all cases need is compiled once.
 pytestmark = pytest.mark.xdist_group("e1000 changed")
 
-ROOT = Path(__file__).resolve().parents[2]
-DRIVER = "drivers/e1000"
-INCLUDES = ["tests/host/stub", "kernel", "arch/x86_64/include", "tests/host", "."]
+SOURCES = ChangedSource(
+    test="tests/host/test_e1000.c",
+    folder="drivers/e1000",
+    gcc=("gcc", "-std=gnu11", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    includes=("tests/host/stub", "kernel", "arch/x86_64/include", "tests/host", "."),
+)
 
 #: File, what stands there, and what stands there instead.
 CHANGES = [
@@ -40,22 +43,9 @@ CHANGES = [
 ]
 
 
-GCC = ("gcc", "-std=gnu11", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-
-
-def compiled(source: Path, folder: Path) -> Path:
-    made = folder / f"{source.stem}.o"
-    includes = [word for name in (DRIVER, *INCLUDES) for word in ("-iquote", name)]
-    subprocess.run([*GCC, *includes, "-c", "-o", made, source], cwd=ROOT, check=True, timeout=120)
-    return made
-
-
 @pytest.fixture(scope="module")
 def unchanged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The objects of the test and of the driver as they are, by the source's name."""
-    folder = tmp_path_factory.mktemp("e1000")
-    sources = (Path("tests/host/test_e1000.c"), Path(DRIVER, "ring.c"), Path(DRIVER, "e1000.c"))
-    return {source.name: compiled(source, folder) for source in sources}
+    return SOURCES.objects(("ring.c", "e1000.c"), tmp_path_factory.mktemp("e1000"))
 
 
 @pytest.mark.parametrize(
@@ -64,10 +54,4 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_a_driver_that_is_wrong_fails_its_test(
     name: str, before: str, after: str, unchanged: dict[str, Path], tmp_path: Path
 ) -> None:
-    text = (ROOT / DRIVER / name).read_text(encoding="utf-8")
-    assert text.count(before) == 1, f"{name} has {text.count(before)} times: {before}"
-    (tmp_path / name).write_text(text.replace(before, after), encoding="utf-8")
-    objects = unchanged | {name: compiled(tmp_path / name, tmp_path)}
-    subprocess.run([*GCC, "-o", tmp_path / "test", *objects.values()], check=True, timeout=120)
-    ended = subprocess.run([tmp_path / "test"], capture_output=True, timeout=120)
-    assert ended.returncode != 0
+    assert SOURCES.fails(unchanged, name, before, after, tmp_path)

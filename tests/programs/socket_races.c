@@ -15,7 +15,7 @@
 #define THREADS 3
 
 static int shared = -1;                    /* the socket that all collide on */
-static struct sockaddr_in listening, sink; /* where somebody listens; where datagrams go */
+static struct sockaddr_in listening, sink; /* a listening socket's name; where datagrams go */
 static volatile unsigned round_number, arrived;
 static int answers[THREADS], errors[THREADS];
 static int (*act)(unsigned thread);
@@ -256,10 +256,12 @@ static int connect_refused(unsigned thread)
 
     if (thread == 0 || (round_number & 1 && thread == 1))
         return connect(shared, (void *)&nobody, sizeof(nobody));
-    return recv(shared, &byte, 1, round_number & 2 ? MSG_DONTWAIT : 0) == 0 ? 0 : -1;
+    if (recv(shared, &byte, 1, round_number & 2 ? MSG_DONTWAIT : 0) != 0)
+        return -1;
+    return 0;
 }
 
-/* What is refused is told to somebody; whoever reads meanwhile has an error; then it can be connected. */
+/* A call returns the refusal; a read at the same time fails or ends; then the socket can be connected. */
 static void refused_and_used_again(void)
 {
     PROMISE(got(ECONNREFUSED) >= 1, "%d %d %d", errors[0], errors[1], errors[2]);
