@@ -5,7 +5,7 @@
 CONFORM(fallocate)
 {
     struct stat status;
-    char bytes[8];
+    char bytes[8] = "unread";
     int file;
 
     if (!in_tmp())

@@ -33,8 +33,10 @@ TEST_PROGRAMS := $(filter-out $(TEST_LACKS_$(ARCH)), \
 	$(foreach program,openmp places interfaces,$(TEST_BUILD)/$(program).musl $(TEST_BUILD)/$(program).glibc) \
 	$(TEST_BUILD)/cplusplus.glibc)
 
+# A variable that nobody gave a value has the same one everywhere: what a program finds there would depend on
+# the machine that built it, on the kernel, and on what was called before.
 TEST_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror) \
-	-I libc/include -I .
+	-ftrivial-auto-var-init=pattern -I libc/include -I .
 TEST_FLAGS := $(BUILD)/tests.flags
 $(TEST_FLAGS): FLAGS = $(PROGRAM_CC) $(TEST_CFLAGS)
 TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscall/syscalls.def libc/include/tacet.h $(TEST_FLAGS)
@@ -69,8 +71,8 @@ $(TEST_BUILD)/%.glibc-pie: tests/programs/%.c $(TEST_HEADERS)
 $(TEST_BUILD)/%.bare: tests/programs/%.c $(TEST_HEADERS)
 	@mkdir -p $(@D)
 	@echo "  TEST    $@"
-	$(Q)$(PROGRAM_CC) $(TEST_CFLAGS) -ffreestanding -fno-pie -no-pie -fno-stack-protector -nostdlib \
-		-static $< -o $@
+	$(Q)$(PROGRAM_CC) $(TEST_CFLAGS) -ftrivial-auto-var-init=uninitialized -ffreestanding -fno-pie -no-pie \
+		-fno-stack-protector -nostdlib -static $< -o $@
 
 # Programs with a runtime of the compiler's own: OpenMP, also with musl, and C++.
 OPENMP := openmp places
