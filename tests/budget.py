@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which tests `make test` runs: those that cost no more than their budget. The others belong to
-`make test-long`, and a slice of them to each `make test` (slices.py).
+"""Which tests `make test` runs: those that cost no more than their budget, of a function as many cases as the
+function's budget has room for. The others belong to `make test-long`, and a slice of them to each `make test`
+(slices.py).
 
 A test's cost is what `tests/run.py --measure` saw: CPU seconds of its process and all descendants, and the
 seconds in which none of them computed, both divided by how much slower than the reference the machine was
 (speed.py). A fixture that several tests share is divided among them. tests/costs.txt keeps a line for each
-test above LISTED_S; a test without a line costs less, or has not been measured.
+test above LISTED_S, and for each case of a function whose cases within BUDGET_S cost more than FUNCTION_CPU_S
+together; a test without a line costs less, or has not been measured.
+
+Which cases of a function stay is drawn by their names (`order`), so that neither the first nor the last nor
+those of one architecture are preferred, and that a new measurement changes little.
 
 A test function must keep a case in `make test`: where none is within the budget, the cheapest is kept if it
 costs no more than KEPT_S, and its line has a `*`. tests/long.txt lists the functions without a case, each
@@ -17,6 +22,8 @@ from __future__ import annotations
 import functools
 import math
 import re
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +34,15 @@ LONG = ROOT / "tests" / "long.txt"
 
 #: CPU seconds, and idle seconds, that a test may cost; what a function's only case may cost.
 BUDGET_S = 1.0
-KEPT_S, KEPT_IDLE_S = 2.2, 8.0
+KEPT_S, KEPT_IDLE_S = 3.0, 8.0
+#: CPU seconds that the cases of one function may cost together in `make test`.
+FUNCTION_CPU_S = 3.0
 WHOLE_SYSTEMS = ("tests/qemu/", "tests/documents/")
-#: CPU seconds that all tests of a stage may cost together; those of a slice of the long tests.
+#: CPU seconds that all tests of a stage may cost together; seconds of workers that a slice of the long tests
+#: may take, two of them at once.
 STAGE_CPU_S = {"tools": 270.0, "qemu": 660.0}
-SLICE_CPU_S = 210.0
-#: tests/costs.txt has a line for each test that costs more.
+SLICE_S = 210.0
+#: tests/costs.txt has a line for each test that costs more, of whatever function.
 LISTED_S = 1.0
 
 
@@ -65,12 +75,43 @@ class Costs:
         return self.tests.get(name, Cost())
 
     def is_long(self, name: str) -> bool:
-        return self.of(name).exceeds(BUDGET_S) and name not in self.kept
+        return name in self.long
+
+    @functools.cached_property
+    def long(self) -> frozenset[str]:
+        """The tests above their budget, and those above their function's."""
+        found: set[str] = set()
+        spent: Counter[str] = Counter()
+        for name in sorted(self.tests, key=order):
+            function, cost = function_of(name), self.tests[name]
+            full = 0.0 < spent[function] and spent[function] + cost.cpu_s > FUNCTION_CPU_S
+            if (cost.exceeds(BUDGET_S) or full) and name not in self.kept:
+                found.add(name)
+            else:
+                spent[function] += cost.cpu_s
+        return frozenset(found)
 
     def short_cpu_s(self, stage: str) -> float:
         """What the short tests of a stage cost together."""
         listed = (n for n in self.tests if stage_of(n) == stage and not self.is_long(n))
         return self.rest_cpu_s.get(stage, 0.0) + sum(self.tests[name].cpu_s for name in listed)
+
+
+def order(name: str) -> tuple[int, str]:
+    """The place of a case among those of its function when some are drawn: by its name, but not sorted."""
+    return zlib.crc32(name.encode()), name
+
+
+def listed(costs: Mapping[str, Cost]) -> dict[str, Cost]:
+    """The tests that have lines in tests/costs.txt."""
+    whole: Counter[str] = Counter()
+    for name, cost in costs.items():
+        whole[function_of(name)] += 0.0 if cost.exceeds(BUDGET_S) else cost.cpu_s
+    return {
+        name: cost
+        for name, cost in costs.items()
+        if cost.exceeds(LISTED_S) or whole[function_of(name)] > FUNCTION_CPU_S
+    }
 
 
 def stage_of(name: str) -> str:
@@ -87,7 +128,8 @@ def two_digits(seconds: float) -> str:
 
 HEADER = """\
 # What tests cost: CPU seconds, idle seconds, node ID. Written by `tests/run.py --measure`; do not edit.
-# A test without a line costs less than {listed:g} s of each. `*`: kept as its function's only case.
+# A test without a line costs less than {listed:g} s of each, and the cases of its function cost less than
+# {function:g} CPU seconds. `*`: kept as its function's only case.
 """
 REMARK = re.compile(r"# (measured .*)")
 REST = re.compile(r"rest (\w+) ([\d.]+)")
@@ -101,9 +143,8 @@ def written(costs: Costs) -> str:
     lines += [
         f"{two_digits(cost.cpu_s):>5} {two_digits(cost.idle_s):>5} {'*' if name in costs.kept else ' '}{name}"
         for name, cost in sorted(costs.tests.items())
-        if cost.exceeds(LISTED_S)
     ]
-    return HEADER.format(listed=LISTED_S) + "\n".join(lines) + "\n"
+    return HEADER.format(listed=LISTED_S, function=FUNCTION_CPU_S) + "\n".join(lines) + "\n"
 
 
 def read(text: str, name: str = "tests/costs.txt") -> Costs:
@@ -140,17 +181,19 @@ def name_of(node_id: str) -> str:
     return re.sub(r"@[^\[\]]*$", "", node_id)
 
 
-def kept_of(tests: Mapping[str, Cost], collected: Mapping[str, str]) -> frozenset[str]:
+def kept_of(
+    tests: Mapping[str, Cost], collected: Mapping[str, str], exceptions: Iterable[str] = ()
+) -> frozenset[str]:
     """Returns the cheapest cases of the functions of which no case is within the budget, if they cost no more
     than KEPT_S, and are idle for no more than KEPT_IDLE_S. `collected` has all cases; one that is `marked` as
-    long by hand is never kept."""
+    long by hand is never kept, nor one of the functions that are `exceptions`."""
     cases: dict[str, list[tuple[float, str]]] = {}
     for name, kind in collected.items():
         if kind != "marked":
             cost = tests.get(name, Cost())
             share = max(cost.cpu_s / KEPT_S, cost.idle_s / KEPT_IDLE_S)
             cases.setdefault(function_of(name), []).append((share if cost.exceeds(BUDGET_S) else 0.0, name))
-    cheapest = map(min, cases.values())
+    cheapest = (min(cases[function]) for function in cases.keys() - set(exceptions))
     return frozenset(name for share, name in cheapest if 0.0 < share <= 1.0)
 
 

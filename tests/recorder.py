@@ -12,7 +12,8 @@ FOLDER/PID.jsonl, where FOLDER is $TACET_RECORDS:
     {"fixture": FILE::NAME, "cpu_s": s, "wall_s": s}     a fixture that tests share, made and ended again
     {"made": targets, "cpu_s": s, "wall_s": s}           what a test had to make
 
-Longest tests run first, by tests/costs.txt, so that no worker is left with a long one at the end.
+The longest tests run first, by tests/costs.txt, so that no worker is left with one at the end; the others in
+pytest's order, which keeps those together that share a fixture.
 """
 
 from __future__ import annotations
@@ -160,6 +161,10 @@ def pytest_fixture_setup(
     fixturedef.addfinalizer(end_begins)
 
 
+#: What costs less together need not run first: seconds.
+LEAST_FIRST_S = 4.0
+
+
 def group_of(item: pytest.Item) -> str:
     """What one worker runs as a whole: a test, or all tests of an xdist_group."""
     mark = item.get_closest_marker("xdist_group")
@@ -168,13 +173,18 @@ def group_of(item: pytest.Item) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts by what groups cost, the most expensive first. Programs that tests start, pytest among them, do
-    not record."""
+    """Puts the expensive groups first. Programs that tests start, pytest among them, do not record."""
     os.environ.pop("TACET_RECORDS", None)
     costs, whole = budget.of_all(), Counter[str]()
     for item in items:
         whole[group_of(item)] += sum(costs.of(budget.name_of(item.nodeid)).seconds())
-    items.sort(key=lambda item: (-whole[group_of(item)], group_of(item)))
+    first = {group for group, cost in whole.items() if cost > LEAST_FIRST_S}
+
+    def place(item: pytest.Item) -> tuple[float, str]:
+        group = group_of(item)
+        return (-whole[group], group) if group in first else (0.0, "")
+
+    items.sort(key=place)
 
 
 def booked(*targets: str, seconds: float = 900) -> None:

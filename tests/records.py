@@ -124,7 +124,7 @@ def merged(
     """`known`, with what was measured now in its place. A stage of which some were measured now gets the sum
     of its tests below the listed ones from them. Of a stage that was `collected`, tests that are not among
     these are gone."""
-    listed = {name: cost for name, cost in measured.items() if cost.exceeds(budget.LISTED_S)}
+    listed = budget.listed(measured)
     rest = dict(known.rest_cpu_s)
     for stage in {budget.stage_of(name) for name in measured}:
         of_stage = (n for n in measured if n not in listed and budget.stage_of(n) == stage)
@@ -137,7 +137,7 @@ def merged(
     }
     tests = {**stay, **listed}
     elsewhere = (name for name in known.kept if budget.stage_of(name) not in stages)
-    kept = budget.kept_of(tests, collected) | frozenset(elsewhere)
+    kept = budget.kept_of(tests, collected, budget.long_functions()) | frozenset(elsewhere)
     return budget.Costs(tests, rest, (remark,), kept)
 
 

@@ -167,9 +167,9 @@ def words_check(filter_words: list[str]) -> None:
 def slice_of(arguments: argparse.Namespace) -> list[Stage]:
     """The stage of this tree's slice of the long tests; none if no test is long."""
     costs = budget.of_all()
-    long = {name: cost.cpu_s for name, cost in costs.tests.items() if costs.is_long(name)}
+    long = {n: slices.price(n, cost) for n, cost in costs.tests.items() if costs.is_long(n)}
     try:
-        choice = slices.of_this_tree(long, budget.SLICE_CPU_S, arguments.slice, arguments.base)
+        choice = slices.of_this_tree(long, budget.SLICE_S, arguments.slice, arguments.base)
     except ValueError as error:
         refuse(str(error))
     if not choice.tests:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which of the long tests each `make test` runs: a slice of at most budget.SLICE_CPU_S CPU seconds.
+"""Which of the long tests each `make test` runs: a slice of at most budget.SLICE_S seconds of all workers.
 
-The long tests that tests/costs.txt has a cost of are cut, in the order of their names, into slices of equal
-cost; a test that costs more than a slice is one of its own. The number of commits picks the slice, so that
-commit after commit all of them come. Before that slice come the long tests of the rooms that the change
-touches, by the table in tests/README.md.
+The long tests that tests/costs.txt has a cost of are cut, in the order of their names, into slices; a test
+that costs more than a slice is one of its own. The cost of a test is the time for which it has a worker
+(`price`), and what has to be built first counts once in a slice (BUILDS). The number of commits picks the
+slice, so that commit after commit all of them come. Before it come the long tests of the rooms that the
+change touches, by the table in tests/README.md.
 
 The change is what differs from a base: $BASE, else the merge base with origin/main, else HEAD^. A tree whose
 history is missing has no change, and its commit's hash picks the slice.
@@ -20,10 +21,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from tests.budget import Cost
 from tests.running import ROOT
+from tests.stages import CPUS
 
 #: A test that costs more than so many slices is none: make test-long alone runs it.
 SLICES_MAX = 2.0
+#: What only some long tests build, by words in their names: CPU seconds.
+BUILDS = {"sqlite": 116.0, "curl": 66.0, "test_mpich.py": 280.0}
+#: Tests that one worker runs, one after the other: the other workers have nothing to do.
+SERIAL = "tests/documents/"
 
 
 @dataclass(frozen=True)
@@ -37,21 +44,33 @@ class Choice:
     base: str
 
 
+def price(name: str, cost: Cost) -> float:
+    """The seconds of workers that a long test takes."""
+    return (cost.cpu_s + cost.idle_s) * (CPUS if name.startswith(SERIAL) else 1)
+
+
+def build_of(name: str) -> str:
+    """The word of BUILDS in a test's name; "" if there is none."""
+    return next((word for word in BUILDS if word in name), "")
+
+
 def cut(costs: Mapping[str, float], slice_s: float) -> list[list[str]]:
-    """Cuts tests, in the order of their names, into slices of about equal cost, none above `slice_s` unless
-    it is a single test."""
-    small = {name: cost for name, cost in sorted(costs.items()) if cost <= slice_s}
-    alone = [[name] for name, cost in sorted(costs.items()) if slice_s < cost <= SLICES_MAX * slice_s]
-    total = sum(small.values())
-    aim = total / math.ceil(total / slice_s) if total else slice_s
+    """Cuts tests, in the order of what they build and of their names, into slices, none above `slice_s`
+    unless it is a single test."""
+    whole = {name: cost + BUILDS.get(build_of(name), 0.0) for name, cost in costs.items()}
+    names = sorted(costs, key=lambda name: (build_of(name), name))
+    alone = [[name] for name in names if slice_s < whole[name] <= SLICES_MAX * slice_s]
+    small = [name for name in names if whole[name] <= slice_s]
     slices: list[list[str]] = []
-    filled = math.inf
-    for name, cost in small.items():
-        if filled >= aim or filled + cost > slice_s:
+    filled, built = math.inf, ""
+    for name in small:
+        cost = costs[name] if build_of(name) == built else whole[name]
+        if filled + cost > slice_s:
             slices.append([])
-            filled = 0.0
+            filled, cost = 0.0, whole[name]
         slices[-1].append(name)
         filled += cost
+        built = build_of(name)
     return slices + alone
 
 

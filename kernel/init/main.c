@@ -57,6 +57,7 @@ static const char *const known_options[] = {
     "ntp",
     "prefix",
     "ranks",
+    "raw_sockets",
     "rotation",
     "selftest",
     "service",

@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inet.c: sockets of AF_INET: which kind a program gets, addresses. Runs in system calls. Programs are root:
- * raw sockets and all ports are theirs. [man 7 ip]
+ * inet.c: sockets of AF_INET: which kind a program gets, addresses. Runs in system calls. All ports are the
+ * programs'; raw sockets are if the node's option says so. [man 7 ip, raw]
  */
 #include "net/inet.h"
+#include "lib/command_line.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/interface.h"
 #include "lwip/def.h"
 
 #define SOCKADDR_BYTES 16 /* sizeof(struct sockaddr_in) */
+
+static bool raw_is_allowed;
+
+int inet_configure(const struct command_line *line, struct message *why)
+{
+    const char *value = command_line_option(line, "raw_sockets");
+
+    if (value && strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+        return message_set(why, -EINVAL, "raw_sockets=%s: it can be on or off", value);
+    raw_is_allowed = value && strcmp(value, "on") == 0;
+    return 0;
+}
 
 int inet_socket_create(struct file *file, int type, int protocol)
 {
@@ -24,6 +37,8 @@ int inet_socket_create(struct file *file, int type, int protocol)
         protocol = PROTOCOL_UDP;
     if (type == SOCK_DGRAM ? protocol != PROTOCOL_UDP && protocol != PROTOCOL_ICMP : protocol == PROTOCOL_IP)
         return -EPROTONOSUPPORT;
+    if (type == SOCK_RAW && !raw_is_allowed)
+        return -EPERM;
     return inet_datagram_create(file, type, protocol);
 }
 

@@ -41,6 +41,12 @@ enum ip_option {
     IP_MULTICAST_ALL = 49,
 };
 
+struct command_line;
+struct message;
+
+/* Reads `raw_sockets=`. -EINVAL with `why`. */
+int inet_configure(const struct command_line *line, struct message *why);
+
 int inet_stream_create(struct file *file);
 
 /* Makes `file`, unused, of a process that does not run yet, a socket of this connection, which it owns then.

@@ -17,6 +17,7 @@
 #include "net/connection_timer.h"
 #include "net/device.h"
 #include "net/idle.h"
+#include "net/inet.h"
 #include "net/interface.h"
 #include "net/loopback.h"
 #include "net/memory.h"
@@ -289,8 +290,9 @@ int network_start(const struct command_line *line, const struct memory_range *me
     struct network_device *device;
     int error = address_configure(line, why);
 
-    if (error || (error = time_server_configure(line, why)) || (error = beat_card_choose(line, why)) ||
-        (error = device_choose(line, &device, why)) || (error = beat_shared_configure(line, device, why)))
+    if (error || (error = inet_configure(line, why)) || (error = time_server_configure(line, why)) ||
+        (error = beat_card_choose(line, why)) || (error = device_choose(line, &device, why)) ||
+        (error = beat_shared_configure(line, device, why)))
         return error;
     network_memory_start(memory, 1);
     lwip_init();

@@ -56,13 +56,29 @@ def test_a_test_above_its_budget_is_long(name: str, cost: Cost, long: bool) -> N
 
 
 def test_a_function_s_cheapest_case_is_kept_where_none_is_within_the_budget() -> None:
-    seconds = {"a::f[1]": 3.0, "a::f[2]": 2.0, "a::g[1]": 3.0, "a::h": 2.3, "a::i": 2.1, "a::j": 2.0}
+    seconds = {"a::f[1]": 3.0, "a::f[2]": 2.0, "a::g[1]": 4.0, "a::h": 3.3, "a::i": 2.1, "a::j": 2.0}
     tests = {name: Cost(cpu_s) for name, cpu_s in seconds.items()} | {"a::k": Cost(0.1, 7.0)}
     collected = dict.fromkeys(tests, "long") | {"a::g[2]": "short", "a::i[by hand]": "marked"}
     collected["a::j"] = "marked"
     assert budget.kept_of(tests, collected) == {"a::f[2]", "a::i", "a::k"}
+    assert budget.kept_of(tests, collected, ["a::i"]) == {"a::f[2]", "a::k"}
     costs = Costs({"tests/qemu/a.py::f": Cost(3.0), "tests/host/a.py::g": Cost(0.9)}, {"qemu": 7.0})
     assert (costs.short_cpu_s("qemu"), costs.short_cpu_s("tools")) == (7.0, 0.9)
+
+
+def test_a_function_has_as_many_cases_as_its_budget_has_room_for() -> None:
+    many = {f"tests/qemu/a.py::f[{n}]": Cost(0.5) for n in range(20)}
+    few = {f"tests/qemu/a.py::g[{n}]": Cost(0.5) for n in range(6)}
+    large = {f"tests/qemu/a.py::h[{n}]": Cost(2.0) for n in range(6)} | {"tests/qemu/a.py::h[s]": Cost(0.1)}
+    costs = Costs(budget.listed(many | few | large), {})
+    assert costs.tests.keys() == many.keys() | (large.keys() - {"tests/qemu/a.py::h[s]"})
+    short = {name for name in many | few | large if not costs.is_long(name)}
+    assert few.keys() <= short and "tests/qemu/a.py::h[s]" in short
+    drawn = short & many.keys()
+    assert len(drawn) == 6 and drawn != set(sorted(many)[:6]) | drawn and len(short) == 6 + len(few) + 1
+    # A new measurement draws the same, and another case leaves most of them in place.
+    again = Costs({**costs.tests, "tests/qemu/a.py::f[new]": Cost(0.5)}, {})
+    assert len({name for name in many if not again.is_long(name)} & drawn) >= 5
 
 
 def test_two_digits_are_kept() -> None:
@@ -75,7 +91,7 @@ def test_a_function_keeps_a_case_or_gives_a_reason() -> None:
     assert budget.wrong_exceptions(cases, {"a.py::c": "x", "a.py::d": "y"}) == []
     complaints = budget.wrong_exceptions(cases, {"a.py::c": "x", "a.py::b": "y", "a.py::gone": "z"})
     assert len(complaints) == 3
-    assert complaints[0].startswith("a.py::d has no case of at most 2.2 s")
+    assert complaints[0].startswith("a.py::d has no case of at most 3 s")
     assert complaints[1:] == [
         "tests/long.txt lists a.py::b, which has a case in make test",
         "tests/long.txt lists a.py::gone, which is no test",
@@ -98,6 +114,15 @@ def test_slices_hold_all_tests_once_and_cost_about_the_same() -> None:
     assert sorted(name for one in cut for name in one) == sorted([*COSTS, "z"]), "y is make test-long's"
     sums = [sum((COSTS | {"z": 150.0})[name] for name in one) for one in cut]
     assert sums == [100.0, 100.0, 100.0, 150.0]
+
+
+def test_a_slice_counts_what_it_builds_once_and_the_worker_that_waits() -> None:
+    many = {f"tests/qemu/test_mounts.py::test_sqlite[{n}]": 10.0 for n in range(4)}
+    cut = slices.cut(COSTS | many, 150.0)
+    with_build = [one for one in cut if any("sqlite" in name for name in one)]
+    assert [len([name for name in one if "sqlite" in name]) for one in with_build] == [3, 1]
+    assert slices.price("tests/qemu/a.py::b", Cost(1.0, 2.0)) == 3.0
+    assert slices.price("tests/documents/a.py::b", Cost(1.0, 2.0)) == 3.0 * stages.CPUS
 
 
 def test_every_slice_comes_with_the_commits() -> None:

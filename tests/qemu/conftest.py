@@ -79,8 +79,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
     if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
-        if only.is_long(item.path.stem, item.callspec.params.get("arch", ""), item.fixturenames):
+        arch = item.callspec.params.get("arch", "")
+        if only.is_long(item.path.stem, arch, item.fixturenames):
             item.add_marker(pytest.mark.long)
+        for fixture in set(only.ONE_WORKER).intersection(item.fixturenames):
+            item.add_marker(pytest.mark.xdist_group(f"{fixture} {arch}"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -92,7 +92,7 @@ def test_a_panic_of_the_networks_locks_holder_is_sent_too(
     result = tacet(
         busybox,
         *["ping", "-c", "1", "127.0.0.1"],
-        options=f"{STATIC} {receiver.option}",
+        options=f"{STATIC} {receiver.option} raw_sockets=on",
         qemu_options=CARD,
         kernel=planted(tmp_path, "loopback_receive"),
     )

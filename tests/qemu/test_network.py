@@ -81,6 +81,7 @@ def test_a_static_address_asks_nobody(tacet: Run, busybox: Path) -> None:
         ("ip=10.9.0.7/24,,,two words", "the name is none that a host can have"),
         ("netdev=00:1f.7", "there is no such network device"),
         ("ip_wait=soon", "ip_wait"),
+        ("raw_sockets=yes", "raw_sockets=yes: it can be on or off"),
     ],
 )
 def test_a_mistake_in_the_networks_options_stops_the_node(

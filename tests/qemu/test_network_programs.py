@@ -48,12 +48,14 @@ def services() -> Iterator[Services]:
 def node(tacet: Run) -> Node:
     """Runs a program on a node with a card in QEMU's own network."""
 
-    def run(app: Path, *words: str, cable: Sequence[str] = (), **keywords: Any) -> qemu.Result:
+    def run(
+        app: Path, *words: str, cable: Sequence[str] = (), more: str = "", **keywords: Any
+    ) -> qemu.Result:
         extra = keywords.pop("qemu_options", ())
         return tacet(
             app,
             *words,
-            options=f"ip={NODE} ranks=1",
+            options=f"ip={NODE} ranks=1 {more}",
             qemu_options=[*(cable or options()), *extra],
             **{"memory": "256M", **keywords},
         )
@@ -98,10 +100,17 @@ def test_busybox_nc_sends_its_input_and_prints_the_answer(
 
 @pytest.mark.parametrize("host", [HOST, "127.0.0.1"])
 def test_busybox_ping_gets_its_answers(host: str, node: Node, busybox: Path) -> None:
-    result = expect_exit(node(busybox, "ping", "-c", "3", "-i", "0.1", "-s", "1000", host))
+    words = ["ping", "-c", "3", "-i", "0.1", "-s", "1000", host]
+    result = expect_exit(node(busybox, *words, more="raw_sockets=on"))
     said = result.stdout.decode()
     assert "3 packets transmitted, 3 packets received, 0% packet loss" in said, result.explain()
     assert re.findall(rf"1008 bytes from {host}: seq=(\d) ttl=\d+ time=", said) == ["0", "1", "2"], said
+
+
+def test_without_the_nodes_option_no_program_has_a_raw_socket(tacet: Run, busybox: Path) -> None:
+    result = tacet(busybox, "ping", "-c", "1", "127.0.0.1")
+    assert (result.outcome, result.status) == ("exit", 1), result.explain()
+    assert result.stderr == b"ping: permission denied (are you root?)\n", result.explain()
 
 
 def test_busybox_tftp_fetches_a_file(node: Node, busybox: Path, tmp_path: Path) -> None:
