@@ -17,19 +17,19 @@ MPI_NAMES   := $(filter-out $(MPI_FORTRAN),$(notdir $(MPI_C:.c=))) missing prede
 MPI_HEADERS := $(wildcard apps/mpi-lite/src/*.h) apps/mpi-lite/include/mpi.h \
                $(MPI_BUILD)/include/mpi_functions.h
 MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -Iapps/mpi-lite/src
-MPI_CFLAGS  := -std=gnu11 -O2 -g -fvisibility=hidden -fno-strict-aliasing $(WARNINGS) $(MPI_INCLUDES) \
+MPI_CFLAGS  := -std=gnu11 -g -fvisibility=hidden -fno-strict-aliasing $(WARNINGS) $(MPI_INCLUDES) \
                $(PREFIX_MAP)
 
 # Small structures by ordinary stores: `rep stos` takes longer to begin than the rest of a short message.
 MPI_INLINE := -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign \
               -mmemcpy-strategy=vector_loop:512:noalign,libcall:-1:noalign
 
-MPI_CC_glibc  := $(CC) $(MPI_INLINE)
+MPI_CC_glibc  := $(CC) -O2 $(MPI_INLINE)
 MPI_CC_asan   := $(CC) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # It does not know fences; ours stand between processes, which it does not watch.
 MPI_CC_tsan   := $(CC) -O1 -fsanitize=thread -Wno-tsan
-MPI_CC_x86_64 := TACET_BUILD=build TACET_ARCH=x86_64 libc/tacet-cc $(MPI_INLINE)
-MPI_CC_ppc64  := TACET_BUILD=build TACET_ARCH=ppc64 libc/tacet-cc
+MPI_CC_x86_64 := TACET_BUILD=build TACET_ARCH=x86_64 libc/tacet-cc -O2 $(MPI_INLINE)
+MPI_CC_ppc64  := TACET_BUILD=build TACET_ARCH=ppc64 libc/tacet-cc -O2
 MPI_TOOLS_ppc64 := powerpc64le-linux-gnu-
 MPI_VARIANTS  := glibc asan tsan $(ARCH)
 
