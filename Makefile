@@ -3,7 +3,7 @@
 # Makefile: every entry point. `make help` lists them.
 #
 # The kernel is compiled by the host's GCC without libraries and without vector registers; programs by
-# libc/tacet-cc against musl, which ports/ fetches and builds. All outputs go to build/. It builds with as
+# libc/tacet-cc against musl, which ports/ fetches. All outputs go to build/. It builds with as
 # many jobs as there are CPUs; -j1 takes one. What was made with other flags, or from files that are gone, is
 # made again (tools/flags.mk).
 
@@ -247,9 +247,9 @@ $(APPS): $(MUSL) libc/tacet-cc libc/include/tacet.h $(wildcard apps/*/*.[ch]) $(
 	$(Q)TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(APP_CFLAGS) -Iapps/$(@F) $(APP_SOURCES) -pthread \
 		-o $@
 
-$(MUSL): ports/musl/recipe ports/musl/build.sh libc/openmp.c
-	@echo "  PORT    musl, which takes about a minute; what it says is in $(@D).work/log"
-	$(Q)ports/musl/build.sh build $(ARCH)
+$(MUSL): ports/musl$(filter-out -x86_64,-$(ARCH))/recipe ports/musl/fetch.sh libc/openmp.c
+	@echo "  PORT    musl"
+	$(Q)ports/musl/fetch.sh build $(ARCH)
 	@touch $@
 
 # ---- Neighbours: a real Linux, and a QEMU that can run it with two CPUs under a deterministic clock ----

@@ -2,7 +2,7 @@
 /*
  * openmp.c: what GCC's OpenMP runtime, libgomp.a, asks of glibc and musl has not, so that the library which
  * Debian compiled serves programs with musl. All else that it uses has the same names, sizes and numbers in
- * both on x86_64. ports/musl/build.sh puts this into a copy of the library, in which pthread_create is called
+ * both on x86_64. ports/musl/fetch.sh puts this into a copy of the library, in which pthread_create is called
  * openmp_pthread_create.
  *
  * __sysconf is but a name. The other two are a feature: where the environment asks for places

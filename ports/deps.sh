@@ -45,7 +45,6 @@ build  make                                             make
 build  nasm                                             nasm
 build  /usr/bin/python3                                 python3
 build  xz                                               xz-utils
-build  patch                                            patch
 build  /usr/share/keyrings/debian-archive-keyring.gpg   debian-archive-keyring
 
 build-ppc64  powerpc64le-linux-gnu-gcc                  gcc-powerpc64le-linux-gnu

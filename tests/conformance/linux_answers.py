@@ -80,7 +80,8 @@ def of(arch: str, kind: str) -> Reference:
     def tree() -> Mapping[str, str]:
         flags = variables(HERE / "conformance.mk", ["CONFORM_CFLAGS"])
         flags += " | " + variables(ROOT / "tests/programs/programs.mk", ["TEST_CFLAGS"])
-        libc = {"ports/musl/recipe": digest_of(ROOT / "ports/musl/recipe")} if kind == "musl" else {}
+        recipe = f"ports/musl{'' if arch == 'x86_64' else f'-{arch}'}/recipe"
+        libc = {recipe: digest_of(ROOT / recipe)} if kind == "musl" else {}
         return {
             **{relative(path): digest_of(path) for path in COMMON},
             **libc,

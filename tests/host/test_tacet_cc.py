@@ -17,7 +17,7 @@ TACET_CC = ROOT / "libc" / "tacet-cc"
 
 needs_musl = pytest.mark.skipif(
     not (BUILD / "x86_64" / "musl" / "stamp").exists() or platform.machine() != "x86_64",
-    reason="musl is not built (ports/musl/build.sh build)",
+    reason="musl is not there (ports/musl/fetch.sh build)",
 )
 
 HELLO = """
@@ -122,7 +122,7 @@ def test_without_musl_it_says_how_to_get_it(tmp_path: Path) -> None:
     environment = os.environ | {"TACET_BUILD": str(tmp_path)}
     done = subprocess.run([str(TACET_CC), "x.c"], env=environment, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "ports/musl/build.sh" in done.stderr and done.stderr.count("\n") == 1
+    assert "ports/musl/fetch.sh" in done.stderr and done.stderr.count("\n") == 1
 
 
 PLACES = ROOT / "tests" / "programs" / "places.c"

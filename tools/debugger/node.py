@@ -127,7 +127,8 @@ class Node:
     def _on_prompt(self) -> None:
         if self.process is not None and self.process.poll() is not None:
             status, self.process = self.process.returncode, None
-            said = self._complaint() or f"status {status}"
+            # What it had said before a signal ended it is not why.
+            said = (self._complaint() if status > 0 else "") or f"status {status}"
             gdb.write(f"QEMU has ended ({said}). `tacet start` starts the node anew.\n")
 
     def _on_exit(self, _: object) -> None:
