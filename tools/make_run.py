@@ -4,10 +4,10 @@
 
     tools/make_run.py --arch ARCH --out FOLDER [--make MAKE] [--verbose] [-- OPTIONS of `tools/lab compare`]
 
-The compiler is there when it begins. While it compiles the kernel, musl and the programs and fetches Linux,
-it installs what runs and draws them (ports/deps.sh); then `tools/lab compare` measures. On a terminal one
-line says what is being done and how long it may still take; otherwise a few lines do. All that the steps say
-is in build/make-run.log, and the end of it is shown if one fails.
+The compiler is there when it begins. While it compiles the kernel and the programs and fetches musl and
+Linux, it installs what runs and draws them (ports/deps.sh); then `tools/lab compare` measures. On a terminal
+one line says what is being done and how long it may still take; otherwise a few lines do. All that the steps
+say is in build/make-run.log, and the end of it is shown if one fails.
 
 An interrupt ends the steps, and the next call goes on from there. Only packages that are being unpacked are
 waited for. Uses nothing but Python's standard library: the rest is being installed.
@@ -35,9 +35,9 @@ INTERRUPTED = 130
 #: A step that make announces: `echo "  CC      file"` in what it would do, `  CC      file` when it does it.
 PLANNED = re.compile(r'echo "  ([A-Z]+) +(.*)"')
 DONE = re.compile(r"^  ([A-Z]+) +(\S.*)")
-#: Wall seconds on two idle CPUs, for estimates: a step of the build, musl, the other sources that are
-#: fetched, the packages, the first two columns.
-STEP_S, MUSL_S, PORT_S, PACKAGES_S, MEASURE_S = 0.12, 25.0, 3.0, 40.0, 15.0
+#: Wall seconds on two idle CPUs, for estimates: a step of the build, what is fetched for one, the packages,
+#: the first two columns.
+STEP_S, PORT_S, PACKAGES_S, MEASURE_S = 0.12, 3.0, 40.0, 15.0
 #: So much slower than that a machine may be that does much else.
 PACE_MAX = 5.0
 #: How long a step that is interrupted may take to end. dpkg finishes the package at hand.
@@ -114,15 +114,7 @@ class Plan:
     """What make has to do: its steps with their expected seconds, and how many have begun."""
 
     def __init__(self, steps: list[tuple[str, str]]) -> None:
-        musl = any(kind == "PORT" and what.startswith("musl") for kind, what in steps)
-        programs = sum(kind == "APP" for kind, _ in steps) or 1
-
-        def seconds(kind: str, what: str) -> float:
-            if kind == "APP":  # they come when musl is there
-                return STEP_S + (MUSL_S / programs if musl else 0)
-            return PORT_S if kind == "PORT" and not what.startswith("musl") else STEP_S
-
-        self.seconds = {(kind, what): seconds(kind, what) for kind, what in steps}
+        self.seconds = {(kind, what): PORT_S if kind == "PORT" else STEP_S for kind, what in steps}
         self.total_s = sum(self.seconds.values())
 
     @classmethod

@@ -43,6 +43,7 @@ struct binding {
 
 struct binding_tree {
     struct avl_node *root;
+    struct binding_walk *walks;
 };
 
 /* Holds binding->address and ->port; where that is 0, an unused port from 32768 on. -EADDRINUSE. */
@@ -51,6 +52,17 @@ void binding_release(struct binding_tree *tree, struct binding *binding);
 
 /* The first of those that hold just this address and port; NULL. */
 struct binding *binding_find(const struct binding_tree *tree, uint32_t address, uint16_t port);
+
+/* Goes from one holder of an address and port to the next, though the lock is given up in between: whoever
+ * lets go meanwhile is passed over. It begins with what binding_find has found, and lasts until binding_next
+ * has answered NULL. */
+struct binding_walk {
+    struct binding *next;
+    struct binding_walk *other;
+};
+
+void binding_walk_begin(struct binding_tree *tree, struct binding_walk *walk, struct binding *first);
+struct binding *binding_next(struct binding_tree *tree, struct binding_walk *walk);
 
 extern struct binding_tree tcp_bindings, udp_bindings;
 

@@ -15,6 +15,7 @@
 #include "lib/list.h"
 #include "mm/page.h"
 #include "net/connection.h"
+#include "net/datagram.h"
 #include "net/idle.h"
 #include "net/memory.h"
 #include "net/network.h"
@@ -288,16 +289,22 @@ void connection_work(void)
     PER_CPU static bool working;
     bool *here = PER_CPU_HERE(working);
 
-    if (*here || !connection_is_owing())
+    if (*here || (!connection_is_owing() && !datagram_has_more()))
         return;
     *here = true;
     for (unsigned i = 0; i < OWED_MAX && connection_is_owing(); i++) {
         network_lock();
         connection_work_one();
         network_unlock();
-        crosscall_serve();
+        network_give_way();
     }
-    if (connection_is_owing())
+    for (bool more = datagram_has_more(); more;) {
+        network_lock();
+        more = datagram_deliver_more();
+        network_unlock();
+        network_give_way();
+    }
+    if (connection_is_owing() || datagram_has_more())
         idle_look_soon();
     *here = false;
 }

@@ -15,16 +15,21 @@
 #define DATAGRAM_ROOM_DEFAULT (256 * 1024U)
 #define DATAGRAM_ROOM_MAX     (8 * 1024 * 1024U)
 #define MEMBERSHIPS_MAX       20 /* Linux's igmp_max_memberships */
-#define RAW_SOCKETS_MAX       32 /* of the node: each packet is held against each */
+#define RAW_SOCKETS_MAX       8  /* of the node: each packet is held against each, and may be copied for it */
 
-struct datagram {
-    struct list_link link;
+/* What is known of a packet beside its bytes. */
+struct arrival {
     uint32_t address, destination; /* of its sender; what it was sent to */
     uint16_t port;
     uint8_t ttl, interface;
+    uint64_t time_ns; /* since 1970 */
+};
+
+struct datagram {
+    struct list_link link;
+    struct arrival arrival;
     uint32_t bytes, users; /* that look at it without having taken it */
     bool taken;
-    uint64_t time_ns; /* since 1970 */
     char data[];
 };
 
@@ -68,6 +73,12 @@ static inline bool datagram_is_raw(const struct datagram_socket *socket)
 
 /* With the lock: wakes who waits. */
 void datagram_changed(struct datagram_socket *socket);
+
+/* What is sent to many is copied for one of them at a time, and the lock is given up in between. Whether some
+ * are left, also without the lock; and the next one, with it: false if there is none, or if it is another
+ * rank's than that of the caller, who has done enough for others then. datagram_input.c */
+bool datagram_has_more(void);
+bool datagram_deliver_more(void);
 
 /* With the lock: an error that a packet of this socket has caused. datagram_input.c */
 void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote_address,

@@ -14,6 +14,7 @@
 #include "net/size.h"
 #include "process/event.h"
 #include "process/process.h"
+#include "process/schedule.h"
 #include "lwip/icmp.h"
 #include "lwip/inet_chksum.h"
 #include "lwip/ip4.h"
@@ -21,6 +22,8 @@
 #include "lwip/udp.h"
 
 #define DHCP_CLIENT_PORT 68
+#define FANS_MAX         8
+#define FAN_BYTES_MAX    65535 /* of all */
 
 struct binding_tree ping_bindings;
 uint16_t input_port;
@@ -37,8 +40,22 @@ void datagram_changed(struct datagram_socket *socket)
     network_notify(socket->process, event_of(socket));
 }
 
+/* Of the packet that lwIP is at. */
+static struct arrival arrival_of(uint16_t port)
+{
+    return (struct arrival){
+        .address = ip4_current_src_addr()->addr,
+        .destination = ip4_current_dest_addr()->addr,
+        .port = port,
+        .ttl = IPH_TTL(ip4_current_header()),
+        .interface = netif_get_index(ip_current_input_netif()),
+        .time_ns = (uint64_t)file_wall_clock_ns(),
+    };
+}
+
 /* Copies what follows the first `skipped` bytes of a packet. */
-static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped, uint16_t port)
+static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped,
+                    const struct arrival *arrival)
 {
     uint32_t bytes = packet->tot_len - skipped;
     uint64_t charged = sizeof(struct datagram) + bytes;
@@ -50,19 +67,19 @@ static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigne
     network_account_use(before);
     if (!datagram)
         return;
-    *datagram = (struct datagram){
-        .address = ip4_current_src_addr()->addr,
-        .destination = ip4_current_dest_addr()->addr,
-        .port = port,
-        .ttl = IPH_TTL(ip4_current_header()),
-        .interface = netif_get_index(ip_current_input_netif()),
-        .bytes = bytes,
-        .time_ns = (uint64_t)file_wall_clock_ns(),
-    };
+    *datagram = (struct datagram){ .arrival = *arrival, .bytes = bytes };
     pbuf_copy_partial(packet, datagram->data, size_16(bytes), size_16(skipped));
     list_append(&socket->received, &datagram->link);
     socket->received_bytes += charged;
     datagram_changed(socket);
+}
+
+/* What lwIP is at. */
+static void deliver_now(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped, uint16_t port)
+{
+    const struct arrival arrival = arrival_of(port);
+
+    deliver(socket, packet, skipped, &arrival);
 }
 
 /* ---- UDP ---- */
@@ -88,15 +105,70 @@ static struct datagram_socket *choose(struct binding *binding, uint32_t remote, 
     return unconnected;
 }
 
-static bool deliver_all(struct binding *binding, struct pbuf *packet, uint16_t port)
-{
-    bool any = binding;
+/* ---- To many ---- */
 
-    for (; binding; binding = binding->same)
-        if (is_from_peer(owner(binding), ip4_current_src_addr()->addr, port))
-            deliver(owner(binding), packet, UDP_HLEN, port);
-    return any;
+/* A packet for several sockets, while some of them have not got it yet. Those of the address that it was sent
+ * to come first. */
+struct fan {
+    struct pbuf *packet; /* NULL: none */
+    struct arrival arrival;
+    struct binding_walk exact, any;
+};
+
+static struct fan fans[FANS_MAX];
+static unsigned fans_open;
+
+bool datagram_has_more(void)
+{
+    return __atomic_load_n(&fans_open, __ATOMIC_RELAXED) != 0;
 }
+
+bool datagram_deliver_more(void)
+{
+    struct fan *fan = fans;
+
+    while (fan < fans + FANS_MAX && !fan->packet)
+        fan++;
+    if (fan == fans + FANS_MAX)
+        return false;
+    struct binding *binding = binding_next(&udp_bindings, &fan->exact);
+
+    if (!binding)
+        binding = binding_next(&udp_bindings, &fan->any);
+    if (!binding) {
+        pbuf_free(fan->packet);
+        fan->packet = NULL;
+        __atomic_store_n(&fans_open, fans_open - 1, __ATOMIC_RELAXED);
+        return true;
+    }
+    if (is_from_peer(owner(binding), fan->arrival.address, fan->arrival.port))
+        deliver(owner(binding), fan->packet, UDP_HLEN, &fan->arrival);
+    return schedule_is_idle() || owner(binding)->process == arch_process();
+}
+
+/* What finds no place is lost, as datagrams may be: the kernel's account pays for those that wait. */
+static void fan_out(struct binding *exact, struct binding *any, struct pbuf *packet, uint16_t port)
+{
+    struct fan *free = NULL;
+    unsigned bytes = packet->tot_len;
+
+    for (struct fan *fan = fans; fan < fans + FANS_MAX; fan++) {
+        if (fan->packet)
+            bytes += fan->packet->tot_len;
+        else
+            free = fan;
+    }
+    if (!free || bytes > FAN_BYTES_MAX)
+        return;
+    pbuf_ref(packet);
+    free->packet = packet;
+    free->arrival = arrival_of(port);
+    binding_walk_begin(&udp_bindings, &free->exact, exact);
+    binding_walk_begin(&udp_bindings, &free->any, any);
+    __atomic_store_n(&fans_open, fans_open + 1, __ATOMIC_RELAXED);
+}
+
+/* ---- Input of UDP ---- */
 
 static bool is_valid(struct pbuf *packet, const struct netif *interface)
 {
@@ -134,17 +206,16 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
         udp_input(packet, interface); /* lwIP's own */
         return;
     }
-    if (to_many) {
-        taken = deliver_all(exact, packet, from);
-        taken |= deliver_all(any, packet, from);
-    } else {
+    if (to_many && (exact || any)) {
+        fan_out(exact, any, packet, from);
+    } else if (!to_many) {
         struct datagram_socket *socket = choose(exact, remote, from);
 
         if (!socket)
             socket = choose(any, remote, from);
         taken = socket;
         if (socket)
-            deliver(socket, packet, UDP_HLEN, from);
+            deliver_now(socket, packet, UDP_HLEN, from);
     }
     if (!taken && !to_many) {
         pbuf_header_force(packet, ip_current_header_tot_len());
@@ -182,7 +253,7 @@ static void ping_input(struct pbuf *packet, unsigned header_bytes)
         binding = binding_find(&ping_bindings, 0, identifier);
     if (binding &&
         (!owner(binding)->connected || owner(binding)->remote_address == ip4_current_src_addr()->addr))
-        deliver(owner(binding), packet, header_bytes, 0);
+        deliver_now(owner(binding), packet, header_bytes, 0);
 }
 
 static bool filters(const struct datagram_socket *socket, const struct pbuf *packet, unsigned header_bytes)
@@ -211,7 +282,7 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
             (socket->connected && socket->remote_address != ip4_current_src_addr()->addr) ||
             (socket->binding.address && socket->binding.address != ip4_current_dest_addr()->addr))
             continue;
-        deliver(socket, packet, 0, 0);
+        deliver_now(socket, packet, 0, 0);
         delivered = true;
     }
     return delivered ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;

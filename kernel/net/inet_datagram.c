@@ -366,16 +366,16 @@ static void describe(const struct datagram_socket *socket, const struct datagram
     struct socket_control *control = message->control;
 
     if (message->address)
-        inet_address_write(message->address, datagram->address, datagram->port);
+        inet_address_write(message->address, datagram->arrival.address, datagram->arrival.port);
     if (!control)
         return;
     control->has_time = socket_switch(&socket->socket, SO_TIMESTAMP);
-    control->time_ns = datagram->time_ns;
+    control->time_ns = datagram->arrival.time_ns;
     control->has_ttl = socket->receives_ttl;
-    control->ttl = datagram->ttl;
+    control->ttl = datagram->arrival.ttl;
     control->has_packet_info = socket->receives_packet_info;
-    control->interface = datagram->interface;
-    control->local_address = control->header_destination = datagram->destination;
+    control->interface = datagram->arrival.interface;
+    control->local_address = control->header_destination = datagram->arrival.destination;
 }
 
 static int64_t datagram_copy(const struct datagram_socket *socket, struct datagram *datagram,

@@ -56,6 +56,12 @@ void network_lock(void)
     spin_lock(&lock);
 }
 
+void network_give_way(void)
+{
+    crosscall_serve();
+    spin_give_way(&lock);
+}
+
 /* Releases the lock alone, and wakes. */
 static void release(void)
 {
@@ -85,7 +91,7 @@ static void loopback_work(unsigned count)
         spin_lock(&lock);
         loopback_receive();
         release();
-        crosscall_serve();
+        network_give_way();
     }
     if (loopback_pending())
         idle_look_soon();
@@ -172,7 +178,7 @@ bool network_poll(void)
         protocol_timers_run();
         while (received < FRAMES_MAX && receive_one(service && received == 0)) {
             received++;
-            crosscall_serve();
+            network_give_way();
         }
     }
     if (loopback_pending())
@@ -217,7 +223,7 @@ static void shared_interrupt(void)
             nettick_pass_on();
         if (beat != BEAT_NONE && beat_frame_is_due())
             beat_frames_send();
-        crosscall_serve();
+        network_give_way();
     }
     spin_lock(&lock);
     beat_shared_count(data, had_beat);

@@ -43,6 +43,9 @@ bool network_has_device(void);
 void network_lock(void);
 void network_unlock(void);
 
+/* Between two pieces of work for which one call takes the lock: others have it first, if they wait. */
+void network_give_way(void);
+
 /* Receives what the devices have, at most a bounded number of frames, each with the lock held for itself.
  * Without the lock. True: something was received. */
 bool network_poll(void);

@@ -27,6 +27,7 @@ _Noreturn void abort(void);
 #include "net/beat_shared.h"
 #include "net/connection.h"
 #include "net/connection_timer.h"
+#include "net/datagram.h"
 #include "net/device.h"
 #include "net/inet.h"
 #include "net/interface.h"
@@ -220,11 +221,20 @@ unsigned arch_cpu_count(void)
     return 1;
 }
 
+bool schedule_is_idle(void)
+{
+    return true;
+}
+
 void network_lock(void)
 {
 }
 
 void network_unlock(void)
+{
+}
+
+void network_give_way(void)
 {
 }
 
@@ -360,6 +370,53 @@ static void debts_are_paid(struct stream *listener)
     stream_end(ends[1], true);
 }
 
+/* ---- Datagrams ---- */
+
+/* They share a port: all addresses' but for one. */
+static struct datagram_socket sockets[4];
+
+static void datagrams_begin(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        sockets[i] = (struct datagram_socket){ .binding = { .port = PORT, .reuse = true }, .room = 4096 };
+        if (i == 3)
+            sockets[i].binding.address = netif_ip4_addr(&ethernet_interface)->addr;
+        PROMISE(binding_hold(&udp_bindings, &sockets[i].binding) == 0);
+    }
+}
+
+/* While what is sent to many comes to one after the other, a socket lets go of its port: from then on it gets
+ * nothing. */
+static void datagrams_settle(uint32_t choice)
+{
+    struct datagram_socket *leaves = &sockets[choice % 4];
+    uint64_t had = 0;
+
+    for (unsigned i = 0; datagram_has_more(); i++) {
+        PROMISE(i < 8 * 16);
+        if (i == choice / 4 % 4) {
+            binding_release(&udp_bindings, &leaves->binding);
+            had = leaves->received_bytes;
+        }
+        datagram_deliver_more();
+        PROMISE(leaves->binding.is_held || leaves->received_bytes == had);
+    }
+    if (!leaves->binding.is_held)
+        PROMISE(binding_hold(&udp_bindings, &leaves->binding) == 0);
+    PROMISE(!udp_bindings.walks);
+    for (unsigned i = 0; i < 4; i++) {
+        struct datagram_socket *socket = &sockets[i];
+
+        while (socket->received.first) {
+            struct datagram *datagram = LIST_OWNER(socket->received.first, datagram, link);
+
+            list_remove(&socket->received, &datagram->link);
+            network_free(datagram);
+        }
+        socket->received_bytes = 0;
+    }
+}
+
 static void begin(void)
 {
     static struct command_line line;
@@ -379,6 +436,7 @@ static void begin(void)
     listener->connection.port.port = listener->connection.local_port = PORT;
     PROMISE(binding_hold(&tcp_bindings, &listener->connection.port) == 0);
     PROMISE(stream_listen(listener, 8) == 0);
+    datagrams_begin();
     debts_are_paid(listener);
     a_lost_address_ends_one_connection_at_a_time(listener);
 }
@@ -444,6 +502,8 @@ static void frame_make(uint8_t *bytes, uint32_t count, unsigned make)
     put16(ip + 2, ip_bytes);
     if (make & MAKE_FOR_US)
         memcpy(ip + 16, &netif_ip4_addr(&ethernet_interface)->addr, 4);
+    if (make & MAKE_FOR_US && make & MAKE_PORTS && ip[8] % 4 == 0) /* all hosts, who are here too */
+        memcpy(ip + 16, (const uint8_t[]){ 224, 0, 0, 1 }, 4);
     if (make & MAKE_CHECKSUMS)
         transport_make(ip, header, ip_bytes, make);
     put_sum(ip + 10, 0);
@@ -469,6 +529,7 @@ static void frame_give(const uint8_t *bytes, uint32_t count, unsigned make)
     loopback_settle();
     for (unsigned i = 0; i < 64 && connection_is_owing(); i++)
         connection_work_one();
+    datagrams_settle(count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

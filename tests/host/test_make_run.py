@@ -75,12 +75,11 @@ def test_a_step_that_fails_shows_its_end_and_names_the_log(tmp_path: Path) -> No
 
 def test_the_estimate_shrinks_with_what_is_done_and_follows_the_pace() -> None:
     files = [("CC", f"{name}.c") for name in range(100)]
-    plan = Plan([*files, ("PORT", "musl, which takes a minute"), ("APP", "ftq")])
+    plan = Plan([*files, ("PORT", "Linux"), ("APP", "ftq")])
     lines = [f"  CC      {name}.c" for name in range(100)]
     whole = plan.left_s([], 0.0)
-    assert whole == plan.total_s > 30
-    half = plan.left_s([*lines, "  APP     ftq"], 1.0)
-    assert half < whole / 10
+    assert whole == plan.total_s > 15
+    assert plan.left_s([*lines, "  APP     ftq"], 1.0) < whole / 4
     early, late = (plan.left_s(lines, passed) for passed in (1.0, 1000.0))
     assert late == pytest.approx(PACE_MAX * early)
     assert Plan([]).left_s([], 10.0) == 0.0
