@@ -30,7 +30,11 @@ from typing import IO, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 LOG = ROOT / "build" / "make-run.log"
+#: Is there as soon as the kernel is, for who waits for it.
+KERNEL_THERE = ROOT / "build" / "make-run.kernel"
 INTERRUPTED = 130
+#: How many of the build's goals are there then.
+PROGRAM, KERNEL, ALL = 1, 2, 3
 
 #: A step that make announces: `echo "  CC      file"` in what it would do, `  CC      file` when it does it.
 PLANNED = re.compile(r'echo "  ([A-Z]+) +(.*)"')
@@ -152,70 +156,102 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def latest(build: Step) -> str:
+def latest(lines: list[str]) -> str:
     """What make does."""
-    last = next((found for line in reversed(build.lines) if (found := DONE.match(line))), None)
+    last = next((found for line in reversed(lines) if (found := DONE.match(line))), None)
     return f"{last[1].lower()} {re.split('[:,;(]', last[2])[0]}" if last else "make"
 
 
-def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> None:
-    """Builds and installs. StepFailed."""
+class Build:
+    """What make builds, one goal after the other: what Linux runs comes first; what nothing waits for comes
+    last, at low priority."""
+
+    def __init__(self, arguments: argparse.Namespace, make: list[str], log: IO[str]) -> None:
+        program = f"build/{arguments.arch}/apps/ftq"
+        self.plan = Plan.of([*make, program, "kernel", "apps"])
+        self.commands = [[*make, program], [*make, "kernel"], ["nice", *make, "apps"]]
+        self.steps: list[Step] = []
+        self.log, self.shown = log, arguments.verbose
+
+    def lines(self) -> list[str]:
+        return [line for step in self.steps for line in step.lines]
+
+    def over(self, count: int) -> bool:
+        """Whether so many goals are there; begins the next one when one is. StepFailed."""
+        if not self.steps or (len(self.steps) < len(self.commands) and self.steps[-1].over()):
+            self.steps.append(Step("the build", self.commands[len(self.steps)], self.log, self.shown))
+        done = len(self.steps) - 1 + self.steps[-1].over()
+        return done >= count
+
+
+def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> Build:
+    """Installs, and builds what Linux runs; the build goes on. StepFailed."""
     arch = arguments.arch
     groups = ["run", "draw", *([f"run-{arch}"] if arch != "x86_64" else [])]
     # Only x86_64's tuned Linux needs QEMU 10, and waits for it; other architectures measure on it.
     fetched = ["linux", *(["qemu10"] if arch != "x86_64" else [])]
     make = [*shlex.split(arguments.make), "--no-print-directory", f"ARCH={arch}"]
     begun = time.monotonic()
+    build = Build(arguments, make, log)
     packages = Step("the packages", ["ports/deps.sh", *groups], log, arguments.verbose)
     steps = [packages]
     try:
         # Apart, as it waits for the network most of the time and would take one of the build's jobs.
         fetch = Step("Debian's Linux", [*make, *fetched], log, arguments.verbose)
         steps.append(fetch)
-        plan = Plan.of([*make, "kernel", "apps"])
-        build = Step("the build", [*make, "kernel", "apps"], log, arguments.verbose)
-        steps.append(build)
         announced = False
         while True:
-            installed, built, there = packages.over(), build.over(), fetch.over()
+            built, kernel = build.over(PROGRAM), build.over(KERNEL)
+            installed, there = packages.over(), fetch.over()
             if installed and built and there:
-                return
+                return build
             passed = time.monotonic() - begun
             if not announced and passed > 2 and not line.terminal:
                 announced = True
                 say("make run: building and installing; the table comes in about a minute on two idle CPUs")
             left = max(
-                0 if built else plan.left_s(build.lines, passed), 0 if installed else PACKAGES_S - passed
+                0 if kernel else build.plan.left_s(build.lines(), passed),
+                0 if installed else PACKAGES_S - passed,
             )
             what = "; ".join(
                 [
-                    *([] if built else [latest(build)]),
+                    *([] if kernel else [latest(build.lines())]),
                     *([] if installed or not packages.lines else ["installing QEMU and matplotlib"]),
                     *([] if there or not fetch.lines else ["fetching Linux"]),
                 ]
             )
             if not arguments.verbose:
                 line.show(f"  {passed:3.0f} s, table in about {left + MEASURE_S:.0f} s: {what}")
-            time.sleep(0.3)
+            time.sleep(0.1)
     except BaseException:
         line.clear()
         if packages.process.poll() is None and packages.lines:
             say("make run: ending; a package that is being unpacked is finished first")
-        for step in steps:
+        for step in [*steps, *build.steps]:
             step.end(PACKAGES_GRACE_S if step is packages else GRACE_S)
         raise
     finally:
         line.clear()
 
 
-def measure(arguments: argparse.Namespace) -> int:
-    """The comparison; its status."""
+def measure(arguments: argparse.Namespace, build: Build) -> int:
+    """The comparison, while the build comes to its end; its status. StepFailed."""
     options = ["--arch", arguments.arch, "--out", arguments.out, *arguments.options]
+    if not build.over(KERNEL):
+        KERNEL_THERE.unlink(missing_ok=True)
+        options += ["--kernel-wait", f"until [ -e {KERNEL_THERE} ]; do sleep 0.1; done"]
     if arguments.arch == "x86_64":
         options += ["--tuned-fetch", "ports/qemu/fetch.sh build x86_64"]
     compare = subprocess.Popen(["tools/lab", "compare", *options], cwd=ROOT)
     try:
-        return compare.wait()
+        while compare.poll() is None:
+            if build.over(KERNEL):
+                KERNEL_THERE.touch()
+            build.over(ALL)
+            time.sleep(0.1)
+        while compare.returncode == 0 and not build.over(ALL):
+            time.sleep(0.1)
+        return compare.returncode
     except BaseException:
         # A terminal's Ctrl-C has reached it as well.
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -223,6 +259,8 @@ def measure(arguments: argparse.Namespace) -> int:
         if compare.poll() is None:
             compare.send_signal(signal.SIGINT)
             compare.wait()
+        for step in build.steps:
+            step.end(GRACE_S)
         raise
 
 
@@ -243,8 +281,7 @@ def main() -> int:
     line = Line()
     try:
         with LOG.open("w", encoding="utf-8") as log:
-            prepare(arguments, log, line)
-        return measure(arguments)
+            return measure(arguments, prepare(arguments, log, line))
     except StepFailed as failure:
         if not arguments.verbose:
             say("\n".join(failure.step.lines[-20:]))

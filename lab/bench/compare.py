@@ -149,6 +149,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="COMMAND",
         help="a shell command that fetches what the tuned Linux needs, which runs next to the others then",
     )
+    parser.add_argument(
+        "--kernel-wait",
+        metavar="COMMAND",
+        help="a shell command that ends when Tacet's kernel is there; Linux is measured meanwhile",
+    )
 
 
 def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[str, str]) -> None:
@@ -452,15 +457,25 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
         columns.append(column)
 
     late = [key for key in systems if key in OPTIONAL]
+    first = [key for key in systems if key not in late]
     with contextlib.ExitStack() as stack:
         meanwhile: dict[str, Meanwhile] = {}
+        if options.kernel_wait:
+            kernel = Fetch(options.kernel_wait)
+            stack.callback(kernel.end)
+            first.remove("tacet")
+            for key in first:
+                take(key)
+            if reason := kernel.reason():
+                raise LabError(f"Tacet's kernel is not there: {reason}")
+            first = ["tacet"]
         for key in late if options.tuned_fetch else ():
             call = functools.partial(measured_silently, key, machines, options)
             meanwhile[key] = Meanwhile(key, options.tuned_fetch, call)
             stack.callback(meanwhile[key].fetch.end)
-        for key in systems:
-            if key not in late:
-                take(key)
+        for key in first:
+            take(key)
+        columns.sort(key=lambda column: systems.index(column.key))
         show(columns, options, out)
         linux = next(column.summary for column in columns if column.key == "linux")
         if linux is not None and linux.disturbed_quanta == 0:

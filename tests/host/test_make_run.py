@@ -73,6 +73,19 @@ def test_a_step_that_fails_shows_its_end_and_names_the_log(tmp_path: Path) -> No
     assert "\n50\n" in (ROOT / "build/make-run.log").read_text()
 
 
+def test_what_nothing_waits_for_is_built_last_and_a_failure_of_the_kernel_ends_it(tmp_path: Path) -> None:
+    body = f"""
+case " $* " in
+*" build/x86_64/apps/ftq "*) echo program >>{tmp_path}/order ;;
+*" kernel "*) echo kernel >>{tmp_path}/order; echo 'ld: no such symbol'; exit 1 ;;
+*" apps "*) echo apps >>{tmp_path}/order ;;
+esac
+"""
+    said, _ = (running := begun(tmp_path, body)).communicate()
+    assert running.returncode == 1 and "ld: no such symbol" in said and "Traceback" not in said, said
+    assert (tmp_path / "order").read_text().split() == ["program", "kernel"]
+
+
 def test_the_estimate_shrinks_with_what_is_done_and_follows_the_pace() -> None:
     files = [("CC", f"{name}.c") for name in range(100)]
     plan = Plan([*files, ("PORT", "Linux"), ("APP", "ftq")])
