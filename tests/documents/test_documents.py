@@ -100,6 +100,7 @@ def marked(block: Block) -> object:
     ("complaints", "block"),
     [marked(block) for block in BLOCKS if not is_long(block)],
     indirect=["complaints"],
+    scope="session",  # else pytest would make the fixture for each test
 )
 def test_a_command_prints_what_the_document_shows(complaints: dict[Block, list[str]], block: Block) -> None:
     assert not complaints[block], "\n\n" + "\n\n".join(complaints[block])

@@ -149,7 +149,9 @@ def test_a_full_cache_needs_no_network() -> None:
     done = subprocess.run(["unshare", "-rn", FETCH, "musl"], capture_output=True, text=True, timeout=60)
     if "unshare" in done.stderr:
         pytest.skip(f"no network namespaces here: {done.stderr}")
-    assert done.returncode == 0 and done.stdout.count("\n") == 2, done.stderr
+    recipe = fetch.parse_recipe((ROOT / "ports/musl/recipe").read_text())
+    names = [Path(line).name for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and names == [file.name for file in recipe.files], done.stderr
 
 
 @pytest.mark.parametrize("script", ["fetch.py musl", "linux/fetch.sh build", "foreign/fetch.sh build go"])
