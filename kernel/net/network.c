@@ -37,7 +37,10 @@
 #define POLLS_PER_SERVICE 64
 #define NOTICES_MAX       16
 
+#define WAY_SPINS 1024
+
 static struct spinlock lock;
+static unsigned waiting; /* CPUs that have not found the lock free */
 static unsigned polls;
 
 /* Whom the one that releases the lock wakes. */
@@ -53,13 +56,23 @@ void (*stream_watch_hook)(void);
 
 void network_lock(void)
 {
+    if (spin_lock_is_free(&lock)) {
+        spin_lock(&lock);
+        return;
+    }
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_RELAXED);
     spin_lock(&lock);
+    __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
 }
 
+/* Whoever finds the lock free has it, which would be the same CPU again and again. */
 void network_give_way(void)
 {
     crosscall_serve();
-    spin_give_way(&lock);
+    for (unsigned spins = 0;
+         spins < WAY_SPINS && __atomic_load_n(&waiting, __ATOMIC_RELAXED) && spin_lock_is_free(&lock);
+         spins++)
+        arch_pause();
 }
 
 /* Releases the lock alone, and wakes. */
@@ -88,7 +101,7 @@ static void release(void)
 static void loopback_work(unsigned count)
 {
     for (unsigned i = 0; i < count + PACKETS_MORE && loopback_pending(); i++) {
-        spin_lock(&lock);
+        network_lock();
         loopback_receive();
         release();
         network_give_way();
@@ -145,7 +158,7 @@ static __attribute__((noinline)) void beat_frames_send(void)
     while ((bytes = beat_frame_make(network_device, frame))) {
         const struct frame_part whole = { frame, (uint32_t)bytes };
 
-        spin_lock(&lock);
+        network_lock();
         network_device->operations->send(network_device, &whole, 1); /* if its ring is full, it is lost */
         spin_unlock(&lock);
     }
@@ -156,7 +169,7 @@ static bool receive_one(bool service)
     enum beat_taken beat = BEAT_NONE;
     bool received;
 
-    spin_lock(&lock);
+    network_lock();
     if (service)
         interface_service();
     received = interface_receive(&beat);
@@ -211,7 +224,7 @@ static void shared_interrupt(void)
     while (received && frames < BEAT_SHARED_FRAMES_MAX) {
         enum beat_taken beat = BEAT_NONE;
 
-        spin_lock(&lock);
+        network_lock();
         if (frames == 0)
             network_device->operations->service(network_device);
         received = !idle_has_keeper() && interface_keep(&beat); /* a CPU that idles now takes the rest */
@@ -225,7 +238,7 @@ static void shared_interrupt(void)
             beat_frames_send();
         network_give_way();
     }
-    spin_lock(&lock);
+    network_lock();
     beat_shared_count(data, had_beat);
     if (received && !idle_has_keeper())
         network_device->operations->interrupt_enable(network_device,
@@ -242,7 +255,7 @@ void network_interrupt(void)
             shared_interrupt();
         return;
     }
-    spin_lock(&lock);
+    network_lock();
     interface_service();
     release();
     while (network_poll())

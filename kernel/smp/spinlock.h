@@ -8,11 +8,6 @@
  * ticket, and then the lock goes from ticket to ticket, past all who came later: nobody starves. A queue from
  * the first spin on would be slower by far where virtual CPUs outnumber real ones, as each turn would wait
  * until the one CPU runs whose turn it is: on two real CPUs, eight did not end in forty times the time.
- *
- * Who takes a lock again and again, for one piece of work after the other, lets others in between:
- *
- *      spin_unlock(&lock);
- *      spin_give_way(&lock);
  */
 #ifndef TACET_SPINLOCK_H
 #define TACET_SPINLOCK_H
@@ -25,7 +20,6 @@
 #ifndef SPIN_PATIENCE
 #define SPIN_PATIENCE 65536
 #endif
-#define SPIN_WAY 1024
 
 struct spinlock {
     union {
@@ -36,7 +30,6 @@ struct spinlock {
         uint32_t taken; /* both: 0 is free */
     };
     uint16_t serving, next; /* modulo 2^16 */
-    uint32_t waiting;       /* CPUs that have not found it free */
 };
 
 _Static_assert(ARCH_CPUS_MAX < 1 << 16, "no two CPUs wait with the same ticket");
@@ -46,6 +39,12 @@ static inline __attribute__((always_inline)) bool spin_lock_try(struct spinlock 
     uint32_t is_free = 0;
 
     return __atomic_compare_exchange_n(&lock->taken, &is_free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* At this instant. */
+static inline __attribute__((always_inline)) bool spin_lock_is_free(const struct spinlock *lock)
+{
+    return __atomic_load_n(&lock->taken, __ATOMIC_RELAXED) == 0;
 }
 
 /* Of the weak functions of the kernel's files the linker keeps one. On the host it keeps unused ones, too,
@@ -60,12 +59,9 @@ static inline __attribute__((always_inline)) bool spin_lock_try(struct spinlock 
  * bytes. */
 SPIN_ONCE void spin_lock_contended(struct spinlock *lock)
 {
-    __atomic_fetch_add(&lock->waiting, 1, __ATOMIC_RELAXED);
     for (unsigned spins = 0; spins < SPIN_PATIENCE; spins++) {
-        if (__atomic_load_n(&lock->taken, __ATOMIC_RELAXED) == 0 && spin_lock_try(lock)) {
-            __atomic_fetch_sub(&lock->waiting, 1, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&lock->taken, __ATOMIC_RELAXED) == 0 && spin_lock_try(lock))
             return;
-        }
         arch_pause();
         crosscall_serve();
     }
@@ -80,16 +76,6 @@ SPIN_ONCE void spin_lock_contended(struct spinlock *lock)
     __atomic_store_n(&lock->held, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&lock->serving, (uint16_t)(ticket + 1), __ATOMIC_RELEASE);
     __atomic_fetch_sub(&lock->tickets, 1, __ATOMIC_RELEASE);
-    __atomic_fetch_sub(&lock->waiting, 1, __ATOMIC_RELAXED);
-}
-
-/* Waits until one of those that wait has the lock, or for so many spins. */
-SPIN_ONCE void spin_give_way(struct spinlock *lock)
-{
-    for (unsigned spins = 0; spins < SPIN_WAY && __atomic_load_n(&lock->waiting, __ATOMIC_RELAXED) &&
-                             !__atomic_load_n(&lock->held, __ATOMIC_RELAXED);
-         spins++)
-        arch_pause();
 }
 
 /* A lock that only threads of one process take, and hold for as long as they like. */
