@@ -372,3 +372,16 @@ def test_long_files_and_wide_lines_are_named() -> None:
         "a.md:1 is wider than 110 columns",
         "b.c:2 is wider than 110 columns",
     ]
+
+
+def test_the_page_of_security_names_tests_that_are_there() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:test|fuzz)_\w+)`", page))
+    sources = texts("tests/", suffixes=(".py",)).values()
+    there = {name for text in sources for name in re.findall(r"^def (test_\w+)", text, re.M)}
+    there |= {Path(path).stem for path in tracked() if path.startswith("tests/fuzz/")}
+    accept([f"docs/security.md names {name}, which is no test" for name in sorted(named - there)])
+    cells = [line.split("|") for line in page.splitlines() if line.startswith("|") and "---" not in line]
+    claims = [row for row in cells if "**No**" not in row[2] and row[3].strip() != "tried by"]
+    accept([f"docs/security.md: {row[1].strip()}: by which test?" for row in claims if not row[3].strip()])
+    assert len(named) > 15
