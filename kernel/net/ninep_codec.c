@@ -10,7 +10,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define ERROR_MAX       4095 /* Linux's largest */
+#define ERROR_MAX       511 /* above are those that a kernel keeps to itself */
 #define NS_PER_SECOND   1000000000LL
 #define SECONDS_MAX     (INT64_MAX / NS_PER_SECOND - 1)
 #define GETATTR_UNUSED  32 /* bytes at the end: time of birth, generation, version */
@@ -181,8 +181,9 @@ int ninep_read_error(struct ninep_reader *reader)
 
     if (reader->is_short || error == 0 || error > ERROR_MAX)
         return -EIO;
-    /* Those are the session's own words for a broken connection. */
-    return error == ECONNRESET || error == ENOTCONN ? -EIO : -(int)error;
+    /* The first two are the session's own words for a broken connection; no signal has interrupted the call,
+     * which would begin again, for as long as the server says that one has. */
+    return error == ECONNRESET || error == ENOTCONN || error == EINTR ? -EIO : -(int)error;
 }
 
 int ninep_read_version(struct ninep_reader *reader, uint32_t *message_bytes)

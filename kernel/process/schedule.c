@@ -599,6 +599,14 @@ void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus)
     spin_unlock(&group->lock);
 }
 
+void schedule_affinity_inherit(struct schedule_entry *entry, const struct thread *parent)
+{
+    struct cpu_group *group = cpu_group_lock(parent);
+
+    schedule_affinity_begin(entry, &parent->schedule.affinity);
+    spin_unlock(&group->lock);
+}
+
 /* ---- Set-up ---- */
 
 int schedule_configure(const struct command_line *line, struct message *why)

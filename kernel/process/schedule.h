@@ -177,6 +177,9 @@ void schedule_rank_update(struct cpu_group *group, struct thread *thread);
 void schedule_rank_set(struct thread *thread, int rank, bool rotates);
 void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus);
 
+/* A new thread's affinity is its parent's, which another thread may be changing. */
+void schedule_affinity_inherit(struct schedule_entry *entry, const struct thread *parent);
+
 /* ---- For the network (net/idle.c) ---- */
 
 /* Called, where it is set, on a CPU that begins to idle, and when it ends that; no locks held. What happens

@@ -218,7 +218,7 @@ long thread_create(const struct thread_arguments *given)
     bool resets = parent->resets_policy && parent->schedule.own_rank > RANK_ORDINARY;
     schedule_rank_begin(&child->schedule, resets ? RANK_ORDINARY : parent->schedule.own_rank,
                         resets || parent->schedule.own_rotates);
-    schedule_affinity_begin(&child->schedule, &parent->schedule.affinity);
+    schedule_affinity_inherit(&child->schedule, parent);
     schedule_cpu_begin(&child->schedule);
     child->policy = resets ? 0 : parent->policy;
     child->priority = resets ? 0 : parent->priority;

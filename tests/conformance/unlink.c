@@ -4,7 +4,7 @@
 
 CONFORM(unlink)
 {
-    struct stat status;
+    struct stat status = { .st_nlink = 9 };
     char bytes[4];
     int file;
 
@@ -15,7 +15,7 @@ CONFORM(unlink)
     result("a file", sys(SYS_unlink, "file"));
     result("its name", sys(SYS_open, "file", O_RDONLY));
     result("itself", sys(SYS_read, file, bytes, 4));
-    sys(SYS_fstat, file, &status);
+    result("its status", sys(SYS_fstat, file, &status));
     result("its links", (long)status.st_nlink);
     result("again", sys(SYS_unlink, "file"));
     result("a folder", sys(SYS_unlink, "folder"));

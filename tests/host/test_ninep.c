@@ -56,6 +56,25 @@ TEST(a_reply_cut_anywhere_is_refused)
     }
 }
 
+TEST(what_a_server_says_went_wrong_is_what_a_program_may_be_told)
+{
+    static const struct {
+        uint32_t said;
+        int told;
+    } errors[] = { { 0, -EIO },        { ENOENT, -ENOENT },  { EAGAIN, -EAGAIN },
+                   { EINTR, -EIO }, /* none has come */
+                   { ENOTCONN, -EIO }, { ECONNRESET, -EIO }, { ERESTARTNOHAND, -EIO },
+                   { 4095, -EIO },     { UINT32_MAX, -EIO } };
+
+    for (unsigned i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        uint8_t bytes[4];
+        struct ninep_reader reader = { .at = bytes, .end = bytes + sizeof(bytes) };
+
+        memcpy(bytes, &errors[i].said, sizeof(bytes)); /* least significant byte first, as here */
+        CHECK_EQUAL(ninep_read_error(&reader), errors[i].told);
+    }
+}
+
 TEST(names_that_no_directory_has_are_refused)
 {
     static const char *const names[] = { "a/b", "", "ok" };
@@ -373,6 +392,7 @@ int main(void)
 {
     RUN(a_message_never_outgrows_its_buffer);
     RUN(a_reply_cut_anywhere_is_refused);
+    RUN(what_a_server_says_went_wrong_is_what_a_program_may_be_told);
     RUN(names_that_no_directory_has_are_refused);
     RUN(whatever_a_server_does_a_read_is_right_or_an_error);
     RUN(replies_may_come_in_another_order);

@@ -5,6 +5,7 @@ nothing of a job is left for the next one."""
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 from collections import Counter
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import program, slowness
 from nodes import other_machine
-from waiting_nodes import LIMIT_S, WaitingNodes
+from waiting_nodes import LIMIT_S, PORT, TACETRUN, WAITS, Node, WaitingNodes
 
 import qemu
 from tests.making import ROOT, made
@@ -296,3 +297,61 @@ def test_five_hundred_jobs_leave_a_node_as_it_was(pair: WaitingNodes) -> None:
         for rank, size, bytes_free in re.findall(r"rank (\d+) of (\d+): (\d+ of \d+) free", said):
             free.setdefault((size, rank), set()).add(bytes_free)
     assert all(len(found) == 1 for found in free.values()), free
+
+
+#: Asks a node to start what is no file, again and again; prints what it says to that, each answer once.
+ASKS = """
+import socket, sys
+words = ["job=1", "ranks=1", "port=9", "secret=0123456789abcdef", "path=/mnt", "arg=x"]
+request = b"".join(word.encode() + b"\\0" for word in words)
+said = set()
+for number in range(int(sys.argv[2])):
+    node = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60)
+    answers = node.makefile("rb")
+    answers.readline()
+    node.sendall(b"launch %d -\\n" % len(request) + request)
+    said.add(answers.readline())
+    node.close()
+print(*said)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.limit(600, 7200)
+def test_requests_that_are_refused_keep_nothing_of_a_file_server(tmp_path: Path) -> None:
+    """With a number of a file and an inode left by each of them, 1,253 were enough."""
+    (share := tmp_path / "share").mkdir()
+    shutil.copy(BUSYBOX, share / "busybox")
+    for folder in (share, *tmp_path.parents[:2], tmp_path):
+        folder.chmod(0o755)
+    port = qemu.free_port()
+    with qemu.FileServer([share]) as server:
+        words = f"stdout=com2 stderr=com3 launch {server.option(share)}"
+        monitor = f"unix:{tmp_path}/monitor1,server=on,wait=off"
+        network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{port}:{PORT}"])
+        options = ["-kernel", str(qemu.KERNEL), "-append", words, "-qmp", monitor]
+        node = Node(tmp_path, 1, [], "", network=network, qemu_options=options)
+
+        def starts() -> bool:
+            words = [
+                TACETRUN,
+                "-i",
+                "none",
+                "-w",
+                f"127.0.0.1:{port}",
+                "/mnt/busybox",
+                "echo",
+                "from the mount",
+            ]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S * slowness())
+            return (done.returncode, done.stdout) == (0, "from the mount\n")
+
+        try:
+            node.wait(WAITS)
+            assert starts()
+            asks = ["/usr/bin/python3", "-c", ASKS, str(port), "1400"]
+            said = subprocess.run(asks, capture_output=True, text=True, timeout=7200).stdout
+            assert said.count("is not a file") == 1 and said.count("refused") == 1, said
+            assert starts()
+        finally:
+            node.off()
