@@ -8,7 +8,7 @@
 # neither root nor network. A system without apt-get gets a list of what is missing; TACET_DEPS=skip goes on
 # without looking, for programs in unusual places.
 #
-#   build        compile the kernel, musl and the programs; take Debian's packages without installing them
+#   build        compile the kernel and the programs; take Debian's packages without installing them
 #   build-ppc64  compile them for POWER
 #   sim          compile C++: the simulator
 #   run          run programs on nodes in QEMU

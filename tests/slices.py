@@ -17,7 +17,7 @@ import math
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -54,23 +54,29 @@ def build_of(name: str) -> str:
     return next((word for word in BUILDS if word in name), "")
 
 
+def whole_cost(names: Iterable[str], costs: Mapping[str, float]) -> float:
+    """What tests cost together, with what they build, each of it once."""
+    builds = {build_of(name) for name in names} - {""}
+    return sum(costs[name] for name in names) + sum(BUILDS[word] for word in builds)
+
+
 def cut(costs: Mapping[str, float], slice_s: float) -> list[list[str]]:
     """Cuts tests, in the order of what they build and of their names, into slices, none above `slice_s`
     unless it is a single test."""
-    whole = {name: cost + BUILDS.get(build_of(name), 0.0) for name, cost in costs.items()}
+    whole = {name: whole_cost([name], costs) for name in costs}
     names = sorted(costs, key=lambda name: (build_of(name), name))
     alone = [[name] for name in names if slice_s < whole[name] <= SLICES_MAX * slice_s]
     small = [name for name in names if whole[name] <= slice_s]
     slices: list[list[str]] = []
-    filled, built = math.inf, ""
+    filled = math.inf
     for name in small:
-        cost = costs[name] if build_of(name) == built else whole[name]
+        same = filled < math.inf and build_of(slices[-1][-1]) == build_of(name)
+        cost = costs[name] if same else whole[name]
         if filled + cost > slice_s:
             slices.append([])
             filled, cost = 0.0, whole[name]
         slices[-1].append(name)
         filled += cost
-        built = build_of(name)
     return slices + alone
 
 
@@ -112,11 +118,9 @@ def chosen(
     number %= len(slices)
     before = cut({n: c for n, c in costs.items() if PurePath(n.partition("::")[0]).stem in first}, slice_s)
     tests = list(before[number % len(before)]) if before else []
-    left = slice_s - sum(costs[name] for name in tests)
     for name in slices[number]:
-        if name not in tests and (costs[name] <= left or not tests):
+        if name not in tests and (not tests or whole_cost([*tests, name], costs) <= slice_s):
             tests.append(name)
-            left -= costs[name]
     return Choice(tests, number, len(slices), base)
 
 

@@ -30,7 +30,7 @@ from typing import IO, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 LOG = ROOT / "build" / "make-run.log"
-#: Is there as soon as the kernel is, for who waits for it.
+#: A file that tells `lab compare` that the kernel is made.
 KERNEL_THERE = ROOT / "build" / "make-run.kernel"
 INTERRUPTED = 130
 #: How many of the build's goals are there then.
@@ -177,7 +177,8 @@ class Build:
         return [line for step in self.steps for line in step.lines]
 
     def over(self, count: int) -> bool:
-        """Whether so many goals are there; begins the next one when one is. StepFailed."""
+        """Whether make has made the first `count` goals. Begins the next goal when the last one is made.
+        StepFailed."""
         if not self.steps or (len(self.steps) < len(self.commands) and self.steps[-1].over()):
             self.steps.append(Step("the build", self.commands[len(self.steps)], self.log, self.shown))
         done = len(self.steps) - 1 + self.steps[-1].over()

@@ -53,9 +53,9 @@ void binding_release(struct binding_tree *tree, struct binding *binding);
 /* The first of those that hold just this address and port; NULL. */
 struct binding *binding_find(const struct binding_tree *tree, uint32_t address, uint16_t port);
 
-/* Goes from one holder of an address and port to the next, though the lock is given up in between: whoever
- * lets go meanwhile is passed over. It begins with what binding_find has found, and lasts until binding_next
- * has answered NULL. */
+/* Goes from one holder of an address and port to the next, though the caller gives up the lock in between: a
+ * holder that is released meanwhile is passed over. The walk begins with what binding_find has found, and
+ * lasts until binding_next has answered NULL. */
 struct binding_walk {
     struct binding *next;
     struct binding_walk *other;

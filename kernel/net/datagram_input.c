@@ -74,7 +74,7 @@ static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigne
     datagram_changed(socket);
 }
 
-/* What lwIP is at. */
+/* The packet that lwIP is at. */
 static void deliver_now(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped, uint16_t port)
 {
     const struct arrival arrival = arrival_of(port);

@@ -65,7 +65,7 @@ void network_lock(void)
     __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
 }
 
-/* Whoever finds the lock free has it, which would be the same CPU again and again. */
+/* The lock goes to the CPU that finds it free, which would be the caller's again and again. */
 void network_give_way(void)
 {
     crosscall_serve();

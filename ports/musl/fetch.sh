@@ -47,6 +47,7 @@ dpkg-deb -x "$deb" "$work"
 mv "$work/usr/include/$target" "$build/musl/include"
 mv "$work/usr/lib/$target" "$build/musl/lib"
 
+# The compiler's libgomp.a, with what it misses in musl; a cross compiler may have none.
 gomp=$($compiler -print-file-name=libgomp.a)
 if [ -f "$gomp" ]; then
     own=$build/musl/lib/libgomp.a

@@ -91,7 +91,7 @@ IDS = dict(zip(BLOCKS, ids()))
 def marked(block: Block) -> object:
     # One document, one worker.
     group = f"long {block.line % 2}" if is_long(block) else block.document
-    # pytest makes a fixture anew for a parameter that is not the very same object.
+    # pytest compares a fixture's parameters by identity, and makes the fixture again for another object.
     values = (block,) if is_long(block) else (sys.intern(block.document), block)
     return pytest.param(*values, marks=pytest.mark.xdist_group(f"documents {group}"), id=IDS[block])
 

@@ -75,7 +75,7 @@ def test_a_function_has_as_many_cases_as_its_budget_has_room_for() -> None:
     short = {name for name in many | few | large if not costs.is_long(name)}
     assert few.keys() <= short and "tests/qemu/a.py::h[s]" in short
     drawn = short & many.keys()
-    assert len(drawn) == 6 and drawn != set(sorted(many)[:6]) | drawn and len(short) == 6 + len(few) + 1
+    assert len(drawn) == 6 and not drawn >= set(sorted(many)[:6]) and len(short) == 6 + len(few) + 1
     # A new measurement draws the same, and another case leaves most of them in place.
     again = Costs({**costs.tests, "tests/qemu/a.py::f[new]": Cost(0.5)}, {})
     assert len({name for name in many if not again.is_long(name)} & drawn) >= 5
@@ -121,6 +121,8 @@ def test_a_slice_counts_what_it_builds_once_and_the_worker_that_waits() -> None:
     cut = slices.cut(COSTS | many, 150.0)
     with_build = [one for one in cut if any("sqlite" in name for name in one)]
     assert [len([name for name in one if "sqlite" in name]) for one in with_build] == [3, 1]
+    first = slices.chosen(COSTS | many, 150.0, 0, {"test_mounts"}).tests
+    assert slices.whole_cost(first, COSTS | many) <= 150.0 and len(first) == 3
     assert slices.price("tests/qemu/a.py::b", Cost(1.0, 2.0)) == 3.0
     assert slices.price("tests/documents/a.py::b", Cost(1.0, 2.0)) == 3.0 * stages.CPUS
 

@@ -60,7 +60,7 @@ TEST(what_a_server_says_went_wrong_is_what_a_program_may_be_told)
 {
     static const struct {
         uint32_t said;
-        int told;
+        int expected;
     } errors[] = { { 0, -EIO },        { ENOENT, -ENOENT },  { EAGAIN, -EAGAIN },
                    { EINTR, -EIO }, /* none has come */
                    { ENOTCONN, -EIO }, { ECONNRESET, -EIO }, { ERESTARTNOHAND, -EIO },
@@ -71,7 +71,7 @@ TEST(what_a_server_says_went_wrong_is_what_a_program_may_be_told)
         struct ninep_reader reader = { .at = bytes, .end = bytes + sizeof(bytes) };
 
         memcpy(bytes, &errors[i].said, sizeof(bytes)); /* least significant byte first, as here */
-        CHECK_EQUAL(ninep_read_error(&reader), errors[i].told);
+        CHECK_EQUAL(ninep_read_error(&reader), errors[i].expected);
     }
 }
 

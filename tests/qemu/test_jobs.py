@@ -323,8 +323,6 @@ def test_requests_that_are_refused_keep_nothing_of_a_file_server(tmp_path: Path)
     Other reasons to refuse one, as a lack of memory that passes, are not looked at."""
     (share := tmp_path / "share").mkdir()
     shutil.copy(BUSYBOX, share / "busybox")
-    for folder in (share, *tmp_path.parents[:2], tmp_path):
-        folder.chmod(0o755)
     port = qemu.free_port()
     with qemu.FileServer([share]) as server:
         words = f"stdout=com2 stderr=com3 launch {server.option(share)}"
