@@ -54,7 +54,9 @@ $(SIM_BUILD)/command_line.o: simulator/command_line.cpp $(SIM_BUILD)/sim.flags
 SIM_TEST         := $(HOST_BUILD)/test_sim
 SIM_TEST_FLAGS   := -std=c++20 -g1 -O1 $(SIM_WARNINGS) -Wno-sign-conversion -iquote tests/host \
                     -iquote tests/fuzz -pthread -fno-sanitize-recover=all
-SIM_SANITIZE     := -fsanitize=fuzzer-no-link,address,undefined
+# It casts no pointers and has no virtual functions, and the address sanitizer finds null itself: without
+# these four checks everything compiles in half the time.
+SIM_SANITIZE     := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=null,object-size,vptr,alignment
 SIM_TEST_LIBRARY := $(patsubst %.cpp,$(HOST_BUILD)/%.o,$(SIM_LIBRARY))
 SIM_TEST_MAIN    := $(HOST_BUILD)/tests/host/test_sim.o
 SIM_FUZZ         := $(FUZZ_BUILD)/fuzz_sim

@@ -25,7 +25,8 @@ MPI_INLINE := -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign \
               -mmemcpy-strategy=vector_loop:512:noalign,libcall:-1:noalign
 
 MPI_CC_glibc  := $(CC) -O2 $(MPI_INLINE)
-MPI_CC_asan   := $(CC) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# Not optimized: they find as much, and it compiles in less than half the time.
+MPI_CC_asan   := $(CC) -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # It does not know fences; ours stand between processes, which it does not watch.
 MPI_CC_tsan   := $(CC) -O1 -fsanitize=thread -Wno-tsan
 MPI_CC_x86_64 := TACET_BUILD=build TACET_ARCH=x86_64 libc/tacet-cc -O2 $(MPI_INLINE)
@@ -34,8 +35,8 @@ MPI_TOOLS_ppc64 := powerpc64le-linux-gnu-
 MPI_VARIANTS  := glibc asan tsan $(ARCH)
 
 # Where the tree lies changes nothing in what is made.
-$(MPI_BUILD).flags: FLAGS = $(CC) $(subst $(PREFIX_MAP),,$(MPI_CFLAGS)) $(MPI_INLINE) $(MPI_NAMES) \
-                            $(MPI_FORTRAN)
+$(MPI_BUILD).flags: FLAGS = $(foreach variant,glibc asan tsan,$(MPI_CC_$(variant))) \
+                            $(subst $(PREFIX_MAP),,$(MPI_CFLAGS)) $(MPI_NAMES) $(MPI_FORTRAN)
 
 $(MPI_BUILD)/include/mpi_functions.h: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
 	@mkdir -p $(@D)
