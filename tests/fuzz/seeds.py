@@ -438,6 +438,8 @@ def mpi_records() -> Iterator[bytes]:
     hello = struct.pack("<QQii", magic, secret, 1, 4)
     yield b"\0\x07" + hello + mpi_record(0, 1, 0, b"short")
     yield b"\0\xff" + hello.replace(b"\x01\0\0\0\x04", b"\x09\0\0\0\x04")
+    own = hello.replace(b"\x01\0\0\0\x04", b"\0\0\0\0\x04")  # the rank's own number, and what it would answer
+    yield from (b"\0\xff" + own + b"".join(records) for records in mpi_messages())
     for records in mpi_messages():
         yield b"\1\xff" + b"".join(records)
 

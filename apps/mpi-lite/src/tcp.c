@@ -303,6 +303,8 @@ static const char *hello_take(struct connection *in)
         return "it is of another job";
     if (hello.rank < 0 || hello.rank >= mpi_world.size)
         return "its rank is none of this job's";
+    if (hello.rank == mpi_world.rank)
+        return "it says that it is this very rank";
     in->rank = hello.rank;
     strangers--;
     if (!outs[in->rank])
