@@ -133,8 +133,8 @@ _Noreturn void kernel_start(struct boot_info *boot)
     if (command_line_option(&line, "selftest"))
         selftest_run(command_line_option(&line, "selftest"), &plan->slices[0]);
 
-    const struct memory_range network = memory_network_take();
-    if (network_start(&line, &network, &why))
+    memory_network_give();
+    if (network_start(&line, &why))
         start_failed(-EINVAL, &why);
     struct tree *tree = files_build();
     error = mounts_start(&line, tree, &why);

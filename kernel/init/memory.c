@@ -14,6 +14,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
+#include "net/memory.h"
 #include "process/limits.h"
 
 #define SLICE_BYTES_MIN (16ULL << 20)
@@ -37,12 +38,19 @@ static void modules_check(void)
 
 /* The planner's work area serves the network once the last plan is made. Where jobs come one after another
  * none is the last. */
-static uint64_t network_bytes(void)
+static struct memory_range network_work_area(void)
 {
-    uint64_t bytes;
+    uint64_t bytes, base = arch_physical_of(memplan_work_area(&bytes));
 
-    memplan_work_area(&bytes);
-    return launcher_is_on() ? page_up(bytes) : 0;
+    if (launcher_is_on())
+        return (struct memory_range){ 0 };
+    bytes = page_down(base + bytes) - page_up(base);
+    return (struct memory_range){ page_up(base), smaller(bytes, NETWORK_OWN_BYTES) };
+}
+
+static uint64_t network_more_bytes(void)
+{
+    return NETWORK_OWN_BYTES - network_work_area().bytes;
 }
 
 /* `ranks_known`: the job is configured, so that each rank's memory can come from the domain of its CPU. */
@@ -84,7 +92,7 @@ void memory_start(const struct boot_info *given, const struct command_line *line
     boot = given;
     service_bytes = job_service_bytes(line);
     modules_check();
-    pool_bytes = arch_pool_bytes(boot) + files_memory_bytes(boot) + 8 * ARCH_PAGE + network_bytes() +
+    pool_bytes = arch_pool_bytes(boot) + files_memory_bytes(boot) + 8 * ARCH_PAGE + network_more_bytes() +
                  (launcher_is_on() ? LAUNCHER_BYTES : 0) + service_bytes +
                  (service_bytes ? ARCH_LARGE_PAGE : 0);
     int error = memory_plan(1, false, &why);
@@ -174,19 +182,14 @@ void *memory_launcher_take(void)
     return arch_physical(memory);
 }
 
-struct memory_range memory_network_take(void)
+void memory_network_give(void)
 {
-    struct memory_range range = { .bytes = network_bytes() };
-    uint64_t bytes;
+    const uint64_t bytes = network_more_bytes();
+    const struct memory_range extents[] = {
+        { page_pool_allocate(&kernel_pool, bytes, ARCH_PAGE), bytes },
+        network_work_area(),
+    };
 
-    if (range.bytes) {
-        range.base = page_pool_allocate(&kernel_pool, range.bytes, ARCH_PAGE);
-        ASSERT(range.base != PAGE_POOL_NONE);
-        return range;
-    }
-    range.base = arch_physical_of(memplan_work_area(&bytes));
-    bytes += range.base;
-    range.base = page_up(range.base);
-    range.bytes = page_down(bytes) - range.base;
-    return range;
+    ASSERT(extents[0].base != PAGE_POOL_NONE);
+    network_memory_start(extents, extents[1].bytes ? 2 : 1);
 }

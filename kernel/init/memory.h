@@ -36,7 +36,7 @@ uint64_t memory_ranks_mib(void);
 /* LAUNCHER_BYTES for the launcher. */
 void *memory_launcher_take(void);
 
-/* The memory of the network's own account (net/memory.h). */
-struct memory_range memory_network_take(void);
+/* Gives the network the memory of its own accounts (net/memory.h), after the last plan. */
+void memory_network_give(void);
 
 #endif

@@ -227,6 +227,7 @@ static int request_take(uint64_t nonce, struct message *why)
         return error;
     if (nettick_key() && (!has_ticket || ticket != launch_ticket(nettick_key(), nonce)))
         return message_set(why, -EACCES, "the ticket is not that of the conductor's key");
+    stream_trust(connection);
     got = take(memory->bytes, bytes, -1, REQUEST_NS);
     if (got < 0)
         return message_set(why, got == -EAGAIN ? -ETIMEDOUT : -ECONNRESET,

@@ -60,9 +60,12 @@ static void insert(struct binding_tree *tree, struct binding *binding)
 
     binding->node.key = key_of(binding->address, binding->port);
     binding->same = NULL;
+    binding->before = head;
     binding->is_held = true;
     if (head) {
         binding->same = head->same;
+        if (binding->same)
+            binding->same->before = binding;
         head->same = binding;
     } else {
         avl_insert(&tree->root, &binding->node, NULL);
@@ -91,20 +94,16 @@ int binding_hold(struct binding_tree *tree, struct binding *binding)
 
 void binding_release(struct binding_tree *tree, struct binding *binding)
 {
-    struct binding *head = binding_find(tree, binding->address, binding->port);
-
     if (!binding->is_held)
         return;
     binding->is_held = false;
     for (struct binding_walk *walk = tree->walks; walk; walk = walk->other)
         if (walk->next == binding)
             walk->next = binding->same;
-    if (head != binding) {
-        struct binding **link = &head->same;
-
-        while (*link != binding)
-            link = &(*link)->same;
-        *link = binding->same;
+    if (binding->same)
+        binding->same->before = binding->before;
+    if (binding->before) {
+        binding->before->same = binding->same;
         return;
     }
     avl_remove(&tree->root, &binding->node, NULL);

@@ -17,15 +17,13 @@
 #include "net/network.h"
 #include "net/protocol_timers.h"
 #include "net/size.h"
+#include "net/time_wait.h"
 #include "process/process.h"
 #include "time/clock.h"
 #include "lwip/ip4.h"
 #include "lwip/netif.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define TIME_WAIT_TICKS ((uint32_t)(2 * TCP_MSL / TCP_SLOW_INTERVAL))
-#define KERNEL_WAIT_TICKS \
-    10 /* TIME_WAIT of the kernel's own: it has little memory, and numbers grow by the clock */
 #define PORT_TRIES 64
 
 uint32_t connection_window; /* lwIP's TCP_WND: of the connection that is linked */
@@ -37,10 +35,9 @@ static struct connection *owed, *owed_last; /* the oldest first; `owed` is read 
 
 /* ---- Trees ---- */
 
-/* Two connections with the same key differ in the local address alone, or were chosen to collide: then they
- * stand in a chain. */
-static uint64_t address_key(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
-                            uint16_t remote_port)
+/* Those with the same key stand in a chain. */
+uint64_t connection_key(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                        uint16_t remote_port)
 {
     uint64_t key = (uint64_t)remote_address << 32 | (uint32_t)remote_port << 16 | local_port;
 
@@ -50,7 +47,7 @@ static uint64_t address_key(uint32_t local_address, uint16_t local_port, uint32_
 struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port)
 {
-    uint64_t key = address_key(local_address, local_port, remote_address, remote_port);
+    uint64_t key = connection_key(local_address, local_port, remote_address, remote_port);
     struct connection *connection = avl_above(by_address, key);
 
     if (!connection || connection->by_address.key != key)
@@ -62,14 +59,22 @@ struct connection *connection_find(uint32_t local_address, uint16_t local_port, 
     return connection;
 }
 
+/* Whether its addresses are those of another one, with this local port. */
+static bool is_in_use(const struct connection *connection, uint16_t port)
+{
+    return connection_find(connection->local_address, port, connection->remote_address,
+                           connection->remote_port) ||
+           time_wait_find(connection->local_address, port, connection->remote_address,
+                          connection->remote_port);
+}
+
 int connection_peer_set(struct connection *connection)
 {
-    uint64_t key = address_key(connection->local_address, connection->local_port, connection->remote_address,
-                               connection->remote_port);
+    uint64_t key = connection_key(connection->local_address, connection->local_port,
+                                  connection->remote_address, connection->remote_port);
     struct connection *head = avl_above(by_address, key);
 
-    if (connection_find(connection->local_address, connection->local_port, connection->remote_address,
-                        connection->remote_port))
+    if (is_in_use(connection, connection->local_port))
         return -EADDRINUSE;
     connection->by_address.key = key;
     connection->same = NULL;
@@ -113,7 +118,7 @@ bool connection_uses_port(uint16_t port)
 {
     struct avl_node *node = avl_above(by_local, (uint64_t)port << 32);
 
-    return node && node->key >> 32 == port;
+    return (node && node->key >> 32 == port) || time_wait_uses_port(port);
 }
 
 unsigned connection_count(void)
@@ -128,9 +133,7 @@ int connection_port_choose(struct connection *connection)
         uint16_t port = size_16(32768 + network_random() % 28232);
 
         if (!binding_find(&tcp_bindings, 0, port) &&
-            !binding_find(&tcp_bindings, connection->local_address, port) &&
-            !connection_find(connection->local_address, port, connection->remote_address,
-                             connection->remote_port)) {
+            !binding_find(&tcp_bindings, connection->local_address, port) && !is_in_use(connection, port)) {
             connection->local_port = port;
             return 0;
         }
@@ -145,10 +148,12 @@ uint32_t connection_source(uint32_t remote)
     return interface_source(remote, &source) ? source : 0;
 }
 
-int connection_initialise(struct connection *connection, struct process *process)
+int connection_initialise(struct connection *connection, struct process *process,
+                          struct network_account *account)
 {
-    connection->account = network_account_of(process);
+    connection->account = account;
     connection->timer = rank_timer_of(process);
+    connection->is_of_process = process;
     connection->number = ++last_number;
     connection->tick = connection_tick_now();
     return connection->account && connection->timer ? 0 : -ENOMEM;
@@ -157,7 +162,6 @@ int connection_initialise(struct connection *connection, struct process *process
 /* ---- One at a time ---- */
 
 static struct network_account *paid_before;
-static bool was_waiting; /* in TIME_WAIT, when it was linked */
 
 static void lists_clear(void)
 {
@@ -172,7 +176,6 @@ void connection_enter(struct connection *connection)
     paid_before = network_account_use(connection->account);
     connection_window = connection->window;
     tcp_ticks = connection_tick_now();
-    was_waiting = pcb && pcb->state == TIME_WAIT;
     if (!pcb) {
         connection->tick = tcp_ticks;
         return;
@@ -183,9 +186,7 @@ void connection_enter(struct connection *connection)
         return;
     }
     connection_time_add(connection);
-    if (pcb->state == TIME_WAIT)
-        tcp_tw_pcbs = pcb;
-    else if (pcb->state != CLOSED)
+    if (pcb->state != CLOSED)
         tcp_active_pcbs = pcb;
 }
 
@@ -194,7 +195,7 @@ static bool is_lost(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
 
-    return pcb != tcp_active_pcbs && pcb != tcp_tw_pcbs && pcb != tcp_listen_pcbs.pcbs;
+    return pcb != tcp_active_pcbs && pcb != tcp_listen_pcbs.pcbs;
 }
 
 static void pcb_was_lost(struct connection *connection)
@@ -208,14 +209,11 @@ void connection_leave(struct connection *connection)
 {
     bool had_pcb = connection->pcb, lost;
 
-    if (had_pcb && !is_lost(connection) && tcp_active_pcbs == connection->pcb)
+    if (had_pcb && tcp_active_pcbs == connection->pcb)
         stream_push(connection);
     lost = had_pcb && is_lost(connection);
-    if (!lost && had_pcb && !was_waiting && tcp_tw_pcbs == connection->pcb) {
-        connection->pcb->tmr = tcp_ticks; /* TIME_WAIT begins */
-        if (connection->account == network_account_of(NULL))
-            connection->pcb->tmr -= TIME_WAIT_TICKS - KERNEL_WAIT_TICKS;
-    }
+    if (lost && tcp_tw_pcbs == connection->pcb)
+        time_wait_enter(connection);
     lists_clear();
     network_account_use(paid_before);
     if (lost) {
@@ -347,13 +345,9 @@ uint32_t connection_first_number(uint32_t local, uint16_t local_port, uint32_t r
     return (uint32_t)(hash >> 32) + (uint32_t)(clock_now_ns() >> 6);
 }
 
-/* A new request from the peer of a connection that has ended takes its place. [RFC 9293 §3.6.1] */
-static bool is_reopened(const struct connection *connection, const struct tcp_hdr *header)
+static bool is_request(const struct tcp_hdr *header)
 {
-    const struct tcp_pcb *pcb = connection->pcb;
-
-    return pcb->state == TIME_WAIT && (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
-           TCP_SEQ_GT(lwip_ntohl(header->seqno), pcb->rcv_nxt);
+    return (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN;
 }
 
 void connection_abort(struct connection *connection)
@@ -378,10 +372,9 @@ static struct connection *listener_find(uint32_t address, uint16_t port)
 static void request_input(struct connection *listener, struct pbuf *packet, struct netif *interface)
 {
     const struct tcp_hdr *header = packet->payload;
-    bool is_request = (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN;
-    struct connection *incoming = is_request ? stream_incoming(listener) : NULL;
+    struct connection *incoming = is_request(header) ? stream_incoming(listener) : NULL;
 
-    if (is_request && !incoming) { /* no room: the peer tries again */
+    if (is_request(header) && !incoming) { /* no room: the peer tries again */
         pbuf_free(packet);
         return;
     }
@@ -408,29 +401,58 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
         connection_due_set(incoming);
 }
 
+/* A segment for no connection. A new request from the peer of one that has ended takes its place. */
+static void stray_input(struct pbuf *packet, struct netif *interface)
+{
+    const struct tcp_hdr *header = packet->payload;
+    const uint32_t local = ip4_current_dest_addr()->addr;
+    const uint16_t port = lwip_ntohs(header->dest);
+    struct connection *listener = listener_find(local, port);
+    struct wait_record *record =
+        time_wait_find(local, port, ip4_current_src_addr()->addr, lwip_ntohs(header->src));
+
+    if (record && listener && is_request(header) && time_wait_is_past(record, lwip_ntohl(header->seqno))) {
+        time_wait_remove(record);
+        record = NULL;
+    }
+    if (record)
+        time_wait_input(record, packet, interface);
+    else if (listener)
+        request_input(listener, packet, interface);
+    else
+        tcp_input(packet, interface); /* answers with a reset */
+}
+
+/* What does not come in order waits in lwIP, and what comes behind it may: then the receiver pays for a copy.
+ * NULL where he cannot: it is sent again. */
+static struct pbuf *charged(const struct connection *connection, struct pbuf *packet)
+{
+    const struct tcp_pcb *pcb = connection->pcb;
+    const struct tcp_hdr *header = packet->payload;
+    const bool is_whole = !pcb->ooseq && !pcb->refused_data && lwip_ntohl(header->seqno) == pcb->rcv_nxt;
+
+    if (is_whole || (packet->tot_len <= TCPH_HDRLEN_BYTES(header) && !(TCPH_FLAGS(header) & TCP_FIN)))
+        return packet;
+    struct network_account *before = network_account_use(connection->account);
+    struct pbuf *copy = pbuf_clone(PBUF_RAW, PBUF_RAM, packet);
+    network_account_use(before);
+    pbuf_free(packet);
+    return copy;
+}
+
 void network_tcp_input(struct pbuf *packet, struct netif *interface)
 {
     struct tcp_hdr *header = packet->payload;
-    struct connection *connection = NULL;
+    struct connection *connection;
 
     if (packet->len < TCP_HLEN) {
         pbuf_free(packet);
         return;
     }
-    uint32_t local = ip4_current_dest_addr()->addr, remote = ip4_current_src_addr()->addr;
-    uint16_t port = lwip_ntohs(header->dest);
-    connection = connection_find(local, port, remote, lwip_ntohs(header->src));
-    if (connection && is_reopened(connection, header) && listener_find(local, port)) {
-        connection_abort(connection);
-        connection = NULL;
-    }
+    connection = connection_find(ip4_current_dest_addr()->addr, lwip_ntohs(header->dest),
+                                 ip4_current_src_addr()->addr, lwip_ntohs(header->src));
     if (!connection) {
-        struct connection *listener = listener_find(local, port);
-
-        if (listener)
-            request_input(listener, packet, interface);
-        else
-            tcp_input(packet, interface); /* answers with a reset */
+        stray_input(packet, interface);
         return;
     }
     if (packet->tot_len > TCPH_HDRLEN_BYTES(header) &&
@@ -438,6 +460,9 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
         pbuf_free(packet);
         return;
     }
+    packet = charged(connection, packet);
+    if (!packet)
+        return;
     uint32_t selected_bytes = segment_selected_bytes(packet, connection->pcb->lastack);
 
     connection_enter(connection);
@@ -462,10 +487,13 @@ void connections_of_processes_end(void)
     do {
         network_lock();
         connection = connection_next(&key);
-        if (connection && connection->account != network_account_of(NULL))
+        if (connection && connection->is_of_process)
             connection_abort(connection);
         network_unlock();
     } while (connection);
+    network_lock();
+    time_wait_processes_drop();
+    network_unlock();
 }
 
 bool connections_are_sending(void)
@@ -477,8 +505,7 @@ bool connections_are_sending(void)
     do {
         network_lock();
         connection = connection_next(&key);
-        sending =
-            connection && connection->account != network_account_of(NULL) && stream_is_sending(connection);
+        sending = connection && connection->is_of_process && stream_is_sending(connection);
         network_unlock();
     } while (connection && !sending);
     return sending;

@@ -10,7 +10,7 @@
  *      connection_leave(connection);           the pcb may be lost, and an unowned stream with it
  *
  * lwIP's timer of 100 ms runs for a connection when something is due there (retransmission, persist,
- * keepalive, TIME_WAIT …); steps in which nothing was due are added, not looped. An idle connection has
+ * keepalive …); steps in which nothing was due are added, not looped. An idle connection has
  * nothing due. Each rank has one smart timer, on its own CPUs, armed for the earliest of its connections.
  *
  * Addresses are in network byte order, ports in the host's. All with the network's lock held, except where
@@ -33,10 +33,11 @@ struct tcp_pcb;
 /* A local address and port that a socket or connection holds. */
 struct binding {
     struct avl_node node; /* by port, then address */
-    struct binding *same; /* others of the same port and address */
-    uint32_t address;     /* 0: any */
-    uint16_t port;        /* 0: none, and in no tree */
-    bool reuse;           /* SO_REUSEADDR */
+    struct binding *same,
+        *before;      /* others of the same port and address: a chain, whose first is in the tree */
+    uint32_t address; /* 0: any */
+    uint16_t port;    /* 0: none, and in no tree */
+    bool reuse;       /* SO_REUSEADDR */
     bool listening;
     bool is_held;
 };
@@ -73,7 +74,7 @@ struct connection {
     struct connection *same; /* others with the same key in by_address */
     uint32_t local_address, remote_address;
     uint16_t local_port, remote_port;
-    bool has_peer, is_due, is_owed;
+    bool has_peer, is_due, is_owed, is_of_process;
     struct tcp_pcb *pcb; /* NULL: lwIP has it no more */
     struct network_account *account;
     struct rank_timer *timer;
@@ -86,7 +87,8 @@ struct connection {
 
 /* Names who pays, and whose CPUs its timer interrupts: those of a process, or of NULL, the kernel, any.
  * -ENOMEM. */
-int connection_initialise(struct connection *connection, struct process *process);
+int connection_initialise(struct connection *connection, struct process *process,
+                          struct network_account *account);
 
 /* Enters it into the tree by addresses, which stay as they are then. -EADDRINUSE where there is such a one.
  */
@@ -97,8 +99,11 @@ void connection_peer_clear(struct connection *connection);
 /* Chooses an unused port for a connection to the peer. -EADDRNOTAVAIL. */
 int connection_port_choose(struct connection *connection);
 
-/* Whether there is a connection of this local port. */
+/* Whether there is a connection of this local port, or what is left of one (time_wait.h). */
 bool connection_uses_port(uint16_t port);
+
+/* How many there are that lwIP knows. */
+unsigned connection_count(void);
 
 /* The address that packets to `remote` come from; 0: there is no way. */
 uint32_t connection_source(uint32_t remote);
@@ -113,6 +118,11 @@ void connection_owe(struct connection *connection);
  * unlocking; one load where there is nothing. */
 void connection_work(void);
 
+/* Two pairs of addresses and ports that have the same key differ in the local address alone, or were chosen
+ * to collide. */
+uint64_t connection_key(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                        uint16_t remote_port);
+
 /* The connection of these addresses; NULL. */
 struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port);
@@ -120,9 +130,6 @@ struct connection *connection_find(uint32_t local_address, uint16_t local_port, 
 /* The node has this address no more: connections that have it now end with errors, one with each piece of
  * connection_work. */
 void connection_address_lost(uint32_t address);
-
-/* How many there are that lwIP knows, TIME_WAIT and listeners included. */
-unsigned connection_count(void);
 
 /* Without the lock: whether something that processes have sent is not acknowledged yet; ends all connections
  * of processes, with resets where their peers know of them still: they own none any more. */

@@ -113,10 +113,6 @@ static uint32_t due_tick(const struct connection *connection)
 
     if (!pcb || pcb->state == LISTEN || pcb->state == CLOSED)
         return NEVER;
-    if (pcb->state == TIME_WAIT) {
-        sooner_idle(&due, now, pcb, 2 * TCP_MSL / TCP_SLOW_INTERVAL + 1);
-        return due;
-    }
     if (pcb->persist_backoff > 0)
         sooner(&due, now, persist_steps(pcb) - pcb->persist_cnt);
     else if (pcb->rtime >= 0)
@@ -214,7 +210,7 @@ static void step(struct connection *connection)
         pcb->rtime--;
     if (pcb->persist_backoff > 0 && pcb->persist_cnt > 0)
         pcb->persist_cnt--;
-    if (pcb == tcp_active_pcbs || pcb == tcp_tw_pcbs) {
+    if (pcb == tcp_active_pcbs) {
         pcb->last_timer = slow_steps++;
         tcp_ticks--;
         tcp_slowtmr();

@@ -7,6 +7,7 @@
 #include "fs/file.h"
 #include "lib/kstring.h"
 #include "net/datagram.h"
+#include "net/idle.h"
 #include "net/input.h"
 #include "net/interface.h"
 #include "net/memory.h"
@@ -111,23 +112,57 @@ static struct datagram_socket *choose(struct binding *binding, uint32_t remote, 
  * to come first. */
 struct fan {
     struct pbuf *packet; /* NULL: none */
+    uint64_t receivers;  /* receiver_bit of their ranks */
     struct arrival arrival;
     struct binding_walk exact, any;
 };
 
 static struct fan fans[FANS_MAX];
-static unsigned fans_open;
+static uint64_t receivers; /* of all */
+
+/* Of 64 ranks each its own: of more, some share one, and make copies for each other. */
+static uint64_t receiver_bit(const struct process *process)
+{
+    return 1ULL << (process ? process->rank % 64 : 0);
+}
+
+/* Those that the caller works for. */
+static uint64_t own_receivers(void)
+{
+    return schedule_is_idle() ? UINT64_MAX : receiver_bit(arch_process());
+}
+
+static uint64_t receivers_of(const struct binding *binding)
+{
+    uint64_t bits = 0;
+
+    for (; binding; binding = binding->same)
+        bits |= receiver_bit(owner((struct binding *)(uintptr_t)binding)->process);
+    return bits;
+}
+
+static void receivers_set(void)
+{
+    uint64_t bits = 0;
+
+    for (const struct fan *fan = fans; fan < fans + FANS_MAX; fan++)
+        bits |= fan->packet ? fan->receivers : 0;
+    __atomic_store_n(&receivers, bits, __ATOMIC_RELAXED);
+}
 
 bool datagram_has_more(void)
 {
-    return __atomic_load_n(&fans_open, __ATOMIC_RELAXED) != 0;
+    const uint64_t bits = __atomic_load_n(&receivers, __ATOMIC_RELAXED);
+
+    return bits && bits & own_receivers();
 }
 
 bool datagram_deliver_more(void)
 {
+    const uint64_t own = own_receivers();
     struct fan *fan = fans;
 
-    while (fan < fans + FANS_MAX && !fan->packet)
+    while (fan < fans + FANS_MAX && !(fan->packet && fan->receivers & own))
         fan++;
     if (fan == fans + FANS_MAX)
         return false;
@@ -138,7 +173,7 @@ bool datagram_deliver_more(void)
     if (!binding) {
         pbuf_free(fan->packet);
         fan->packet = NULL;
-        __atomic_store_n(&fans_open, fans_open - 1, __ATOMIC_RELAXED);
+        receivers_set();
         return true;
     }
     if (is_from_peer(owner(binding), fan->arrival.address, fan->arrival.port))
@@ -146,7 +181,7 @@ bool datagram_deliver_more(void)
     return schedule_is_idle() || owner(binding)->process == arch_process();
 }
 
-/* What finds no place is lost, as datagrams may be: the kernel's account pays for those that wait. */
+/* What finds no place is lost, as datagrams may be: whoever paid for it pays while it waits. */
 static void fan_out(struct binding *exact, struct binding *any, struct pbuf *packet, uint16_t port)
 {
     struct fan *free = NULL;
@@ -165,7 +200,9 @@ static void fan_out(struct binding *exact, struct binding *any, struct pbuf *pac
     free->arrival = arrival_of(port);
     binding_walk_begin(&udp_bindings, &free->exact, exact);
     binding_walk_begin(&udp_bindings, &free->any, any);
-    __atomic_store_n(&fans_open, fans_open + 1, __ATOMIC_RELAXED);
+    free->receivers = receivers_of(exact) | receivers_of(any);
+    receivers_set();
+    idle_look_soon_locked(); /* the caller may be none of them */
 }
 
 /* ---- Input of UDP ---- */
@@ -203,6 +240,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     bool taken = false;
 
     if ((to == DHCP_CLIENT_PORT || to == input_port) && !exact && !any) {
+        network_account_use(NULL);
         udp_input(packet, interface); /* lwIP's own */
         return;
     }

@@ -51,7 +51,7 @@ static void segments_shrink(struct connection *connection, unsigned way_bytes)
     struct tcp_pcb *pcb = connection->pcb;
     unsigned segment = way_bytes > 40 + SEGMENT_MIN ? way_bytes - 40 : SEGMENT_MIN;
 
-    if (pcb->state == TIME_WAIT || pcb->state == LISTEN || segment >= pcb->mss)
+    if (pcb->state == LISTEN || segment >= pcb->mss)
         return;
     /* Those that are on their way stay as they are: lwIP allows routers to cut its packets. */
     connection_enter(connection);

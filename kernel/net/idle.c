@@ -212,11 +212,16 @@ static void look_expire(struct smart_timer *timer, uint64_t now_ns)
     network_poll();
 }
 
+void idle_look_soon_locked(void)
+{
+    if (!timer_is_pending(&look_timer))
+        timer_start(&look_timer, clock_now_ns(), POLL_NS / 2);
+}
+
 void idle_look_soon(void)
 {
     network_lock();
-    if (!timer_is_pending(&look_timer))
-        timer_start(&look_timer, clock_now_ns(), POLL_NS / 2);
+    idle_look_soon_locked();
     network_unlock();
 }
 

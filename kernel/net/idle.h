@@ -19,8 +19,10 @@ void idle_start(void);
 struct message;
 int idle_device_start(struct message *why);
 
-/* Something is left to do that nobody may come for: a CPU polls when it idles. */
+/* Something is left to do that nobody may come for: a CPU polls when it idles. Without the network's lock,
+ * and with it. */
 void idle_look_soon(void);
+void idle_look_soon_locked(void);
 
 /* Whether this CPU is the keeper; whether any is. */
 bool idle_keeps_here(void);

@@ -8,11 +8,18 @@
 #include "mm/page.h"
 #include "net/inet_datagram.h"
 #include "net/interface.h"
+#include "net/memory.h"
 #include "net/network.h"
 #include "lwip/igmp.h"
 
 #define LEVEL_RAW   255
 #define ICMP_FILTER 1
+
+/* Memberships of a rank, and of the node: lwIP looks through all groups for each multicast packet. */
+#define RANK_MEMBERSHIPS_MAX 60
+#define NODE_MEMBERSHIPS_MAX 480
+
+static unsigned node_memberships;
 
 /* Linux's struct ip_mreqn; of ip_mreq the first two. */
 struct group_request {
@@ -55,11 +62,14 @@ static int join(struct datagram_socket *socket, const struct group_request *requ
 
     if (membership_find(socket, request))
         return -EADDRINUSE;
-    if (!membership)
+    unsigned *of_rank = network_account_memberships(socket->account);
+    if (!membership || *of_rank == RANK_MEMBERSHIPS_MAX || node_memberships == NODE_MEMBERSHIPS_MAX)
         return -ENOBUFS;
     if (igmp_joingroup(&interface, &group) != ERR_OK)
         return -ENODEV;
     *membership = (struct membership){ request->group, request->address };
+    ++*of_rank;
+    node_memberships++;
     return 0;
 }
 
@@ -72,6 +82,8 @@ static int leave(struct datagram_socket *socket, const struct group_request *req
     ip4_addr_t group = { membership->group }, interface = { membership->interface };
     igmp_leavegroup(&interface, &group);
     membership->group = membership->interface = 0;
+    --*network_account_memberships(socket->account);
+    node_memberships--;
     return 0;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interface.c: see interface.h. A received frame is copied out of the device's ring at once, so that the ring
- * never waits for anybody; the copy is the kernel's account's, and goes when lwIP has handled it.
+ * never waits for anybody. The copy goes when lwIP has handled it, so it is the frames' account's, which has
+ * room for it whatever others keep; but for a fragment, which waits for the others. What lwIP keeps of a
+ * segment is charged to who receives it (connection.c), and what it answers to strangers to them.
  */
 #include "net/interface.h"
 #include "debug/console.h"
@@ -17,6 +19,7 @@
 #include "net/device.h"
 #include "net/loopback.h"
 #include "net/lwip_hooks.h"
+#include "net/memory.h"
 #include "net/protocol_timers.h"
 #include "net/size.h"
 
@@ -86,6 +89,12 @@ static bool is_igmp(const uint8_t *frame, uint32_t bytes)
            frame[ETHERNET_HEADER_BYTES + 9] == IP_PROTO_IGMP;
 }
 
+static bool is_fragment(const uint8_t *frame, uint32_t bytes)
+{
+    return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
+           ((frame[ETHERNET_HEADER_BYTES + 6] & 0x3f) != 0 || frame[ETHERNET_HEADER_BYTES + 7] != 0);
+}
+
 /* Notices another node with an address of this one. */
 static void arp_look(const uint8_t *frame, uint32_t bytes)
 {
@@ -117,8 +126,10 @@ static struct pbuf *frame_packet(const void *frame, uint32_t bytes)
 {
     struct pbuf *packet = NULL;
 
+    network_account_use(network_account_own(is_fragment(frame, bytes) ? NETWORK_STRANGERS : NETWORK_FRAMES));
     if (bytes >= ETHERNET_HEADER_BYTES && bytes <= ETHERNET_FRAME_BYTES_MAX && !is_martian(frame, bytes))
         packet = interface_packet(size_16(bytes + ETH_PAD_SIZE));
+    network_account_use(NULL);
     if (packet)
         memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
     else
@@ -134,10 +145,12 @@ static void packet_input(struct pbuf *packet)
     arp_look(frame, bytes);
     if (is_igmp(frame, bytes))
         protocol_timers_igmp();
+    network_account_use(network_account_own(NETWORK_STRANGERS));
     if (ethernet_interface.input(packet, &ethernet_interface) != ERR_OK) {
         interface_receive_dropped++;
         pbuf_free(packet);
     }
+    network_account_use(NULL);
 }
 
 static enum beat_taken beat_take(const void *frame, uint32_t bytes)

@@ -5,8 +5,7 @@
  * A page is cut into pieces of one class, after a head; those of an account and class that have a free piece
  * are in a list. A page without a piece in use returns to its pool, but for one of each class: so a packet
  * that is allocated and freed again does not take the pool's lock. Anything larger is a run of pages with a
- * head of its own. The kernel's account has the planner's work area (memplan.h), which nobody needs any more,
- * and what init/ has planned beside it.
+ * head of its own. The node's own accounts share one pool, of which each takes its share at most.
  */
 #include "net/memory.h"
 #include "arch.h"
@@ -18,16 +17,15 @@
 #include "process/process.h"
 
 #define HEAD_BYTES 64
-#define CLASSES    6
+#define CLASSES    7
 
-static const uint16_t class_bytes[CLASSES] = { 64, 128, 256, 496, 1008, 2016 };
-
-_Static_assert(NETWORK_PIECE_MAX <= 2016, "the largest class holds it");
+static const uint16_t class_bytes[CLASSES] = { 64, 128, 256, 496, 1008, 2016, NETWORK_PIECE_MAX };
 
 struct network_account {
     struct page_pool *pool;
     struct list partial[CLASSES]; /* pages with a free piece */
-    uint64_t bytes;
+    uint64_t bytes, limit;
+    unsigned memberships;
 };
 
 struct free_piece {
@@ -46,26 +44,42 @@ struct page_head {
 
 _Static_assert(sizeof(struct page_head) <= HEAD_BYTES, "it stands before the first piece");
 
-static struct page_pool kernel_pool;
-static struct network_account kernel_account = { .pool = &kernel_pool };
-static struct network_account *payer = &kernel_account;
+static struct page_pool own_pool;
+static struct network_account own[NETWORK_OWN];
+static struct network_account *payer = &own[NETWORK_KERNEL];
+
+/* Pages of each. Of 4 KiB the largest datagram needs 24 in fragments, and an answer to it 17. */
+static const uint8_t shares[NETWORK_OWN] = {
+    [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 8 : 58,
+    [NETWORK_FRAMES] = ARCH_PAGE > 4096 ? 4 : 32,
+    [NETWORK_STRANGERS] = ARCH_PAGE > 4096 ? 7 : 46,
+    [NETWORK_VISITORS] = ARCH_PAGE > 4096 ? 6 : 32,
+};
 
 void network_memory_start(const struct memory_range *extents, unsigned count)
 {
-    page_pool_initialise(&kernel_pool, extents, count);
+    page_pool_initialise(&own_pool, extents, count);
+    for (unsigned which = 0; which < NETWORK_OWN; which++)
+        own[which] =
+            (struct network_account){ .pool = &own_pool, .limit = (uint64_t)shares[which] * ARCH_PAGE };
+}
+
+struct network_account *network_account_own(enum network_own which)
+{
+    return &own[which];
 }
 
 struct network_account *network_account_of(struct process *process)
 {
     if (!process)
-        return &kernel_account;
+        return &own[NETWORK_KERNEL];
     if (!process->network) {
         uint64_t page = page_pool_allocate(process->vm.pages, ARCH_PAGE, ARCH_PAGE);
 
         if (page == PAGE_POOL_NONE)
             return NULL;
         process->network = arch_physical(page);
-        *process->network = (struct network_account){ .pool = process->vm.pages };
+        *process->network = (struct network_account){ .pool = process->vm.pages, .limit = UINT64_MAX };
     }
     return process->network;
 }
@@ -74,13 +88,18 @@ struct network_account *network_account_use(struct network_account *account)
 {
     struct network_account *before = payer;
 
-    payer = account ? account : &kernel_account;
+    payer = account ? account : &own[NETWORK_KERNEL];
     return before;
 }
 
 uint64_t network_account_bytes(const struct network_account *account)
 {
-    return account ? account->bytes : kernel_account.bytes;
+    return account->bytes;
+}
+
+unsigned *network_account_memberships(struct network_account *account)
+{
+    return &account->memberships;
 }
 
 bool network_account_is_idle(const struct network_account *account)
@@ -100,7 +119,8 @@ bool network_account_is_idle(const struct network_account *account)
 
 static struct page_head *pages_take(uint64_t bytes, unsigned class)
 {
-    uint64_t address = page_pool_allocate(payer->pool, bytes, ARCH_PAGE);
+    const bool fits = bytes <= payer->limit - payer->bytes;
+    uint64_t address = fits ? page_pool_allocate(payer->pool, bytes, ARCH_PAGE) : PAGE_POOL_NONE;
     struct page_head *head;
 
     if (address == PAGE_POOL_NONE)

@@ -2,8 +2,8 @@
 /*
  * memory.h: memory of the network, all of it under the network's lock: what lwIP allocates (packets,
  * segments, control blocks) and what belongs to connections. It is charged to an account: a process's, whose
- * slice pays, or the kernel's, of fixed size. Pieces up to NETWORK_PIECE_MAX come from pages cut alike;
- * larger ones are runs of pages. A page that has become free returns to its pool.
+ * slice pays, or one of the node's own, of fixed size (enum network_own). Pieces up to NETWORK_PIECE_MAX come
+ * from pages cut alike; larger ones are runs of pages. A page that has become free returns to its pool.
  *
  * Whoever calls lwIP for a connection names who pays; what is freed returns to the account that paid for it:
  *
@@ -14,22 +14,37 @@
 #ifndef TACET_NETWORK_MEMORY_H
 #define TACET_NETWORK_MEMORY_H
 
+#include "arch.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define NETWORK_PIECE_MAX 2000
+#define NETWORK_PIECE_MAX 4032
+
+/* What the node's own accounts have together, at least: each has pages of all kinds, however large they are.
+ */
+#define NETWORK_OWN_BYTES ((ARCH_PAGE > 4096 ? 25 : 168) * ARCH_PAGE)
+
+/* Accounts of the node itself. Each has its share, and takes none of another's. */
+enum network_own {
+    NETWORK_KERNEL,    /* the kernel's own connections, requests and groups */
+    NETWORK_FRAMES,    /* frames that have come: for as long as they are looked at */
+    NETWORK_STRANGERS, /* what others make the node keep: fragments, answers to whoever asks */
+    NETWORK_VISITORS,  /* connections to the launch port that have shown no ticket yet */
+    NETWORK_OWN
+};
 
 struct memory_range;
 struct network_account;
 struct process;
 
-/* Gives the kernel's account its memory, once: page-aligned extents. */
+/* Gives the node's own accounts their memory, once: page-aligned extents of NETWORK_OWN_BYTES or more. */
 void network_memory_start(const struct memory_range *extents, unsigned count);
 
 /* A process's account, NULL where its slice has no page for it; the kernel's, of NULL. It stays for as long
  * as the process's memory does. */
 struct network_account *network_account_of(struct process *process);
+struct network_account *network_account_own(enum network_own which);
 
 /* From now on this one pays (NULL: the kernel's, as it is whenever the lock is taken). The one before. */
 struct network_account *network_account_use(struct network_account *account);
@@ -42,7 +57,10 @@ void network_free(void *memory);                          /* may be NULL */
 /* Whether nothing of the account is in use: the pages that it has wait for their next use. */
 bool network_account_is_idle(const struct network_account *account);
 
-/* Bytes in pages that the account has taken; of NULL the kernel's. */
+/* Bytes in pages that the account has taken. */
 uint64_t network_account_bytes(const struct network_account *account);
+
+/* How many multicast groups its sockets are members of: inet_option.c counts. */
+unsigned *network_account_memberships(struct network_account *account);
 
 #endif

@@ -25,6 +25,7 @@
 #include "net/protocol_timers.h"
 #include "net/stream.h"
 #include "net/time_server.h"
+#include "net/time_wait.h"
 #include "mm/memplan.h"
 #include "mm/page.h"
 #include "process/process.h"
@@ -304,7 +305,7 @@ static int device_choose(const struct command_line *line, struct network_device 
     return 0;
 }
 
-int network_start(const struct command_line *line, const struct memory_range *memory, struct message *why)
+int network_start(const struct command_line *line, struct message *why)
 {
     struct network_device *device;
     int error = address_configure(line, why);
@@ -313,9 +314,9 @@ int network_start(const struct command_line *line, const struct memory_range *me
         (error = beat_card_choose(line, why)) || (error = device_choose(line, &device, why)) ||
         (error = beat_shared_configure(line, device, why)))
         return error;
-    network_memory_start(memory, 1);
     lwip_init();
     loopback_start();
+    time_wait_start();
     idle_start();
     if ((error = beat_card_start(why)) || !device)
         return error;

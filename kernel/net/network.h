@@ -26,16 +26,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct memory_range;
 struct process;
 
 /* Applies the network's options and starts the stack on the devices that drivers have registered: init/, on
- * the first CPU, before programs. `memory`, page-aligned, is the kernel's own account's (memory.h). Without a
- * device there is loopback alone. -EINVAL with `why`. */
-int network_start(const struct command_line *line, const struct memory_range *memory, struct message *why);
-
-/* Bytes of the kernel's pool that the network needs on this machine, for the memory plan. */
-uint64_t network_pool_bytes(void);
+ * the first CPU, before programs, once its accounts have memory (memory.h). Without a device there is
+ * loopback alone. -EINVAL with `why`. */
+int network_start(const struct command_line *line, struct message *why);
 
 /* Whether there is any device beside loopback. */
 bool network_has_device(void);

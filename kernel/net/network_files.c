@@ -98,6 +98,7 @@ static void route_text(struct file *file)
 
 static void counts_text(struct file *file)
 {
+    static const char *const accounts[NETWORK_OWN] = { "kernel", "frames", "strangers", "visitors" };
     const struct network_device_counts none = { 0 },
                                        *counts = network_device ? &network_device->counts : &none;
 
@@ -110,8 +111,11 @@ static void counts_text(struct file *file)
              interface_send_dropped);
     text_add(file, "interrupts %lu\nlink_changes %lu\nkept %lu\npolled %lu\n", counts->interrupts,
              counts->link_changes, idle_counts.kept, idle_counts.polled);
-    text_add(file, "loopback_packets %lu\nloopback_dropped %lu\nkernel_bytes %lu\nnetconsole_dropped %lu\n",
-             loopback_packets, loopback_dropped, network_account_bytes(NULL), netconsole_dropped);
+    text_add(file, "loopback_packets %lu\nloopback_dropped %lu\nnetconsole_dropped %lu\n", loopback_packets,
+             loopback_dropped, netconsole_dropped);
+    for (unsigned which = 0; which < NETWORK_OWN; which++)
+        text_add(file, "%s_bytes %lu\n", accounts[which],
+                 network_account_bytes(network_account_own((enum network_own)which)));
 }
 
 static const struct proc_file files[] = {

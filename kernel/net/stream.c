@@ -39,8 +39,21 @@ int stream_error_take(struct stream *stream)
     return error;
 }
 
+static struct list visitors; /* the oldest first */
+static unsigned visitor_count;
+
+static void visit_end(struct stream *stream)
+{
+    if (!stream->is_visitor)
+        return;
+    stream->is_visitor = false;
+    list_remove(&visitors, &stream->visit);
+    visitor_count--;
+}
+
 static void stream_free(struct stream *stream)
 {
+    visit_end(stream);
     byte_queue_free(&stream->in);
     byte_queue_free(&stream->out);
     binding_release(&tcp_bindings, &stream->connection.port);
@@ -48,9 +61,9 @@ static void stream_free(struct stream *stream)
 }
 
 /* With the lock. */
-static struct stream *stream_make(struct process *process)
+static struct stream *stream_make(struct process *process, struct network_account *account)
 {
-    struct network_account *before = network_account_use(network_account_of(process));
+    struct network_account *before = network_account_use(account);
     struct stream *stream = network_allocate_array(1, sizeof(*stream));
 
     network_account_use(before);
@@ -65,7 +78,7 @@ static struct stream *stream_make(struct process *process)
     stream->keep_idle_s = TCP_KEEPIDLE_DEFAULT / 1000;
     stream->keep_interval_s = TCP_KEEPINTVL_DEFAULT / 1000;
     stream->keep_count = TCP_KEEPCNT_DEFAULT;
-    if (connection_initialise(&stream->connection, process)) {
+    if (connection_initialise(&stream->connection, process, account)) {
         network_free(stream);
         return NULL;
     }
@@ -75,7 +88,7 @@ static struct stream *stream_make(struct process *process)
 struct stream *stream_create(struct process *process)
 {
     network_lock();
-    struct stream *stream = stream_make(process);
+    struct stream *stream = stream_make(process, network_account_of(process));
     network_unlock();
     return stream;
 }
@@ -197,16 +210,75 @@ bool stream_may_receive(struct connection *connection, unsigned bytes)
     return may;
 }
 
+/* Ends one that nobody has accepted, or whom nobody owns any more. */
+static void stream_dismiss(struct stream *stream)
+{
+    queue_remove(stream);
+    stream->owned = false;
+    if (stream->connection.pcb)
+        connection_abort(&stream->connection);
+    else
+        stream_pcb_lost(&stream->connection);
+}
+
+/* The oldest goes, but for those of which the kernel takes care at the moment. */
+static void visitor_dismiss(void)
+{
+    for (struct list_link *link = visitors.first; link; link = link->next) {
+        struct stream *stream = LIST_OWNER(link, stream, visit);
+
+        if (stream->listener || (!stream->owned && stream->connection.pcb)) {
+            stream_dismiss(stream);
+            return;
+        }
+    }
+}
+
+static struct stream *visitor_make(void)
+{
+    if (visitor_count >= STREAM_VISITORS_MAX)
+        visitor_dismiss();
+    struct stream *stream =
+        visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, network_account_own(NETWORK_VISITORS)) : NULL;
+
+    if (stream) {
+        stream->is_visitor = true;
+        list_append(&visitors, &stream->visit);
+        visitor_count++;
+    }
+    return stream;
+}
+
+void stream_trust(struct stream *stream)
+{
+    network_lock();
+    visit_end(stream);
+    stream->connection.account = network_account_of(NULL);
+    stream->receive_room = stream->send_room;
+    stream_configure(stream);
+    network_unlock();
+}
+
+static struct stream *incoming_make(const struct stream *listener)
+{
+    if (listener->is_kernel)
+        return visitor_make();
+    return listener->queued_count > listener->backlog
+               ? NULL
+               : stream_make(listener->process, listener->connection.account);
+}
+
 struct connection *stream_incoming(struct connection *connection)
 {
-    struct stream *listener = stream_of(connection), *stream;
+    struct stream *listener = stream_of(connection), *stream = incoming_make(listener);
 
-    if (listener->queued_count > listener->backlog || !(stream = stream_make(listener->process)))
+    if (!stream)
         return NULL;
     stream->owned = false;
     stream->state = STREAM_CONNECTING;
     stream->listener = listener;
-    stream->receive_room = stream->connection.window = listener->receive_room;
+    stream->receive_room = stream->connection.window =
+        stream->is_visitor ? STREAM_ROOM_MIN : listener->receive_room;
     stream->send_room = listener->send_room;
     stream->no_delay = listener->no_delay;
     stream->keep_alive = listener->keep_alive;
@@ -515,12 +587,7 @@ static void listener_close(struct stream *listener)
     while ((link = listener->complete.first ? listener->complete.first : listener->incoming.first)) {
         struct stream *stream = LIST_OWNER(link, stream, queued);
 
-        queue_remove(stream);
-        stream->owned = false;
-        if (stream->connection.pcb)
-            connection_abort(&stream->connection);
-        else
-            stream_pcb_lost(&stream->connection);
+        stream_dismiss(stream);
         network_unlock();
         network_lock();
     }
@@ -544,7 +611,7 @@ static void connection_end(struct stream *stream, bool abort)
     connection_enter(connection);
     if (pcb->state == SYN_SENT)
         tcp_abandon(pcb, 0);
-    else if (lost && pcb->state != TIME_WAIT)
+    else if (lost)
         tcp_abort(pcb);
     if (tcp_active_pcbs == pcb) {
         tcp_set_flags(pcb, TF_RXCLOSED);

@@ -36,6 +36,12 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
 /* The oldest connection that has come to a listener, NULL: there is none. */
 struct stream *stream_accept(struct stream *listener);
 
+/* Whoever comes to a listener of the kernel's is a visitor: there are at most STREAM_VISITORS_MAX, a new one
+ * takes the place of the oldest, and their account pays (NETWORK_VISITORS). One that has shown that it may
+ * ask for something is trusted, and has all the room that its listener gives. */
+#define STREAM_VISITORS_MAX 16
+void stream_trust(struct stream *stream);
+
 /* The address of the other end, host byte order. */
 uint32_t stream_peer_address(const struct stream *stream);
 

@@ -66,6 +66,8 @@ struct stream {
     struct list_link queued; /* in one of its lists: */
     struct list incoming, complete;
     unsigned queued_count, backlog;
+    bool is_visitor; /* of the kernel's listener, and not trusted yet; among the visitors: */
+    struct list_link visit;
 };
 
 /* Bytes of a program or of the kernel. */

@@ -80,6 +80,7 @@ X86_64_ALONE = {
     "test_socket_races::test_who_sends_to_many_sockets_keeps_no_other_rank_waiting": TURNS,
     "test_sockets": NO_NETWORK,
     "test_timers::test_the_tsc_deadline_keeps_the_same_promises_where_there_is_one": "a TSC is x86_64's",
+    "test_strangers": NO_NETWORK,
     "test_tcp_losses": NO_NETWORK,
     "test_time_server": NO_NETWORK,
     "test_tools": "it is about tools of the host; the runner of all tests is what they run on POWER",

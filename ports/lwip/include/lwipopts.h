@@ -92,6 +92,7 @@ extern unsigned connection_window;
 #define TCP_SNDLOWAT         (2 * TCP_MSS)
 #define TCP_QUEUE_OOSEQ      1
 #define TCP_OOSEQ_MAX_BYTES  65536
+#define TCP_OOSEQ_MAX_PBUFS  64
 #define LWIP_TCP_SACK_OUT    1
 #define LWIP_TCP_TIMESTAMPS  0
 #define LWIP_TCP_KEEPALIVE   1

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * time_wait.h: connections that have ended at this end first: for a minute their addresses and ports are
+ * kept, so that what is still under way meets no new connection of the same, and the peer's repeated end is
+ * acknowledged. A record holds what that takes, and nothing of the stream or of its rank. There are so many
+ * records for the node; the newest takes the place of the oldest. No timer ends one: it is past when somebody
+ * looks. With the network's lock held. [RFC 9293 §3.6.1, §3.10.7.4; RFC 1337]
+ */
+#ifndef TACET_NETWORK_TIME_WAIT_H
+#define TACET_NETWORK_TIME_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct connection;
+struct netif;
+struct pbuf;
+struct wait_record;
+
+/* The memory, once. */
+void time_wait_start(void);
+
+/* The connection's pcb is in TIME_WAIT: a record in its place, and the pcb is freed. */
+void time_wait_enter(const struct connection *connection);
+
+/* The record of these addresses; NULL. */
+struct wait_record *time_wait_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
+                                   uint16_t remote_port);
+
+/* Whether there is one of this local port. */
+bool time_wait_uses_port(uint16_t port);
+
+/* Whether a connection request with this number is a new one, and nothing that was under way. */
+bool time_wait_is_past(const struct wait_record *record, uint32_t number);
+
+/* A segment has come for it: takes the packet. */
+void time_wait_input(struct wait_record *record, struct pbuf *packet, struct netif *interface);
+
+void time_wait_remove(struct wait_record *record);
+
+/* Those of processes, which own no connections any more. */
+void time_wait_processes_drop(void);
+
+#endif

@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * collide.c [-s SEED] [-j THREADS] [-n CALLS] [-t SECONDS] FAMILY...: threads that collide: each makes CALLS
+ * calls at random, or as many as SECONDS allow, all on the same few objects, which are closed and made anew
+ * meanwhile. Families: inet, unix, netlink, events, timers, memory, futexes, signals, threads, files, or all.
+ * What a thread asks for depends on the seed alone; who comes first, on the machine.
+ *
+ * Unlike call_fuzz.c, whose arguments are half wrong, calls here are right, and only their order is not. None
+ * waits for more than a moment. The kernel has to live; and where all is closed, nothing of it may be left.
+ * Prints a line for each family: calls that were made and those that succeeded.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS_MAX 16
+#define OBJECTS     6   /* of a family: descriptors with fixed numbers */
+#define FIRST       100 /* of them */
+#define FAMILY_STEP 16
+#define PORTS       3
+#define PAGES       16
+#define PAGE        65536 /* a whole number of pages on either architecture */
+#define WAIT_NS     200000
+#define NAMES       4
+#define BYTES       60000
+
+struct thread {
+    pthread_t id;
+    unsigned number;
+    uint64_t state;
+    char *room; /* BYTES of its own */
+};
+
+struct family {
+    const char *name;
+    void (*make)(struct thread *t, unsigned object); /* an object, in the place of the one before */
+    long (*act)(struct thread *t);
+    unsigned objects;
+    unsigned long made, succeeded;
+};
+
+static struct thread threads[THREADS_MAX];
+static pid_t tids[THREADS_MAX];
+static pthread_barrier_t begin;
+static unsigned thread_count = 4, cpus;
+static unsigned long calls = 2000;
+static uint64_t seed = 1, end_ns = UINT64_MAX;
+
+static unsigned below(struct thread *t, unsigned limit)
+{
+    t->state ^= t->state << 13, t->state ^= t->state >> 7, t->state ^= t->state << 17;
+    return (unsigned)((t->state * 0x2545f4914f6cdd1d >> 32) % limit);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static const struct timespec moment = { .tv_nsec = WAIT_NS };
+
+/* Puts a new descriptor where all look for the object. */
+static void put(int descriptor, int number)
+{
+    if (descriptor < 0)
+        return;
+    dup2(descriptor, number);
+    close(descriptor);
+}
+
+/* ---- inet: UDP and TCP sockets, and ping's ---- */
+
+enum {
+    INET = FIRST,
+    UNIX = INET + FAMILY_STEP,
+    NETLINK = UNIX + FAMILY_STEP,
+    EVENTS = NETLINK + FAMILY_STEP,
+    TIMERS = EVENTS + FAMILY_STEP,
+    FILES = TIMERS + FAMILY_STEP,
+    SIGNALS = FILES + FAMILY_STEP
+};
+
+static void timeouts_set(int descriptor)
+{
+    const struct timeval soon = { .tv_usec = WAIT_NS / 1000 };
+
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon));
+}
+
+static void inet_make(struct thread *t, unsigned object)
+{
+    const int one = 1, type = object < 2 ? SOCK_DGRAM : SOCK_STREAM;
+    const int made = socket(AF_INET, type | (below(t, 4) ? 0 : SOCK_NONBLOCK),
+                            object == 1 && below(t, 2) ? IPPROTO_ICMP : 0);
+
+    timeouts_set(made);
+    if (below(t, 2))
+        setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    put(made, INET + (int)object);
+}
+
+static struct sockaddr_in inet_name(struct thread *t)
+{
+    static const char *const addresses[] = { "127.0.0.1", "127.0.0.2", "0.0.0.0", "239.1.2.3",
+                                             "10.255.255.1" };
+
+    return (struct sockaddr_in){
+        .sin_family = below(t, 16) ? AF_INET : AF_UNSPEC,
+        .sin_port = htons((uint16_t)(below(t, 8) ? 5000 + below(t, PORTS) : 0)),
+        .sin_addr.s_addr = inet_addr(addresses[below(t, 4) ? below(t, 2) : below(t, 5)]),
+    };
+}
+
+static long inet_option(struct thread *t, int descriptor)
+{
+    static const int options[][2] = {
+        { SOL_SOCKET, SO_REUSEADDR }, { SOL_SOCKET, SO_RCVBUF },    { SOL_SOCKET, SO_SNDBUF },
+        { SOL_SOCKET, SO_ERROR },     { SOL_SOCKET, SO_LINGER },    { IPPROTO_IP, IP_TTL },
+        { IPPROTO_IP, IP_PKTINFO },   { IPPROTO_IP, IP_RECVERR },   { IPPROTO_IP, IP_MULTICAST_TTL },
+        { IPPROTO_TCP, TCP_NODELAY }, { IPPROTO_TCP, TCP_CORK },    { IPPROTO_TCP, TCP_INFO },
+        { IPPROTO_TCP, TCP_MAXSEG },  { SOL_SOCKET, SO_KEEPALIVE },
+    };
+    const int *const one = options[below(t, sizeof(options) / sizeof(options[0]))];
+    int value[32] = { (int)below(t, below(t, 2) ? 2 : 100000), 0 };
+    socklen_t bytes = below(t, 4) ? sizeof(int) : sizeof(value);
+
+    return below(t, 2) ? setsockopt(descriptor, one[0], one[1], value, bytes)
+                       : getsockopt(descriptor, one[0], one[1], value, &bytes);
+}
+
+static long membership(struct thread *t, int descriptor)
+{
+    const struct ip_mreq group = { { inet_addr(below(t, 2) ? "239.1.2.3" : "239.1.2.4") },
+                                   { inet_addr("127.0.0.1") } };
+
+    return setsockopt(descriptor, IPPROTO_IP, below(t, 2) ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, &group,
+                      sizeof(group));
+}
+
+static long accepts(int descriptor)
+{
+    const int taken = accept4(descriptor, NULL, NULL, SOCK_NONBLOCK);
+
+    if (taken >= 0)
+        put(taken, INET + 5);
+    return taken;
+}
+
+static long inet_act(struct thread *t)
+{
+    const int s = INET + (int)below(t, OBJECTS);
+    struct sockaddr_in name = inet_name(t);
+    struct sockaddr *const at = (struct sockaddr *)&name;
+    socklen_t bytes = sizeof(name);
+    struct iovec part = { t->room, below(t, 8) ? below(t, 3000) : BYTES };
+    struct msghdr message = {
+        .msg_name = at, .msg_namelen = sizeof(name), .msg_iov = &part, .msg_iovlen = 1
+    };
+    struct pollfd polled = { s, POLLIN | POLLOUT, 0 };
+    int number;
+
+    switch (below(t, 17)) {
+    case 0:
+        return bind(s, at, sizeof(name));
+    case 1:
+    case 2:
+        return connect(s, at, sizeof(name));
+    case 3:
+        return listen(s, (int)below(t, 4));
+    case 4:
+        return accepts(s);
+    case 5:
+    case 6:
+        return sendto(s, t->room, part.iov_len, MSG_NOSIGNAL, at, sizeof(name));
+    case 7:
+        return send(s, t->room, part.iov_len, MSG_NOSIGNAL | (below(t, 2) ? MSG_MORE : 0));
+    case 8:
+        return recv(s, t->room, BYTES, (below(t, 2) ? MSG_DONTWAIT : 0) | (below(t, 4) ? 0 : MSG_PEEK));
+    case 9:
+        return recvmsg(s, &message, MSG_DONTWAIT);
+    case 10:
+        return sendmsg(s, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    case 11:
+        return shutdown(s, (int)below(t, 3));
+    case 12:
+        return inet_option(t, s);
+    case 13:
+        return membership(t, s);
+    case 14:
+        return below(t, 2) ? getsockname(s, at, &bytes) : getpeername(s, at, &bytes);
+    case 15:
+        return ppoll(&polled, 1, &moment, NULL);
+    default:
+        return ioctl(s, FIONREAD, &number);
+    }
+}
+
+/* ---- unix: pairs and names, over which descriptors of all families go ---- */
+
+static void unix_make(struct thread *t, unsigned object)
+{
+    int pair[2];
+
+    if (object < 4) {
+        static const int types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET };
+
+        if (socketpair(AF_UNIX, types[below(t, 3)] | SOCK_NONBLOCK, 0, pair))
+            return;
+        put(pair[0], UNIX + (int)(object & ~1u));
+        put(pair[1], UNIX + (int)(object | 1u));
+    } else {
+        put(socket(AF_UNIX, (object == 4 ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0), UNIX + (int)object);
+    }
+}
+
+static struct sockaddr_un unix_name(struct thread *t)
+{
+    struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+    snprintf(name.sun_path, sizeof(name.sun_path), "%s%u", below(t, 2) ? "/tmp/collide" : "x",
+             below(t, NAMES));
+    if (name.sun_path[0] == 'x')
+        name.sun_path[0] = '\0'; /* an abstract name */
+    return name;
+}
+
+/* Any of the objects of any family, those of this one included. */
+static long rights_send(struct thread *t, int descriptor)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+    } control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+    const unsigned count = 1 + below(t, 3);
+    struct iovec part = { t->room, 1 + below(t, 100) };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control };
+
+    control.head.cmsg_len = CMSG_LEN(count * sizeof(int));
+    message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    for (unsigned i = 0; i < count; i++)
+        ((int *)CMSG_DATA(&control.head))[i] = FIRST + (int)(below(t, 6) * FAMILY_STEP + below(t, OBJECTS));
+    return sendmsg(descriptor, &message, MSG_NOSIGNAL);
+}
+
+static long rights_receive(struct thread *t, int descriptor)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(8 * sizeof(int))];
+    } control;
+    struct iovec part = { t->room, 200 };
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
+    };
+    const long got = recvmsg(descriptor, &message, below(t, 4) ? 0 : MSG_PEEK);
+
+    for (struct cmsghdr *head = got < 0 ? NULL : CMSG_FIRSTHDR(&message); head;
+         head = CMSG_NXTHDR(&message, head))
+        for (unsigned i = 0; i < (head->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++)
+            close(((int *)CMSG_DATA(head))[i]);
+    return got;
+}
+
+static long unix_act(struct thread *t)
+{
+    const int s = UNIX + (int)below(t, OBJECTS);
+    struct sockaddr_un name = unix_name(t);
+    const socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (name.sun_path[0] ? 14 : 2));
+    struct pollfd polled = { s, POLLIN | POLLOUT, 0 };
+
+    switch (below(t, 11)) {
+    case 0:
+        if (name.sun_path[0] && below(t, 2))
+            unlink(name.sun_path);
+        return bind(s, (struct sockaddr *)&name, bytes);
+    case 1:
+        return connect(s, (struct sockaddr *)&name, bytes);
+    case 2:
+        return listen(s, 2);
+    case 3: {
+        const int taken = accept4(s, NULL, NULL, SOCK_NONBLOCK);
+
+        if (taken >= 0)
+            put(taken, UNIX + (int)below(t, OBJECTS));
+        return taken;
+    }
+    case 4:
+    case 5:
+        return rights_send(t, s);
+    case 6:
+    case 7:
+        return rights_receive(t, s);
+    case 8:
+        return send(s, t->room, below(t, 5000), MSG_NOSIGNAL);
+    case 9:
+        return below(t, 8) ? recv(s, t->room, 5000, 0) : shutdown(s, (int)below(t, 3));
+    default:
+        return ppoll(&polled, 1, &moment, NULL);
+    }
+}
+
+/* ---- netlink ---- */
+
+static void netlink_make(struct thread *t, unsigned object)
+{
+    (void)t;
+    put(socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_ROUTE), NETLINK + (int)object);
+}
+
+static long netlink_act(struct thread *t)
+{
+    const int s = NETLINK + (int)below(t, OBJECTS);
+    struct sockaddr_nl name = { .nl_family = AF_NETLINK, .nl_pid = below(t, 3) };
+    struct {
+        struct nlmsghdr head;
+        struct rtgenmsg about;
+    } request = { { sizeof(request), (uint16_t)(below(t, 2) ? RTM_GETLINK : RTM_GETADDR),
+                    NLM_F_REQUEST | NLM_F_DUMP, below(t, 100), 0 },
+                  { AF_UNSPEC } };
+
+    switch (below(t, 4)) {
+    case 0:
+        return bind(s, (struct sockaddr *)&name, sizeof(name));
+    case 1:
+        return send(s, &request, sizeof(request), 0);
+    default:
+        return recv(s, t->room, 100 + below(t, 8000), 0);
+    }
+}
+
+/* ---- events: pipes, counters and what waits for them ---- */
+
+static void events_make(struct thread *t, unsigned object)
+{
+    int ends[2];
+
+    switch (object) {
+    case 0:
+    case 1:
+        if (pipe2(ends, O_NONBLOCK) == 0) {
+            put(ends[0], EVENTS);
+            put(ends[1], EVENTS + 1);
+        }
+        return;
+    case 2:
+        put(eventfd(below(t, 3), EFD_NONBLOCK | (below(t, 2) ? EFD_SEMAPHORE : 0)), EVENTS + 2);
+        return;
+    case 3:
+        put(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), EVENTS + 3);
+        return;
+    default:
+        put(epoll_create1(0), EVENTS + (int)object);
+    }
+}
+
+static long events_act(struct thread *t)
+{
+    const int s = EVENTS + (int)below(t, OBJECTS), set = EVENTS + 4 + (int)below(t, 2);
+    struct epoll_event events[4] = { { .events = (below(t, 2) ? EPOLLIN : EPOLLOUT) |
+                                                 (below(t, 2) ? EPOLLET : 0) |
+                                                 (below(t, 4) ? 0 : EPOLLONESHOT) } };
+    const struct itimerspec soon = { .it_value.tv_nsec = 1 + below(t, WAIT_NS),
+                                     .it_interval.tv_nsec = below(t, 2) ? 0 : WAIT_NS };
+    struct pollfd polled[] = { { s, POLLIN, 0 }, { INET + (int)below(t, OBJECTS), POLLOUT, 0 } };
+    uint64_t one = 1;
+
+    switch (below(t, 10)) {
+    case 0:
+    case 1:
+        return epoll_ctl(set, EPOLL_CTL_ADD, below(t, 3) ? s : INET + (int)below(t, OBJECTS), events);
+    case 2:
+        return epoll_ctl(set, EPOLL_CTL_MOD, s, events);
+    case 3:
+        return epoll_ctl(set, EPOLL_CTL_DEL, s, NULL);
+    case 4:
+        return epoll_pwait(set, events, 4, (int)below(t, 2), NULL);
+    case 5:
+        return write(EVENTS + 1, t->room, below(t, 9000));
+    case 6:
+        return read(s, t->room, 9000);
+    case 7:
+        return write(EVENTS + 2, &one, sizeof(one));
+    case 8:
+        return timerfd_settime(EVENTS + 3, 0, &soon, NULL);
+    default:
+        return ppoll(polled, 2, &moment, NULL);
+    }
+}
+
+/* ---- timers ---- */
+
+static timer_t timers[OBJECTS];
+
+static void timers_make(struct thread *t, unsigned object)
+{
+    struct sigevent event = { .sigev_notify = below(t, 2) ? SIGEV_NONE : SIGEV_SIGNAL,
+                              .sigev_signo = SIGUSR2 };
+    timer_t made;
+
+    if (timer_create(below(t, 2) ? CLOCK_MONOTONIC : CLOCK_REALTIME, &event, &made))
+        return;
+    timer_t before = __atomic_exchange_n(&timers[object], made, __ATOMIC_SEQ_CST);
+    if (before)
+        timer_delete(before);
+}
+
+static long timers_act(struct thread *t)
+{
+    const timer_t timer = timers[below(t, OBJECTS)];
+    const struct itimerspec soon = { .it_value.tv_nsec = below(t, WAIT_NS),
+                                     .it_interval.tv_nsec = below(t, 4) ? 0 : WAIT_NS };
+    const struct itimerval turn = { .it_value.tv_usec = 1 + below(t, 500) };
+    struct itimerspec left;
+
+    switch (below(t, 6)) {
+    case 0:
+    case 1:
+        return timer ? timer_settime(timer, 0, &soon, &left) : -1;
+    case 2:
+        return timer ? timer_gettime(timer, &left) : -1;
+    case 3:
+        return timer ? timer_getoverrun(timer) : -1;
+    case 4:
+        return setitimer(ITIMER_REAL, &turn, NULL);
+    default:
+        return clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+    }
+}
+
+/* ---- memory: one arena and one file that is mapped in it ---- */
+
+static char *arena;
+static int memory_file = -1;
+
+static void memory_make(struct thread *t, unsigned object)
+{
+    (void)object;
+    if (memory_file < 0)
+        memory_file = memfd_create("collide", 0);
+    ftruncate(memory_file, (off_t)below(t, PAGES) * PAGE);
+}
+
+static long memory_act(struct thread *t)
+{
+    const unsigned first = below(t, PAGES), count = 1 + below(t, PAGES - first);
+    char *const at = arena + (size_t)first * PAGE, *const other = arena + (size_t)below(t, PAGES - 4) * PAGE;
+    const size_t bytes = (size_t)count * PAGE;
+    const int rights = (int)below(t, 4);
+    unsigned char states[PAGES * 16];
+
+    switch (below(t, 11)) {
+    case 0:
+    case 1:
+        return mmap(at, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;
+    case 2:
+        return mmap(at, bytes, rights, MAP_SHARED | MAP_FIXED, memory_file, (off_t)below(t, PAGES) * PAGE) ==
+                       MAP_FAILED
+                   ? -1
+                   : 0;
+    case 3:
+        return munmap(at, bytes);
+    case 4:
+        return mprotect(at, bytes, rights);
+    case 5:
+        return mremap(at, bytes, (size_t)(1 + below(t, 4)) * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, other) ==
+                       MAP_FAILED
+                   ? -1
+                   : 0;
+    case 6:
+        return madvise(at, bytes, below(t, 2) ? MADV_DONTNEED : MADV_WILLNEED);
+    case 7:
+        return mincore(at, bytes, states);
+    case 8: /* the kernel writes there */
+        return pread(memory_file, at, bytes, 0);
+    case 9: /* and reads */
+        return pwrite(memory_file, at, 1 + below(t, PAGE), 0);
+    default:
+        return sbrk(0) == (void *)-1 ? -1 : ftruncate(memory_file, (off_t)below(t, PAGES) * PAGE);
+    }
+}
+
+/* ---- futexes ---- */
+
+static uint32_t words[NAMES];
+
+static void futexes_make(struct thread *t, unsigned object)
+{
+    if (object < NAMES && below(t, 8) == 0)
+        __atomic_store_n(&words[object], below(t, 2), __ATOMIC_SEQ_CST);
+}
+
+static long futex(uint32_t *word, int operation, uint32_t value, const void *time, uint32_t *other,
+                  uint32_t last)
+{
+    return syscall(SYS_futex, word, operation, value, time, other, last);
+}
+
+static long futexes_act(struct thread *t)
+{
+    uint32_t *const word = &words[below(t, 2)], *const pi = &words[2], *const to_pi = &words[3];
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WAIT_NS;
+    if (until.tv_nsec >= 1000000000)
+        until = (struct timespec){ until.tv_sec + 1, until.tv_nsec - 1000000000 };
+    switch (below(t, 10)) {
+    case 0:
+        return futex(word, FUTEX_WAIT_PRIVATE, *word, &moment, NULL, 0);
+    case 1:
+        return futex(word, FUTEX_WAIT_BITSET, *word, NULL, NULL, 0) == 0; /* an empty set: EINVAL */
+    case 2:
+        return futex(word, FUTEX_WAKE_PRIVATE, 1 + below(t, 3), NULL, NULL, 0);
+    case 3:
+        return futex(word, FUTEX_CMP_REQUEUE_PRIVATE, 1, (void *)2, &words[1 - (word - words)], *word);
+    case 4:
+        return futex(word, FUTEX_WAKE_OP_PRIVATE, 1, (void *)1, &words[1 - (word - words)],
+                     FUTEX_OP(FUTEX_OP_XOR, 1, FUTEX_OP_CMP_EQ, 0));
+    case 5:
+    case 6:
+        return futex(pi, FUTEX_LOCK_PI_PRIVATE, 0, &until, NULL, 0);
+    case 7:
+        return futex(pi, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0);
+    case 8:
+        return futex(word, FUTEX_WAIT_REQUEUE_PI_PRIVATE | FUTEX_CLOCK_REALTIME, *word, &until, to_pi, 0);
+    default:
+        if (below(t, 2))
+            return futex(to_pi, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0);
+        return futex(word, FUTEX_CMP_REQUEUE_PI_PRIVATE, 1, (void *)1, to_pi, *word);
+    }
+}
+
+/* ---- signals ---- */
+
+static void nothing(int number)
+{
+    (void)number;
+}
+
+static void signals_make(struct thread *t, unsigned object)
+{
+    sigset_t set;
+
+    (void)t;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    put(signalfd(-1, &set, SFD_NONBLOCK), SIGNALS + (int)object);
+}
+
+static int taken_one(struct thread *t)
+{
+    const int numbers[] = { SIGUSR1, SIGUSR2, SIGRTMIN, SIGRTMIN + 1 };
+
+    return numbers[below(t, 4)];
+}
+
+static long signals_act(struct thread *t)
+{
+    const struct sigaction action = { .sa_handler = below(t, 4) ? nothing : SIG_IGN,
+                                      .sa_flags = below(t, 2) ? SA_RESTART : 0 };
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, taken_one(t));
+    switch (below(t, 8)) {
+    case 0:
+    case 1:
+        return syscall(SYS_tgkill, getpid(), tids[below(t, thread_count)], taken_one(t));
+    case 2:
+        return kill(getpid(), taken_one(t));
+    case 3:
+        return sigaction(taken_one(t), &action, NULL);
+    case 4:
+        return pthread_sigmask(below(t, 2) ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL) ? -1 : 0;
+    case 5:
+        return sigtimedwait(&set, NULL, &moment);
+    case 6:
+        return sigqueue(getpid(), taken_one(t), (union sigval){ 1 });
+    default:
+        return read(SIGNALS + (int)below(t, 2), t->room, 1024);
+    }
+}
+
+/* ---- threads, and where they run ---- */
+
+static void *short_life(void *argument)
+{
+    sched_yield();
+    return argument;
+}
+
+static void threads_make(struct thread *t, unsigned object)
+{
+    (void)object;
+    tids[t->number] = (pid_t)syscall(SYS_gettid);
+}
+
+static long threads_act(struct thread *t)
+{
+    const pid_t other = tids[below(t, thread_count)];
+    struct sched_param none = { 0 };
+    cpu_set_t set;
+    pthread_t made;
+
+    CPU_ZERO(&set);
+    CPU_SET(below(t, cpus), &set);
+    if (below(t, 3) == 0)
+        CPU_SET(below(t, cpus), &set);
+    switch (below(t, 7)) {
+    case 0:
+        if (pthread_create(&made, NULL, short_life, NULL))
+            return -1;
+        return below(t, 2) ? pthread_join(made, NULL) : pthread_detach(made);
+    case 1:
+    case 2:
+        return sched_setaffinity(other, sizeof(set), &set);
+    case 3:
+        return sched_getaffinity(other, sizeof(set), &set);
+    case 4:
+        return sched_setscheduler(other, below(t, 2) ? SCHED_OTHER : SCHED_BATCH, &none);
+    case 5:
+        return syscall(SYS_tgkill, getpid(), other, 0);
+    default:
+        return sched_yield();
+    }
+}
+
+/* ---- files: few names, few descriptors ---- */
+
+static const char *place = "/tmp";
+
+static void path_of(struct thread *t, char path[64])
+{
+    snprintf(path, 64, "%s/c%s%u", place, below(t, 3) ? "" : "d/f", below(t, NAMES));
+}
+
+static void files_make(struct thread *t, unsigned object)
+{
+    char path[64];
+
+    path_of(t, path);
+    put(open(path, O_RDWR | O_CREAT | (below(t, 8) ? 0 : O_TRUNC), 0644), FILES + (int)object);
+}
+
+static long files_act(struct thread *t)
+{
+    const int s = FILES + (int)below(t, OBJECTS);
+    char one[64], two[64];
+    struct stat status;
+    struct flock lock = { .l_type = (short)(below(t, 3)),
+                          .l_start = below(t, 100),
+                          .l_len = 1 + below(t, 100) };
+    int directory;
+
+    path_of(t, one);
+    path_of(t, two);
+    switch (below(t, 16)) {
+    case 0:
+        return unlink(one);
+    case 1:
+        return rename(one, two);
+    case 2:
+        return link(one, two);
+    case 3:
+        return symlink(one, two);
+    case 4:
+        snprintf(one, sizeof(one), "%s/cd", place);
+        return below(t, 2) ? mkdir(one, 0755) : rmdir(one);
+    case 5:
+        return stat(one, &status);
+    case 6:
+        return pwrite(s, t->room, below(t, 9000), below(t, 50000));
+    case 7:
+        return pread(s, t->room, below(t, 9000), below(t, 50000));
+    case 8:
+        return write(s, t->room, below(t, 300));
+    case 9:
+        return read(s, t->room, 300);
+    case 10:
+        return ftruncate(s, below(t, 60000));
+    case 11:
+        return fstat(s, &status);
+    case 12:
+        return fcntl(s, F_SETLK, &lock);
+    case 13:
+        return lseek(s, below(t, 60000), SEEK_SET);
+    case 14:
+        return truncate(one, below(t, 60000));
+    default:
+        directory = open(place, O_RDONLY | O_DIRECTORY);
+        while (directory >= 0 && syscall(SYS_getdents64, directory, t->room, 300) > 0)
+            ;
+        return close(directory);
+    }
+}
+
+/* ---- All of it ---- */
+
+static struct family families[] = {
+    { "inet", inet_make, inet_act, OBJECTS, 0, 0 },
+    { "unix", unix_make, unix_act, OBJECTS, 0, 0 },
+    { "netlink", netlink_make, netlink_act, OBJECTS, 0, 0 },
+    { "events", events_make, events_act, OBJECTS, 0, 0 },
+    { "timers", timers_make, timers_act, OBJECTS, 0, 0 },
+    { "memory", memory_make, memory_act, 1, 0, 0 },
+    { "futexes", futexes_make, futexes_act, NAMES, 0, 0 },
+    { "signals", signals_make, signals_act, 2, 0, 0 },
+    { "threads", threads_make, threads_act, 1, 0, 0 },
+    { "files", files_make, files_act, OBJECTS, 0, 0 },
+};
+
+#define FAMILIES (sizeof(families) / sizeof(families[0]))
+
+static struct family *chosen[FAMILIES];
+static unsigned chosen_count;
+
+static void *collides(void *argument)
+{
+    struct thread *t = argument;
+
+    threads_make(t, 0);
+    pthread_barrier_wait(&begin);
+    for (unsigned long i = 0; i < calls && (i % 64 || now_ns() < end_ns); i++) {
+        struct family *family = chosen[below(t, chosen_count)];
+
+        if (below(t, 24) == 0)
+            family->make(t, below(t, family->objects));
+        __atomic_add_fetch(&family->made, 1, __ATOMIC_RELAXED);
+        if (family->act(t) >= 0)
+            __atomic_add_fetch(&family->succeeded, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void choose(const char *name)
+{
+    for (unsigned i = 0; i < FAMILIES; i++)
+        if (strcmp(name, "all") == 0 || strcmp(name, families[i].name) == 0)
+            chosen[chosen_count++] = &families[i];
+}
+
+static void options_take(int count, char **words_given)
+{
+    for (int option; (option = getopt(count, words_given, "s:j:n:t:p:")) >= 0;) {
+        if (option == 's')
+            seed = strtoull(optarg, NULL, 0);
+        else if (option == 'j')
+            thread_count = (unsigned)strtoul(optarg, NULL, 0);
+        else if (option == 'n')
+            calls = strtoul(optarg, NULL, 0);
+        else if (option == 't')
+            end_ns = now_ns() + strtoull(optarg, NULL, 0) * 1000000000, calls = ~0UL;
+        else if (option == 'p')
+            place = optarg;
+        else
+            exit(2);
+    }
+    for (int i = optind; i < count; i++)
+        choose(words_given[i]);
+    if (!chosen_count || !thread_count || thread_count > THREADS_MAX) {
+        fprintf(stderr, "collide [-s SEED] [-j THREADS] [-n CALLS] [-t SECONDS] [-p FOLDER] FAMILY...\n");
+        exit(2);
+    }
+}
+
+int main(int count, char **words_given)
+{
+    const struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+    const int numbers[] = { SIGUSR1, SIGUSR2, SIGRTMIN, SIGRTMIN + 1, SIGALRM };
+
+    options_take(count, words_given);
+    signal(SIGPIPE, SIG_IGN);
+    cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaction(numbers[i], &action, NULL);
+    arena = mmap(NULL, (size_t)PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (unsigned i = 0; i < thread_count; i++) {
+        threads[i].number = i;
+        threads[i].state = (seed * 64 + i) * 0x9e3779b97f4a7c15 | 1;
+        threads[i].room = calloc(1, BYTES + 1);
+    }
+    for (unsigned i = 0; i < chosen_count; i++)
+        for (unsigned object = 0; object < chosen[i]->objects; object++)
+            chosen[i]->make(&threads[0], object);
+    pthread_barrier_init(&begin, NULL, thread_count);
+    for (unsigned i = 1; i < thread_count; i++)
+        if (pthread_create(&threads[i].id, NULL, collides, &threads[i])) {
+            perror("a thread");
+            return 1;
+        }
+    collides(&threads[0]);
+    for (unsigned i = 1; i < thread_count; i++)
+        pthread_join(threads[i].id, NULL);
+    for (unsigned i = 0; i < chosen_count; i++)
+        printf("%s: %lu calls, %lu succeeded\n", chosen[i]->name, chosen[i]->made, chosen[i]->succeeded);
+    return 0;
+}
