@@ -88,6 +88,7 @@ needs_fuzz-build := build sim fuzz
 needs_test-programs := build sim
 needs_conform-programs := build sim
 needs_fuzz-calls := build sim run
+needs_fuzz-collide := build run
 needs_pictures := build draw
 needs_format := dev
 needs_test := build sim run lab boot network cluster gdb fuzz bench test build-ppc64 run-ppc64
@@ -483,6 +484,12 @@ MINUTES ?= 1
 fuzz-calls: $(KERNEL) test-programs
 	@$(PYTHON) tests/fuzz/calls.py --minutes $(MINUTES) $(CALL_FUZZ_OPTIONS)
 
+# Threads that collide: see tests/fuzz/collide.py --help. An hour wants the kernel that checks itself:
+# COLLIDE_OPTIONS='--kernel build/x86_64-lockcheck/tacet.elf', which LOCKCHECK=1 makes.
+.PHONY: fuzz-collide
+fuzz-collide: $(KERNEL) $(TEST_BUILD)/collide.glibc
+	@$(PYTHON) tests/fuzz/collide.py --arch $(ARCH) --minutes $(MINUTES) $(COLLIDE_OPTIONS)
+
 # What the tests of `make test` need, of both architectures, and what only those of `make test-long` need.
 # tests/making.py makes whatever is missing in these lists when a test needs it; build/test-built/ARCH names
 # what is not to be looked at again.
@@ -553,6 +560,7 @@ help:
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
+	@echo "make fuzz-collide MINUTES=60     threads that collide on few objects (COLLIDE_OPTIONS)"
 	@echo "make abi                         docs/abi.md from kernel/syscall/syscalls.def"
 	@echo "make pictures                    docs/pictures/ from the sources (docs/README.md)"
 	@echo "make compile_commands.json       for clangd and clang-tidy"

@@ -19,6 +19,14 @@ struct list {
     struct list_link *first, *last;
 };
 
+/* In a kernel that checks itself (make kernel LOCKCHECK=1) a list or a tree (avl.h) that is broken is a
+ * fault. */
+#ifdef LOCKCHECK
+#define LINKS_CHECK(holds) ((holds) ? (void)0 : __builtin_trap())
+#else
+#define LINKS_CHECK(holds) ((void)0)
+#endif
+
 /* The structure whose member `field` is the link. */
 #define LIST_OWNER(of_link, type, field) ((struct type *)((char *)(of_link)-offsetof(struct type, field)))
 
@@ -27,6 +35,7 @@ static inline void list_insert(struct list *list, struct list_link *link, struct
 {
     link->next = next;
     link->previous = next ? next->previous : list->last;
+    LINKS_CHECK((link->previous ? link->previous->next : list->first) == next);
     *(link->previous ? &link->previous->next : &list->first) = link;
     *(next ? &next->previous : &list->last) = link;
 }
@@ -38,6 +47,8 @@ static inline void list_append(struct list *list, struct list_link *link)
 
 static inline void list_remove(struct list *list, struct list_link *link)
 {
+    LINKS_CHECK((link->previous ? link->previous->next : list->first) == link);
+    LINKS_CHECK((link->next ? link->next->previous : list->last) == link);
     *(link->previous ? &link->previous->next : &list->first) = link->next;
     *(link->next ? &link->next->previous : &list->last) = link->previous;
 }

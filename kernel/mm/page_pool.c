@@ -5,6 +5,8 @@
  */
 #include "mm/page_pool.h"
 #include "arch.h"
+#include "lib/kstring.h"
+#include "lib/list.h"
 #include "mm/page.h"
 
 /* What an extent has room for: a request that begins on a bound of that size. Last, what a fragment has: an
@@ -116,6 +118,8 @@ static void range_add(struct page_pool *pool, uint64_t address, uint64_t bytes)
     struct free_extent *below, *above;
 
     avl_neighbours(pool->extents, address, &below, &above);
+    LINKS_CHECK(!below || below->node.key + below->bytes <= address);
+    LINKS_CHECK(!above || above->node.key >= address + bytes);
     if (below && below->node.key + below->bytes != address)
         below = NULL;
     if (above && above->node.key != address + bytes)
@@ -244,6 +248,9 @@ void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
 {
     if (bytes == 0)
         return;
+#ifdef LOCKCHECK /* who uses it nevertheless sees that */
+    memset(arch_physical(address), 0xdb, bytes);
+#endif
 
     SPIN_GUARD(&pool->lock);
     pool->free_bytes += bytes;

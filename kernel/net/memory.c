@@ -9,6 +9,7 @@
  */
 #include "net/memory.h"
 #include "arch.h"
+#include "debug/stop.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
 #include "mm/page.h"
@@ -137,6 +138,60 @@ static void pages_return(struct page_head *head)
     page_pool_free(head->account->pool, arch_physical_of(head), head->bytes);
 }
 
+/* ---- Checks ---- */
+
+#ifdef LOCKCHECK
+/* A kernel that checks itself has a guard before and behind each piece, and a piece that is free is full of
+ * bytes of its own. */
+struct guard {
+    uint64_t bytes, mark;
+};
+
+#define GUARD_MARK 0x5ca1ab1e0ddba11UL
+#define FREED      0xdb
+
+static void *guards_set(struct guard *guard, size_t bytes)
+{
+    const struct guard behind = { bytes, GUARD_MARK };
+
+    *guard = behind;
+    memcpy((char *)(guard + 1) + bytes, &behind, sizeof(behind));
+    return guard + 1;
+}
+
+static struct guard *guards_check(void *memory)
+{
+    struct guard *guard = (struct guard *)memory - 1, behind;
+
+    ASSERT(guard->mark == GUARD_MARK);
+    memcpy(&behind, (char *)memory + guard->bytes, sizeof(behind));
+    ASSERT(behind.mark == GUARD_MARK && behind.bytes == guard->bytes);
+    return guard;
+}
+
+static void freed_set(struct free_piece *piece, unsigned class)
+{
+    memset(piece + 1, FREED, class_bytes[class] - sizeof(*piece));
+}
+
+static void freed_check(const struct free_piece *piece, unsigned class)
+{
+    for (const unsigned char *at = (const void *)(piece + 1);
+         at < (const unsigned char *)piece + class_bytes[class]; at++)
+        ASSERT(*at == FREED);
+}
+
+#define GUARDS_BYTES (2 * sizeof(struct guard))
+#else
+#define GUARDS_BYTES              0
+#define guards_set(memory, bytes) ((void)(bytes), (memory))
+#define guards_check(memory)      (memory)
+#define freed_set(piece, class)   ((void)(class))
+#define freed_check(piece, class) ((void)(class))
+#endif
+
+/* ---- Pages, and pieces of them ---- */
+
 static struct page_head *page_cut(unsigned class)
 {
     struct page_head *head = pages_take(ARCH_PAGE, class);
@@ -146,6 +201,7 @@ static struct page_head *page_cut(unsigned class)
     for (uint64_t at = HEAD_BYTES; at + class_bytes[class] <= ARCH_PAGE; at += class_bytes[class]) {
         struct free_piece *piece = (void *)((char *)head + at);
 
+        freed_set(piece, class);
         piece->next = head->free;
         head->free = piece;
     }
@@ -153,7 +209,7 @@ static struct page_head *page_cut(unsigned class)
     return head;
 }
 
-void *network_allocate(size_t bytes)
+static void *piece_take(size_t bytes)
 {
     unsigned class = 0;
     struct page_head *head;
@@ -171,11 +227,19 @@ void *network_allocate(size_t bytes)
         return NULL;
 
     struct free_piece *piece = head->free;
+    freed_check(piece, class);
     head->free = piece->next;
     head->used++;
     if (!head->free)
         list_remove(&payer->partial[class], &head->link);
     return piece;
+}
+
+void *network_allocate(size_t bytes)
+{
+    void *piece = bytes <= SIZE_MAX - GUARDS_BYTES ? piece_take(bytes + GUARDS_BYTES) : NULL;
+
+    return piece ? guards_set(piece, bytes) : NULL;
 }
 
 void *network_allocate_array(size_t count, size_t bytes)
@@ -191,10 +255,10 @@ void *network_allocate_array(size_t count, size_t bytes)
 void network_free(void *memory)
 {
     struct page_head *head = (void *)page_down((uint64_t)memory);
-    struct free_piece *piece = memory;
 
     if (!memory)
         return;
+    struct free_piece *piece = (void *)guards_check(memory);
     if (head->class == CLASSES) {
         pages_return(head);
         return;
@@ -202,6 +266,7 @@ void network_free(void *memory)
     struct list *partial = &head->account->partial[head->class];
     if (!head->free)
         list_insert(partial, &head->link, partial->first);
+    freed_set(piece, head->class);
     piece->next = head->free;
     head->free = piece;
     if (--head->used == 0 && (partial->first != &head->link || partial->last != &head->link)) {

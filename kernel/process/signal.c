@@ -38,11 +38,14 @@ bool signal_stops_by_default(int signal)
     return STOP_SIGNALS & signal_bit(signal);
 }
 
+bool signal_handler_ignores(uint64_t handler, int signal)
+{
+    return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & IGNORED_BY_DEFAULT));
+}
+
 bool signal_is_ignored(const struct process *process, int signal)
 {
-    uint64_t handler = process->signals.actions[signal - 1].handler;
-
-    return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & IGNORED_BY_DEFAULT));
+    return signal_handler_ignores(process->signals.actions[signal - 1].handler, signal);
 }
 
 /* ---- Pending signals; under signals.lock ---- */

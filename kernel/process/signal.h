@@ -141,6 +141,7 @@ void signal_mask_restore(void);
 int signal_action_set(int signal, const struct linux_sigaction *action, struct linux_sigaction *old);
 
 /* Whether the program ignores a signal, explicitly or by default. */
+bool signal_handler_ignores(uint64_t handler, int signal);
 bool signal_is_ignored(const struct process *process, int signal);
 
 /* Stops the process, as the default action of a signal that was taken. False where SIGCONT or SIGKILL has

@@ -223,7 +223,7 @@ void signal_deliver(void *frame)
         if (action.handler != SIG_DFL && action.handler != SIG_IGN) {
             call_go_on(thread, frame, true, action.flags);
             handler_begin(thread, frame, &info, &action);
-        } else if (signal_is_ignored(process, info.signal)) {
+        } else if (signal_handler_ignores(action.handler, info.signal)) { /* others may change it */
             continue;
         } else if (signal_stops_by_default(info.signal)) {
             if (signal_stop(process))

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads that collide on few objects on a Tacet node, for as long as one likes: `make fuzz-collide
+MINUTES=60`, or
+
+    tests/fuzz/collide.py [--minutes M] [--seed S] [--family F]... [--each SECONDS] [--arch A] [--kernel K]
+                          [--icount]
+
+Machines one after the other, each with the next seed, in the next of some ways (WAYS) and with the next of
+the families of calls (tests/programs/collide.c), or all of them at once. Ends with status 1 at the first
+harm: a kernel that stops, or a program that does not end by itself. Then it prints the command that does the
+same again: with --icount one seed is one order of all that happens, turn for turn of 1 µs; without, it is as
+fast as the machine, and the same seed may have to be tried more than once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import qemu
+from qemu import architectures
+
+FAMILIES = (
+    *("inet", "unix", "netlink", "events", "timers", "memory", "futexes", "signals", "threads", "files"),
+    "all",
+)
+TURNS_NS = 1000
+#: Calls of each thread under --icount, where time is the guest's, and calls cost what they cost.
+ICOUNT_CALLS = 1500
+
+
+@dataclass(frozen=True)
+class Way:
+    """How many threads, on how many CPUs, with which options of the kernel."""
+
+    threads: int
+    cpus: int
+    options: str = ""
+
+
+WAYS = (Way(4, 2), Way(7, 4), Way(4, 2, "rotation=100us"), Way(7, 4, "rotation=100us"), Way(4, 4))
+
+
+def run(
+    seed: int,
+    family: str,
+    seconds: float,
+    *,
+    arch: str = architectures.DEFAULT,
+    kernel: Path | None = None,
+    icount: bool = False,
+    place: str = "/tmp",
+) -> qemu.Result:
+    """One machine of one rank. `place` is the folder of the family of files."""
+    way = WAYS[seed % len(WAYS)]
+    length = ["-n", str(ICOUNT_CALLS)] if icount else ["-t", f"{seconds:.0f}"]
+    settings = {"icount": 0, "turns_ns": TURNS_NS, "qemu": "newest"} if icount else {}
+    return qemu.run_tacet(
+        qemu.BUILD / arch / "tests/collide.glibc",
+        ["-s", str(seed), "-j", str(way.threads), *length, "-p", place, family],
+        arch=arch,
+        kernel=kernel,
+        cpus=way.cpus,
+        memory="512M",
+        options=f"ranks=1 {way.options}".strip(),
+        time_limit=600 if icount else seconds + 120,
+        **settings,
+    )
+
+
+def harm(result: qemu.Result) -> str:
+    """What went wrong, or nothing."""
+    if result.outcome != "exit":
+        return f"the node did not come to its end: {result.outcome}, {result.reason}"
+    if result.status != 0 or b" succeeded\n" not in result.stdout:
+        return f"the program ended with status {result.status}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=1, help="how long (default 1)")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="the first (default: the time)")
+    parser.add_argument(
+        "--family", action="append", choices=FAMILIES, help="of calls (default: each)"
+    )
+    parser.add_argument("--each", type=float, default=20, help="seconds of a machine (default 20)")
+    parser.add_argument("--arch", default=architectures.DEFAULT, choices=list(architectures.ALL))
+    parser.add_argument("--kernel", type=Path, help="another one, as one that checks itself (LOCKCHECK=1)")
+    parser.add_argument("--icount", action="store_true", help="deterministic: one seed, one order")
+    arguments = parser.parse_args()
+    families = arguments.family or FAMILIES
+    seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
+    while (left := end - time.monotonic()) > 0:
+        family = families[seed % len(families)]
+        seconds = max(1.0, min(arguments.each, left))
+        result = run(
+            *(seed, family, seconds), arch=arguments.arch, kernel=arguments.kernel, icount=arguments.icount
+        )
+        said = result.stdout.decode(errors="replace").strip().replace("\n", "; ")
+        print(f"seed {seed}, {family}: {said or 'no end'}", flush=True)
+        if wrong := harm(result):
+            words = [word for word in sys.argv[1:] if word == "--icount"]
+            words += [f"--kernel {arguments.kernel}"] if arguments.kernel else []
+            again = f"--seed {seed} --family {family} --arch {arguments.arch} --each {seconds:.0f}"
+            print(wrong, result.explain(), f"again: {' '.join([sys.argv[0], again, *words])}", sep="\n")
+            print(f"fuzz-collide: {seed - arguments.seed} passed, 1 failed")
+            return 1
+        seed += 1
+    print(f"fuzz-collide: {seed - arguments.seed} passed, 0 failed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
