@@ -53,6 +53,12 @@ def make(*targets: str) -> list[str]:
     return ["make", "--no-print-directory", f"-j{CPUS}", *targets]
 
 
+#: A few seconds for each parser; some machines on which threads collide, a quarter of a minute in all.
+FUZZ = make("fuzz", "fuzz-collide", "FUZZ_SECONDS=4", "MINUTES=0.25", "COLLIDE_OPTIONS=--each 5")
+#: The kernel that test-long-build has made for that.
+CHECKING = "--kernel build/x86_64-lockcheck/tacet.elf"
+
+
 def has_xdist() -> bool:
     return subprocess.run([PYTHON, "-c", "import xdist"], capture_output=True, check=False).returncode == 0
 
@@ -80,7 +86,7 @@ def stages(filter_words: list[str], workers: int = WORKERS) -> list[Stage]:
     return [
         build_stage("test-build"),
         Stage("host", "Pure logic on this machine, with sanitizers", make("host-test"), 3600),
-        Stage("fuzz", "Parsers of outside bytes", make("fuzz", "FUZZ_SECONDS=5"), 3600),
+        Stage("fuzz", "Parsers of outside bytes, threads that collide", FUZZ, 3600),
         pytest_stage("tools", "Tools and lab, the tree's plan, models", 3600, *tools, workers=workers),
         pytest_stage("qemu", systems, 7200, *qemu, workers=workers),
     ]
@@ -107,6 +113,12 @@ def long_stages(filter_words: list[str], how: Long) -> list[Stage]:
             "calls",
             f"System calls at random, {how.call_minutes:g} minutes",
             make("fuzz-calls", f"MINUTES={how.call_minutes:g}"),
+            2 * call_s + 3600,
+        ),
+        Stage(
+            "collide",
+            f"Threads that collide, {how.call_minutes:g} minutes",
+            make("fuzz-collide", f"MINUTES={how.call_minutes:g}", f"COLLIDE_OPTIONS={CHECKING}"),
             2 * call_s + 3600,
         ),
         Stage("silence", f"{how.silent_hours:g} silent hours", silence, 4 * 3600, counts=False),

@@ -115,6 +115,7 @@ struct fan {
     uint64_t receivers;  /* receiver_bit of their ranks */
     struct arrival arrival;
     struct binding_walk exact, any;
+    struct datagram_socket *raw[RAW_SOCKETS_MAX]; /* or these */
 };
 
 static struct fan fans[FANS_MAX];
@@ -157,6 +158,25 @@ bool datagram_has_more(void)
     return bits && bits & own_receivers();
 }
 
+static struct datagram_socket *raw_next(struct fan *fan)
+{
+    struct datagram_socket *socket = NULL;
+
+    for (unsigned i = 0; i < RAW_SOCKETS_MAX && !socket; i++) {
+        socket = fan->raw[i];
+        fan->raw[i] = NULL;
+    }
+    return socket;
+}
+
+void datagram_raw_forget(const struct datagram_socket *socket)
+{
+    for (struct fan *fan = fans; fan < fans + FANS_MAX; fan++)
+        for (unsigned i = 0; i < RAW_SOCKETS_MAX; i++)
+            if (fan->raw[i] == socket)
+                fan->raw[i] = NULL;
+}
+
 bool datagram_deliver_more(void)
 {
     const uint64_t own = own_receivers();
@@ -166,23 +186,27 @@ bool datagram_deliver_more(void)
         fan++;
     if (fan == fans + FANS_MAX)
         return false;
-    struct binding *binding = binding_next(&udp_bindings, &fan->exact);
+    struct datagram_socket *socket = raw_next(fan);
+    const unsigned skipped = socket ? 0 : UDP_HLEN; /* a raw socket sees all of it */
 
-    if (!binding)
-        binding = binding_next(&udp_bindings, &fan->any);
-    if (!binding) {
+    if (!socket)
+        socket = owner(binding_next(&udp_bindings, &fan->exact));
+    if (!socket)
+        socket = owner(binding_next(&udp_bindings, &fan->any));
+    if (!socket) {
         pbuf_free(fan->packet);
         fan->packet = NULL;
         receivers_set();
         return true;
     }
-    if (is_from_peer(owner(binding), fan->arrival.address, fan->arrival.port))
-        deliver(owner(binding), fan->packet, UDP_HLEN, &fan->arrival);
-    return schedule_is_idle() || owner(binding)->process == arch_process();
+    if (!skipped || is_from_peer(socket, fan->arrival.address, fan->arrival.port))
+        deliver(socket, fan->packet, skipped, &fan->arrival);
+    return schedule_is_idle() || socket->process == arch_process();
 }
 
-/* What finds no place is lost, as datagrams may be: whoever paid for it pays while it waits. */
-static void fan_out(struct binding *exact, struct binding *any, struct pbuf *packet, uint16_t port)
+/* A place for a packet, which has the caller's reference then. What finds none is lost, as datagrams may be:
+ * whoever paid for it pays while it waits. */
+static struct fan *fan_begin(struct pbuf *packet, uint16_t port)
 {
     struct fan *free = NULL;
     unsigned bytes = packet->tot_len;
@@ -194,15 +218,47 @@ static void fan_out(struct binding *exact, struct binding *any, struct pbuf *pac
             free = fan;
     }
     if (!free || bytes > FAN_BYTES_MAX)
-        return;
-    pbuf_ref(packet);
-    free->packet = packet;
-    free->arrival = arrival_of(port);
-    binding_walk_begin(&udp_bindings, &free->exact, exact);
-    binding_walk_begin(&udp_bindings, &free->any, any);
-    free->receivers = receivers_of(exact) | receivers_of(any);
+        return NULL;
+    *free = (struct fan){ .packet = packet, .arrival = arrival_of(port) };
+    return free;
+}
+
+static void fan_done(struct fan *fan, uint64_t of_receivers)
+{
+    fan->receivers = of_receivers;
     receivers_set();
     idle_look_soon_locked(); /* the caller may be none of them */
+}
+
+static void fan_out(struct binding *exact, struct binding *any, struct pbuf *packet, uint16_t port)
+{
+    struct fan *fan = fan_begin(packet, port);
+
+    if (!fan)
+        return;
+    pbuf_ref(packet);
+    binding_walk_begin(&udp_bindings, &fan->exact, exact);
+    binding_walk_begin(&udp_bindings, &fan->any, any);
+    fan_done(fan, receivers_of(exact) | receivers_of(any));
+}
+
+/* lwIP goes on with the packet, and changes it: so these share a copy. */
+static void raw_fan_out(struct datagram_socket *const sockets[RAW_SOCKETS_MAX], struct pbuf *packet)
+{
+    struct pbuf *copy = pbuf_clone(PBUF_RAW, PBUF_RAM, packet);
+    struct fan *fan = copy ? fan_begin(copy, 0) : NULL;
+    uint64_t bits = 0;
+
+    if (!fan) {
+        if (copy)
+            pbuf_free(copy);
+        return;
+    }
+    for (unsigned i = 0; i < RAW_SOCKETS_MAX && sockets[i]; i++) {
+        fan->raw[i] = sockets[i];
+        bits |= receiver_bit(sockets[i]->process);
+    }
+    fan_done(fan, bits);
 }
 
 /* ---- Input of UDP ---- */
@@ -307,8 +363,8 @@ static bool filters(const struct datagram_socket *socket, const struct pbuf *pac
 raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface)
 {
     const struct ip_hdr *header = packet->payload;
-    unsigned protocol = IPH_PROTO(header), header_bytes = IPH_HL_BYTES(header);
-    bool delivered = false;
+    unsigned protocol = IPH_PROTO(header), header_bytes = IPH_HL_BYTES(header), count = 0;
+    struct datagram_socket *receiving[RAW_SOCKETS_MAX] = { NULL };
 
     (void)interface; /* sockets are not bound to one */
     if (protocol == PROTOCOL_ICMP) {
@@ -320,8 +376,11 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
             (socket->connected && socket->remote_address != ip4_current_src_addr()->addr) ||
             (socket->binding.address && socket->binding.address != ip4_current_dest_addr()->addr))
             continue;
-        deliver_now(socket, packet, 0, 0);
-        delivered = true;
+        receiving[count++] = socket;
     }
-    return delivered ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;
+    if (count == 1)
+        deliver_now(receiving[0], packet, 0, 0);
+    else if (count)
+        raw_fan_out(receiving, packet);
+    return count ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;
 }

@@ -45,7 +45,13 @@ class Way:
     options: str = ""
 
 
-WAYS = (Way(4, 2), Way(7, 4), Way(4, 2, "rotation=100us"), Way(7, 4, "rotation=100us"), Way(4, 4))
+WAYS = (
+    Way(4, 2),
+    Way(7, 4),
+    Way(4, 2, "rotation=100us raw_sockets=on"),
+    Way(7, 4, "rotation=100us"),
+    Way(4, 4, "raw_sockets=on"),
+)
 
 
 def run(
@@ -88,9 +94,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=1, help="how long (default 1)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first (default: the time)")
-    parser.add_argument(
-        "--family", action="append", choices=FAMILIES, help="of calls (default: each)"
-    )
+    parser.add_argument("--family", action="append", choices=FAMILIES, help="of calls (default: each)")
     parser.add_argument("--each", type=float, default=20, help="seconds of a machine (default 20)")
     parser.add_argument("--arch", default=architectures.DEFAULT, choices=list(architectures.ALL))
     parser.add_argument("--kernel", type=Path, help="another one, as one that checks itself (LOCKCHECK=1)")

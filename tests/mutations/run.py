@@ -35,6 +35,7 @@ class Mutation:
 
     name: str
     what: str
+    kind: str
     family: str
 
 
@@ -44,7 +45,7 @@ def read(patch: Path) -> Mutation:
     lines = re.fullmatch(r"(\S.*)\nkind: (a fix reverted|a new race)\nfamily: (\w+)\n", head)
     if not lines:
         raise ValueError(f"{patch.name}: expected WHAT, `kind: …`, `family: …`, an empty line, not {head!r}")
-    return Mutation(patch.stem, lines[1], lines[3])
+    return Mutation(patch.stem, lines[1], lines[2], lines[3])
 
 
 def all_mutations() -> list[Mutation]:

@@ -121,9 +121,13 @@ static void timeouts_set(int descriptor)
 
 static void inet_make(struct thread *t, unsigned object)
 {
-    const int one = 1, type = object < 2 ? SOCK_DGRAM : SOCK_STREAM;
-    const int made = socket(AF_INET, type | (below(t, 4) ? 0 : SOCK_NONBLOCK),
-                            object == 1 && below(t, 2) ? IPPROTO_ICMP : 0);
+    const int one = 1, mode = below(t, 4) ? 0 : SOCK_NONBLOCK;
+    int made = -1;
+
+    if (object == 1 && below(t, 2)) /* raw where the node allows it, or else for ping */
+        made = socket(AF_INET, (below(t, 2) ? SOCK_RAW : SOCK_DGRAM) | mode, IPPROTO_ICMP);
+    if (made < 0)
+        made = socket(AF_INET, (object < 2 ? SOCK_DGRAM : SOCK_STREAM) | mode, 0);
 
     timeouts_set(made);
     if (below(t, 2))
