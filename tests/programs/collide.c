@@ -119,19 +119,31 @@ static void timeouts_set(int descriptor)
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon));
 }
 
+static uint16_t port_of(struct thread *t)
+{
+    return (uint16_t)(5000 + below(t, PORTS));
+}
+
 static void inet_make(struct thread *t, unsigned object)
 {
     const int one = 1, mode = below(t, 4) ? 0 : SOCK_NONBLOCK;
+    const struct in_addr own = { htonl(INADDR_LOOPBACK) };
+    const struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(port_of(t)) };
     int made = -1;
 
     if (object == 1 && below(t, 2)) /* raw where the node allows it, or else for ping */
         made = socket(AF_INET, (below(t, 2) ? SOCK_RAW : SOCK_DGRAM) | mode, IPPROTO_ICMP);
     if (made < 0)
-        made = socket(AF_INET, (object < 2 ? SOCK_DGRAM : SOCK_STREAM) | mode, 0);
-
+        made = socket(AF_INET, (object < 3 ? SOCK_DGRAM : SOCK_STREAM) | mode, 0);
     timeouts_set(made);
-    if (below(t, 2))
+    if (below(t, 4))
         setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (object < 3)
+        setsockopt(made, IPPROTO_IP, IP_MULTICAST_IF, &own, sizeof(own));
+    if (below(t, 2))
+        bind(made, (const struct sockaddr *)&name, sizeof(name));
+    if (object == 3 && below(t, 2))
+        listen(made, 4);
     put(made, INET + (int)object);
 }
 
@@ -142,7 +154,7 @@ static struct sockaddr_in inet_name(struct thread *t)
 
     return (struct sockaddr_in){
         .sin_family = below(t, 16) ? AF_INET : AF_UNSPEC,
-        .sin_port = htons((uint16_t)(below(t, 8) ? 5000 + below(t, PORTS) : 0)),
+        .sin_port = htons(below(t, 8) ? port_of(t) : 0),
         .sin_addr.s_addr = inet_addr(addresses[below(t, 4) ? below(t, 2) : below(t, 5)]),
     };
 }
@@ -195,7 +207,9 @@ static long inet_act(struct thread *t)
     struct pollfd polled = { s, POLLIN | POLLOUT, 0 };
     int number;
 
-    switch (below(t, 17)) {
+    switch (below(t, 18)) {
+    case 17:
+        return accepts(INET + 3);
     case 0:
         return bind(s, at, sizeof(name));
     case 1:
