@@ -387,8 +387,6 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
         uint8_t octets[TCP_INFO_BYTES];
         uint32_t words[TCP_INFO_BYTES / 4];
     } info = { .octets = { 7 } };
-
-    network_lock();
     const struct tcp_pcb *pcb = stream->connection.pcb;
     if (pcb && pcb->state == LISTEN) {
         info.octets[0] = states[LISTEN];
@@ -403,7 +401,6 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
         info.words[17] = (uint32_t)(pcb->sa >> 3) * 100000;
         info.words[20] = pcb->mss ? pcb->cwnd / pcb->mss : 0;
     }
-    network_unlock();
     *bytes = (uint32_t)smaller(*bytes, sizeof(info));
     memcpy(value, &info, *bytes);
     return 0;
@@ -412,11 +409,9 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
 /* What a segment holds. */
 static int32_t segment_bytes(const struct stream *stream)
 {
-    network_lock();
     const struct tcp_pcb *pcb = stream->connection.pcb;
-    int32_t bytes = pcb && pcb->state != LISTEN ? pcb->mss : 536;
-    network_unlock();
-    return bytes;
+
+    return pcb && pcb->state != LISTEN ? pcb->mss : 536;
 }
 
 static int tcp_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
@@ -455,14 +450,9 @@ static int tcp_option_get(struct stream *stream, int option, void *value, uint32
 
 static int common_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
 {
-    int error;
-
     switch (option) {
     case SO_ERROR:
-        network_lock();
-        error = stream_error_take(stream);
-        network_unlock();
-        return inet_option_answer(value, bytes, -error);
+        return inet_option_answer(value, bytes, -stream_error_take(stream));
     case SO_ACCEPTCONN:
         return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
     case SO_RCVBUF:
@@ -474,10 +464,8 @@ static int common_option_get(struct stream *stream, int option, void *value, uin
     }
 }
 
-static int stream_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
+static int option_get_locked(struct stream *stream, int level, int option, void *value, uint32_t *bytes)
 {
-    struct stream *stream = stream_of_file(file);
-
     if (level == LEVEL_TCP)
         return tcp_option_get(stream, option, value, bytes);
     if (level == SOL_SOCKET)
@@ -490,6 +478,14 @@ static int stream_option_get(struct file *file, int level, int option, void *val
     return -ENOPROTOOPT;
 }
 
+static int stream_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
+{
+    network_lock();
+    int error = option_get_locked(stream_of_file(file), level, option, value, bytes);
+    network_unlock();
+    return error;
+}
+
 static long stream_control(struct file *file, uint32_t request, uint64_t argument)
 {
     struct stream *stream = stream_of_file(file);
@@ -500,7 +496,9 @@ static long stream_control(struct file *file, uint32_t request, uint64_t argumen
     if (request != FIONREAD && request != TIOCOUTQ)
         return inet_control(file, request, argument);
     network_poll();
+    network_lock();
     value = (int32_t)(request == FIONREAD ? stream->in.bytes : stream->out.bytes);
+    network_unlock();
     return user_write(argument, &value, sizeof(value)) ? -EFAULT : 0;
 }
 

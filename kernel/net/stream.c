@@ -10,6 +10,7 @@
 #include "net/stream_state.h"
 #include "net/size.h"
 #include "arch.h"
+#include "debug/stop.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
@@ -29,6 +30,21 @@ void stream_changed(struct stream *stream)
         network_notify(stream->process, event_of(stream));
     if (stream->is_watched)
         network_watched();
+}
+
+/* Along the arrows of stream_state.h, and back where the attempt to connect could not begin. */
+static void state_set(struct stream *stream, enum stream_state to)
+{
+    static const uint8_t after[] = {
+        [STREAM_CLOSED] = 1 << STREAM_LISTENING | 1 << STREAM_CONNECTING,
+        [STREAM_LISTENING] = 0,
+        [STREAM_CONNECTING] = 1 << STREAM_OPEN | 1 << STREAM_ENDED | 1 << STREAM_CLOSED,
+        [STREAM_OPEN] = 1 << STREAM_ENDED,
+        [STREAM_ENDED] = 1 << STREAM_CLOSED | 1 << STREAM_ENDED,
+    };
+
+    ASSERT(after[stream->state] & 1 << to);
+    stream->state = to;
 }
 
 int stream_error_take(struct stream *stream)
@@ -154,7 +170,7 @@ static err_t connected(void *argument, struct tcp_pcb *pcb, err_t error)
 
     (void)pcb;
     (void)error; /* lwIP passes none */
-    stream->state = STREAM_OPEN;
+    state_set(stream, STREAM_OPEN);
     stream->was_open = true;
     stream_changed(stream);
     return ERR_OK;
@@ -182,7 +198,7 @@ static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
         return error;
     list_remove(&stream->listener->incoming, &stream->queued);
     list_append(&stream->listener->complete, &stream->queued);
-    stream->state = STREAM_OPEN;
+    state_set(stream, STREAM_OPEN);
     stream->was_open = stream->owned = true;
     stream_changed(stream->listener);
     return ERR_OK;
@@ -275,7 +291,7 @@ struct connection *stream_incoming(struct connection *connection)
     if (!stream)
         return NULL;
     stream->owned = false;
-    stream->state = STREAM_CONNECTING;
+    state_set(stream, STREAM_CONNECTING);
     stream->listener = listener;
     stream->receive_room = stream->connection.window =
         stream->is_visitor ? STREAM_ROOM_MIN : listener->receive_room;
@@ -384,7 +400,7 @@ void stream_pcb_lost(struct connection *connection)
     if (stream->state != STREAM_LISTENING && stream->state != STREAM_CLOSED) {
         if (!stream->owned)
             queue_remove(stream);
-        stream->state = STREAM_ENDED;
+        state_set(stream, STREAM_ENDED);
     }
     if (stream->owned)
         stream_changed(stream);
@@ -422,12 +438,12 @@ static int pcb_connect(struct stream *stream)
     options_set(stream);
     connection->pcb->local_ip.addr = connection->local_address;
     connection->pcb->local_port = connection->local_port;
-    stream->state = STREAM_CONNECTING;
+    state_set(stream, STREAM_CONNECTING);
     err_t error = tcp_connect(connection->pcb, &to, connection->remote_port, connected);
     if (error != ERR_OK) {
         tcp_free(connection->pcb);
         connection->pcb = NULL;
-        stream->state = STREAM_CLOSED;
+        state_set(stream, STREAM_CLOSED);
     }
     connection_leave(connection);
     return error == ERR_OK ? 0 : error == ERR_RTE ? -ENETUNREACH : -ENOMEM;
@@ -467,7 +483,7 @@ int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 
 void stream_reset(struct stream *stream)
 {
-    stream->state = STREAM_CLOSED;
+    state_set(stream, STREAM_CLOSED);
     stream->error = 0;
     stream->peer_ended = stream->receive_shut = stream->send_ended = stream->end_given = false;
     stream->connection.window = stream->receive_room;
@@ -499,7 +515,7 @@ static int listen_begin(struct stream *stream)
     connection_enter(connection);
     connection->pcb = listener_pcb(connection);
     if (connection->pcb) {
-        stream->state = STREAM_LISTENING;
+        state_set(stream, STREAM_LISTENING);
         connection->port.listening = true;
         options_set(stream);
     } else {

@@ -62,11 +62,13 @@ def run(
     arch: str = architectures.DEFAULT,
     kernel: Path | None = None,
     icount: bool = False,
+    calls: int = ICOUNT_CALLS,
     place: str = "/tmp",
 ) -> qemu.Result:
-    """One machine of one rank. `place` is the folder of the family of files."""
+    """One machine of one rank: with `icount` until each thread has made so many calls, else for so many
+    seconds. `place` is the folder of the family of files."""
     way = WAYS[seed % len(WAYS)]
-    length = ["-n", str(ICOUNT_CALLS)] if icount else ["-t", f"{seconds:.0f}"]
+    length = ["-n", str(calls)] if icount else ["-t", f"{seconds:.0f}"]
     settings = {"icount": 0, "turns_ns": TURNS_NS, "qemu": "newest"} if icount else {}
     return qemu.run_tacet(
         qemu.BUILD / arch / "tests/collide.glibc",

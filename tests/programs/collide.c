@@ -207,9 +207,15 @@ static long inet_act(struct thread *t)
     struct pollfd polled = { s, POLLIN | POLLOUT, 0 };
     int number;
 
-    switch (below(t, 18)) {
+    switch (below(t, 22)) {
     case 17:
         return accepts(INET + 3);
+    case 18:
+    case 19: /* what comes by a connection, for whoever takes it first */
+        return send(INET + 4, t->room, BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
+    case 20:
+    case 21:
+        return recv(INET + 5, t->room, BYTES, MSG_DONTWAIT);
     case 0:
         return bind(s, at, sizeof(name));
     case 1:
@@ -247,6 +253,22 @@ static long inet_act(struct thread *t)
 
 /* ---- unix: pairs and names, over which descriptors of all families go ---- */
 
+static struct sockaddr_un unix_name(struct thread *t)
+{
+    struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+    snprintf(name.sun_path, sizeof(name.sun_path), "%s%u", below(t, 2) ? "/tmp/collide" : "x",
+             below(t, NAMES));
+    if (name.sun_path[0] == 'x')
+        name.sun_path[0] = '\0'; /* an abstract name */
+    return name;
+}
+
+static socklen_t unix_bytes(const struct sockaddr_un *name)
+{
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (name->sun_path[0] ? 14 : 2));
+}
+
 static void unix_make(struct thread *t, unsigned object)
 {
     int pair[2];
@@ -259,19 +281,38 @@ static void unix_make(struct thread *t, unsigned object)
         put(pair[0], UNIX + (int)(object & ~1u));
         put(pair[1], UNIX + (int)(object | 1u));
     } else {
-        put(socket(AF_UNIX, (object == 4 ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0), UNIX + (int)object);
+        const int made = socket(AF_UNIX, (object == 4 ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK, 0);
+        const struct sockaddr_un name = unix_name(t);
+
+        if (object == 4 && below(t, 2) && bind(made, (const struct sockaddr *)&name, unix_bytes(&name)) == 0)
+            listen(made, 4);
+        put(made, UNIX + (int)object);
     }
 }
 
-static struct sockaddr_un unix_name(struct thread *t)
+/* A client that is accepted by whoever comes first, or by nobody. */
+static long unix_visit(struct thread *t)
 {
-    struct sockaddr_un name = { .sun_family = AF_UNIX };
+    const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    struct sockaddr_un name;
+    socklen_t bytes = sizeof(name);
+    long result = getsockname(UNIX + 4, (struct sockaddr *)&name, &bytes);
 
-    snprintf(name.sun_path, sizeof(name.sun_path), "%s%u", below(t, 2) ? "/tmp/collide" : "x",
-             below(t, NAMES));
-    if (name.sun_path[0] == 'x')
-        name.sun_path[0] = '\0'; /* an abstract name */
-    return name;
+    if (result == 0)
+        result = connect(made, (const struct sockaddr *)&name, bytes);
+    put(made, below(t, 4) ? UNIX + 5 : UNIX + 3);
+    return result;
+}
+
+static long unix_accept(struct thread *t, int listener)
+{
+    const int taken = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+
+    if (taken >= 0 && below(t, 2))
+        put(taken, UNIX + (int)below(t, 4));
+    else if (taken >= 0)
+        close(taken);
+    return taken;
 }
 
 /* Any of the objects of any family, those of this one included. */
@@ -315,10 +356,10 @@ static long unix_act(struct thread *t)
 {
     const int s = UNIX + (int)below(t, OBJECTS);
     struct sockaddr_un name = unix_name(t);
-    const socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (name.sun_path[0] ? 14 : 2));
+    const socklen_t bytes = unix_bytes(&name);
     struct pollfd polled = { s, POLLIN | POLLOUT, 0 };
 
-    switch (below(t, 11)) {
+    switch (below(t, 16)) {
     case 0:
         if (name.sun_path[0] && below(t, 2))
             unlink(name.sun_path);
@@ -327,13 +368,17 @@ static long unix_act(struct thread *t)
         return connect(s, (struct sockaddr *)&name, bytes);
     case 2:
         return listen(s, 2);
-    case 3: {
-        const int taken = accept4(s, NULL, NULL, SOCK_NONBLOCK);
-
-        if (taken >= 0)
-            put(taken, UNIX + (int)below(t, OBJECTS));
-        return taken;
-    }
+    case 3:
+        return unix_accept(t, s);
+    case 11:
+    case 12:
+        return unix_visit(t);
+    case 13:
+    case 14:
+        return unix_accept(t, UNIX + 4);
+    case 15: /* with the descriptors that nobody has received from them */
+        unix_make(t, below(t, 4));
+        return 0;
     case 4:
     case 5:
         return rights_send(t, s);

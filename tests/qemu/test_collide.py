@@ -19,6 +19,8 @@ sys.path[:0] = [str(ROOT / "tests" / "fuzz"), str(ROOT / "tests" / "mutations")]
 import collide
 import run as mutations
 
+#: Of each thread.
+CALLS = 150
 #: Seeds differ so that each family meets another number of threads and CPUs.
 SEEDS = {family: 20 + number for number, family in enumerate(collide.FAMILIES)}
 
@@ -26,15 +28,17 @@ SEEDS = {family: 20 + number for number, family in enumerate(collide.FAMILIES)}
 @pytest.mark.parametrize("family", SEEDS)
 def test_threads_that_collide_leave_the_kernel_alive(family: str, arch: str) -> None:
     program("collide.glibc", arch)
-    result = collide.run(SEEDS[family], family, 2, arch=arch)
+    is_exact = arch == "x86_64"  # QEMU's POWER has no turns
+    result = collide.run(SEEDS[family], family, 1, arch=arch, icount=is_exact, calls=CALLS)
     assert not collide.harm(result), f"{collide.harm(result)}\n{result.explain()}"
     made = [tuple(map(int, one)) for one in re.findall(rb": (\d+) calls, (\d+) succeeded", result.stdout)]
-    assert made and all(calls > 100 and succeeded > calls // 10 for calls, succeeded in made), made
+    assert sum(calls for calls, _ in made) >= (4 * CALLS if is_exact else 100), made
+    assert all(succeeded >= calls // 10 for calls, succeeded in made), made
 
 
 def test_one_seed_is_one_order_of_all_that_happens() -> None:
     program("collide.glibc")
-    said = [collide.run(3, "inet", 0, icount=True) for _ in range(2)]
+    said = [collide.run(3, "inet", 0, icount=True, calls=CALLS) for _ in range(2)]
     assert not collide.harm(said[0]), said[0].explain()
     assert said[0].stdout == said[1].stdout and b"inet: " in said[0].stdout
 
