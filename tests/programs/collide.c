@@ -50,7 +50,7 @@
 #define PAGE        65536 /* a whole number of pages on either architecture */
 #define WAIT_NS     200000
 #define NAMES       4
-#define BYTES       60000
+#define BYTES       65507 /* the longest datagram */
 
 struct thread {
     pthread_t id;
@@ -185,6 +185,21 @@ static long membership(struct thread *t, int descriptor)
                       sizeof(group));
 }
 
+/* A connection to whatever listens; who accepts it has its other end. */
+static long inet_visit(struct thread *t)
+{
+    const int made = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    struct sockaddr_in name;
+    socklen_t bytes = sizeof(name);
+    long result = getsockname(INET + 3, (struct sockaddr *)&name, &bytes);
+
+    timeouts_set(made);
+    if (result == 0)
+        result = connect(made, (const struct sockaddr *)&name, bytes);
+    put(made, INET + (below(t, 4) ? 4 : 5));
+    return result;
+}
+
 static long accepts(int descriptor)
 {
     const int taken = accept4(descriptor, NULL, NULL, SOCK_NONBLOCK);
@@ -207,7 +222,11 @@ static long inet_act(struct thread *t)
     struct pollfd polled = { s, POLLIN | POLLOUT, 0 };
     int number;
 
-    switch (below(t, 22)) {
+    switch (below(t, 24)) {
+    case 22:
+        return inet_visit(t);
+    case 23:
+        return sendto(s, t->room, BYTES - below(t, 40), MSG_NOSIGNAL, at, sizeof(name));
     case 17:
         return accepts(INET + 3);
     case 18:
@@ -402,6 +421,24 @@ static void netlink_make(struct thread *t, unsigned object)
     put(socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_ROUTE), NETLINK + (int)object);
 }
 
+/* An answer is whole, however many ask at a time: its messages fill it. */
+static long answer_take(struct thread *t, int descriptor)
+{
+    const long got = recv(descriptor, t->room, BYTES, 0);
+    long at = 0;
+
+    while (at < got) {
+        const struct nlmsghdr *head = (const struct nlmsghdr *)(t->room + at);
+
+        if (head->nlmsg_len < sizeof(*head) || head->nlmsg_len > (unsigned long)(got - at)) {
+            fprintf(stderr, "netlink: a message of %u bytes at %ld of %ld\n", head->nlmsg_len, at, got);
+            exit(3);
+        }
+        at += (long)NLMSG_ALIGN(head->nlmsg_len);
+    }
+    return got;
+}
+
 static long netlink_act(struct thread *t)
 {
     const int s = NETLINK + (int)below(t, OBJECTS);
@@ -419,7 +456,7 @@ static long netlink_act(struct thread *t)
     case 1:
         return send(s, &request, sizeof(request), 0);
     default:
-        return recv(s, t->room, 100 + below(t, 8000), 0);
+        return answer_take(t, s);
     }
 }
 
@@ -448,6 +485,12 @@ static void events_make(struct thread *t, unsigned object)
     }
 }
 
+/* What an epoll set knows by its descriptor may be another file meanwhile, this very set, too. */
+static long set_put(struct thread *t, int set)
+{
+    return dup2(set, EVENTS + (int)below(t, 4));
+}
+
 static long events_act(struct thread *t)
 {
     const int s = EVENTS + (int)below(t, OBJECTS), set = EVENTS + 4 + (int)below(t, 2);
@@ -459,7 +502,9 @@ static long events_act(struct thread *t)
     struct pollfd polled[] = { { s, POLLIN, 0 }, { INET + (int)below(t, OBJECTS), POLLOUT, 0 } };
     uint64_t one = 1;
 
-    switch (below(t, 10)) {
+    switch (below(t, 11)) {
+    case 10:
+        return below(t, 8) ? 0 : set_put(t, set);
     case 0:
     case 1:
         return epoll_ctl(set, EPOLL_CTL_ADD, below(t, 3) ? s : INET + (int)below(t, OBJECTS), events);
