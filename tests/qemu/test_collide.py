@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Threads that make ordinary calls on the same few objects, which are closed and made anew meanwhile, leave
 the kernel alive (tests/programs/collide.c). Longer, by hand: make fuzz-collide MINUTES=60; which faults that
-finds: tests/mutations/run.py."""
+finds: tests/mutations/find.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import qemu
 sys.path[:0] = [str(ROOT / "tests" / "fuzz"), str(ROOT / "tests" / "mutations")]
 
 import collide
-import run as mutations
+import find as mutations
 
 #: Of each thread.
 CALLS = 150

@@ -175,7 +175,9 @@ def test_no_stranger_makes_the_node_deaf(script: Callable[[Lan], None], mode: st
             *("visited.musl", mode), options=f"ip={NODE}/24", qemu_options=wire.options(), time_limit=120
         )
         wire.close()
-        wire.check()
+    if result.outcome != "exit":
+        pytest.fail(f"the stranger: {wire.error!r}\n{result.explain()}")
+    wire.check()
     said = expect_exit(result).stdout.decode()
     counts = dict(re.findall(r"^(\w+) (\d+)$", said, re.MULTILINE))
     assert int(counts["received_frames"]) > 200, result.explain()  # a full ring drops some

@@ -41,7 +41,7 @@ class Wire:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._stream: socket.socket | None = None
         self._pending = bytearray()
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Wire:
@@ -121,7 +121,7 @@ class Wire:
             try:
                 script(self)
             except BaseException as error:  # check() raises it again in the test
-                self._error = error
+                self.error = error
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
@@ -131,8 +131,8 @@ class Wire:
         if self._thread:
             self._thread.join(WAIT_SECONDS)
             assert not self._thread.is_alive(), "the script at the wire has not ended"
-        if self._error:
-            raise self._error
+        if self.error:
+            raise self.error
 
     def close(self) -> None:
         for end in (self._stream, self._listener):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Says which of the seeded faults in this folder the fuzzer of colliding threads finds.
 
-    tests/mutations/run.py --folder DIR [--minutes M] [NAME...]
+    tests/mutations/find.py --folder DIR [--minutes M] [NAME...]
 
 Each NAME.patch puts one fault into the kernel: its first lines say what it is, whether it is one of the
 project's own that was mended (`a fix reverted`) or not, and which family of calls meets it. Each is applied
