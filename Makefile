@@ -134,8 +134,11 @@ KERNEL_ASM := $(sort $(wildcard $(addprefix arch/$(ARCH)/,*.asm *.S boot/*.asm b
 FONT_OBJECT := $(BUILD)/font.o
 include ports/lwip/lwip.mk
 LWIP_OBJECTS := $(LWIP_C:%.c=$(BUILD)/lwip/%.o)
-KERNEL_OBJECTS := $(KERNEL_C:%.c=$(BUILD)/kernel/%.o) $(KERNEL_ASM:%=$(BUILD)/kernel/%.o) \
-                  $(FONT_OBJECT) $(LWIP_OBJECTS)
+# A kernel that checks itself has guards around the network's memory.
+CHECK_C := $(if $(LOCKCHECK),tests/lockcheck/network_guards.c)
+CHECK_LDFLAGS := $(if $(LOCKCHECK),$(addprefix --wrap=network_,allocate allocate_array free))
+KERNEL_OBJECTS := $(patsubst %.c,$(BUILD)/kernel/%.o,$(KERNEL_C) $(CHECK_C)) \
+                  $(KERNEL_ASM:%=$(BUILD)/kernel/%.o) $(FONT_OBJECT) $(LWIP_OBJECTS)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # For size: what the kernel leaves in the caches is taken from the program.
@@ -155,7 +158,7 @@ kernel: $(KERNEL)
 $(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld $(BUILD)/kernel.list.flags
 	@echo "  LD      $@"
 	$(Q)$(KERNEL_LD) -nostdlib -static --gc-sections -z noexecstack -z max-page-size=$(ARCH_PAGE_BYTES) \
-		--no-warn-rwx-segments --build-id=none \
+		--no-warn-rwx-segments --build-id=none $(CHECK_LDFLAGS) \
 		-T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
 	$(Q)$(KERNEL_OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
 

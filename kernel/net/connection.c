@@ -29,7 +29,6 @@
 uint32_t connection_window; /* lwIP's TCP_WND: of the connection that is linked */
 
 static struct avl_node *by_address, *by_local;
-static unsigned connections;
 static uint32_t last_number;
 static struct connection *owed, *owed_last; /* the oldest first; `owed` is read without the lock, too */
 
@@ -87,7 +86,6 @@ int connection_peer_set(struct connection *connection)
     connection->has_peer = true;
     connection->by_local.key = (uint64_t)connection->local_port << 32 | connection->number;
     avl_insert(&by_local, &connection->by_local, NULL);
-    connections++;
     return 0;
 }
 
@@ -99,7 +97,6 @@ void connection_peer_clear(struct connection *connection)
     if (!connection->has_peer)
         return;
     connection->has_peer = false;
-    connections--;
     avl_remove(&by_local, &connection->by_local, NULL);
     if (head != connection) {
         while (*link != connection)
@@ -119,11 +116,6 @@ bool connection_uses_port(uint16_t port)
     struct avl_node *node = avl_above(by_local, (uint64_t)port << 32);
 
     return (node && node->key >> 32 == port) || time_wait_uses_port(port);
-}
-
-unsigned connection_count(void)
-{
-    return connections;
 }
 
 /* Ports are shared by connections to different peers. */

@@ -102,9 +102,6 @@ int connection_port_choose(struct connection *connection);
 /* Whether there is a connection of this local port, or what is left of one (time_wait.h). */
 bool connection_uses_port(uint16_t port);
 
-/* How many there are that lwIP knows. */
-unsigned connection_count(void);
-
 /* The address that packets to `remote` come from; 0: there is no way. */
 uint32_t connection_source(uint32_t remote);
 

@@ -81,9 +81,6 @@ void datagram_changed(struct datagram_socket *socket);
 bool datagram_has_more(void);
 bool datagram_deliver_more(void);
 
-/* With the lock: a raw socket ends. */
-void datagram_raw_forget(const struct datagram_socket *socket);
-
 /* With the lock: an error that a packet of this socket has caused. datagram_input.c */
 void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                     uint16_t remote_port, int error);

@@ -106,6 +106,14 @@ static struct datagram_socket *choose(struct binding *binding, uint32_t remote, 
     return unconnected;
 }
 
+static struct datagram_socket *receiver_of(uint32_t local, uint16_t local_port, uint32_t remote,
+                                           uint16_t port)
+{
+    struct datagram_socket *socket = choose(binding_find(&udp_bindings, local, local_port), remote, port);
+
+    return socket ? socket : choose(binding_find(&udp_bindings, 0, local_port), remote, port);
+}
+
 /* ---- To many ---- */
 
 /* A packet for several sockets, while some of them have not got it yet. Those of the address that it was sent
@@ -115,7 +123,6 @@ struct fan {
     uint64_t receivers;  /* receiver_bit of their ranks */
     struct arrival arrival;
     struct binding_walk exact, any;
-    struct datagram_socket *raw[RAW_SOCKETS_MAX]; /* or these */
 };
 
 static struct fan fans[FANS_MAX];
@@ -158,25 +165,6 @@ bool datagram_has_more(void)
     return bits && bits & own_receivers();
 }
 
-static struct datagram_socket *raw_next(struct fan *fan)
-{
-    struct datagram_socket *socket = NULL;
-
-    for (unsigned i = 0; i < RAW_SOCKETS_MAX && !socket; i++) {
-        socket = fan->raw[i];
-        fan->raw[i] = NULL;
-    }
-    return socket;
-}
-
-void datagram_raw_forget(const struct datagram_socket *socket)
-{
-    for (struct fan *fan = fans; fan < fans + FANS_MAX; fan++)
-        for (unsigned i = 0; i < RAW_SOCKETS_MAX; i++)
-            if (fan->raw[i] == socket)
-                fan->raw[i] = NULL;
-}
-
 bool datagram_deliver_more(void)
 {
     const uint64_t own = own_receivers();
@@ -186,11 +174,8 @@ bool datagram_deliver_more(void)
         fan++;
     if (fan == fans + FANS_MAX)
         return false;
-    struct datagram_socket *socket = raw_next(fan);
-    const unsigned skipped = socket ? 0 : UDP_HLEN; /* a raw socket sees all of it */
+    struct datagram_socket *socket = owner(binding_next(&udp_bindings, &fan->exact));
 
-    if (!socket)
-        socket = owner(binding_next(&udp_bindings, &fan->exact));
     if (!socket)
         socket = owner(binding_next(&udp_bindings, &fan->any));
     if (!socket) {
@@ -199,14 +184,13 @@ bool datagram_deliver_more(void)
         receivers_set();
         return true;
     }
-    if (!skipped || is_from_peer(socket, fan->arrival.address, fan->arrival.port))
-        deliver(socket, fan->packet, skipped, &fan->arrival);
+    if (is_from_peer(socket, fan->arrival.address, fan->arrival.port))
+        deliver(socket, fan->packet, UDP_HLEN, &fan->arrival);
     return schedule_is_idle() || socket->process == arch_process();
 }
 
-/* A place for a packet, which has the caller's reference then. What finds none is lost, as datagrams may be:
- * whoever paid for it pays while it waits. */
-static struct fan *fan_begin(struct pbuf *packet, uint16_t port)
+/* What finds no place is lost, as datagrams may be: whoever paid for it pays while it waits. */
+static void fan_out(struct binding *exact, struct binding *any, struct pbuf *packet, uint16_t port)
 {
     struct fan *free = NULL;
     unsigned bytes = packet->tot_len;
@@ -218,47 +202,15 @@ static struct fan *fan_begin(struct pbuf *packet, uint16_t port)
             free = fan;
     }
     if (!free || bytes > FAN_BYTES_MAX)
-        return NULL;
-    *free = (struct fan){ .packet = packet, .arrival = arrival_of(port) };
-    return free;
-}
-
-static void fan_done(struct fan *fan, uint64_t of_receivers)
-{
-    fan->receivers = of_receivers;
-    receivers_set();
-    idle_look_soon_locked(); /* the caller may be none of them */
-}
-
-static void fan_out(struct binding *exact, struct binding *any, struct pbuf *packet, uint16_t port)
-{
-    struct fan *fan = fan_begin(packet, port);
-
-    if (!fan)
         return;
     pbuf_ref(packet);
-    binding_walk_begin(&udp_bindings, &fan->exact, exact);
-    binding_walk_begin(&udp_bindings, &fan->any, any);
-    fan_done(fan, receivers_of(exact) | receivers_of(any));
-}
-
-/* lwIP goes on with the packet, and changes it: so these share a copy. */
-static void raw_fan_out(struct datagram_socket *const sockets[RAW_SOCKETS_MAX], struct pbuf *packet)
-{
-    struct pbuf *copy = pbuf_clone(PBUF_RAW, PBUF_RAM, packet);
-    struct fan *fan = copy ? fan_begin(copy, 0) : NULL;
-    uint64_t bits = 0;
-
-    if (!fan) {
-        if (copy)
-            pbuf_free(copy);
-        return;
-    }
-    for (unsigned i = 0; i < RAW_SOCKETS_MAX && sockets[i]; i++) {
-        fan->raw[i] = sockets[i];
-        bits |= receiver_bit(sockets[i]->process);
-    }
-    fan_done(fan, bits);
+    free->packet = packet;
+    free->arrival = arrival_of(port);
+    binding_walk_begin(&udp_bindings, &free->exact, exact);
+    binding_walk_begin(&udp_bindings, &free->any, any);
+    free->receivers = receivers_of(exact) | receivers_of(any);
+    receivers_set();
+    idle_look_soon_locked(); /* the caller may be none of them */
 }
 
 /* ---- Input of UDP ---- */
@@ -293,7 +245,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     uint16_t to = lwip_ntohs(header->dest), from = lwip_ntohs(header->src);
     struct binding *exact = binding_find(&udp_bindings, local, to), *any = binding_find(&udp_bindings, 0, to);
     bool to_many = inet_is_multicast(local) || ip4_addr_isbroadcast(ip4_current_dest_addr(), interface);
-    bool taken = false;
+    struct datagram_socket *socket;
 
     if ((to == DHCP_CLIENT_PORT || to == input_port) && !exact && !any) {
         network_account_use(NULL);
@@ -302,16 +254,9 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     }
     if (to_many && (exact || any)) {
         fan_out(exact, any, packet, from);
+    } else if (!to_many && (socket = receiver_of(local, to, remote, from))) {
+        deliver_now(socket, packet, UDP_HLEN, from);
     } else if (!to_many) {
-        struct datagram_socket *socket = choose(exact, remote, from);
-
-        if (!socket)
-            socket = choose(any, remote, from);
-        taken = socket;
-        if (socket)
-            deliver_now(socket, packet, UDP_HLEN, from);
-    }
-    if (!taken && !to_many) {
         pbuf_header_force(packet, ip_current_header_tot_len());
         icmp_dest_unreach(packet, ICMP_DUR_PORT);
     }
@@ -321,11 +266,8 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
 void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                     uint16_t remote_port, int error)
 {
-    struct datagram_socket *socket =
-        choose(binding_find(&udp_bindings, local_address, local_port), remote_address, remote_port);
+    struct datagram_socket *socket = receiver_of(local_address, local_port, remote_address, remote_port);
 
-    if (!socket)
-        socket = choose(binding_find(&udp_bindings, 0, local_port), remote_address, remote_port);
     if (!socket || !(socket->connected || socket->receives_errors))
         return;
     socket->error = error;
@@ -363,8 +305,8 @@ static bool filters(const struct datagram_socket *socket, const struct pbuf *pac
 raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface)
 {
     const struct ip_hdr *header = packet->payload;
-    unsigned protocol = IPH_PROTO(header), header_bytes = IPH_HL_BYTES(header), count = 0;
-    struct datagram_socket *receiving[RAW_SOCKETS_MAX] = { NULL };
+    unsigned protocol = IPH_PROTO(header), header_bytes = IPH_HL_BYTES(header), bytes = 0;
+    bool delivered = false;
 
     (void)interface; /* sockets are not bound to one */
     if (protocol == PROTOCOL_ICMP) {
@@ -376,11 +318,10 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
             (socket->connected && socket->remote_address != ip4_current_src_addr()->addr) ||
             (socket->binding.address && socket->binding.address != ip4_current_dest_addr()->addr))
             continue;
-        receiving[count++] = socket;
+        bytes += packet->tot_len;
+        if (bytes <= UINT16_MAX) /* of all copies, with the lock held */
+            deliver_now(socket, packet, 0, 0);
+        delivered = true;
     }
-    if (count == 1)
-        deliver_now(receiving[0], packet, 0, 0);
-    else if (count)
-        raw_fan_out(receiving, packet);
-    return count ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;
+    return delivered ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;
 }

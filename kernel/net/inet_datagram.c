@@ -480,7 +480,6 @@ static void raw_remove(struct datagram_socket *socket)
         link = &(*link)->next;
     if (*link)
         *link = socket->next;
-    datagram_raw_forget(socket);
 }
 
 /* What it has not read is freed piece by piece. */

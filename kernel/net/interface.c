@@ -76,23 +76,12 @@ static err_t frame_send(struct netif *interface, struct pbuf *packet)
 
 /* ---- Receiving ---- */
 
-/* Whether a frame pretends to come from the node itself, or to be for its loopback addresses. */
-static bool is_martian(const uint8_t *frame, uint32_t bytes)
+/* The IP header of a frame; NULL. */
+static const uint8_t *ip_header(const uint8_t *frame, uint32_t bytes)
 {
-    return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
-           (frame[ETHERNET_HEADER_BYTES + 12] == 127 || frame[ETHERNET_HEADER_BYTES + 16] == 127);
-}
+    const bool is_ip = bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00;
 
-static bool is_igmp(const uint8_t *frame, uint32_t bytes)
-{
-    return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
-           frame[ETHERNET_HEADER_BYTES + 9] == IP_PROTO_IGMP;
-}
-
-static bool is_fragment(const uint8_t *frame, uint32_t bytes)
-{
-    return bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00 &&
-           ((frame[ETHERNET_HEADER_BYTES + 6] & 0x3f) != 0 || frame[ETHERNET_HEADER_BYTES + 7] != 0);
+    return is_ip ? frame + ETHERNET_HEADER_BYTES : NULL;
 }
 
 /* Notices another node with an address of this one. */
@@ -126,8 +115,12 @@ static struct pbuf *frame_packet(const void *frame, uint32_t bytes)
 {
     struct pbuf *packet = NULL;
 
-    network_account_use(network_account_own(is_fragment(frame, bytes) ? NETWORK_STRANGERS : NETWORK_FRAMES));
-    if (bytes >= ETHERNET_HEADER_BYTES && bytes <= ETHERNET_FRAME_BYTES_MAX && !is_martian(frame, bytes))
+    const uint8_t *ip = ip_header(frame, bytes);
+    const bool is_fragment = ip && ((ip[6] & 0x3f) != 0 || ip[7] != 0);
+    const bool is_martian = ip && (ip[12] == 127 || ip[16] == 127); /* from or to loopback */
+
+    network_account_use(network_account_own(is_fragment ? NETWORK_STRANGERS : NETWORK_FRAMES));
+    if (bytes >= ETHERNET_HEADER_BYTES && bytes <= ETHERNET_FRAME_BYTES_MAX && !is_martian)
         packet = interface_packet(size_16(bytes + ETH_PAD_SIZE));
     network_account_use(NULL);
     if (packet)
@@ -141,9 +134,10 @@ static void packet_input(struct pbuf *packet)
 {
     const uint8_t *frame = (const uint8_t *)packet->payload + ETH_PAD_SIZE;
     const uint32_t bytes = (uint32_t)packet->tot_len - ETH_PAD_SIZE;
+    const uint8_t *ip = ip_header(frame, bytes);
 
     arp_look(frame, bytes);
-    if (is_igmp(frame, bytes))
+    if (ip && ip[9] == IP_PROTO_IGMP)
         protocol_timers_igmp();
     network_account_use(network_account_own(NETWORK_STRANGERS));
     if (ethernet_interface.input(packet, &ethernet_interface) != ERR_OK) {

@@ -9,7 +9,6 @@
  */
 #include "net/memory.h"
 #include "arch.h"
-#include "debug/stop.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
 #include "mm/page.h"
@@ -49,12 +48,13 @@ static struct page_pool own_pool;
 static struct network_account own[NETWORK_OWN];
 static struct network_account *payer = &own[NETWORK_KERNEL];
 
-/* Pages of each. Of 4 KiB the largest datagram needs 24 in fragments, and an answer to it 17. */
+/* Pages of each; frames that have come may have all that nobody else uses, too. Of 4 KiB the largest datagram
+ * needs 24 in fragments, and an answer to it 17. */
 static const uint8_t shares[NETWORK_OWN] = {
-    [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 8 : 58,
-    [NETWORK_FRAMES] = ARCH_PAGE > 4096 ? 4 : 32,
-    [NETWORK_STRANGERS] = ARCH_PAGE > 4096 ? 7 : 46,
-    [NETWORK_VISITORS] = ARCH_PAGE > 4096 ? 6 : 32,
+    [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 8 : 54,
+    [NETWORK_FRAMES] = ARCH_PAGE > 4096 ? 4 : 16,
+    [NETWORK_STRANGERS] = ARCH_PAGE > 4096 ? 7 : 42,
+    [NETWORK_VISITORS] = ARCH_PAGE > 4096 ? 6 : 14,
 };
 
 void network_memory_start(const struct memory_range *extents, unsigned count)
@@ -63,6 +63,7 @@ void network_memory_start(const struct memory_range *extents, unsigned count)
     for (unsigned which = 0; which < NETWORK_OWN; which++)
         own[which] =
             (struct network_account){ .pool = &own_pool, .limit = (uint64_t)shares[which] * ARCH_PAGE };
+    own[NETWORK_FRAMES].limit = UINT64_MAX;
 }
 
 struct network_account *network_account_own(enum network_own which)
@@ -138,60 +139,6 @@ static void pages_return(struct page_head *head)
     page_pool_free(head->account->pool, arch_physical_of(head), head->bytes);
 }
 
-/* ---- Checks ---- */
-
-#ifdef LOCKCHECK
-/* A kernel that checks itself has a guard before and behind each piece, and a piece that is free is full of
- * bytes of its own. */
-struct guard {
-    uint64_t bytes, mark;
-};
-
-#define GUARD_MARK 0x5ca1ab1e0ddba11UL
-#define FREED      0xdb
-
-static void *guards_set(struct guard *guard, size_t bytes)
-{
-    const struct guard behind = { bytes, GUARD_MARK };
-
-    *guard = behind;
-    memcpy((char *)(guard + 1) + bytes, &behind, sizeof(behind));
-    return guard + 1;
-}
-
-static struct guard *guards_check(void *memory)
-{
-    struct guard *guard = (struct guard *)memory - 1, behind;
-
-    ASSERT(guard->mark == GUARD_MARK);
-    memcpy(&behind, (char *)memory + guard->bytes, sizeof(behind));
-    ASSERT(behind.mark == GUARD_MARK && behind.bytes == guard->bytes);
-    return guard;
-}
-
-static void freed_set(struct free_piece *piece, unsigned class)
-{
-    memset(piece + 1, FREED, class_bytes[class] - sizeof(*piece));
-}
-
-static void freed_check(const struct free_piece *piece, unsigned class)
-{
-    for (const unsigned char *at = (const void *)(piece + 1);
-         at < (const unsigned char *)piece + class_bytes[class]; at++)
-        ASSERT(*at == FREED);
-}
-
-#define GUARDS_BYTES (2 * sizeof(struct guard))
-#else
-#define GUARDS_BYTES              0
-#define guards_set(memory, bytes) ((void)(bytes), (memory))
-#define guards_check(memory)      (memory)
-#define freed_set(piece, class)   ((void)(class))
-#define freed_check(piece, class) ((void)(class))
-#endif
-
-/* ---- Pages, and pieces of them ---- */
-
 static struct page_head *page_cut(unsigned class)
 {
     struct page_head *head = pages_take(ARCH_PAGE, class);
@@ -201,7 +148,6 @@ static struct page_head *page_cut(unsigned class)
     for (uint64_t at = HEAD_BYTES; at + class_bytes[class] <= ARCH_PAGE; at += class_bytes[class]) {
         struct free_piece *piece = (void *)((char *)head + at);
 
-        freed_set(piece, class);
         piece->next = head->free;
         head->free = piece;
     }
@@ -209,7 +155,7 @@ static struct page_head *page_cut(unsigned class)
     return head;
 }
 
-static void *piece_take(size_t bytes)
+void *network_allocate(size_t bytes)
 {
     unsigned class = 0;
     struct page_head *head;
@@ -227,19 +173,11 @@ static void *piece_take(size_t bytes)
         return NULL;
 
     struct free_piece *piece = head->free;
-    freed_check(piece, class);
     head->free = piece->next;
     head->used++;
     if (!head->free)
         list_remove(&payer->partial[class], &head->link);
     return piece;
-}
-
-void *network_allocate(size_t bytes)
-{
-    void *piece = bytes <= SIZE_MAX - GUARDS_BYTES ? piece_take(bytes + GUARDS_BYTES) : NULL;
-
-    return piece ? guards_set(piece, bytes) : NULL;
 }
 
 void *network_allocate_array(size_t count, size_t bytes)
@@ -258,7 +196,7 @@ void network_free(void *memory)
 
     if (!memory)
         return;
-    struct free_piece *piece = (void *)guards_check(memory);
+    struct free_piece *piece = memory;
     if (head->class == CLASSES) {
         pages_return(head);
         return;
@@ -266,7 +204,6 @@ void network_free(void *memory)
     struct list *partial = &head->account->partial[head->class];
     if (!head->free)
         list_insert(partial, &head->link, partial->first);
-    freed_set(piece, head->class);
     piece->next = head->free;
     head->free = piece;
     if (--head->used == 0 && (partial->first != &head->link || partial->last != &head->link)) {

@@ -23,9 +23,9 @@
 
 /* What the node's own accounts have together, at least: each has pages of all kinds, however large they are.
  */
-#define NETWORK_OWN_BYTES ((ARCH_PAGE > 4096 ? 25 : 168) * ARCH_PAGE)
+#define NETWORK_OWN_BYTES ((ARCH_PAGE > 4096 ? 25 : 126) * ARCH_PAGE)
 
-/* Accounts of the node itself. Each has its share, and takes none of another's. */
+/* Accounts of the node itself. Each has its share. */
 enum network_own {
     NETWORK_KERNEL,    /* the kernel's own connections, requests and groups */
     NETWORK_FRAMES,    /* frames that have come: for as long as they are looked at */

@@ -37,7 +37,6 @@ static void state_set(struct stream *stream, enum stream_state to)
 {
     static const uint8_t after[] = {
         [STREAM_CLOSED] = 1 << STREAM_LISTENING | 1 << STREAM_CONNECTING,
-        [STREAM_LISTENING] = 0,
         [STREAM_CONNECTING] = 1 << STREAM_OPEN | 1 << STREAM_ENDED | 1 << STREAM_CLOSED,
         [STREAM_OPEN] = 1 << STREAM_ENDED,
         [STREAM_ENDED] = 1 << STREAM_CLOSED | 1 << STREAM_ENDED,
@@ -252,16 +251,16 @@ static void visitor_dismiss(void)
 
 static struct stream *visitor_make(void)
 {
-    if (visitor_count >= STREAM_VISITORS_MAX)
-        visitor_dismiss();
-    struct stream *stream =
-        visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, network_account_own(NETWORK_VISITORS)) : NULL;
+    struct stream *stream;
 
-    if (stream) {
-        stream->is_visitor = true;
-        list_append(&visitors, &stream->visit);
-        visitor_count++;
-    }
+    if (visitor_count == STREAM_VISITORS_MAX)
+        visitor_dismiss();
+    if (visitor_count == STREAM_VISITORS_MAX ||
+        !(stream = stream_make(NULL, network_account_own(NETWORK_VISITORS))))
+        return NULL;
+    stream->is_visitor = true;
+    list_append(&visitors, &stream->visit);
+    visitor_count++;
     return stream;
 }
 

@@ -16,18 +16,15 @@
 struct process;
 struct stream;
 
-/* A connection to address:port (host byte order), its memory charged to the calling process's slice: waits
- * until it is made, at most until the deadline. -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH, -EHOSTUNREACH,
- * -ENOMEM, -EINTR. */
-int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
+/* A connection to address:port (host byte order), its memory charged to a process that has no thread yet:
+ * waits, polling, until it is made, at most until the deadline. -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH,
+ * -EHOSTUNREACH, -ENOMEM, -EINTR. */
+int stream_open_for(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                    uint64_t deadline_ns);
 
 /* The same for the kernel itself, as a mount does: its memory is the kernel's, and threads of any process, or
  * the kernel before there are any, may use it; whoever waits last is the one that is woken. */
 int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
-
-/* The same, charged to a process that has no thread yet: polls. */
-int stream_open_for(struct process *process, struct stream **out, uint32_t address, uint16_t port,
-                    uint64_t deadline_ns);
 
 /* Listens at a port of all of the node's addresses, for the kernel itself. Connections have so much room in
  * either direction. -EADDRINUSE, -ENOMEM. */

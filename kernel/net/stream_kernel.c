@@ -47,11 +47,6 @@ int stream_open_for(struct process *process, struct stream **out, uint32_t addre
     return error;
 }
 
-int stream_open(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
-{
-    return stream_open_for(arch_process(), out, address, port, deadline_ns);
-}
-
 int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
 {
     return stream_open_for(NULL, out, address, port, deadline_ns);

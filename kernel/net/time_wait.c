@@ -9,51 +9,32 @@
 #include "net/memory.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define RECORDS 512
+#define RECORDS 256
 #define TICKS   ((uint32_t)(2 * TCP_MSL / TCP_SLOW_INTERVAL))
 
 struct wait_record {
     struct avl_node by_address; /* connection_key */
-    struct avl_node by_port;    /* local port, then the record's number */
-    struct list_link age;
     uint32_t local_address, remote_address;
     uint32_t sent, received; /* the next numbers of either direction */
     uint32_t since;          /* tick */
     uint16_t local_port, remote_port;
-    bool is_of_process;
+    bool is_listed, is_of_process;
 };
 
 static struct wait_record *records;
-static struct list unused, waiting; /* the oldest first */
-static struct avl_node *by_address, *by_port;
+static unsigned next; /* to be used: the oldest, unless its end was repeated */
+static struct avl_node *by_address;
 
 void time_wait_start(void)
 {
     records = network_allocate_array(RECORDS, sizeof(*records));
-    for (unsigned i = 0; records && i < RECORDS; i++)
-        list_append(&unused, &records[i].age);
 }
 
 void time_wait_remove(struct wait_record *record)
 {
-    avl_remove(&by_address, &record->by_address, NULL);
-    avl_remove(&by_port, &record->by_port, NULL);
-    list_remove(&waiting, &record->age);
-    list_append(&unused, &record->age);
-    record->is_of_process = false;
-}
-
-static struct wait_record *oldest(void)
-{
-    return waiting.first ? LIST_OWNER(waiting.first, wait_record, age) : NULL;
-}
-
-static void past_remove(void)
-{
-    struct wait_record *record;
-
-    while ((record = oldest()) && connection_tick_now() - record->since > TICKS)
-        time_wait_remove(record);
+    if (record->is_listed)
+        avl_remove(&by_address, &record->by_address, NULL);
+    record->is_listed = false;
 }
 
 static struct wait_record *at_key(uint64_t key)
@@ -63,69 +44,57 @@ static struct wait_record *at_key(uint64_t key)
     return record && record->by_address.key == key ? record : NULL;
 }
 
-static struct wait_record *record_take(uint64_t key)
+static bool is_past(const struct wait_record *record)
 {
-    struct wait_record *other = at_key(key); /* of other addresses, chosen to collide */
-
-    past_remove();
-    if (other)
-        time_wait_remove(other);
-    else if (!unused.first && oldest())
-        time_wait_remove(oldest());
-    if (!unused.first)
-        return NULL;
-    struct wait_record *record = LIST_OWNER(unused.first, wait_record, age);
-    list_remove(&unused, &record->age);
-    return record;
+    return !record->is_listed || connection_tick_now() - record->since > TICKS;
 }
 
 void time_wait_enter(const struct connection *connection)
 {
     struct tcp_pcb *pcb = connection->pcb;
-    uint64_t key = connection_key(connection->local_address, connection->local_port,
-                                  connection->remote_address, connection->remote_port);
-    struct wait_record *record = record_take(key);
+    struct wait_record *record = &records[next++ % RECORDS];
+    const uint64_t key = connection_key(connection->local_address, connection->local_port,
+                                        connection->remote_address, connection->remote_port);
+    struct wait_record *other = at_key(key);
 
-    if (record) {
-        *record = (struct wait_record){
-            .by_address.key = key,
-            .by_port.key = (uint64_t)connection->local_port << 32 | (uint32_t)(record - records),
-            .local_address = connection->local_address,
-            .remote_address = connection->remote_address,
-            .local_port = connection->local_port,
-            .remote_port = connection->remote_port,
-            .sent = pcb->snd_nxt,
-            .received = pcb->rcv_nxt,
-            .since = connection_tick_now(),
-            .is_of_process = connection->is_of_process,
-        };
-        avl_insert(&by_address, &record->by_address, NULL);
-        avl_insert(&by_port, &record->by_port, NULL);
-        list_append(&waiting, &record->age);
-    }
-    tcp_pcb_purge(pcb);
+    if (other) /* past, or of other addresses, chosen to collide */
+        time_wait_remove(other);
+    time_wait_remove(record);
+    *record = (struct wait_record){
+        .by_address.key = key,
+        .local_address = connection->local_address,
+        .remote_address = connection->remote_address,
+        .local_port = connection->local_port,
+        .remote_port = connection->remote_port,
+        .sent = pcb->snd_nxt,
+        .received = pcb->rcv_nxt,
+        .since = connection_tick_now(),
+        .is_listed = true,
+        .is_of_process = connection->is_of_process,
+    };
+    avl_insert(&by_address, &record->by_address, NULL);
     tcp_free(pcb);
 }
 
 struct wait_record *time_wait_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port)
 {
-    past_remove();
     struct wait_record *record =
         at_key(connection_key(local_address, local_port, remote_address, remote_port));
 
-    return record && record->local_address == local_address && record->local_port == local_port &&
-                   record->remote_address == remote_address && record->remote_port == remote_port
+    return record && !is_past(record) && record->local_address == local_address &&
+                   record->local_port == local_port && record->remote_address == remote_address &&
+                   record->remote_port == remote_port
                ? record
                : NULL;
 }
 
 bool time_wait_uses_port(uint16_t port)
 {
-    past_remove();
-    struct avl_node *node = avl_above(by_port, (uint64_t)port << 32);
-
-    return node && node->key >> 32 == port;
+    for (unsigned i = 0; i < RECORDS; i++)
+        if (records[i].local_port == port && !is_past(&records[i]))
+            return true;
+    return false;
 }
 
 bool time_wait_is_past(const struct wait_record *record, uint32_t number)
@@ -149,22 +118,18 @@ void time_wait_input(struct wait_record *record, struct pbuf *packet, struct net
         .rcv_nxt = record->received,
         .rcv_wnd = TCP_MSS,
         .rcv_ann_wnd = TCP_MSS,
-        .tmr = now - 1,
+        .tmr = record->since,
     };
     tcp_ticks = now;
     tcp_tw_pcbs = &stand_in;
     tcp_input(packet, interface);
     tcp_tw_pcbs = NULL;
-    if (stand_in.tmr == now) { /* its end was repeated: a minute from now */
-        record->since = now;
-        list_remove(&waiting, &record->age);
-        list_append(&waiting, &record->age);
-    }
+    record->since = stand_in.tmr; /* a minute from now, where its end was repeated */
 }
 
 void time_wait_processes_drop(void)
 {
-    for (unsigned i = 0; records && i < RECORDS; i++)
+    for (unsigned i = 0; i < RECORDS; i++)
         if (records[i].is_of_process)
             time_wait_remove(&records[i]);
 }

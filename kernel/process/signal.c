@@ -38,14 +38,19 @@ bool signal_stops_by_default(int signal)
     return STOP_SIGNALS & signal_bit(signal);
 }
 
-bool signal_handler_ignores(uint64_t handler, int signal)
+static inline __attribute__((always_inline)) bool ignores(uint64_t handler, int signal)
 {
     return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & IGNORED_BY_DEFAULT));
 }
 
+bool signal_handler_ignores(uint64_t handler, int signal)
+{
+    return ignores(handler, signal);
+}
+
 bool signal_is_ignored(const struct process *process, int signal)
 {
-    return signal_handler_ignores(process->signals.actions[signal - 1].handler, signal);
+    return ignores(process->signals.actions[signal - 1].handler, signal);
 }
 
 /* ---- Pending signals; under signals.lock ---- */

@@ -69,15 +69,17 @@ class Stranger(Lan):
 
     def look(self) -> None:
         """Takes what the node has sent, until it has answered a ping: so its ring is empty, too."""
-        assert self.ping(1, tries=50), "the node does not hear any more"
+        assert self.ping(1), "the node does not hear any more"
 
     def connect(self, ports: range) -> None:
-        """Connects from these ports, a few at a time, as a ring that is full drops some."""
-        for _ in range(20):
+        """Connects from these ports, a few at a time: a ring that is full drops some, and a listener whose
+        queue is, until the others' handshakes are through."""
+        for _ in range(200):
             left = [port for port in ports if port not in self.numbers]
             if not left:
                 return
             self.send([self.segment(port, 1000, 0, SYN) for port in left[:BATCH]])
+            self.step(0.2)
         raise AssertionError(f"{len(left)} connections were not made")
 
 
