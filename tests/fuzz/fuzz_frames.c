@@ -36,6 +36,7 @@ _Noreturn void abort(void);
 #include "net/network.h"
 #include "net/stream.h"
 #include "net/stream_state.h"
+#include "net/time_wait.h"
 #include "process/event.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
@@ -446,6 +447,7 @@ static void begin(void)
     PROMISE(command_line_parse(text, &line, &why) == 0);
     PROMISE(address_configure(&line, &why) == 0);
     loopback_start();
+    time_wait_start();
     interface_start(&device);
     address_start();
     dhcp_start(&ethernet_interface); /* beside the address that it has: offers are looked at, too */
