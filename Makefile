@@ -8,7 +8,8 @@
 # made again (tools/flags.mk).
 
 ARCH   ?= x86_64
-# LOCKCHECK=1 builds a kernel that checks what is done with locks held (kernel/smp/lock_work.h).
+# LOCKCHECK=1 builds a kernel that checks itself: what is done with locks held (kernel/smp/lock_work.h), lists
+# and trees that change, memory that was freed (tests/lockcheck/).
 BUILD  := build/$(ARCH)$(if $(LOCKCHECK),-lockcheck)
 PYTHON ?= /usr/bin/python3
 LAB    := PYTHON=$(PYTHON) tools/lab
@@ -569,7 +570,7 @@ help:
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"
 	@echo "Variables: V=1 shows commands, CI=1 makes warnings errors, TACET_CACHE names the download cache,"
-	@echo "           LOCKCHECK=1 with kernel builds one that checks what is done with locks held."
+	@echo "           LOCKCHECK=1 with kernel builds one that checks itself: locks, lists, freed memory."
 
 abi: docs/abi.md
 docs/abi.md: kernel/syscall/syscalls.def tools/abi.py

@@ -140,12 +140,12 @@ static uint64_t own_receivers(void)
     return schedule_is_idle() ? UINT64_MAX : receiver_bit(arch_process());
 }
 
-static uint64_t receivers_of(const struct binding *binding)
+static uint64_t receivers_of(struct binding *binding)
 {
     uint64_t bits = 0;
 
     for (; binding; binding = binding->same)
-        bits |= receiver_bit(owner((struct binding *)(uintptr_t)binding)->process);
+        bits |= receiver_bit(owner(binding)->process);
     return bits;
 }
 

@@ -50,8 +50,8 @@ static void poison_check(const struct free_object *object, size_t bytes)
     for (const unsigned char *at = (const void *)(object + 1); at < (const unsigned char *)object + bytes;
          at++)
         if (*at != FREED)
-            node_stop(STOP_PANIC, "%p of the file tree was written, at +%lu, after it had been freed",
-                      (const void *)object, (uint64_t)(at - (const unsigned char *)object));
+            node_stop(STOP_PANIC, "%#lx of the file tree was written, at +%lu, after it had been freed",
+                      (uint64_t)object, (uint64_t)(at - (const unsigned char *)object));
 }
 #else
 #define poison(object, bytes)       ((void)(bytes))
