@@ -184,12 +184,13 @@ void *memory_launcher_take(void)
 
 void memory_network_give(void)
 {
-    const uint64_t bytes = network_more_bytes();
-    const struct memory_range extents[] = {
-        { page_pool_allocate(&kernel_pool, bytes, ARCH_PAGE), bytes },
-        network_work_area(),
-    };
+    const uint64_t more_bytes = network_more_bytes();
+    struct memory_range extents[2] = { network_work_area() };
+    unsigned count = extents[0].bytes != 0;
 
-    ASSERT(extents[0].base != PAGE_POOL_NONE);
-    network_memory_start(extents, extents[1].bytes ? 2 : 1);
+    if (more_bytes)
+        extents[count++] =
+            (struct memory_range){ page_pool_allocate(&kernel_pool, more_bytes, ARCH_PAGE), more_bytes };
+    ASSERT(extents[count - 1].base != PAGE_POOL_NONE);
+    network_memory_start(extents, count);
 }

@@ -51,10 +51,10 @@ static struct network_account *payer = &own[NETWORK_KERNEL];
 /* Pages of each; frames that have come may have all that nobody else uses, too. Of 4 KiB the largest datagram
  * needs 24 in fragments, and an answer to it 17. */
 static const uint8_t shares[NETWORK_OWN] = {
-    [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 8 : 54,
-    [NETWORK_FRAMES] = ARCH_PAGE > 4096 ? 4 : 16,
-    [NETWORK_STRANGERS] = ARCH_PAGE > 4096 ? 7 : 42,
-    [NETWORK_VISITORS] = ARCH_PAGE > 4096 ? 6 : 14,
+    [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 2 : 54,
+    [NETWORK_FRAMES] = ARCH_PAGE > 4096 ? 0 : 16,
+    [NETWORK_STRANGERS] = ARCH_PAGE > 4096 ? 1 : 42,
+    [NETWORK_VISITORS] = ARCH_PAGE > 4096 ? 0 : 14,
 };
 
 void network_memory_start(const struct memory_range *extents, unsigned count)
