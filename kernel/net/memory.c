@@ -51,9 +51,9 @@ static struct network_account *payer = &own[NETWORK_KERNEL];
 /* Pages of each; frames that have come may have all that nobody else uses, too. Of 4 KiB the largest datagram
  * needs 24 in fragments, and an answer to it 17. */
 static const uint8_t shares[NETWORK_OWN] = {
-    [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 2 : 54,
+    [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 3 : 54,
     [NETWORK_FRAMES] = ARCH_PAGE > 4096 ? 0 : 16,
-    [NETWORK_STRANGERS] = ARCH_PAGE > 4096 ? 1 : 42,
+    [NETWORK_STRANGERS] = ARCH_PAGE > 4096 ? 0 : 42,
     [NETWORK_VISITORS] = ARCH_PAGE > 4096 ? 0 : 14,
 };
 
@@ -68,7 +68,7 @@ void network_memory_start(const struct memory_range *extents, unsigned count)
 
 struct network_account *network_account_own(enum network_own which)
 {
-    return &own[which];
+    return &own[ARCH_PAGE > 4096 ? NETWORK_KERNEL : which];
 }
 
 struct network_account *network_account_of(struct process *process)

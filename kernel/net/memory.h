@@ -22,7 +22,7 @@
 #define NETWORK_PIECE_MAX 4032
 
 /* What the node's own accounts have together, at least. A machine with pages of 64 KiB, POWER, has no network
- * card: its packets are its ranks'. */
+ * card: its packets are its ranks', and one account has the rest. */
 #define NETWORK_OWN_BYTES ((ARCH_PAGE > 4096 ? 3 : 126) * ARCH_PAGE)
 
 /* Accounts of the node itself. Each has its share. */
