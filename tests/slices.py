@@ -17,7 +17,7 @@ import math
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -54,7 +54,7 @@ def build_of(name: str) -> str:
     return next((word for word in BUILDS if word in name), "")
 
 
-def whole_cost(names: Iterable[str], costs: Mapping[str, float]) -> float:
+def whole_cost(names: Collection[str], costs: Mapping[str, float]) -> float:
     """What tests cost together, with what they build, each of it once."""
     builds = {build_of(name) for name in names} - {""}
     return sum(costs[name] for name in names) + sum(BUILDS[word] for word in builds)

@@ -58,7 +58,7 @@ struct connection *connection_find(uint32_t local_address, uint16_t local_port, 
     return connection;
 }
 
-/* Whether its addresses are those of another one, with this local port. */
+/* Returns whether a connection, or a record of TIME_WAIT, has its addresses and this local port. */
 static bool is_in_use(const struct connection *connection, uint16_t port)
 {
     return connection_find(connection->local_address, port, connection->remote_address,
@@ -393,7 +393,7 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
         connection_due_set(incoming);
 }
 
-/* A segment for no connection. A new request from the peer of one that has ended takes its place. */
+/* Handles a segment for no connection. A new connection request replaces a record of TIME_WAIT. */
 static void stray_input(struct pbuf *packet, struct netif *interface)
 {
     const struct tcp_hdr *header = packet->payload;
@@ -415,8 +415,9 @@ static void stray_input(struct pbuf *packet, struct netif *interface)
         tcp_input(packet, interface); /* answers with a reset */
 }
 
-/* What does not come in order waits in lwIP, and what comes behind it may: then the receiver pays for a copy.
- * NULL where he cannot: it is sent again. */
+/* Returns a copy of a packet that lwIP may keep, because it is out of order or follows one that was; the
+ * receiver's account pays for it. Returns the packet itself if lwIP will not keep it, and NULL if the account
+ * has no memory: the peer sends it again. */
 static struct pbuf *charged(const struct connection *connection, struct pbuf *packet)
 {
     const struct tcp_pcb *pcb = connection->pcb;

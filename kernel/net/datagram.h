@@ -74,10 +74,10 @@ static inline bool datagram_is_raw(const struct datagram_socket *socket)
 /* With the lock: wakes who waits. */
 void datagram_changed(struct datagram_socket *socket);
 
-/* What is sent to many is copied for one of them at a time, and the lock is given up in between: by CPUs that
- * idle, and by ranks that are among the receivers. Whether some are left for the caller, also without the
- * lock; and the next one, with it: false if there is none, or if it is another rank's, as the caller has done
- * enough for others then. datagram_input.c */
+/* A datagram for several sockets is copied for one of them at a time, and the lock is released after each, by
+ * CPUs that idle and by ranks that are among the receivers. The first function, also without the lock,
+ * returns whether copies are left for the caller to make. The second, with the lock, makes one; it returns
+ * false if none is left, or if the copy was for another rank. datagram_input.c */
 bool datagram_has_more(void);
 bool datagram_deliver_more(void);
 

@@ -128,7 +128,7 @@ struct fan {
 static struct fan fans[FANS_MAX];
 static uint64_t receivers; /* of all */
 
-/* Of 64 ranks each its own: of more, some share one, and make copies for each other. */
+/* Ranks 64 apart share a bit, and make copies for each other. */
 static uint64_t receiver_bit(const struct process *process)
 {
     return 1ULL << (process ? process->rank % 64 : 0);
@@ -189,7 +189,8 @@ bool datagram_deliver_more(void)
     return schedule_is_idle() || socket->process == arch_process();
 }
 
-/* What finds no place is lost, as datagrams may be: whoever paid for it pays while it waits. */
+/* Keeps a datagram for several sockets. It is lost if there is no room for it. The account that has paid for
+ * the packet pays as long as it is kept. */
 static void fan_out(struct binding *exact, struct binding *any, struct pbuf *packet, uint16_t port)
 {
     struct fan *free = NULL;

@@ -19,8 +19,8 @@ void idle_start(void);
 struct message;
 int idle_device_start(struct message *why);
 
-/* Something is left to do that nobody may come for: a CPU polls when it idles. Without the network's lock,
- * and with it. */
+/* Makes a CPU poll the network soon when it idles, for work that no other event announces. The first without
+ * the network's lock, the second with it. */
 void idle_look_soon(void);
 void idle_look_soon_locked(void);
 

@@ -15,7 +15,7 @@
 #define LEVEL_RAW   255
 #define ICMP_FILTER 1
 
-/* Memberships of a rank, and of the node: lwIP looks through all groups for each multicast packet. */
+/* Memberships of a rank, and of the node: lwIP searches all groups for each multicast packet. */
 #define RANK_MEMBERSHIPS_MAX 60
 #define NODE_MEMBERSHIPS_MAX 480
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interface.c: see interface.h. A received frame is copied out of the device's ring at once, so that the ring
- * never waits for anybody. The copy goes when lwIP has handled it, so it is the frames' account's, which has
- * room for it whatever others keep; but for a fragment, which waits for the others. What lwIP keeps of a
- * segment is charged to who receives it (connection.c), and what it answers to strangers to them.
+ * never waits for anybody. The account of received frames pays for the copy until lwIP has handled it; the
+ * account of strangers pays for a fragment, which lwIP keeps, and for answers. A TCP segment that lwIP keeps
+ * is copied once more, for the receiver's account (connection.c).
  */
 #include "net/interface.h"
 #include "debug/console.h"

@@ -5,7 +5,7 @@
  * A page is cut into pieces of one class, after a head; those of an account and class that have a free piece
  * are in a list. A page without a piece in use returns to its pool, but for one of each class: so a packet
  * that is allocated and freed again does not take the pool's lock. Anything larger is a run of pages with a
- * head of its own. The node's own accounts share one pool, of which each takes its share at most.
+ * head of its own. The node's own accounts share one pool (enum network_own).
  */
 #include "net/memory.h"
 #include "arch.h"
@@ -48,8 +48,8 @@ static struct page_pool own_pool;
 static struct network_account own[NETWORK_OWN];
 static struct network_account *payer = &own[NETWORK_KERNEL];
 
-/* Pages of each; frames that have come may have all that nobody else uses, too. Of 4 KiB the largest datagram
- * needs 24 in fragments, and an answer to it 17. */
+/* The share of each account, in pages. The largest datagram needs 24 pages of 4 KiB in fragments, and an
+ * answer to it 17. */
 static const uint8_t shares[NETWORK_OWN] = {
     [NETWORK_KERNEL] = ARCH_PAGE > 4096 ? 3 : 54,
     [NETWORK_FRAMES] = ARCH_PAGE > 4096 ? 0 : 16,

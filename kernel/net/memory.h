@@ -21,16 +21,17 @@
 
 #define NETWORK_PIECE_MAX 4032
 
-/* What the node's own accounts have together, at least. A machine with pages of 64 KiB, POWER, has no network
- * card: its packets are its ranks', and one account has the rest. */
+/* The least memory of all the node's own accounts together. POWER, whose pages have 64 KiB, has no driver of
+ * a network card: ranks pay for its packets, and one account serves for everything else. */
 #define NETWORK_OWN_BYTES ((ARCH_PAGE > 4096 ? 3 : 126) * ARCH_PAGE)
 
-/* Accounts of the node itself. Each has its share. */
+/* Accounts of the node itself. Each takes at most its share of their memory; only received frames may also
+ * borrow pages that the others have not taken. */
 enum network_own {
     NETWORK_KERNEL,    /* the kernel's own connections, requests and groups */
-    NETWORK_FRAMES,    /* frames that have come: for as long as they are looked at */
-    NETWORK_STRANGERS, /* what others make the node keep: fragments, answers to whoever asks */
-    NETWORK_VISITORS,  /* connections to the launch port that have shown no ticket yet */
+    NETWORK_FRAMES,    /* received frames, until lwIP has handled them */
+    NETWORK_STRANGERS, /* fragments of datagrams, and answers to packets that no socket takes */
+    NETWORK_VISITORS,  /* connections to the launch port that have not shown a valid request line */
     NETWORK_OWN
 };
 
@@ -41,9 +42,11 @@ struct process;
 /* Gives the node's own accounts their memory, once: page-aligned extents of NETWORK_OWN_BYTES or more. */
 void network_memory_start(const struct memory_range *extents, unsigned count);
 
-/* A process's account, NULL where its slice has no page for it; the kernel's, of NULL. It stays for as long
- * as the process's memory does. */
+/* Returns the account of a process, NULL if its slice has no page for it; of NULL the kernel's account. It
+ * stays for as long as the process's memory does. */
 struct network_account *network_account_of(struct process *process);
+
+/* Returns one of the node's own accounts. */
 struct network_account *network_account_own(enum network_own which);
 
 /* From now on this one pays (NULL: the kernel's, as it is whenever the lock is taken). The one before. */
@@ -60,7 +63,7 @@ bool network_account_is_idle(const struct network_account *account);
 /* Bytes in pages that the account has taken. */
 uint64_t network_account_bytes(const struct network_account *account);
 
-/* How many multicast groups its sockets are members of: inet_option.c counts. */
+/* Returns the number of multicast memberships of the account's sockets, which inet_option.c counts. */
 unsigned *network_account_memberships(struct network_account *account);
 
 #endif

@@ -225,7 +225,7 @@ bool stream_may_receive(struct connection *connection, unsigned bytes)
     return may;
 }
 
-/* Ends one that nobody has accepted, or whom nobody owns any more. */
+/* Ends a stream without an owner: one that is not accepted yet, or that its owner has closed. */
 static void stream_dismiss(struct stream *stream)
 {
     queue_remove(stream);
@@ -236,7 +236,7 @@ static void stream_dismiss(struct stream *stream)
         stream_pcb_lost(&stream->connection);
 }
 
-/* The oldest goes, but for those of which the kernel takes care at the moment. */
+/* Ends the oldest visitor, except those that the kernel is serving. */
 static void visitor_dismiss(void)
 {
     for (struct list_link *link = visitors.first; link; link = link->next) {

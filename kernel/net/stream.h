@@ -33,9 +33,9 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
 /* The oldest connection that has come to a listener, NULL: there is none. */
 struct stream *stream_accept(struct stream *listener);
 
-/* Whoever comes to a listener of the kernel's is a visitor: there are at most STREAM_VISITORS_MAX, a new one
- * takes the place of the oldest, and their account pays (NETWORK_VISITORS). One that has shown that it may
- * ask for something is trusted, and has all the room that its listener gives. */
+/* A connection to a listener of the kernel's is a visitor: the account NETWORK_VISITORS pays for it, it has
+ * little room, and there are at most STREAM_VISITORS_MAX, of which a new one replaces the oldest. Trusts one:
+ * it is no visitor any longer, has the listener's room, and the kernel's account pays from now on. */
 #define STREAM_VISITORS_MAX 16
 void stream_trust(struct stream *stream);
 

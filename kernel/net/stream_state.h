@@ -66,7 +66,7 @@ struct stream {
     struct list_link queued; /* in one of its lists: */
     struct list incoming, complete;
     unsigned queued_count, backlog;
-    bool is_visitor; /* of the kernel's listener, and not trusted yet; among the visitors: */
+    bool is_visitor; /* in the list of visitors (stream.h), by: */
     struct list_link visit;
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * time_wait.h: connections that have ended at this end first: for a minute their addresses and ports are
- * kept, so that what is still under way meets no new connection of the same, and the peer's repeated end is
- * acknowledged. A record holds what that takes, and nothing of the stream or of its rank. There are so many
- * records for the node; the newest takes the place of the oldest. No timer ends one: it is past when somebody
- * looks. With the network's lock held. [RFC 9293 §3.6.1, §3.10.7.4; RFC 1337]
+ * time_wait.h: connections that this node has closed first (TIME_WAIT). For a minute a record keeps their
+ * addresses and ports, so that a segment that is still in the network meets no new connection of the same
+ * addresses, and so that the node acknowledges a FIN that the peer repeats. The record needs nothing of the
+ * stream or of its rank. The node has a fixed number of records; a new one replaces the oldest. No timer
+ * removes a record: each lookup checks its age. With the network's lock held. [RFC 9293 §3.6.1, §3.10.7.4;
+ * RFC 1337]
  */
 #ifndef TACET_NETWORK_TIME_WAIT_H
 #define TACET_NETWORK_TIME_WAIT_H

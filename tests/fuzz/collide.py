@@ -62,23 +62,21 @@ def run(
     arch: str = architectures.DEFAULT,
     kernel: Path | None = None,
     icount: bool = False,
-    calls: int = ICOUNT_CALLS,
-    place: str = "/tmp",
+    calls: int | None = None,
 ) -> qemu.Result:
-    """One machine of one rank: with `icount` until each thread has made so many calls, else for so many
-    seconds. `place` is the folder of the family of files."""
+    """Runs one machine of one rank until each thread has made `calls`; for `seconds` if that is None."""
     way = WAYS[seed % len(WAYS)]
-    length = ["-n", str(calls)] if icount else ["-t", f"{seconds:.0f}"]
+    length = ["-n", str(calls)] if calls else ["-t", f"{seconds:.0f}"]
     settings = {"icount": 0, "turns_ns": TURNS_NS, "qemu": "newest"} if icount else {}
     return qemu.run_tacet(
         qemu.BUILD / arch / "tests/collide.glibc",
-        ["-s", str(seed), "-j", str(way.threads), *length, "-p", place, family],
+        ["-s", str(seed), "-j", str(way.threads), *length, family],
         arch=arch,
         kernel=kernel,
         cpus=way.cpus,
         memory="512M",
         options=f"ranks=1 {way.options}".strip(),
-        time_limit=600 if icount else seconds + 120,
+        time_limit=600 if calls else seconds + 120,
         **settings,
     )
 
@@ -108,7 +106,11 @@ def main() -> int:
         family = families[seed % len(families)]
         seconds = max(1.0, min(arguments.each, left))
         result = run(
-            *(seed, family, seconds), arch=arguments.arch, kernel=arguments.kernel, icount=arguments.icount
+            *(seed, family, seconds),
+            arch=arguments.arch,
+            kernel=arguments.kernel,
+            icount=arguments.icount,
+            calls=ICOUNT_CALLS if arguments.icount else None,
         )
         said = result.stdout.decode(errors="replace").strip().replace("\n", "; ")
         print(f"seed {seed}, {family}: {said or 'no end'}", flush=True)

@@ -324,8 +324,7 @@ static void send_byte(struct stream *stream)
     connection_leave(&stream->connection);
 }
 
-/* Connections of an address that is lost end one by one, and later ones of the same address do not. */
-/* How many of these are connections still. */
+/* Counts those of the streams that are still connections. */
 static unsigned connected(struct stream *const ends[2 * LOST_PAIRS])
 {
     unsigned count = 0;
@@ -335,6 +334,7 @@ static unsigned connected(struct stream *const ends[2 * LOST_PAIRS])
     return count;
 }
 
+/* Connections of an address that is lost end one by one, and later ones of the same address do not. */
 static void a_lost_address_ends_one_connection_at_a_time(struct stream *listener)
 {
     struct stream *ends[2 * LOST_PAIRS];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * collide.c [-s SEED] [-j THREADS] [-n CALLS] [-t SECONDS] FAMILY...: threads that collide: each makes CALLS
- * calls at random, or as many as SECONDS allow, all on the same few objects, which are closed and made anew
- * meanwhile. Families: inet, unix, netlink, events, timers, memory, futexes, signals, threads, files, or all.
- * What a thread asks for depends on the seed alone; who comes first, on the machine.
+ * collide.c [-s SEED] [-j THREADS] [-n CALLS] [-t SECONDS] [-p FOLDER] FAMILY...: lets threads collide. Each
+ * makes CALLS calls at random, or as many as it can in SECONDS, all on the same few objects, which other
+ * threads close and replace meanwhile. Families: inet, unix, netlink, events, timers, memory, futexes,
+ * signals, threads, files (in FOLDER, /tmp by default), or all. The seed alone decides what each thread asks
+ * for; the machine decides the order.
  *
- * Unlike call_fuzz.c, whose arguments are half wrong, calls here are right, and only their order is not. None
- * waits for more than a moment. The kernel has to live; and where all is closed, nothing of it may be left.
- * Prints a line for each family: calls that were made and those that succeeded.
+ * Unlike call_fuzz.c, whose arguments are half wrong, this makes valid calls in a random order. No call waits
+ * longer than WAIT_NS. The kernel must survive. Prints a line for each family: the calls that were made, and
+ * those of them that succeeded.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
