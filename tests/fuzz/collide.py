@@ -7,7 +7,9 @@ MINUTES=60`, or
                           [--icount]
 
 Machines one after the other, each with the next seed, in the next of some ways (WAYS) and with the next of
-the families of calls (tests/programs/collide.c), or all of them at once. Ends with status 1 at the first
+the families of calls (tests/programs/collide.c), or all of them at once. The family "mounts" is that of
+files, in a folder that a file server on this machine gives (x86_64 alone; what it answers when is not of the
+seed). Ends with status 1 at the first
 harm: a kernel that stops, or a program that does not end by itself. Then it prints the command that does the
 same again: with --icount one seed is one order of all that happens, turn for turn of 1 µs; without, it is as
 fast as the machine, and the same seed may have to be tried more than once.
@@ -16,7 +18,9 @@ fast as the machine, and the same seed may have to be tried more than once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +33,7 @@ from qemu import architectures
 
 FAMILIES = (
     *("inet", "unix", "netlink", "events", "timers", "memory", "futexes", "signals", "threads", "files"),
-    "all",
+    *("all", "mounts"),
 )
 TURNS_NS = 1000
 #: Calls of each thread under --icount, where time is the guest's, and calls cost what they cost.
@@ -66,19 +70,28 @@ def run(
 ) -> qemu.Result:
     """Runs one machine of one rank until each thread has made `calls`; for `seconds` if that is None."""
     way = WAYS[seed % len(WAYS)]
-    length = ["-n", str(calls)] if calls else ["-t", f"{seconds:.0f}"]
-    settings = {"icount": 0, "turns_ns": TURNS_NS, "qemu": "newest"} if icount else {}
-    return qemu.run_tacet(
-        qemu.BUILD / arch / "tests/collide.glibc",
-        ["-s", str(seed), "-j", str(way.threads), *length, family],
-        arch=arch,
-        kernel=kernel,
-        cpus=way.cpus,
-        memory="512M",
-        options=f"ranks=1 {way.options}".strip(),
-        time_limit=600 if calls else seconds + 120,
-        **settings,
-    )
+    words = ["-s", str(seed), "-j", str(way.threads)]
+    words += ["-n", str(calls)] if calls else ["-t", f"{seconds:.0f}"]
+    options = f"ranks=1 {way.options}"
+    settings: dict[str, object] = {"icount": 0, "turns_ns": TURNS_NS, "qemu": "newest"} if icount else {}
+    with contextlib.ExitStack() as stack:
+        if family == "mounts":
+            export = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            server = stack.enter_context(qemu.FileServer([export]))
+            options += f" {server.option(export)}"
+            words += ["-p", "/mnt"]
+            settings["network"] = qemu.Network("user")
+        return qemu.run_tacet(
+            qemu.BUILD / arch / "tests/collide.glibc",
+            [*words, "files" if family == "mounts" else family],
+            arch=arch,
+            kernel=kernel,
+            cpus=way.cpus,
+            memory="512M",
+            options=options,
+            time_limit=600 if calls else seconds + 120,
+            **settings,
+        )
 
 
 def harm(result: qemu.Result) -> str:
@@ -100,7 +113,9 @@ def main() -> int:
     parser.add_argument("--kernel", type=Path, help="another one, as one that checks itself (LOCKCHECK=1)")
     parser.add_argument("--icount", action="store_true", help="deterministic: one seed, one order")
     arguments = parser.parse_args()
-    families = arguments.family or FAMILIES
+    families = arguments.family or [
+        one for one in FAMILIES if one != "mounts" or arguments.arch == architectures.DEFAULT
+    ]
     seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
     while (left := end - time.monotonic()) > 0:
         family = families[seed % len(families)]

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hostile.c SEED CALLS [SHARE [TRACE-FROM]]: every system call of syscalls.def, and numbers beyond, with
- * arguments that no honest program passes: addresses of the kernel, of nobody, not canonical, read-only,
- * without rights, at a page's last byte; lengths of zero and of everything; each in each argument's place
- * (or one in SHARE of these, which the seed picks), then CALLS random combinations. What a run does depends
- * on the arguments alone. With TRACE-FROM, calls from that one on are named on standard error before they are
- * made.
+ * hostile.c [-s SEED] [-n CALLS] [-p SHARE] [-j THREADS] [-T FROM]: every system call of syscalls.def, and
+ * numbers beyond, with arguments that no honest program passes: addresses of the kernel, unmapped, not
+ * canonical, read-only, without rights, at a page's last byte; lengths of zero and of everything; each in
+ * each argument's place (or one in SHARE of these, which the seed picks), then CALLS random combinations.
+ * What one thread does depends on the arguments alone. With -T, calls from that one on are named on standard
+ * error before they are made.
+ *
+ * With -j, each of THREADS makes such calls, with an arena of its own and the process's descriptors, files
+ * and address space shared; a last thread changes the arenas' vectors all the time, so that what a call has
+ * checked is not what it finds when it looks again. Signals are ignored then, and calls are left out that
+ * would block (suicide.h).
  *
  * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is
  * untouched; no address of the kernel stands in memory that it was given. Calls whose right answer would take
@@ -18,6 +23,8 @@
 #include "suicide.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,26 +53,31 @@ static const struct call calls[] = {
 
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
 
-/* The arena, at a place of its own with nothing around it:
+/* A thread's arena, at a place of its own with nothing around it:
  * writable | writable | read-only | no rights | hole | writable | hole */
 enum { WRITABLE = 0, READ_ONLY = 2, NO_RIGHTS = 3, ISLAND = 5, ARENA_PAGES = 7 };
-#define ARENA    0x300000000000UL
-#define AT(page) (ARENA + (page)*PAGE)
+#define ARENA_FIRST    0x300000000000UL
+#define ARENA_DISTANCE (4UL << 40)
+#define AT(page)       (arena + (page)*PAGE)
 /* In the first page: a time that is over at once, and parts of a vector. Half of either read as a time would
  * be a long one. */
 #define INSTANT     768
 #define PARTS       1024
-#define PARTS_BYTES (16 * sizeof(struct iovec))
+#define PARTS_BYTES (PARTS_COUNT * sizeof(struct iovec))
+#define PARTS_COUNT 16
 #define ROOM_BELOW  (1UL << 30)
 #define ROOM_ABOVE  (1UL << 40)
+#define THREADS_MAX 8
 
-static uint64_t hostile[64];
-static unsigned hostile_count;
+static unsigned long seed = 1, calls_random = 10000, share = 1, threads = 1, trace_from = ~0UL;
 static uint64_t canary[512];
-static uint64_t state;
-static unsigned long made, skipped, succeeded;
-static unsigned long trace_from = ~0UL;
 static int file, directory, zero, null;
+static volatile bool done;
+
+/* A thread's. */
+static __thread uint64_t arena, state, hostile[64];
+static __thread unsigned hostile_count, parts_count; /* a vector takes the first parts_count of them */
+static __thread unsigned long made, skipped, succeeded;
 
 static uint64_t random_number(void)
 {
@@ -79,7 +91,11 @@ static void arena_page(unsigned page, int rights)
         AT(page), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0
     };
 
-    if (bare(SYS_mmap, arguments) != (long)AT(page))
+    long result;
+
+    while ((result = bare(SYS_mmap, arguments)) == -ENOMEM && threads > 1)
+        sched_yield(); /* another thread may just have all the memory, and gives it back at once */
+    if (result != (long)AT(page))
         _exit(70);
     memset((void *)AT(page), 0x5a, PAGE);
     if (rights != (PROT_READ | PROT_WRITE) && bare_call(SYS_mprotect, AT(page), PAGE, (uint64_t)rights))
@@ -88,7 +104,7 @@ static void arena_page(unsigned page, int rights)
 
 static void arena_make(void)
 {
-    bare_call(SYS_munmap, ARENA - ROOM_BELOW, ROOM_BELOW + ROOM_ABOVE, 0);
+    bare_call(SYS_munmap, arena - ROOM_BELOW, ROOM_BELOW + ROOM_ABOVE, 0);
     arena_page(WRITABLE, PROT_READ | PROT_WRITE);
     arena_page(WRITABLE + 1, PROT_READ | PROT_WRITE);
     arena_page(READ_ONLY, PROT_READ);
@@ -106,45 +122,45 @@ static void arena_fill(void)
     strcpy((char *)AT(WRITABLE), "/proc/self/exe");
     strcpy((char *)AT(WRITABLE) + 512, "a/../b/./c");
     *(struct timespec *)(AT(WRITABLE) + INSTANT) = (struct timespec){ 0, 0 };
-    for (unsigned i = 0; i < 16; i++)
-        parts[i] = (struct iovec){ (void *)hostile[(i * 5 + made) % hostile_count],
-                                   hostile[(i * 3 + made) % hostile_count] };
+    for (unsigned i = 0; i < PARTS_COUNT; i++)
+        parts[i] = (struct iovec){ (void *)hostile[(i * 5 + made) % parts_count],
+                                   hostile[(i * 3 + made) % parts_count] };
     strcpy((char *)AT(WRITABLE + 1) + PAGE - 5, "/dev"); /* ends with the page; the next one is read-only */
     memset((void *)(AT(ISLAND) + PAGE - 8), 'x', 8);     /* a string without an end before the hole */
 }
 
+/* The values, those first that look like no address of the kernel, whatever stands before and after them: of
+ * several threads one may read what another has written out of its vector. */
 static void values_choose(void)
 {
     // clang-format off
-    static const uint64_t fixed[] = {
-        0, 1, 2, 8, 64, 4095, PAGE, 0xffff, 1UL << 31, 0xffffffffUL, 1UL << 32, 1UL << 40, 1UL << 47,
-        1UL << 63, -1UL, -2UL, -8UL, (uint64_t)INT64_MAX,
-        /* the kernel's, the last bytes below the hole and of everything */
-        KERNEL_ADDRESSES, USER_LIMIT - 1, USER_LIMIT, USER_LIMIT + 1, ADDRESS_HOLE, 0x1234567812345678, -PAGE,
-        /* nobody's */
-        NOT_THERE, 0xfff, 0x7fffffff,
-        /* descriptors' special numbers, times */
-        (uint64_t)AT_FDCWD, 0xffffff9c, 1000000000,
-    };
-    // clang-format on
-    // clang-format off
-    static const uint64_t arena[] = {
+    const uint64_t inside[] = {
         AT(WRITABLE), AT(WRITABLE) + 1, AT(WRITABLE) + INSTANT, AT(WRITABLE) + PARTS, AT(WRITABLE + 2) - 1,
         AT(WRITABLE + 2) - 5, AT(WRITABLE + 2) - 8, AT(READ_ONLY), AT(READ_ONLY) + 4, AT(NO_RIGHTS) - 1,
         AT(NO_RIGHTS), AT(NO_RIGHTS) + 8, AT(4), AT(ISLAND) - 4, AT(ISLAND), AT(ISLAND + 1) - 1,
         AT(ISLAND + 1) - 8, AT(6),
+        0, 1, 2, 8, 64, 4095, PAGE, 1UL << 40, 1UL << 46, NOT_THERE, 1000000000,
+    };
+    static const uint64_t outside[] = {
+        0xffff, 0xfff, 0x7fffffff, 1UL << 31, 0xffffffffUL, 1UL << 32, 1UL << 47, 1UL << 63, -1UL, -2UL, -8UL,
+        (uint64_t)INT64_MAX,
+        /* the kernel's, the last bytes below the hole and of everything */
+        KERNEL_ADDRESSES, USER_LIMIT - 1, USER_LIMIT, USER_LIMIT + 1, ADDRESS_HOLE, 0x1234567812345678, -PAGE,
+        /* descriptors' special numbers */
+        (uint64_t)AT_FDCWD, 0xffffff9c,
     };
     // clang-format on
 
-    memcpy(hostile, fixed, sizeof(fixed));
-    memcpy(hostile + sizeof(fixed) / 8, arena, sizeof(arena));
-    hostile_count = sizeof(fixed) / 8 + sizeof(arena) / 8;
+    memcpy(hostile, inside, sizeof(inside));
+    memcpy(hostile + sizeof(inside) / 8, outside, sizeof(outside));
+    hostile_count = sizeof(inside) / 8 + sizeof(outside) / 8;
+    parts_count = threads > 1 ? sizeof(inside) / 8 : hostile_count;
 }
 
 static bool inside_room(uint64_t address, uint64_t bytes)
 {
-    return address >= ARENA - ROOM_BELOW && bytes <= ROOM_BELOW + ROOM_ABOVE &&
-           address + bytes <= ARENA + ROOM_ABOVE;
+    return address >= arena - ROOM_BELOW && bytes <= ROOM_BELOW + ROOM_ABOVE &&
+           address + bytes <= arena + ROOM_ABOVE;
 }
 
 /* A range that the kernel has to refuse for every call, or one of the arena's. */
@@ -183,7 +199,7 @@ static bool period_is_long(uint64_t address)
 
 /* What suicide.h has to know; the descriptors follow when they are open. A name made of kernel addresses
  * would come back as one. */
-static struct suicide_ground ground = {
+static __thread struct suicide_ground ground = {
     .range_is_safe = range_is_safe,
     .time_is_long = is_long,
     .period_is_long = period_is_long,
@@ -354,7 +370,7 @@ static void honest_arguments(unsigned variant, uint64_t *a)
 #define HONEST_VARIANTS 20
 
 /* Each hostile value in each place, or one in `share` of them. */
-static void sweep(uint64_t share)
+static void sweep(void)
 {
     uint64_t a[6];
 
@@ -373,11 +389,11 @@ static void sweep(uint64_t share)
         }
 }
 
-static void random_calls(unsigned long count)
+static void random_calls(void)
 {
     uint64_t a[6];
 
-    for (unsigned long i = 0; i < count; i++) {
+    for (unsigned long i = 0; i < calls_random; i++) {
         const struct call *call = &calls[random_number() % CALLS];
 
         honest_arguments((unsigned)(random_number() % HONEST_VARIANTS), a);
@@ -400,11 +416,108 @@ static void random_calls(unsigned long count)
     }
 }
 
+/* ---- Threads ---- */
+
+static struct totals {
+    unsigned long made, skipped, succeeded;
+} totals;
+static pthread_mutex_t totals_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Makes one thread's calls. */
+static void *run(void *number)
+{
+    arena = ARENA_FIRST + (uint64_t)number * ARENA_DISTANCE;
+    state = (seed + (uint64_t)number * 1000) * 0x9e3779b97f4a7c15 + 1;
+    ground.descriptors_kept = (uint32_t)null + 1;
+    ground.threads = ground.signals_ignored = threads > 1;
+    values_choose();
+    arena_make();
+    sweep();
+    random_calls();
+    pthread_mutex_lock(&totals_lock);
+    totals.made += made, totals.skipped += skipped, totals.succeeded += succeeded;
+    pthread_mutex_unlock(&totals_lock);
+    return NULL;
+}
+
+static sigjmp_buf change_on; /* of the thread that changes vectors; it alone lets SIGSEGV in */
+
+static void arena_is_away(int unused)
+{
+    (void)unused;
+    siglongjmp(change_on, 1);
+}
+
+/* Writes values over the arenas' vectors until all calls are made. An arena may be away just then. */
+static void *change(void *unused)
+{
+    sigset_t fault;
+
+    state = seed * 0x9e3779b97f4a7c15 + 1;
+    sigemptyset(&fault);
+    sigaddset(&fault, SIGSEGV);
+    sigsetjmp(change_on, 1);
+    pthread_sigmask(SIG_UNBLOCK, &fault, NULL);
+    while (!done) {
+        arena = ARENA_FIRST + random_number() % threads * ARENA_DISTANCE;
+        values_choose();
+        sched_yield();
+        for (unsigned i = 0; i < PARTS_COUNT; i++)
+            ((volatile uint64_t *)(AT(WRITABLE) + PARTS))[random_number() % (2 * PARTS_COUNT)] =
+                hostile[random_number() % parts_count];
+    }
+    pthread_sigmask(SIG_BLOCK, &fault, NULL);
+    return unused;
+}
+
+/* Has all threads ignore, and block, the signals that one may send. */
+static void signals_ignore(void)
+{
+    sigset_t all;
+
+    for (int number = 1; number < 65; number++)
+        signal(number, number == SIGSEGV ? arena_is_away : SIG_IGN);
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
+static void threads_run(void)
+{
+    pthread_t makers[THREADS_MAX], changer;
+
+    signals_ignore();
+    for (unsigned long i = 0; i < threads; i++)
+        if (pthread_create(&makers[i], NULL, run, (void *)i))
+            _exit(73);
+    if (pthread_create(&changer, NULL, change, NULL))
+        _exit(73);
+    for (unsigned long i = 0; i < threads; i++)
+        pthread_join(makers[i], NULL);
+    done = true;
+    pthread_join(changer, NULL);
+}
+
+static void options_read(int count, char **arguments)
+{
+    static unsigned long *const places[256] = {
+        ['s'] = &seed, ['n'] = &calls_random, ['p'] = &share, ['j'] = &threads, ['T'] = &trace_from,
+    };
+
+    for (int option; (option = getopt(count, arguments, "s:n:p:j:T:")) != -1;) {
+        if (places[option])
+            *places[option] = strtoul(optarg, NULL, 0);
+        if (!places[option] || threads == 0 || threads > THREADS_MAX) {
+            fprintf(stderr,
+                    "usage: hostile [-s SEED] [-n CALLS] [-p SHARE] [-j THREADS, 1 to %d] [-T FROM]\n",
+                    THREADS_MAX);
+            exit(64);
+        }
+    }
+}
+
 int main(int count, char **arguments)
 {
-    state = (count > 1 ? strtoull(arguments[1], NULL, 0) : 1) * 0x9e3779b97f4a7c15 + 1;
-    trace_from = count > 4 ? strtoul(arguments[4], NULL, 0) : ~0UL;
-    values_choose();
+    options_read(count, arguments);
     for (unsigned i = 0; i < sizeof(canary) / 8; i++)
         canary[i] = i * 0x9e3779b97f4a7c15;
     file = open("/proc/self/exe", O_RDONLY);
@@ -413,10 +526,11 @@ int main(int count, char **arguments)
     null = open("/dev/null", O_RDWR);
     if (file < 0 || directory < 0 || zero < 0 || null < 0)
         return 72;
-    ground.descriptors_kept = (uint32_t)null + 1;
-    arena_make();
-    sweep(count > 3 ? strtoul(arguments[3], NULL, 0) : 1);
-    random_calls(count > 2 ? strtoul(arguments[2], NULL, 0) : 10000);
-    printf("calls: %lu, of them %lu succeeded; left out: %lu\n", made, succeeded, skipped);
+    if (threads > 1)
+        threads_run();
+    else
+        run(NULL);
+    printf("calls: %lu, of them %lu succeeded; left out: %lu\n", totals.made, totals.succeeded,
+           totals.skipped);
     return 0;
 }

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 
 #define THREADS 3
+#define UDP_MAX 65507 /* bytes of an IP packet, less the headers of IP and UDP */
+#define RAW_MAX 65515
 
 static int shared = -1;                    /* the socket that all collide on */
 static struct sockaddr_in listening, sink; /* a listening socket's name; where datagrams go */
@@ -288,12 +290,18 @@ static void refusals(void)
 
 static char sent[1 << 17], received[1 << 17];
 
-static void echo_sizes(int from, int to, const struct sockaddr_in *name, unsigned largest, unsigned skipped)
+/* Sends packets of some sizes, and of the `last` ones up to the largest, which come back with so many bytes
+ * before them; larger ones are refused. */
+static void echo_sizes(int from, int to, const struct sockaddr_in *name, unsigned largest, unsigned last,
+                       unsigned skipped)
 {
     static const unsigned of[] = { 0, 1, 1471, 1472, 1473, 4096, 32768, 65000 };
+    const unsigned some = sizeof(of) / sizeof(of[0]);
 
-    for (unsigned i = 0; i < sizeof(of) / sizeof(of[0]) + 40; i++) {
-        unsigned bytes = i < sizeof(of) / sizeof(of[0]) ? of[i] : largest - 40 + i - 7;
+    for (unsigned i = 0; i < sizeof(sent); i++)
+        sent[i] = (char)(i * 7 + i / 251);
+    for (unsigned i = 0; i < some + last; i++) {
+        unsigned bytes = i < some ? of[i] : largest - last + 1 + i - some;
 
         IS(sendto(from, sent, bytes, 0, (const void *)name, sizeof(*name)), (ssize_t)bytes);
         ssize_t came = recv(to, received, sizeof(received), 0);
@@ -309,9 +317,7 @@ static void sizes(void)
 {
     int from = socket(AF_INET, SOCK_DGRAM, 0), to = bound(SOCK_DGRAM, &sink);
 
-    for (unsigned i = 0; i < sizeof(sent); i++)
-        sent[i] = (char)(i * 7 + i / 251);
-    echo_sizes(from, to, &sink, 65507, 0);
+    echo_sizes(from, to, &sink, UDP_MAX, 40, 0);
     close(from);
     close(to);
 }
@@ -324,32 +330,71 @@ static void raw_sizes(void)
 
     PROMISE(from >= 0 && to >= 0, "errno %d", errno);
     shutdown(from, SHUT_RD);
-    echo_sizes(from, to, &name, 65515, 20);
+    echo_sizes(from, to, &name, RAW_MAX, 40, 20);
 }
 
-/* Pings of the largest sizes are answered. */
-static void ping_sizes(void)
+/* A node has eight raw sockets, and copies at most 64 KiB of one packet for all together: Tacet's own limits.
+ */
+static void raw_fans(void)
 {
     struct sockaddr_in name = local();
+    int all[8], got = 0;
+
+    for (unsigned i = 0; i < 8; i++)
+        PROMISE((all[i] = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK, 254)) >= 0, "errno %d", errno);
+    FAILS(socket(AF_INET, SOCK_RAW, 254), ENOBUFS);
+    for (unsigned bytes = 1000; bytes <= 60000; bytes *= 2, got = 0) {
+        IS(sendto(all[0], sent, bytes, 0, (void *)&name, sizeof(name)), (ssize_t)bytes);
+        for (unsigned i = 0; i < 8; i++)
+            got += recv(all[i], received, sizeof(received), 0) == (ssize_t)bytes + 20;
+        unsigned fit = 65535 / (bytes + 20);
+        IS(got, (int)(fit < 8 ? fit : 8));
+    }
+    close(all[7]);
+    IS(socket(AF_INET, SOCK_RAW, 254) >= 0, 1);
+}
+
+static void pings(struct sockaddr_in name, unsigned smallest)
+{
     int ping = socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP);
     struct icmphdr *echo = (void *)sent;
 
     PROMISE(ping >= 0, "errno %d", errno);
-    for (unsigned bytes = 65470; bytes <= 65507; bytes++) {
+    for (unsigned bytes = smallest; bytes <= UDP_MAX; bytes++) {
         *echo = (struct icmphdr){ .type = ICMP_ECHO, .un.echo.sequence = (uint16_t)bytes };
         IS(sendto(ping, sent, bytes, 0, (void *)&name, sizeof(name)), (ssize_t)bytes);
         ssize_t came = recv(ping, received, sizeof(received), 0);
         PROMISE(came == (ssize_t)bytes && ((struct icmphdr *)received)->type == ICMP_ECHOREPLY, "%u: %zd",
                 bytes, came);
     }
+    FAILS(sendto(ping, sent, UDP_MAX + 1, 0, (void *)&name, sizeof(name)), EMSGSIZE);
+}
+
+/* Pings of the largest sizes are answered. */
+static void ping_sizes(void)
+{
+    pings(local(), UDP_MAX - 37);
+}
+
+/* The same of a peer that sends back what it gets: in fragments, both ways. */
+static void wire_sizes(void)
+{
+    struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(7) };
+    int datagrams = socket(AF_INET, SOCK_DGRAM, 0), raw = socket(AF_INET, SOCK_RAW, 254);
+
+    inet_pton(AF_INET, "10.9.0.1", &peer.sin_addr);
+    echo_sizes(datagrams, datagrams, &peer, UDP_MAX, 3, 0);
+    echo_sizes(raw, raw, &peer, RAW_MAX, 3, 20);
+    pings(peer, UDP_MAX - 2);
 }
 
 static const struct test tests[] = {
-    { "datagrams", datagrams }, { "datagram-connects", datagram_connects },
-    { "binds", binds },         { "datagram-binds", datagram_binds },
-    { "listens", listens },     { "connects", connects },
-    { "refusals", refusals },   { "sizes", sizes },
-    { "raw-sizes", raw_sizes }, { "ping-sizes", ping_sizes },
+    { "datagrams", datagrams },   { "datagram-connects", datagram_connects },
+    { "binds", binds },           { "datagram-binds", datagram_binds },
+    { "listens", listens },       { "connects", connects },
+    { "refusals", refusals },     { "sizes", sizes },
+    { "raw-sizes", raw_sizes },   { "ping-sizes", ping_sizes },
+    { "wire-sizes", wire_sizes }, { "raw-fans", raw_fans },
 };
 
 int main(int count, char **arguments)

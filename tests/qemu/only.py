@@ -30,6 +30,7 @@ X86_64_ALONE = {
     "test_clock_offsets": NO_NETWORK,
     "test_corners::test_no_descriptor_table_lies_where_programs_can_write": "POWER has none",
     "test_cluster": NO_NETWORK,
+    "test_collide::test_threads_that_collide_leave_the_kernel_alive[mounts]": NO_NETWORK,
     "test_end::test_end_reboot_resets_the_machine[q35-False]": "a PC's board",
     "test_end::test_end_wait_switches_off_at_a_key_of_the_keyboard": "POWER has no keyboard here",
     "test_faults::test_a_machine_check_stops_the_node_with_the_bank_and_its_status": NO_CHECK,
@@ -77,6 +78,7 @@ X86_64_ALONE = {
     "test_socket_races::test_packets_of_all_sizes_arrive_or_are_refused[ping-sizes]": (
         "two packets of 64 KiB, in POWER's pages, are more than the node's own account of the network"
     ),
+    "test_socket_races::test_packets_of_all_sizes_cross_the_wire_and_come_back": NO_NETWORK,
     "test_socket_races::test_who_sends_to_many_sockets_keeps_no_other_rank_waiting": TURNS,
     "test_sockets": NO_NETWORK,
     "test_timers::test_the_tsc_deadline_keeps_the_same_promises_where_there_is_one": "a TSC is x86_64's",

@@ -28,7 +28,8 @@ SEEDS = {family: 20 + number for number, family in enumerate(collide.FAMILIES)}
 @pytest.mark.parametrize("family", SEEDS)
 def test_threads_that_collide_leave_the_kernel_alive(family: str, arch: str) -> None:
     program("collide.glibc", arch)
-    is_exact = arch == "x86_64"  # QEMU's POWER machine cannot run its CPUs by turns
+    # QEMU's POWER machine cannot run its CPUs by turns, and a file server runs beside the machine
+    is_exact = arch == "x86_64" and family != "mounts"
     result = collide.run(SEEDS[family], family, 0, arch=arch, icount=is_exact, calls=CALLS)
     assert not collide.harm(result), f"{collide.harm(result)}\n{result.explain()}"
     made = [tuple(map(int, one)) for one in re.findall(rb": (\d+) calls, (\d+) succeeded", result.stdout)]

@@ -36,5 +36,29 @@ def test_hostile_arguments_in_every_place_of_every_call_do_no_harm(
     seed: int, cpu: str | None, calls: int, share: int, tacet: Run
 ) -> None:
     """In one of `share` places; on POWER, whose pages are long to look through, all take many minutes."""
-    words = ("hostile.musl", str(seed), str(calls), str(share))
+    words = ("hostile.musl", "-s", str(seed), "-n", str(calls), "-p", str(share))
     expect_survived(tacet(*words, cpu=cpu, time_limit=180 if share > 1 else 1800), 4 * calls)
+
+
+@pytest.mark.parametrize(
+    ("seed", "threads", "cpus", "calls", "share"),
+    [
+        (1, 2, 2, 200, 10_000),
+        (2, 2, 1, 200, 10_000),
+        pytest.param(3, 3, 4, 50_000, 50, marks=pytest.mark.long),
+        pytest.param(4, 7, 2, 50_000, 50, marks=pytest.mark.long),
+    ],
+)
+def test_hostile_calls_of_threads_that_share_all_do_no_harm(
+    seed: int, threads: int, cpus: int, calls: int, share: int, tacet: Run
+) -> None:
+    """Each thread with an arena of its own, whose vectors a further thread changes during the calls."""
+    words = ("-s", str(seed), "-n", str(calls), "-p", str(share), "-j", str(threads))
+    result = tacet(
+        "hostile.musl",
+        *words,
+        cpus=cpus,
+        options="ranks=1 rotation=100us",
+        time_limit=3600 if calls > 1000 else 180,
+    )
+    expect_survived(result, threads * calls)

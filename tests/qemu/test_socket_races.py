@@ -5,19 +5,23 @@ that is not polite gets an answer that Linux could give, and the node lives on."
 from __future__ import annotations
 
 import re
+import struct
 
 import pytest
 from conftest import Run, expect_exit
+from lan import IPV4, Lan
+from wire import Wire
 
 import qemu
 
+ICMP, UDP = 1, 17  #: protocols
 RACES = ("datagrams", "datagram-connects", "binds", "datagram-binds", "listens", "connects", "refusals")
-SIZES = ("sizes", "raw-sizes", "ping-sizes")
+SIZES = ("sizes", "raw-sizes", "ping-sizes", "raw-fans")
 
 
 def expect_kept(result: qemu.Result) -> None:
     said = re.search(rb"promises: (\d+), broken: 0\n", expect_exit(result).stdout)
-    assert said and int(said[1]) > 40 and result.stderr == b"", result.explain()
+    assert said and int(said[1]) > 20 and result.stderr == b"", result.explain()
 
 
 @pytest.mark.parametrize(
@@ -32,6 +36,35 @@ def test_threads_that_collide_on_a_socket_get_answers(case: str, rounds: int, cp
 @pytest.mark.parametrize("case", SIZES)
 def test_packets_of_all_sizes_arrive_or_are_refused(case: str, tacet: Run) -> None:
     expect_kept(tacet("socket_races.musl", case, options="ranks=1 raw_sockets=on"))
+
+
+class Echo(Lan):
+    """A peer that sends every packet of IP back as it came, fragments one by one; a ping as its answer."""
+
+    def answers(self, frame: bytes) -> list[bytes]:
+        if frame[12:14] != IPV4:
+            return super().answers(frame)
+        packet = bytearray(frame[14:])
+        packet[12:16], packet[16:20] = packet[16:20], packet[12:16]
+        is_first = not int.from_bytes(packet[6:8], "big") & 0x1FFF
+        if is_first and packet[9] == UDP:
+            packet[20:22], packet[22:24] = packet[22:24], packet[20:22]
+        if is_first and packet[9] == ICMP:
+            total = int.from_bytes(packet[22:24], "big") + (packet[20] << 8)  # what type 0 has less
+            packet[20:24] = struct.pack(">BBH", 0, packet[21], (total & 0xFFFF) + (total >> 16))
+        return [frame[6:12] + frame[:6] + frame[12:14] + bytes(packet)]
+
+
+def test_packets_of_all_sizes_cross_the_wire_and_come_back(tacet: Run) -> None:
+    with Wire() as wire:
+        wire.play(Echo(node="10.9.0.7").run)
+        result = tacet(
+            *("socket_races.musl", "wire-sizes"),
+            options="ranks=1 raw_sockets=on ip=10.9.0.7/24",
+            qemu_options=wire.options(),
+        )
+        wire.close()
+    expect_kept(result)
 
 
 def test_who_sends_to_many_sockets_keeps_no_other_rank_waiting(tacet: Run) -> None:
