@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -299,14 +300,15 @@ def test_five_hundred_jobs_leave_a_node_as_it_was(pair: WaitingNodes) -> None:
     assert all(len(found) == 1 for found in free.values()), free
 
 
-#: Asks a node to start what is no file, again and again; prints what it says to that, each answer once.
+#: Makes a node the same request again and again; prints its answers, each once.
 ASKS = """
 import socket, sys
-words = ["job=1", "ranks=1", "port=9", "secret=0123456789abcdef", "path=/mnt", "arg=x"]
+port, count = map(int, sys.argv[1:3])
+words = ["job=1", "ranks=1", "port=9", "secret=0123456789abcdef", "arg=x", *sys.argv[3:]]
 request = b"".join(word.encode() + b"\\0" for word in words)
 said = set()
-for number in range(int(sys.argv[2])):
-    node = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60)
+for number in range(count):
+    node = socket.create_connection(("127.0.0.1", port), 60)
     answers = node.makefile("rb")
     answers.readline()
     node.sendall(b"launch %d -\\n" % len(request) + request)
@@ -314,43 +316,51 @@ for number in range(int(sys.argv[2])):
     node.close()
 print(*said)
 """
+#: What a node refuses after it has looked at a file on a mount, and what it says; and what it starts.
+REFUSED = {
+    "folder": (["path=/mnt"], "is not a file"),
+    "nothing": (["path=/mnt/nothing"], "there is no such file"),
+    "circle": (["path=/mnt/circle"], "path=/mnt/circle"),
+    "text": (["path=/mnt/text"], "not an ELF file"),
+    "foreign": (["path=/mnt/foreign"], "foreign"),
+    "cwd": (["path=/mnt/small", "cwd=/mnt/text"], "there is no such directory"),
+    "gone": (["path=/mnt/small"], "started"),  # and ended, since who has asked for it leaves
+}
 
 
 @pytest.mark.long
 @pytest.mark.limit(600, 7200)
-def test_requests_that_are_refused_keep_nothing_of_a_file_server(tmp_path: Path) -> None:
-    """With a number of a file and an inode left by each of them, 1,253 were enough for no program to start.
-    Other reasons to refuse one, as a lack of memory that passes, are not looked at."""
+@pytest.mark.parametrize("why", REFUSED)
+def test_requests_that_are_refused_keep_nothing_of_a_file_server(why: str, tmp_path: Path) -> None:
+    """With a number of a file and an inode left by each, 1,253 were enough for no program to start."""
+    words, reason = REFUSED[why]
     (share := tmp_path / "share").mkdir()
-    shutil.copy(BUSYBOX, share / "busybox")
+    for name, content in (("busybox", BUSYBOX), ("small", program("status.musl"))):
+        shutil.copy(content, share / name)
+    (share / "text").write_text("hello\n")
+    (share / "circle").symlink_to("circle")
+    foreign = bytearray((share / "small").read_bytes())
+    foreign[18:20] = struct.pack("<H", 183)  # AArch64
+    (share / "foreign").write_bytes(foreign)
     port = qemu.free_port()
     with qemu.FileServer([share]) as server:
-        words = f"stdout=com2 stderr=com3 launch {server.option(share)}"
+        line = f"stdout=com2 stderr=com3 launch {server.option(share)}"
         monitor = f"unix:{tmp_path}/monitor1,server=on,wait=off"
         network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{port}:{PORT}"])
-        options = ["-kernel", str(qemu.KERNEL), "-append", words, "-qmp", monitor]
+        options = ["-kernel", str(qemu.KERNEL), "-append", line, "-qmp", monitor]
         node = Node(tmp_path, 1, [], "", network=network, qemu_options=options)
 
         def starts() -> bool:
-            words = [
-                TACETRUN,
-                "-i",
-                "none",
-                "-w",
-                f"127.0.0.1:{port}",
-                "/mnt/busybox",
-                "echo",
-                "from the mount",
-            ]
+            words = [*(TACETRUN, "-i", "none", "-w", f"127.0.0.1:{port}"), "/mnt/busybox", "echo", "starts"]
             done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S * slowness())
-            return (done.returncode, done.stdout) == (0, "from the mount\n")
+            return (done.returncode, done.stdout) == (0, "starts\n")
 
         try:
             node.wait(WAITS)
             assert starts()
-            asks = ["/usr/bin/python3", "-c", ASKS, str(port), "1400"]
+            asks = ["/usr/bin/python3", "-c", ASKS, str(port), "1400", *words]
             said = subprocess.run(asks, capture_output=True, text=True, timeout=7200).stdout
-            assert "is not a file" in said, said
+            assert reason in said and said.count("refused") == (why != "gone"), said
             assert starts()
         finally:
             node.off()
