@@ -4,8 +4,11 @@
 
 SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
-SERVICE_WIRE   := service/wire.c service/key_file.c kernel/beat/beat_frame.c kernel/beat/answer_frame.c \
-                  kernel/beat/page_frame.c kernel/beat/welcome.c kernel/lib/siphash.c
+# A program is its folder, and what it uses of lib/ and of the kernel.
+service_of      = $(wildcard service/$(1)/*.c) $(patsubst %,service/lib/%.c,$(2)) \
+                  $(patsubst %,kernel/%.c,$(3))
+SERVICE_WIRE   := service/lib/wire.c service/lib/key_file.c kernel/lib/siphash.c \
+                  $(patsubst %,kernel/beat/%.c,beat_frame answer_frame page_frame welcome)
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacetrun tacet-launchd \
                                                  tacet-mpirun)
 
@@ -13,25 +16,19 @@ $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS)
 
 .PHONY: service
 service: $(SERVICE_PROGRAMS)
-$(SERVICE_BUILD)/conductor: $(patsubst %,service/%.c,conductor beats answers requests orders pages jobs \
-                              clients registry welcomes commands timeline control json) \
-                           kernel/launch/launch_request.c kernel/lib/format.c $(SERVICE_WIRE)
-$(SERVICE_BUILD)/conductorctl: $(patsubst %,service/%.c,conductorctl words conversation node_view \
-                                 log_pull control json)
-$(SERVICE_BUILD)/listener: service/listener.c kernel/beat/global_clock.c $(SERVICE_WIRE)
-$(SERVICE_BUILD)/tacetrun: $(patsubst %,service/%.c,tacetrun $(addprefix tacetrun_,options names conductor \
-                             nodes streams output pmi) event_loop pmi pmi_server launch_writer control \
-                             json key_file) \
-                           kernel/launch/launch_request.c $(addprefix kernel/lib/,siphash.c format.c)
-$(SERVICE_BUILD)/tacet-mpirun: $(patsubst %,service/%.c,mpirun $(addprefix mpirun_,options rank streams) \
-                                 pmi_server pmi event_loop descendants launch_cpus) kernel/lib/format.c
+$(SERVICE_BUILD)/conductor: $(call service_of,conductor,control json,launch/launch_request lib/format) \
+                           $(SERVICE_WIRE)
+$(SERVICE_BUILD)/conductorctl: $(call service_of,conductorctl,control json)
+$(SERVICE_BUILD)/listener: $(call service_of,listener,,beat/global_clock) $(SERVICE_WIRE)
+$(SERVICE_BUILD)/tacetrun: $(call service_of,tacetrun,event_loop pmi pmi_server control json key_file, \
+                             launch/launch_request lib/siphash lib/format)
+$(SERVICE_BUILD)/tacet-mpirun: $(call service_of,mpirun,pmi_server pmi event_loop descendants launch_cpus, \
+                                 lib/format)
 # Static: it runs where there is nothing but a kernel. It looks no names up.
-$(SERVICE_BUILD)/tacet-launchd: $(patsubst %,service/%.c,launchd launch_client launch_job launch_rank \
-                                  launch_beats launch_cpus descendants event_loop) \
-                              $(addprefix kernel/,launch/launch_request.c lib/format.c beat/global_clock.c) \
-                              $(SERVICE_WIRE)
+$(SERVICE_BUILD)/tacet-launchd: $(call service_of,launchd,launch_cpus descendants event_loop, \
+                                  launch/launch_request lib/format beat/global_clock) $(SERVICE_WIRE)
 $(SERVICE_BUILD)/tacet-launchd: SERVICE_LINK := -static
-$(SERVICE_PROGRAMS): $(wildcard service/*.h kernel/beat/*.h kernel/launch/*.h \
+$(SERVICE_PROGRAMS): $(wildcard service/*/*.h kernel/beat/*.h kernel/launch/*.h \
                      kernel/lib/siphash.h kernel/lib/format.h) $(SERVICE_BUILD).flags
 	@mkdir -p $(@D)
 	@echo "  SERVICE $@"

@@ -530,7 +530,7 @@ def test_wrong_options_are_said_in_one_line(words: list[str], why: str) -> None:
 def test_the_unit_of_systemd_starts_what_there_is(tmp_path: Path) -> None:
     unit = configparser.ConfigParser(interpolation=None, strict=False)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
-    text = (ROOT / "service/tacet-launchd.service").read_text()
+    text = (ROOT / "service/launchd/tacet-launchd.service").read_text()
     unit.read_string(text)
     start = unit["Service"]["ExecStart"].split()
     known = subprocess.run([LAUNCHD, "--help"], capture_output=True, text=True, check=True).stdout

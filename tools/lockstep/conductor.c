@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conductor.c: the conductor of nodes whose time is virtual (docs/lockstep.md), as a library for Python
- * (beats.py): the conductor's own beats, answers, registry, welcomes and commands (service/conductor.h). Only
- * what ties them to a machine is another one here: the clock stands where it was set, frames come from the
- * caller and go to the caller, and so do the outcomes of commands.
+ * (beats.py): the conductor's own beats, answers, registry, welcomes and commands
+ * (service/conductor/conductor.h). Only what ties them to a machine is another one here: the clock stands
+ * where it was set, frames come from the caller and go to the caller, and so do the outcomes of commands.
  *
  * One conductor a process, as there; by one thread at a time.
  */
-#include "service/conductor.h"
-#include "service/control.h"
+#include "service/conductor/conductor.h"
+#include "service/lib/control.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

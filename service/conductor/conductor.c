@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * conductor.c: the program that beats time for a cluster [Betti09 §III]: it broadcasts heartbeats
+ * (beats.c) onto an Ethernet interface at multiples of their period, knows the nodes that answer, and
+ * changes the rate or sends commands when conductorctl asks for it. One thread, of SCHED_FIFO and in locked
+ * memory where the system lets it; a beat's deadline is absolute, so that no beat shifts the next one.
+ */
+#include "service/conductor/conductor.h"
+#include "service/lib/control.h"
+#include "service/lib/key_file.h"
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PRIORITY         50 /* of SCHED_FIFO */
+#define RATE_DEFAULT     "10"
+#define ANSWER_EVERY_MAX 1000
+
+struct conductor conductor; /* large: it has no values of its own in the program's file */
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int number)
+{
+    (void)number;
+    ended = 1;
+}
+
+__attribute__((format(printf, 1, 2))) _Noreturn static void give_up(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fputs("conductor: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(2);
+}
+
+void say(const char *format, ...)
+{
+    struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
+    char line[256] = "conductor: ";
+    size_t bytes = strlen(line);
+    va_list arguments;
+
+    if (poll(&standard_error, 1, 0) != 1 || !(standard_error.revents & POLLOUT))
+        return;
+    va_start(arguments, format);
+    vsnprintf(line + bytes, sizeof(line) - bytes - 1, format, arguments);
+    va_end(arguments);
+    strcat(line, "\n");
+    dprintf(STDERR_FILENO, "%s", line);
+}
+
+static uint64_t boottime_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+uint64_t conductor_now_ns(void)
+{
+    return timeline_conductor_ns(&conductor.timeline, boottime_ns());
+}
+
+/* ---- The timer of beats ---- */
+
+void beat_timer_set(void)
+{
+    struct itimerspec when = { 0 };
+
+    if (conductor.timeline.period_ns) {
+        uint64_t ns = timeline_boottime_ns(&conductor.timeline, conductor.timeline.due_ns);
+
+        when.it_value.tv_sec = (time_t)(ns / NS_PER_S);
+        when.it_value.tv_nsec = (long)(ns % NS_PER_S);
+    }
+    timerfd_settime(conductor.polls[POLL_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void timer_look(void)
+{
+    uint64_t expirations;
+
+    if (read(conductor.polls[POLL_TIMER].fd, &expirations, sizeof(expirations)) >= 0)
+        beat_due(); /* else the rate has changed meanwhile */
+}
+
+/* ---- The program ---- */
+
+static const char usage[] =
+    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
+    "PATH]\n"
+    "\n"
+    "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
+    "  --interface NAME  where: the network that nodes take beats from\n"
+    "  --key FILE        32 hexadecimal digits, which the nodes have too\n"
+    "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
+    "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
+    "  --nodes N         so many nodes do each command: also those that have not answered yet are waited "
+    "for\n"
+    "  --socket PATH     where conductorctl reaches it (default: " CONTROL_SOCKET ")\n";
+
+/* The number of an option, from 0 on. */
+static unsigned number_read(const char *option, const char *text, unsigned most, const char *unit)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+
+    if (!isdigit((unsigned char)*text) || *end || number > most)
+        give_up("--%s %s: from 0 to %u %s", option, text, most, unit);
+    return (unsigned)number;
+}
+
+static void prepare(int count, char **words)
+{
+    static const struct option options[] = { { "interface", required_argument, NULL, 'i' },
+                                             { "key", required_argument, NULL, 'k' },
+                                             { "rate", required_argument, NULL, 'r' },
+                                             { "answer-every", required_argument, NULL, 'a' },
+                                             { "nodes", required_argument, NULL, 'n' },
+                                             { "socket", required_argument, NULL, 's' },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
+    const char *key = NULL, *rate = RATE_DEFAULT, *what;
+    char why[256];
+    int option;
+
+    conductor.socket_path = CONTROL_SOCKET;
+    conductor.answer_every = -1;
+    while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
+        switch (option) {
+        case 'i':
+            conductor.interface = optarg;
+            break;
+        case 'k':
+            key = optarg;
+            break;
+        case 'r':
+            rate = optarg;
+            break;
+        case 'a':
+            conductor.answer_every = (int)number_read("answer-every", optarg, ANSWER_EVERY_MAX, "beats");
+            break;
+        case 'n':
+            conductor.nodes_expected = number_read("nodes", optarg, REGISTRY_NODES_MAX, "nodes");
+            break;
+        case 's':
+            conductor.socket_path = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(0);
+        default:
+            exit(2); /* getopt_long has said why */
+        }
+    }
+    if (!conductor.interface || !key || optind < count)
+        give_up("it takes --interface NAME and --key FILE (conductor --help)");
+    if (key_file_read(key, conductor.key, why, sizeof(why)))
+        give_up("the key %s: %s", key, why);
+    if (wire_open(&conductor.wire, conductor.interface, &what) ||
+        (what = "answers", wire_listen(&conductor.wire)))
+        give_up("interface %s: %s: %s", conductor.interface, what, strerror(errno));
+    conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
+    if (conductor.polls[POLL_LISTENER].fd < 0)
+        give_up("socket %s: %s", conductor.socket_path,
+                errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
+    conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
+    conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    timeline_start(&conductor.timeline);
+    jobs_start();
+    if (!rate_set(rate))
+        give_up("--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
+}
+
+/* ms; -1: without end. */
+static int timeout_ms(void)
+{
+    const int orders = orders_timeout_ms(), pages = pages_timeout_ms();
+
+    return orders < 0 || (pages >= 0 && pages < orders) ? pages : orders;
+}
+
+/* Beats first: whatever else is done, one that is due meanwhile waits for a single request, or for
+ * ANSWERS_PER_LOOP answers. */
+static void loop(void)
+{
+    struct pollfd *polls = conductor.polls;
+
+    clients_start();
+    for (unsigned i = 0; i < POLL_CLIENTS; i++)
+        polls[i].events = POLLIN;
+    while (!ended) {
+        if (poll(polls, POLL_COUNT, timeout_ms()) < 0)
+            continue; /* a signal */
+        timer_look();
+        if (polls[POLL_WIRE].revents)
+            answers_take();
+        for (unsigned i = POLL_CLIENTS; i < POLL_COUNT; i++)
+            if (polls[i].fd >= 0 && polls[i].revents) {
+                timer_look();
+                client_serve(i);
+            }
+        if (polls[POLL_LISTENER].revents & POLLIN)
+            client_accept();
+        orders_settle();
+        pages_settle();
+    }
+}
+
+int main(int count, char **words)
+{
+    const struct sched_param priority = { .sched_priority = PRIORITY };
+    struct sigaction action = { .sa_handler = on_signal };
+
+    prepare(count, words);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    conductor.is_fifo = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
+    conductor.is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+    printf("conductor: beats on %s%s%s; conductorctl --socket %s\n", conductor.interface,
+           conductor.is_fifo ? "" : "; without real-time priority: they may be late",
+           conductor.is_locked ? "" : "; its memory is not locked", conductor.socket_path);
+    fflush(stdout);
+    loop();
+    beats_end();
+    unlink(conductor.socket_path);
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * jobs.c: what tacetrun asks the conductor for (conductor.h, docs/jobs.md): a number for a job, and the
+ * ticket that a node wants to see, which takes the key that nodes have.
+ */
+#include "service/conductor/conductor.h"
+#include "launch/launch_request.h"
+#include "lib/bytes.h"
+#include <inttypes.h>
+#include <string.h>
+
+#define NONCE_DIGITS 16
+
+/* False where the text is no nonce. */
+static bool nonce_read(const char *text, uint64_t *nonce)
+{
+    if (strlen(text) != NONCE_DIGITS)
+        return false;
+    *nonce = 0;
+    for (unsigned i = 0; i < NONCE_DIGITS; i++) {
+        const unsigned digit = hexadecimal_digit(text[i]);
+
+        if (digit > 15)
+            return false;
+        *nonce = *nonce << 4 | digit;
+    }
+    return true;
+}
+
+void ticket_write(const char *text, struct json *answer)
+{
+    uint64_t nonce;
+
+    if (nonce_read(text, &nonce))
+        json_print(answer, "{\"ticket\": \"%016" PRIx64 "\"}\n", launch_ticket(conductor.key, nonce));
+    else
+        json_error(answer, "ticket takes a node's nonce: 16 hexadecimal digits");
+}
+
+void jobs_start(void)
+{
+    conductor.last_job = (uint32_t)(conductor.timeline.epoch_ns / NS_PER_S);
+}
+
+void job_begin(struct json *answer)
+{
+    if (!++conductor.last_job)
+        conductor.last_job = 1;
+    json_print(answer, "{\"job\": %u}\n", conductor.last_job);
+}

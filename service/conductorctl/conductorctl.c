@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * conductorctl.c: asks the conductor, and tells it what to do: words (words.h) to requests (control.h), and
+ * answers to lines, or JSON as it came. Exit status: 0 where all is done, 1 where the conductor or a node has
+ * not done it, 2 where the words are wrong.
+ */
+#include "service/lib/control.h"
+#include "service/conductorctl/conversation.h"
+#include "service/lib/json.h"
+#include "service/conductorctl/log_pull.h"
+#include "service/conductorctl/node_view.h"
+#include "service/conductorctl/words.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_WITHIN_S 10
+
+static struct words words;
+static struct conversation conductor = { .socket = -1 };
+
+/* ---- What it says ---- */
+
+/* The names that follow it are on its line. */
+static void nodes_line_print(const char *answer)
+{
+    static const char *const names[] = { "nodes", "running", "stopped", "silent", "restarts" };
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = json_member(answer, names[i]);
+        unsigned long count = value ? strtoul(value, NULL, 10) : 0;
+
+        if (i == 0)
+            printf("%-20s %lu", names[i], count);
+        else
+            printf("%s%lu %s", i == 1 ? ": " : ", ", count, names[i]);
+    }
+    putchar('\n');
+}
+
+static void status_print(const char *answer)
+{
+    bool is_sum = false;
+
+    for (const char *at = json_name_first(answer); at; at = json_name_next(at)) {
+        char name[32], value[512];
+
+        json_text(at, name, sizeof(name));
+        json_text(json_value(at), value, sizeof(value));
+        if (strcmp(name, "nodes") == 0)
+            nodes_line_print(answer);
+        is_sum = strcmp(name, "nodes") == 0 || (is_sum && strcmp(name, "answers") != 0);
+        if (!is_sum)
+            printf("%-20s %s\n", name, value);
+    }
+}
+
+static void names_print(const char *answer, const char *list, const char *what)
+{
+    const char *node = json_first(json_member(answer, list));
+
+    if (!node)
+        return;
+    fprintf(stderr, "conductorctl: %s:", what);
+    for (; node; node = json_next(node)) {
+        const char *result = json_member(node, "result");
+        int error = result ? atoi(result) : 0;
+        char name[64], address[32];
+
+        json_text(json_member(node, "name"), name, sizeof(name));
+        json_text(json_member(node, "address"), address, sizeof(address));
+        fprintf(stderr, " %s (%s)", name, address);
+        if (error)
+            fprintf(stderr, " %s", error == ENOSYS ? "does not know the command" : strerror(error));
+    }
+    fputc('\n', stderr);
+}
+
+/* What was wrong, and the nodes that have not done it. */
+static void error_print(const char *answer)
+{
+    const char *error = json_member(answer, "error");
+    char text[512];
+
+    if (error) {
+        json_text(error, text, sizeof(text));
+        fprintf(stderr, "conductorctl: %s\n", text);
+    }
+    names_print(answer, "missing_nodes", "not acknowledged by");
+    names_print(answer, "failed_nodes", "not done by");
+    names_print(answer, "silent_nodes", "silent");
+}
+
+static void command_print(const char *answer)
+{
+    const char *name = json_member(answer, "command"), *done = json_member(answer, "done");
+    char text[64] = "";
+
+    if (name)
+        json_text(name, text, sizeof(text));
+    if (name && done)
+        printf("%s: done by %lu nodes\n", text, strtoul(done, NULL, 10));
+    else if (name)
+        printf("%s: goes with the next beats\n", text);
+    fflush(stdout);
+    error_print(answer);
+}
+
+static bool has_failed(const char *answer)
+{
+    return json_member(answer, "error") != NULL;
+}
+
+/* ---- What it is asked ---- */
+
+static int ask_and_print(const char *request, void (*print)(const char *), unsigned within_s)
+{
+    const char *answer = conversation_ask(&conductor, request, within_s);
+
+    if (!answer)
+        return 1;
+    if (words.is_json)
+        fputs(answer, stdout);
+    else
+        (has_failed(answer) ? command_print : print)(answer);
+    return has_failed(answer);
+}
+
+/* The conductor says itself when the time is up. */
+static unsigned command_request(char request[CONTROL_REQUEST_BYTES], const char *text)
+{
+    if (words.is_one_way)
+        snprintf(request, CONTROL_REQUEST_BYTES, "one-way %s", text);
+    else
+        snprintf(request, CONTROL_REQUEST_BYTES, "within %lu %s", words.within_s, text);
+    return (unsigned)words.within_s + ANSWER_WITHIN_S;
+}
+
+static void seconds_sleep(double seconds)
+{
+    struct timespec left = { .tv_sec = (time_t)seconds };
+
+    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+    while (nanosleep(&left, &left) && errno == EINTR)
+        ;
+}
+
+static int nodes_show(void)
+{
+    struct node_list list;
+
+    do {
+        if (!node_list_ask(&list, &conductor))
+            return 1;
+        if (words.watch_s && isatty(STDOUT_FILENO))
+            fputs("\033[H\033[J", stdout);
+        node_list_print(&list, words.is_json);
+        fflush(stdout);
+        node_list_free(&list);
+        if (words.watch_s)
+            seconds_sleep((double)words.watch_s);
+    } while (words.watch_s && !ferror(stdout));
+    return 0;
+}
+
+/* Lets nodes count, and asks for what they have counted; false where that is impossible. *status becomes 1
+ * where not all nodes did. */
+static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *number, int *status)
+{
+    char request[CONTROL_REQUEST_BYTES];
+    unsigned within_s = command_request(request, "count");
+    const char *answer = conversation_ask(&conductor, request, within_s), *value;
+
+    if (!answer)
+        return false;
+    if (has_failed(answer)) {
+        *status = 1;
+        if (words.is_json && !json_member(answer, "number"))
+            fputs(answer, stdout);
+        else
+            error_print(answer);
+    }
+    value = json_member(answer, "number");
+    if (!value)
+        return false;
+    *number = (uint32_t)strtoul(value, NULL, 10);
+    value = json_member(answer, "first_beat_ns");
+    *beat_ns = value ? strtoull(value, NULL, 10) : 0;
+    return node_list_ask(list, &conductor);
+}
+
+static int counters_show(const char *seconds)
+{
+    char *end = "";
+    double interval_s = seconds ? strtod(seconds, &end) : 1;
+    struct node_list before = { 0 }, after = { 0 };
+    uint64_t before_ns, after_ns;
+    uint32_t number;
+    int status = 0;
+
+    if (*end || !(interval_s >= 0 && interval_s <= WITHIN_S_MAX)) {
+        fputs("conductorctl: counters takes seconds, 86400 at most\n", stderr);
+        return 2;
+    }
+    if (!count_take(&before, &before_ns, &number, &status))
+        return 1;
+    seconds_sleep(interval_s);
+    if (!count_take(&after, &after_ns, &number, &status))
+        return 1;
+    node_counts_print(&before, &after, number, after_ns - before_ns, words.is_json);
+    node_list_free(&before);
+    node_list_free(&after);
+    return status;
+}
+
+int main(int count, char **given)
+{
+    char request[CONTROL_REQUEST_BYTES];
+
+    (void)count; /* NULL ends them */
+    words_read(&words, given);
+    conductor.path = words.socket;
+    switch (words.what) {
+    case WHAT_NODES:
+        return nodes_show();
+    case WHAT_COUNTERS:
+        return counters_show(words.seconds);
+    case WHAT_KLOG:
+        return log_pull(&conductor, &words, error_print);
+    case WHAT_COMMAND: {
+        unsigned within_s = command_request(request, words.text);
+
+        return ask_and_print(request, command_print, within_s);
+    }
+    case WHAT_ASK:
+        break;
+    }
+    return ask_and_print(words.text, status_print, ANSWER_WITHIN_S);
+}

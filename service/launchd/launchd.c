@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * launchd.c: tacet-launchd, which runs jobs of tacetrun on a Linux node (docs/jobs.md). It is linked
+ * statically, so that it runs in an initramfs, and needs /proc there. See launchd.h for its parts.
+ */
+#include "service/launchd/launchd.h"
+#include "service/lib/descendants.h"
+#include "service/lib/key_file.h"
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S     1000000000ULL
+#define NS_PER_MS    1000000ULL
+#define WRONG        2             /* exit status */
+#define END_LIMIT_NS 5000000000ULL /* for a job, when this program is to end */
+
+#define MEMORY_PRIORITY (-900)
+
+struct launchd launchd;
+
+static void listener_ready(struct watch *watch, uint32_t events);
+static void signals_ready(struct watch *watch, uint32_t events);
+
+static struct watch listener = { .fd = -1, .ready = listener_ready };
+static struct watch signals = { .fd = -1, .ready = signals_ready };
+static bool is_ending;
+static uint64_t turn_by_ns = UINT64_MAX;
+
+static const char usage[] =
+    "usage: tacet-launchd [--port PORT] [--key FILE] [--name NAME] [--address ADDRESS] [--beats INTERFACE]\n"
+    "\n"
+    "Runs jobs of tacetrun on this Linux node, one at a time.\n"
+    "  --port PORT        where it listens, 1 to 65535, or 0 for a free one (default: 35019)\n"
+    "  --key FILE         the conductor's key: who asks for a job has to have it, too\n"
+    "  --name NAME        the node's, of 31 characters at most (default: the host's)\n"
+    "  --address ADDRESS  the IPv4 address to listen at, which the conductor is told (default: all)\n"
+    "  --beats INTERFACE  takes the conductor's beats there and answers them; needs --key\n";
+
+__attribute__((format(printf, 1, 2))) _Noreturn static void give_up(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fputs("tacet-launchd: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(WRONG);
+}
+
+void say(const char *format, ...)
+{
+    struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
+    char line[512] = "tacet-launchd: ";
+    const size_t bytes = strlen(line);
+    va_list arguments;
+
+    if (poll(&standard_error, 1, 0) != 1 || !(standard_error.revents & POLLOUT))
+        return;
+    va_start(arguments, format);
+    vsnprintf(line + bytes, sizeof(line) - bytes - 1, format, arguments);
+    va_end(arguments);
+    for (char *c = line; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?'; /* some of it is what others have sent */
+    strcat(line, "\n");
+    dprintf(STDERR_FILENO, "%s", line);
+}
+
+uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+void turn_by(uint64_t when_ns)
+{
+    if (when_ns < turn_by_ns)
+        turn_by_ns = when_ns;
+}
+
+static void watch_new(struct watch *watch, int descriptor)
+{
+    watch->fd = descriptor;
+    if (descriptor < 0 || watch_try(&launchd.loop, watch, EPOLLIN))
+        give_up("a descriptor to wait for: %s", strerror(errno));
+}
+
+/* ---- Options ---- */
+
+static void name_set(const char *name)
+{
+    char host[256];
+
+    if (!name) {
+        if (gethostname(host, sizeof(host)))
+            give_up("the host's name: %s; --name NAME", strerror(errno));
+        host[sizeof(host) - 1] = '\0';
+        host[strcspn(host, ".")] = '\0';
+        name = host[0] && strcmp(host, "(none)") != 0 ? host : "-";
+    }
+    for (const char *c = name; *c; c++)
+        if (*c <= ' ' || *c > '~')
+            give_up("--name %s: it takes a word of printable ASCII", name);
+    if (!*name || strlen(name) >= sizeof(launchd.name))
+        give_up("--name %s: it takes 1 to %zu characters", name, sizeof(launchd.name) - 1);
+    strcpy(launchd.name, name);
+}
+
+static void address_set(const char *address)
+{
+    if (address && inet_pton(AF_INET, address, &launchd.address) != 1)
+        give_up("--address %s: it takes an IPv4 address, such as 10.0.0.7", address);
+}
+
+static void key_set(const char *path)
+{
+    char why[256];
+
+    launchd.has_key = path;
+    if (path && key_file_read(path, launchd.key, why, sizeof(why)))
+        give_up("the key %s: %s", path, why);
+}
+
+static void listen_at(const char *text)
+{
+    struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = launchd.address };
+    socklen_t bytes = sizeof(here);
+    const int on = 1;
+    char *end;
+    const unsigned long port = strtoul(text, &end, 10);
+
+    if (!isdigit((unsigned char)*text) || *end || port > UINT16_MAX)
+        give_up("--port %s: it takes 0 to 65535", text);
+    here.sin_port = htons((uint16_t)port);
+    const int socket_of = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (socket_of < 0 || setsockopt(socket_of, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+        bind(socket_of, (struct sockaddr *)&here, sizeof(here)) || listen(socket_of, SOMAXCONN) ||
+        getsockname(socket_of, (struct sockaddr *)&here, &bytes))
+        give_up("port %lu: %s", port, strerror(errno));
+    watch_new(&listener, socket_of);
+    say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
+        launchd.has_key ? "" : ", from everybody: it has no key");
+}
+
+static void prepare(int count, char **words)
+{
+    static const struct option options[] = { { "port", required_argument, NULL, 'p' },
+                                             { "key", required_argument, NULL, 'k' },
+                                             { "name", required_argument, NULL, 'n' },
+                                             { "address", required_argument, NULL, 'a' },
+                                             { "beats", required_argument, NULL, 'b' },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
+    const char *port = NULL, *key = NULL, *name = NULL, *address = NULL, *beats = NULL, *what;
+    char port_default[8];
+    int option;
+
+    snprintf(port_default, sizeof(port_default), "%u", LAUNCH_PORT);
+    while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
+        if (option == 'h')
+            exit(fputs(usage, stdout) < 0);
+        const char **of = option == 'p'   ? &port
+                          : option == 'k' ? &key
+                          : option == 'n' ? &name
+                          : option == 'a' ? &address
+                          : option == 'b' ? &beats
+                                          : NULL;
+        if (!of)
+            exit(WRONG); /* getopt_long has said why */
+        *of = optarg;
+    }
+    if (optind < count)
+        give_up("it takes no %s (tacet-launchd --help)", words[optind]);
+    if (beats && !key)
+        give_up("--beats needs the conductor's key: --key FILE");
+    name_set(name);
+    address_set(address);
+    key_set(key);
+    launch_cpus_find(&launchd.cpus);
+    if (beats && beats_open(beats, &what))
+        give_up("--beats %s: %s: %s", beats, what, strerror(errno));
+    listen_at(port ? port : port_default);
+}
+
+/* ---- The loop ---- */
+
+/* Ranks get descriptors 0 to 2 anew: none of this program's may lie there. Each rank takes two streams. */
+static void descriptors_prepare(void)
+{
+    int null;
+
+    do {
+        null = open("/dev/null", O_RDWR);
+        if (null < 0)
+            give_up("/dev/null: %s", strerror(errno));
+    } while (null <= STDERR_FILENO);
+    close(null);
+    if (getrlimit(RLIMIT_NOFILE, &launchd.descriptors))
+        give_up("its limit of descriptors: %s", strerror(errno));
+    const struct rlimit all = { .rlim_cur = launchd.descriptors.rlim_max,
+                                .rlim_max = launchd.descriptors.rlim_max };
+    setrlimit(RLIMIT_NOFILE, &all); /* where it may not, ranks of a large job are refused one by one */
+}
+
+void memory_priority_set(int priority)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "we");
+
+    if (!file)
+        return;
+    fprintf(file, "%d", priority);
+    fclose(file); /* where it fails, all are alike */
+}
+
+/* Where memory runs out it is a rank that ends, and not the one that has to tell of it. */
+static void memory_priority_prepare(void)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "re");
+
+    if (!file)
+        return;
+    if (fscanf(file, "%d", &launchd.memory_priority) == 1 && launchd.memory_priority > MEMORY_PRIORITY)
+        memory_priority_set(MEMORY_PRIORITY);
+    fclose(file);
+}
+
+static void signals_prepare(void)
+{
+    sigset_t taken;
+
+    sigemptyset(&taken);
+    sigaddset(&taken, SIGCHLD);
+    sigaddset(&taken, SIGTERM);
+    sigaddset(&taken, SIGINT);
+    sigaddset(&taken, SIGHUP);
+    sigprocmask(SIG_BLOCK, &taken, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    watch_new(&signals, signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+static void signals_ready(struct watch *watch, uint32_t events)
+{
+    struct signalfd_siginfo info;
+
+    (void)events; /* it is read until there is nothing left */
+    while (read(watch->fd, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGCHLD)
+            job_children_ended();
+        else
+            is_ending = true;
+    }
+}
+
+static void listener_ready(struct watch *watch, uint32_t events)
+{
+    (void)events; /* there is a connection, or none: accept says so */
+    clients_accept(watch->fd);
+}
+
+static void turn(void)
+{
+    job_turn();
+    clients_turn();
+    const uint64_t now = now_ns(), left_ns = turn_by_ns > now ? turn_by_ns - now : 0;
+    const int wait_ms = turn_by_ns == UINT64_MAX ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS);
+    turn_by_ns = UINT64_MAX;
+    event_loop_turn(&launchd.loop, wait_ms);
+}
+
+int main(int count, char **words)
+{
+    descriptors_prepare();
+    if (event_loop_open(&launchd.loop))
+        give_up("epoll: %s", strerror(errno));
+    signals_prepare();
+    memory_priority_prepare();
+    umask(022);
+    if (descendants_adopt())
+        give_up("it needs /proc, and Linux 3.4 or later");
+    if (getrandom(&(char){ 0 }, 1, 0) != 1) /* nonces; right after boot it takes a second */
+        give_up("getrandom: %s", strerror(errno));
+    prepare(count, words);
+    while (!is_ending)
+        turn();
+    watch_close(&listener);
+    job_fail("the node's tacet-launchd ends");
+    const uint64_t limit_ns = now_ns() + END_LIMIT_NS;
+    while (!job_is_over() && now_ns() < limit_ns) {
+        turn_by(limit_ns);
+        turn();
+    }
+    clients_turn(); /* the last words */
+    return 0;
+}

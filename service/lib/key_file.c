@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * key_file.c: see key_file.h.
+ */
+#include "service/lib/key_file.h"
+#include "lib/bytes.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DIGITS (2 * SIPHASH_KEY_BYTES)
+
+static int wrong(char *why, size_t why_bytes, const char *text)
+{
+    snprintf(why, why_bytes, "%s", text);
+    return -1;
+}
+
+int key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], char *why, size_t why_bytes)
+{
+    FILE *file = fopen(path, "r");
+    char text[DIGITS + 3];
+    struct stat status;
+
+    if (!file)
+        return wrong(why, why_bytes, strerror(errno));
+    size_t bytes = fread(text, 1, sizeof(text), file);
+    int error = fstat(fileno(file), &status);
+    fclose(file);
+    if (error || (status.st_mode & 077))
+        return wrong(why, why_bytes, "others may read or write it; chmod 600 it");
+    while (bytes > 0 && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
+        bytes--;
+    if (bytes != DIGITS)
+        return wrong(why, why_bytes,
+                     "it has to hold 32 hexadecimal digits, as `openssl rand -hex 16` prints");
+    for (unsigned i = 0; i < DIGITS; i++) {
+        unsigned digit = hexadecimal_digit(text[i]);
+
+        if (digit > 15)
+            return wrong(why, why_bytes, "it has to hold hexadecimal digits alone");
+        key[i / 2] = (uint8_t)(i % 2 ? key[i / 2] | digit : digit << 4);
+    }
+    return 0;
+}

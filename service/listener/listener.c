@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * listener.c: hears heartbeats on an Ethernet interface as a node would, and says what became of them: how
+ * many came, were lost, late, doubled, forged; how the conductor's clock runs beside this machine's; how much
+ * later than the earliest ones beats came. So one sees what a wire does to beats before nodes depend on it.
+ */
+#include "beat/beat_frame.h"
+#include "beat/global_clock.h"
+#include "service/lib/key_file.h"
+#include "service/lib/wire.h"
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct listener {
+    struct wire wire;
+    uint8_t key[SIPHASH_KEY_BYTES];
+    uint64_t beats_max; /* after which it ends; 0: never */
+    struct beat_order order;
+    struct global_clock clock;
+    uint64_t taken, lost, late, duplicate, epochs, faults[BEAT_FAULTS];
+    uint64_t after_ns_max; /* by which a beat came later than the clock that the best ones give */
+} listener;
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int number)
+{
+    (void)number;
+    ended = 1;
+}
+
+static const char usage[] =
+    "usage: listener --interface NAME --key FILE [--beats N]\n"
+    "\n"
+    "Hears heartbeats (NETTICK) on an Ethernet interface until N have come, or until it is interrupted, and\n"
+    "prints what became of them.\n";
+
+static void prepare(int count, char **words)
+{
+    static const struct option options[] = { { "interface", required_argument, NULL, 'i' },
+                                             { "key", required_argument, NULL, 'k' },
+                                             { "beats", required_argument, NULL, 'n' },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
+    const char *interface = NULL, *key = NULL, *what;
+    char why[256], *end = "";
+    int option;
+
+    while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
+        if (option == 'i')
+            interface = optarg;
+        else if (option == 'k')
+            key = optarg;
+        else if (option == 'n')
+            listener.beats_max = strtoull(optarg, &end, 10);
+        else
+            exit(option == 'h' ? fputs(usage, stdout) < 0 : 2);
+    }
+    if (!interface || !key || *end || optind < count) {
+        fputs("listener: it takes --interface NAME, --key FILE and perhaps --beats N (listener --help)\n",
+              stderr);
+        exit(2);
+    }
+    if (key_file_read(key, listener.key, why, sizeof(why))) {
+        fprintf(stderr, "listener: the key %s: %s\n", key, why);
+        exit(2);
+    }
+    if (wire_open(&listener.wire, interface, &what) || (what = "listening", wire_listen(&listener.wire))) {
+        fprintf(stderr, "listener: interface %s: %s: %s\n", interface, what, strerror(errno));
+        exit(2);
+    }
+}
+
+static void beat_heard(const struct beat *beat, uint64_t arrived_ns)
+{
+    uint64_t lost;
+
+    switch (beat_order_take(&listener.order, beat, &lost)) {
+    case BEAT_LATE:
+        listener.late++;
+        return;
+    case BEAT_DUPLICATE:
+        listener.duplicate++;
+        return;
+    case BEAT_NEW_EPOCH:
+        listener.epochs++;
+        global_clock_restart(&listener.clock);
+        break;
+    case BEAT_NEXT:
+    case BEAT_AFTER_LOST:
+        break;
+    }
+    listener.taken++;
+    listener.lost += lost;
+    uint64_t sent_ns = beat->time_ns + beat->late_ns;
+    if (listener.clock.is_set && arrived_ns >= listener.clock.line.base_local) {
+        int64_t after_ns = (int64_t)(global_line_at(&listener.clock.line, arrived_ns) - sent_ns);
+
+        if (after_ns > (int64_t)listener.after_ns_max)
+            listener.after_ns_max = (uint64_t)after_ns;
+    }
+    global_clock_update(&listener.clock, arrived_ns, sent_ns);
+}
+
+static void report(void)
+{
+    static const char *const faults[BEAT_FAULTS] = { [BEAT_TRUNCATED] = "truncated",
+                                                     [BEAT_OTHER_VERSION] = "other_version",
+                                                     [BEAT_OTHER_KIND] = "other_kind",
+                                                     [BEAT_FORGED] = "forged",
+                                                     [BEAT_ABSURD] = "absurd" };
+
+    printf("beats %" PRIu64 "\nlost %" PRIu64 "\nlate %" PRIu64 "\nduplicate %" PRIu64 "\nnew_epochs %" PRIu64
+           "\n",
+           listener.taken, listener.lost, listener.late, listener.duplicate, listener.epochs);
+    for (unsigned i = BEAT_TRUNCATED; i < BEAT_FAULTS; i++)
+        printf("%s %" PRIu64 "\n", faults[i], listener.faults[i]);
+    printf("clock_drift_ppb %" PRId64 "\nclock_steps %" PRIu64 "\nafter_earliest_max_ns %" PRIu64 "\n",
+           listener.clock.drift * 1000 / GLOBAL_CLOCK_PPM, listener.clock.steps, listener.after_ns_max);
+}
+
+int main(int count, char **words)
+{
+    struct sigaction action = { .sa_handler = on_signal };
+
+    prepare(count, words);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    while (!ended && (!listener.beats_max || listener.taken < listener.beats_max)) {
+        struct wire_frame frame;
+        struct beat beat;
+
+        wire_wait(&listener.wire);
+        if (wire_receive(&listener.wire, &frame))
+            continue; /* a signal */
+        enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, &beat);
+        listener.faults[fault]++;
+        if (fault == BEAT_FINE)
+            beat_heard(&beat, frame.arrived_ns);
+    }
+    report();
+    return 0;
+}

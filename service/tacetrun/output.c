@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tacetrun_output.c: what ranks write, to standard output and standard error, a line at a time. Where one of
+ * these is full, what it has not taken waits in memory, a line or so, and the ranks' streams that lead there
+ * are left alone as a group: their ranks block in the end, and nothing else does.
+ */
+#include "service/tacetrun/tacetrun.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PREFIX_BYTES 16
+
+/* A rank's output or error. */
+struct stream {
+    struct watch watch;          /* first */
+    struct stream *next, **link; /* of all of its sink */
+    uint32_t rank;
+    struct sink *sink;
+    char *bytes; /* LINE_PART_BYTES of them, or NULL where there is nothing */
+    size_t begin, end;
+    bool has_ended, is_waiting;
+    struct stream *next_waiting;
+};
+
+struct sink {
+    struct watch watch;        /* first; for the time in which it is full */
+    struct event_loop streams; /* that lead here */
+    struct watch streams_watch;
+    struct stream *all;
+    struct stream *waiting, **waiting_last; /* with lines that had no room */
+    char *pending;                          /* what it has not taken */
+    size_t pending_begin, pending_end, pending_room;
+    bool is_socket, is_closed;
+};
+
+static struct sink sinks[2];
+struct sink *sink_out = &sinks[0], *sink_err = &sinks[1];
+static uint32_t stream_count;
+
+/* ---- Writing ---- */
+
+static bool sink_is_full(const struct sink *sink)
+{
+    return sink->pending_end > 0;
+}
+
+static void sink_fail(struct sink *sink, int error)
+{
+    const char *name = sink == sink_out ? "the standard output" : "the standard error";
+
+    sink->is_closed = true;
+    sink->pending_begin = sink->pending_end = 0;
+    if (error == EPIPE)
+        run_kill(STATUS_CLOSED, "nobody reads %s any more", name);
+    else
+        run_kill(STATUS_FAILED, "%s cannot be written: %s", name, strerror(error));
+}
+
+/* What it takes now; -1 where that is a failure, and it has been dealt with. */
+static ssize_t sink_try(struct sink *sink, const struct iovec *parts, int count)
+{
+    struct msghdr message = { .msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count };
+    ssize_t bytes = sink->is_socket ? sendmsg(sink->watch.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                    : writev(sink->watch.fd, parts, count);
+
+    if (bytes >= 0)
+        return bytes;
+    if (errno == EAGAIN || errno == EINTR)
+        return 0;
+    sink_fail(sink, errno);
+    return -1;
+}
+
+static void sink_keep(struct sink *sink, const char *bytes, size_t count)
+{
+    if (sink->pending_room - sink->pending_end < count) {
+        size_t room = 2 * sink->pending_room + count;
+        char *grown = realloc(sink->pending, room);
+
+        if (!grown) {
+            sink_fail(sink, ENOMEM);
+            return;
+        }
+        sink->pending = grown;
+        sink->pending_room = room;
+    }
+    memcpy(sink->pending + sink->pending_end, bytes, count);
+    sink->pending_end += count;
+}
+
+/* The parts of one line: one write; what is not taken is kept. */
+static void sink_put(struct sink *sink, const struct iovec *parts, int count)
+{
+    ssize_t taken = 0;
+
+    if (sink->is_closed)
+        return;
+    if (!sink_is_full(sink) && (taken = sink_try(sink, parts, count)) < 0)
+        return;
+    for (int i = 0; i < count && !sink->is_closed; i++) {
+        size_t skipped = (size_t)taken < parts[i].iov_len ? (size_t)taken : parts[i].iov_len;
+
+        taken -= (ssize_t)skipped;
+        if (skipped < parts[i].iov_len)
+            sink_keep(sink, (const char *)parts[i].iov_base + skipped, parts[i].iov_len - skipped);
+    }
+    if (sink_is_full(sink) && !sink->watch.loop) {
+        watch_drop(&sink->streams_watch);
+        watch_set(&run.loop, &sink->watch, EPOLLOUT);
+    }
+}
+
+void sink_write(struct sink *sink, const char *text)
+{
+    sink_put(sink, &(struct iovec){ .iov_base = (char *)text, .iov_len = strlen(text) }, 1);
+}
+
+/* ---- Lines ---- */
+
+static void stream_free(struct stream *stream)
+{
+    watch_close(&stream->watch);
+    *stream->link = stream->next;
+    if (stream->next)
+        stream->next->link = stream->link;
+    free(stream->bytes);
+    free(stream);
+    stream_count--;
+}
+
+static void line_put(const struct stream *stream, const char *line, size_t bytes)
+{
+    char prefix[PREFIX_BYTES];
+    struct iovec parts[3] = { { .iov_base = prefix }, { .iov_base = (char *)line, .iov_len = bytes } };
+    int count = 2;
+
+    if (!run.plan.is_labelled) {
+        sink_put(stream->sink, parts + 1, 1);
+        return;
+    }
+    parts[0].iov_len = (size_t)snprintf(prefix, sizeof(prefix), "%u: ", stream->rank);
+    if (line[bytes - 1] != '\n')
+        parts[count++] = (struct iovec){ .iov_base = (char *)"\n", .iov_len = 1 };
+    sink_put(stream->sink, parts, count);
+}
+
+/* Writes the whole lines that there are, as long as there is room. The stream may be freed. */
+static void stream_put(struct stream *stream)
+{
+    struct sink *sink = stream->sink;
+
+    while (stream->begin < stream->end) {
+        const char *line = stream->bytes + stream->begin;
+        size_t left = stream->end - stream->begin;
+        const char *feed = memchr(line, '\n', left);
+        size_t bytes = feed ? (size_t)(feed - line) + 1 : left;
+
+        if (!feed && !stream->has_ended && left < LINE_PART_BYTES)
+            break;
+        if (sink_is_full(sink)) {
+            if (!stream->is_waiting) {
+                *sink->waiting_last = stream;
+                sink->waiting_last = &stream->next_waiting;
+                stream->next_waiting = NULL;
+                stream->is_waiting = true;
+            }
+            return;
+        }
+        line_put(stream, line, bytes);
+        stream->begin += bytes;
+    }
+    if (stream->begin == stream->end) {
+        free(stream->bytes);
+        stream->bytes = NULL;
+        stream->begin = stream->end = 0;
+        if (stream->has_ended)
+            stream_free(stream);
+    }
+}
+
+static void stream_ready(struct watch *watch, uint32_t events)
+{
+    struct stream *stream = (struct stream *)watch;
+
+    (void)events; /* an error is the end as well, and read says so */
+    if (sink_is_full(stream->sink) || stream->is_waiting)
+        return;
+    if (!stream->bytes && !(stream->bytes = malloc(LINE_PART_BYTES))) {
+        run_kill(STATUS_FAILED, "no memory for the output of rank %u", stream->rank);
+        stream->has_ended = true;
+        stream_put(stream);
+        return;
+    }
+    memmove(stream->bytes, stream->bytes + stream->begin, stream->end - stream->begin);
+    stream->end -= stream->begin;
+    stream->begin = 0;
+    ssize_t bytes = recv(watch->fd, stream->bytes + stream->end, LINE_PART_BYTES - stream->end, MSG_DONTWAIT);
+    if (bytes < 0 && errno == EAGAIN)
+        return;
+    if (bytes > 0)
+        stream->end += (size_t)bytes;
+    else
+        stream->has_ended = true;
+    stream_put(stream);
+}
+
+static void streams_ready(struct watch *watch, uint32_t events)
+{
+    struct sink *sink = (struct sink *)((char *)watch - offsetof(struct sink, streams_watch));
+
+    (void)events;
+    event_loop_turn(&sink->streams, 0);
+}
+
+/* It takes bytes again: what waits goes first, then its streams are read again. */
+static void sink_ready(struct watch *watch, uint32_t events)
+{
+    struct sink *sink = (struct sink *)watch;
+    struct iovec part = { .iov_base = sink->pending + sink->pending_begin,
+                          .iov_len = sink->pending_end - sink->pending_begin };
+    ssize_t bytes = sink_try(sink, &part, 1);
+
+    (void)events;
+    if (bytes > 0)
+        sink->pending_begin += (size_t)bytes;
+    if (sink->pending_begin < sink->pending_end)
+        return;
+    sink->pending_begin = sink->pending_end = 0;
+    while (sink->waiting && !sink_is_full(sink)) {
+        struct stream *stream = sink->waiting;
+
+        sink->waiting = stream->next_waiting;
+        if (!sink->waiting)
+            sink->waiting_last = &sink->waiting;
+        stream->is_waiting = false;
+        stream_put(stream);
+    }
+    if (sink_is_full(sink))
+        return;
+    watch_drop(&sink->watch);
+    watch_set(&run.loop, &sink->streams_watch, EPOLLIN);
+}
+
+bool stream_begin(int connection, uint32_t rank, struct sink *sink, const char *bytes, size_t count)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    char *room = count ? malloc(LINE_PART_BYTES) : NULL;
+
+    if (!stream || (count && !room)) {
+        free(stream);
+        free(room);
+        return false;
+    }
+    stream->watch = (struct watch){ .fd = connection, .ready = stream_ready };
+    stream->rank = rank;
+    stream->sink = sink;
+    stream->bytes = room;
+    stream->end = count;
+    if (count)
+        memcpy(room, bytes, count);
+    stream->next = sink->all;
+    stream->link = &sink->all;
+    if (sink->all)
+        sink->all->link = &stream->next;
+    sink->all = stream;
+    stream_count++;
+    watch_set(&sink->streams, &stream->watch, EPOLLIN);
+    stream_put(stream);
+    return true;
+}
+
+uint32_t streams_count(void)
+{
+    return stream_count;
+}
+
+void streams_end(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct stream *next;
+
+        for (struct stream *stream = sinks[i].all; stream; stream = next) {
+            next = stream->next;
+            stream->has_ended = true;
+            if (!stream->is_waiting)
+                stream_put(stream);
+        }
+    }
+}
+
+/* ---- The two ---- */
+
+/* Bytes are never waited for in a write: a pipe or terminal is opened once more, since others may share its
+ * modes. */
+static int descriptor_unblocked(int descriptor)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+    int opened = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return opened < 0 ? descriptor : opened;
+}
+
+static void sink_open(struct sink *sink, int descriptor, const struct stat *status)
+{
+    bool may_block = S_ISFIFO(status->st_mode) || S_ISCHR(status->st_mode);
+
+    sink->is_socket = S_ISSOCK(status->st_mode);
+    sink->watch = (struct watch){ .fd = may_block ? descriptor_unblocked(descriptor) : descriptor,
+                                  .ready = sink_ready };
+    sink->waiting_last = &sink->waiting;
+    if (event_loop_open(&sink->streams)) {
+        perror("tacetrun: epoll");
+        exit(STATUS_FAILED);
+    }
+    sink->streams_watch = (struct watch){ .fd = sink->streams.epoll, .ready = streams_ready };
+    watch_set(&run.loop, &sink->streams_watch, EPOLLIN);
+}
+
+/* Where both are one file, they are one sink, so that no line ends up within another. */
+void sinks_open(void)
+{
+    struct stat out = { 0 }, err = { 0 };
+
+    fstat(STDOUT_FILENO, &out);
+    fstat(STDERR_FILENO, &err);
+    sink_open(&sinks[0], STDOUT_FILENO, &out);
+    if (out.st_dev == err.st_dev && out.st_ino == err.st_ino)
+        sink_err = sink_out;
+    else
+        sink_open(&sinks[1], STDERR_FILENO, &err);
+}
+
+bool sinks_are_empty(void)
+{
+    return !sink_is_full(sink_out) && !sink_is_full(sink_err);
+}

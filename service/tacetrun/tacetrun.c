@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tacetrun.c: runs a program on nodes of a cluster (docs/jobs.md): the job from its beginning to its end, and
+ * what ends it early: a time limit, a rank, a node, the user. Exit status: the highest of the ranks', or what
+ * tacetrun.h says.
+ */
+#include "service/tacetrun/tacetrun.h"
+#include "service/lib/json.h"
+#include "service/lib/key_file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ENDS_SHOWN      8         /* ranks that end with another status than 0 */
+#define LAST_OUTPUT_NS  SECOND_NS /* without anything from ranks, once they have ended */
+#define DESCRIPTORS_OWN 32
+
+struct run run = { .status = -1, .program = -1 };
+
+/* ---- Common ---- */
+
+uint64_t clock_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+const char *text_clean(const char *text, char *clean, size_t room)
+{
+    size_t i = 0;
+
+    for (; text[i] && i + 1 < room; i++)
+        clean[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    clean[i] = '\0';
+    return clean;
+}
+
+void connection_prepare(int connection, uint64_t silence_ns)
+{
+    int limit_ms = silence_ns && silence_ns / 1000000 < INT32_MAX ? (int)(silence_ns / 1000000) : INT32_MAX;
+    int every_s = limit_ms / 4000 < 1 ? 1 : limit_ms / 4000 > 5 ? 5 : limit_ms / 4000;
+
+    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &(int){ 1 }, sizeof(int));
+    setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof(int));
+    setsockopt(connection, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(int));
+    setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(int));
+}
+
+static void say_va(const char *format, va_list arguments)
+{
+    char text[1024] = "tacetrun: ";
+    size_t begin = strlen(text);
+
+    vsnprintf(text + begin, sizeof(text) - begin - 1, format, arguments);
+    strcat(text, "\n");
+    sink_write(sink_err, text);
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say_va(format, arguments);
+    va_end(arguments);
+}
+
+void run_give_up(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say_va(format, arguments);
+    va_end(arguments);
+    exit(STATUS_FAILED);
+}
+
+/* ---- What ends a job early ---- */
+
+/* Kills where the nodes' network is heard. */
+static void nodes_kill_now(void)
+{
+    if (!run.kill_ns)
+        run.has_noted = false;
+    run.kill_ns = run.kill_ns ? run.kill_ns : run.now_ns;
+    nodes_kill();
+}
+
+static void kill_answered(void *context, const char *answer)
+{
+    const char *error = answer ? json_member(answer, "error") : NULL;
+    char text[128];
+
+    (void)context;
+    if (answer && !error)
+        return;
+    if (error)
+        json_text(error, text, sizeof(text));
+    if (!run.kill_ns)
+        say("the conductor does not kill the job: %s; the nodes are told",
+            error ? text : "it does not answer");
+    nodes_kill_now();
+}
+
+/* Kills at the next beat, which reaches programs that only compute. */
+static void conductor_kill(void)
+{
+    char request[64];
+
+    if (!conductor_is_there() || !run.job || run.command_ns)
+        return;
+    run.command_ns = run.now_ns;
+    snprintf(request, sizeof(request), "one-way kill job %u", run.job);
+    conductor_request(request, kill_answered, NULL);
+}
+
+/* The first reason is the job's. */
+static bool run_end_early(int status)
+{
+    if (run.is_killed)
+        return false;
+    run.is_killed = true;
+    run.status = status;
+    input_stop();
+    return true;
+}
+
+void run_kill(int status, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!run_end_early(status))
+        return;
+    va_start(arguments, format);
+    say_va(format, arguments);
+    va_end(arguments);
+    if (run.phase < PHASE_RUN)
+        exit(status);
+    nodes_kill_now();
+    if (nodes.open)
+        conductor_kill();
+}
+
+/* The worst of what ranks have ended with. */
+static int ranks_status(void)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; i < run.size; i++)
+        status = run.ranks[i].status > status ? run.ranks[i].status : status;
+    return status;
+}
+
+static _Noreturn void run_leave(void)
+{
+    char names[256];
+
+    if (nodes.open)
+        say("leaves, and the job %u has not ended on %s", run.job, nodes_open_names(names, sizeof(names)));
+    exit(run.status >= 0 ? run.status : ranks_status());
+}
+
+void run_rank_ended(uint32_t number, int status)
+{
+    static uint32_t shown;
+    struct rank *rank = &run.ranks[number];
+    const char *node = node_of_rank(number)->name;
+
+    rank->status = (int16_t)status;
+    run.ended_count++;
+    run.first_end_ns = run.first_end_ns ? run.first_end_ns : run.now_ns;
+    if (run.is_killed)
+        return;
+    if (status && shown++ < ENDS_SHOWN)
+        say("rank %u on %s has ended with status %d%s", number, node, status,
+            shown == ENDS_SHOWN ? "; more of these are not said" : "");
+    if (status && run.plan.kills_on_bad_exit)
+        run_kill(status, "kills the other ranks (--kill-on-bad-exit)");
+    else if (pmi_has_begun(number) && run.ended_count < run.size)
+        run_kill(status ? status : 1, "rank %u on %s has ended before PMI's finalize: kills the others",
+                 number, node);
+}
+
+/* ---- The user ---- */
+
+static void interrupted_first(int number)
+{
+    bool is_soft = number == SIGINT && conductor_is_there() && nodes_are_running();
+
+    if (run.phase < PHASE_RUN) {
+        say("interrupted: no job has begun");
+        exit(128 + number);
+    }
+    if (run.phase == PHASE_FINISH || !run_end_early(128 + number)) {
+        run_leave();
+    } else if (is_soft) {
+        say("interrupted: the conductor kills job %u at the next beat; Ctrl-C again also does through the "
+            "nodes' network",
+            run.job);
+        conductor_kill();
+    } else {
+        say("interrupted: kills job %u; Ctrl-C again leaves", run.job);
+        nodes_kill_now();
+        conductor_kill();
+    }
+}
+
+/* The first: at the next beat; the second: through the nodes' network; the third: leaves. */
+static void signal_ready(struct watch *watch, uint32_t events)
+{
+    struct signalfd_siginfo signal;
+
+    (void)events;
+    if (read(watch->fd, &signal, sizeof(signal)) != sizeof(signal))
+        return;
+    if (run.interrupts++ == 0) {
+        interrupted_first((int)signal.ssi_signo);
+    } else if (!run.kill_ns) {
+        say("interrupted again: kills through the nodes' network; Ctrl-C once more leaves");
+        nodes_kill_now();
+    } else {
+        run_leave();
+    }
+}
+
+static void signals_take(void)
+{
+    static struct watch watch = { .ready = signal_ready };
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    watch.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    watch_set(&run.loop, &watch, EPOLLIN);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- Time ---- */
+
+/* It has been killed, and does not end: says what to do, and gives it up where nobody does. */
+static void ending_tick(void)
+{
+    uint64_t since_ns = run.kill_ns ? run.kill_ns : run.command_ns;
+    char names[256];
+
+    if (!since_ns || !nodes.open)
+        return;
+    if (run.kill_ns)
+        nodes_kill(); /* those that could not take it before */
+    if (!run.has_noted && run.now_ns - since_ns > ENDING_NOTE_S * SECOND_NS) {
+        run.has_noted = true;
+        say("not ended %u s later on %s: %s", ENDING_NOTE_S, nodes_open_names(names, sizeof(names)),
+            run.kill_ns
+                ? "a node hears nothing else while its program only computes, but beats with nettick=irq"
+                : "do beats reach them (conductorctl nodes)? Ctrl-C again kills through their network");
+    }
+    if (run.kill_ns && run.now_ns - run.kill_ns > run.plan.within_ns)
+        run_leave();
+}
+
+static void limits_tick(void)
+{
+    const struct plan *plan = &run.plan;
+
+    if (plan->time_ns && run.now_ns - run.launched_ns > plan->time_ns)
+        run_kill(STATUS_TIME, "%" PRIu64 " s are over (--time): kills job %u", plan->time_ns / SECOND_NS,
+                 run.job);
+    if (plan->wait_ns && run.first_end_ns && run.ended_count < run.size &&
+        run.now_ns - run.first_end_ns > plan->wait_ns)
+        run_kill(-1, "%" PRIu64 " s ago the first rank has ended (--wait): kills the other %u",
+                 plan->wait_ns / SECOND_NS, run.size - run.ended_count);
+}
+
+static void tick(void)
+{
+    if (run.phase == PHASE_RUN)
+        nodes_tick();
+    streams_tick();
+    conductor_tick();
+    if (run.phase == PHASE_RUN)
+        limits_tick();
+    ending_tick();
+}
+
+/* ---- From beginning to end ---- */
+
+static void job_numbered(void *context, const char *answer)
+{
+    const char *number = answer ? json_member(answer, "job") : NULL;
+
+    (void)context;
+    if (run.is_killed)
+        return;
+    run.job = number ? (uint32_t)strtoul(number, NULL, 10) : 0;
+    while (!run.job)
+        if (getrandom(&run.job, sizeof(run.job), 0) < 0)
+            run_give_up("no random numbers: %s", strerror(errno));
+    pmi_prepare();
+    run.launched_ns = run.now_ns;
+    nodes_begin();
+}
+
+static void descriptors_prepare(void)
+{
+    struct rlimit limit;
+    rlim_t count = (rlim_t)run.size * 3 + nodes.count + DESCRIPTORS_OWN;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < count)
+        run_give_up("%u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)", run.size,
+                    (uintmax_t)count, (uintmax_t)limit.rlim_cur);
+}
+
+void run_launch(void)
+{
+    descriptors_prepare();
+    run.phase = PHASE_RUN;
+    run.launched_ns = run.now_ns;
+    conductor_request("job begin", job_numbered, NULL);
+}
+
+/* Whether all has come that ranks have written. What a node has ended with is in this machine's memory, so
+ * that once nothing is ready to be read for a while, nothing will be: streams of dead nodes have no end. */
+static bool output_is_complete(bool is_quiet)
+{
+    bool is_all_there =
+        (run.stream_count == 2 * run.size || run.is_killed) && !streams_count() && !newcomers_are_there();
+
+    if (!is_quiet || !sinks_are_empty())
+        run.heard_ns = run.now_ns;
+    return is_all_there || run.now_ns - run.heard_ns > LAST_OUTPUT_NS;
+}
+
+/* `is_quiet`: no descriptor was ready. */
+static void phase_next(bool is_quiet)
+{
+    if (run.phase == PHASE_RUN && !nodes.open) {
+        run.phase = PHASE_FINISH;
+        run.heard_ns = run.now_ns;
+        input_stop();
+    }
+    if (run.phase != PHASE_FINISH || !output_is_complete(is_quiet))
+        return;
+    streams_end();
+    if (sinks_are_empty())
+        run_leave();
+}
+
+/* The program's file, where it is sent. */
+static void program_open(void)
+{
+    const char *path = run.plan.program[0];
+    struct stat status;
+
+    if (!run.plan.is_sent)
+        return;
+    run.program = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (run.program < 0 || fstat(run.program, &status))
+        run_give_up("%s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode) || status.st_size == 0 || (uint64_t)status.st_size > LAUNCH_PROGRAM_MAX)
+        run_give_up("%s cannot be sent: it takes a file of 1 byte to 4 GiB", path);
+    run.program_bytes = (uint64_t)status.st_size;
+}
+
+static void prepare(int count, char **words)
+{
+    struct rlimit limit;
+    char why[256];
+    int descriptor;
+
+    while ((descriptor = open("/dev/null", O_RDWR)) >= 0 && descriptor <= STDERR_FILENO)
+        ; /* connections are none of the standard descriptors */
+    close(descriptor);
+    plan_read(&run.plan, count, words);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (event_loop_open(&run.loop)) {
+        perror("tacetrun: epoll");
+        exit(STATUS_FAILED);
+    }
+    run.now_ns = clock_now_ns();
+    sinks_open();
+    signals_take();
+    if (run.plan.key_file && key_file_read(run.plan.key_file, run.key, why, sizeof(why)))
+        run_give_up("the key %s: %s", run.plan.key_file, why);
+    if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
+        run_give_up("no random numbers: %s", strerror(errno));
+    program_open();
+    if (!conductor_find() && run.plan.needs_conductor)
+        run_give_up("no conductor at %s: %s", run.plan.conductor, strerror(errno));
+    streams_listen();
+}
+
+int main(int count, char **words)
+{
+    uint64_t tick_ns = 0;
+
+    prepare(count, words);
+    names_find(nodes_connect);
+    for (;;) {
+        bool is_quiet = !event_loop_turn(&run.loop, TICK_MS);
+
+        run.now_ns = clock_now_ns();
+        if (run.now_ns >= tick_ns) {
+            tick_ns = run.now_ns + TICK_MS * 1000000;
+            tick();
+        }
+        if (run.phase == PHASE_GREET)
+            nodes_tick(); /* the job begins as soon as it can */
+        phase_next(is_quiet);
+    }
+}
