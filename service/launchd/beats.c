@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launch_beats.c: a Linux node under the conductor's beats (launchd.h, docs/nettick.md): it answers those
- * that ask for it, so that the conductor knows the node, and stops, continues and kills the job's processes
- * where they command it. Nothing else of Linux goes by beats: other commands are answered with ENOSYS.
+ * beats.c: a Linux node under the conductor's beats (launchd.h, docs/nettick.md): it answers those that ask
+ * for it, so that the conductor knows the node, and stops, continues and kills the job's processes where they
+ * command it. Nothing else of Linux goes by beats: other commands are answered with ENOSYS.
  */
 #include "service/launchd/launchd.h"
 #include "beat/global_clock.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launch_client.c: connections of tacet-launchd (launchd.h). Each is greeted, and has GREETED_LIMIT_NS for
- * its request; one at a time has the node's job. Where all places are taken, the connection that has said
- * nothing for longest makes room: who connects and is silent keeps nobody out.
+ * client.c: connections of tacet-launchd (launchd.h). Each is greeted, and has GREETED_LIMIT_NS for its
+ * request; one at a time has the node's job. Where all places are taken, the connection that has said nothing
+ * for longest makes room: who connects and is silent keeps nobody out.
  *
  * A connection ends by shutdown, and what still comes is read and dropped for a while: closing it with bytes
  * unread would take the last lines from the other side.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launch_job.c: the one job of a Linux node (launchd.h), in stages:
+ * job.c: the one job of a Linux node (launchd.h), in stages:
  *
  *      RECEIVING   the request, then the program, if it is sent, into a file in memory
  *      DIALLING    two connections to tacetrun for each rank

@@ -3,11 +3,11 @@
  * launchd.h: the parts of tacet-launchd, a Linux node's side of the launch protocol (docs/jobs.md). One
  * thread, which never waits but in its loop (event_loop.h):
  *
- *      launchd.c         the program: options, signals, the loop
- *      launch_client.c   connections: greeting, tickets, lines in and out
- *      launch_job.c      the node's one job, from its request to its end
- *      launch_rank.c     a rank between fork and exec
- *      launch_beats.c    the conductor's beats: answers, stop, continue, kill
+ *      launchd.c     the program: options, signals, the loop
+ *      client.c      connections: greeting, tickets, lines in and out
+ *      job.c         the node's one job, from its request to its end
+ *      rank.c        a rank between fork and exec
+ *      beats.c       the conductor's beats: answers, stop, continue, kill
  */
 #ifndef TACET_SERVICE_LAUNCHD_H
 #define TACET_SERVICE_LAUNCHD_H

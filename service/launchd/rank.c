@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launch_rank.c: a rank of tacet-launchd between fork and exec: its descriptors, folder, environment and
- * CPUs. What goes wrong is a line for people, into a pipe that exec closes; what is wrong with a program's
- * file is looked at only after Linux has refused it.
+ * rank.c: a rank of tacet-launchd between fork and exec: its descriptors, folder, environment and CPUs. What
+ * goes wrong is a line for people, into a pipe that exec closes; what is wrong with a program's file is
+ * looked at only after Linux has refused it.
  */
 #include "service/launchd/launchd.h"
 #include <elf.h>

@@ -3,10 +3,10 @@
  * mpirun.h: what the parts of tacet-mpirun share. It runs a program as several ranks on this machine, and is
  * their PMI server: one thread, which waits for nothing but its event loop, so that no rank delays another.
  *
- *     mpirun.c           the job from beginning to end, and what ends it early
- *     mpirun_options.c   the command line
- *     mpirun_rank.c      a rank: its descriptors, environment and CPU, and the start of its program
- *     mpirun_streams.c   the ranks' output, line by line; the terminal's input for one of them
+ *     mpirun.c      the job from beginning to end, and what ends it early
+ *     options.c     the command line
+ *     rank.c        a rank: its descriptors, environment and CPU, and the start of its program
+ *     streams.c     the ranks' output, line by line; the terminal's input for one of them
  */
 #ifndef TACET_SERVICE_MPIRUN_H
 #define TACET_SERVICE_MPIRUN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpirun_options.c: tacet-mpirun's command line: mpiexec's words as the MPI standard suggests them (MPI 4.0,
- * chapter 11.5, "Portable MPI Process Startup"), several programs parted by ':' among them.
+ * options.c: tacet-mpirun's command line: mpiexec's words as the MPI standard suggests them (MPI 4.0, chapter
+ * 11.5, "Portable MPI Process Startup"), several programs parted by ':' among them.
  */
 #include "lib/version.h"
 #include "service/mpirun/mpirun.h"

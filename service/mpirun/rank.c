@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpirun_rank.c: a rank of tacet-mpirun: its connection to PMI's server, its streams, environment and CPU,
- * and the start of its program. Between fork and exec it says what goes wrong into a pipe that exec closes,
- * so that the start of each rank has succeeded or failed when rank_start returns.
+ * rank.c: a rank of tacet-mpirun: its connection to PMI's server, its streams, environment and CPU, and the
+ * start of its program. Between fork and exec it says what goes wrong into a pipe that exec closes, so that
+ * the start of each rank has succeeded or failed when rank_start returns.
  *
  * A rank leads a group of processes of its own: signals from the terminal come through tacet-mpirun. It dies
  * with tacet-mpirun, also where that is killed (PR_SET_PDEATHSIG).

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpirun_streams.c: what ranks write, to standard output and standard error, a line at a time: no line ends
- * up within another one; a line of more than LINE_PART_BYTES comes in parts. Where one of the two is full,
- * what it has not taken waits in memory, a line or so, and the ranks' streams that lead there are left alone
- * as a group: their ranks block in the end, and nothing else does.
+ * streams.c: what ranks write, to standard output and standard error, a line at a time: no line ends up
+ * within another one; a line of more than LINE_PART_BYTES comes in parts. Where one of the two is full, what
+ * it has not taken waits in memory, a line or so, and the ranks' streams that lead there are left alone as a
+ * group: their ranks block in the end, and nothing else does.
  *
  * And the other way: the terminal's input for one of the ranks.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun_conductor.c: requests to the conductor (control.h), one at a time and in their order, and what is
- * called when they are answered. The conductor serves few connections at once, so there is one only while an
- * answer is due. A conductor that does not answer in time is treated as one that has ended.
+ * conductor.c: requests to the conductor (control.h), one at a time and in their order, and what is called
+ * when they are answered. The conductor serves few connections at once, so there is one only while an answer
+ * is due. A conductor that does not answer in time is treated as one that has ended.
  */
 #include "service/lib/control.h"
 #include "service/tacetrun/tacetrun.h"

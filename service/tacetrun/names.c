@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun_names.c: which nodes there are: those of --nodelist, of TACET_NODES, or those that the conductor
- * knows; and the addresses of names, looked up side by side (getaddrinfo_a), for no longer than --within.
+ * names.c: which nodes there are: those of --nodelist, of TACET_NODES, or those that the conductor knows; and
+ * the addresses of names, looked up side by side (getaddrinfo_a), for no longer than --within.
  */
 #include "service/lib/json.h"
 #include "service/tacetrun/tacetrun.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun_nodes.c: connections to nodes, each through its states (tacetrun.h): all that are named are
- * connected to and greet, the first idle ones are chosen, and each of these gets its request and the program
- * as fast as it takes them. Nothing waits for one node but the choice, and that for --within at the longest.
+ * nodes.c: connections to nodes, each through its states (tacetrun.h): all that are named are connected to
+ * and greet, the first idle ones are chosen, and each of these gets its request and the program as fast as it
+ * takes them. Nothing waits for one node but the choice, and that for --within at the longest.
  */
 #include "lib/bytes.h"
 #include "service/lib/json.h"

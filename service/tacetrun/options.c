@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun_options.c: tacetrun's command line (docs/jobs.md): srun's options where they mean the same.
+ * options.c: tacetrun's command line (docs/jobs.md): srun's options where they mean the same.
  */
 #include "service/lib/control.h"
 #include "service/tacetrun/tacetrun.h"

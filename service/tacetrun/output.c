@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun_output.c: what ranks write, to standard output and standard error, a line at a time. Where one of
- * these is full, what it has not taken waits in memory, a line or so, and the ranks' streams that lead there
- * are left alone as a group: their ranks block in the end, and nothing else does.
+ * output.c: what ranks write, to standard output and standard error, a line at a time. Where one of these is
+ * full, what it has not taken waits in memory, a line or so, and the ranks' streams that lead there are left
+ * alone as a group: their ranks block in the end, and nothing else does.
  */
 #include "service/tacetrun/tacetrun.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun_pmi.c: tacetrun's PMI server (pmi_server.h): ranks connect over the network, and say who they are.
- * A client that does not keep to the protocol is named and sent away; it is for its rank to end then.
+ * pmi.c: tacetrun's PMI server (pmi_server.h): ranks connect over the network, and say who they are. A client
+ * that does not keep to the protocol is named and sent away; it is for its rank to end then.
  */
 #include "service/lib/pmi_server.h"
 #include "service/tacetrun/tacetrun.h"

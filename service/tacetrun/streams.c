@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun_streams.c: connections from ranks. The first line says whose and what for: "stream SECRET RANK
- * out" or "err" (docs/jobs.md), or PMI's "cmd=…". Who says anything else is sent away, and named. The one
- * rank that reads tacetrun's input gets it as fast as it takes it.
+ * streams.c: connections from ranks. The first line says whose and what for: "stream SECRET RANK out" or
+ * "err" (docs/jobs.md), or PMI's "cmd=…". Who says anything else is sent away, and named. The one rank that
+ * reads tacetrun's input gets it as fast as it takes it.
  */
 #include "service/tacetrun/tacetrun.h"
 #include <arpa/inet.h>

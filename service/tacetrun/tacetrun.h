@@ -3,14 +3,14 @@
  * tacetrun.h: what the parts of tacetrun share. It runs a program on nodes (docs/jobs.md): one thread, which
  * waits for nothing but its event loop, so that no node delays another.
  *
- *     tacetrun.c             the job from beginning to end, and what ends it early
- *     tacetrun_options.c     the command line
- *     tacetrun_names.c       which nodes there are, and their addresses
- *     tacetrun_conductor.c   requests to the conductor, and its answers
- *     tacetrun_nodes.c       connections to nodes: greeting, choice, launch, ranks that end
- *     tacetrun_streams.c     connections from ranks; tacetrun's input for one of them
- *     tacetrun_output.c      their output, line by line
- *     tacetrun_pmi.c         PMI's server
+ *     tacetrun.c    the job from beginning to end, and what ends it early
+ *     options.c     the command line
+ *     names.c       which nodes there are, and their addresses
+ *     conductor.c   requests to the conductor, and its answers
+ *     nodes.c       connections to nodes: greeting, choice, launch, ranks that end
+ *     streams.c     connections from ranks; tacetrun's input for one of them
+ *     output.c      their output, line by line
+ *     pmi.c         PMI's server
  */
 #ifndef TACET_SERVICE_TACETRUN_H
 #define TACET_SERVICE_TACETRUN_H
