@@ -15,16 +15,18 @@ SERVICE_WIRE := beat/beat_frame beat/answer_frame beat/page_frame beat/welcome l
 
 .PHONY: service
 service: $(SERVICE_PROGRAMS)
-$(SERVICE_BUILD)/conductor: $(call service_of,conductor,control json key_file wire, \
+$(SERVICE_BUILD)/conductor: $(call service_of,conductor,control json key_file say text wire, \
                               launch/launch_request lib/format $(SERVICE_WIRE))
-$(SERVICE_BUILD)/conductorctl: $(call service_of,conductorctl,control json)
-$(SERVICE_BUILD)/listener: $(call service_of,listener,key_file wire,beat/global_clock $(SERVICE_WIRE))
-$(SERVICE_BUILD)/tacetrun: $(call service_of,tacetrun,event_loop pmi pmi_server control json key_file, \
+$(SERVICE_BUILD)/conductorctl: $(call service_of,conductorctl,control json say text)
+$(SERVICE_BUILD)/listener: $(call service_of,listener,key_file say text wire, \
+                             beat/global_clock $(SERVICE_WIRE))
+$(SERVICE_BUILD)/tacetrun: $(call service_of,tacetrun,event_loop pmi pmi_server control json key_file say text, \
                              launch/launch_request lib/siphash lib/format)
-$(SERVICE_BUILD)/tacet-mpirun: $(call service_of,mpirun,pmi_server pmi event_loop descendants launch_cpus, \
-                                 lib/format)
+$(SERVICE_BUILD)/tacet-mpirun: $(call service_of,mpirun,pmi_server pmi event_loop descendants launch_cpus say \
+                                 text,lib/format)
 # Static: it runs where there is nothing but a kernel. It looks no names up.
-$(SERVICE_BUILD)/tacet-launchd: $(call service_of,launchd,launch_cpus descendants event_loop key_file wire, \
+$(SERVICE_BUILD)/tacet-launchd: $(call service_of,launchd,launch_cpus descendants event_loop key_file say text \
+                                  wire, \
                                   launch/launch_request lib/format beat/global_clock $(SERVICE_WIRE))
 $(SERVICE_BUILD)/tacet-launchd: SERVICE_LINK := -static
 

@@ -6,6 +6,7 @@
  * for is lost and counted.
  */
 #include "service/conductor/conductor.h"
+#include "service/lib/say.h"
 #include <string.h>
 
 static void beat_heard(const struct wire_frame *frame, const struct beat *beat)

@@ -27,7 +27,7 @@ uint16_t answer_every(uint64_t sequence)
         return (uint16_t)conductor.answer_every;
     if (sequence <= GREETINGS || !conductor.timeline.period_ns)
         return 1;
-    beats_a_second = (NS_PER_S + conductor.timeline.period_ns / 2) / conductor.timeline.period_ns;
+    beats_a_second = (SECOND_NS + conductor.timeline.period_ns / 2) / conductor.timeline.period_ns;
     return beats_a_second ? (uint16_t)beats_a_second : 1;
 }
 

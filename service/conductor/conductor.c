@@ -8,23 +8,23 @@
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
 #include "service/lib/key_file.h"
+#include "service/lib/say.h"
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PRIORITY         50 /* of SCHED_FIFO */
 #define RATE_DEFAULT     "10"
+#define WRONG            2 /* exit status */
 #define ANSWER_EVERY_MAX 1000
 
 struct conductor conductor; /* large: it has no values of its own in the program's file */
@@ -37,45 +37,9 @@ static void on_signal(int number)
     ended = 1;
 }
 
-__attribute__((format(printf, 1, 2))) _Noreturn static void give_up(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    fputs("conductor: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    exit(2);
-}
-
-void say(const char *format, ...)
-{
-    struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
-    char line[256] = "conductor: ";
-    size_t bytes = strlen(line);
-    va_list arguments;
-
-    if (poll(&standard_error, 1, 0) != 1 || !(standard_error.revents & POLLOUT))
-        return;
-    va_start(arguments, format);
-    vsnprintf(line + bytes, sizeof(line) - bytes - 1, format, arguments);
-    va_end(arguments);
-    strcat(line, "\n");
-    dprintf(STDERR_FILENO, "%s", line);
-}
-
-static uint64_t boottime_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 uint64_t conductor_now_ns(void)
 {
-    return timeline_conductor_ns(&conductor.timeline, boottime_ns());
+    return timeline_conductor_ns(&conductor.timeline, clock_read_ns(CLOCK_BOOTTIME));
 }
 
 /* ---- The timer of beats ---- */
@@ -87,8 +51,8 @@ void beat_timer_set(void)
     if (conductor.timeline.period_ns) {
         uint64_t ns = timeline_boottime_ns(&conductor.timeline, conductor.timeline.due_ns);
 
-        when.it_value.tv_sec = (time_t)(ns / NS_PER_S);
-        when.it_value.tv_nsec = (long)(ns % NS_PER_S);
+        when.it_value.tv_sec = (time_t)(ns / SECOND_NS);
+        when.it_value.tv_nsec = (long)(ns % SECOND_NS);
     }
     timerfd_settime(conductor.polls[POLL_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
@@ -123,7 +87,7 @@ static unsigned number_read(const char *option, const char *text, unsigned most,
     unsigned long number = strtoul(text, &end, 10);
 
     if (!isdigit((unsigned char)*text) || *end || number > most)
-        give_up("--%s %s: from 0 to %u %s", option, text, most, unit);
+        give_up(WRONG, "--%s %s: from 0 to %u %s", option, text, most, unit);
     return (unsigned)number;
 }
 
@@ -171,22 +135,22 @@ static void prepare(int count, char **words)
         }
     }
     if (!conductor.interface || !key || optind < count)
-        give_up("it takes --interface NAME and --key FILE (conductor --help)");
+        give_up(WRONG, "it takes --interface NAME and --key FILE (conductor --help)");
     if (key_file_read(key, conductor.key, why, sizeof(why)))
-        give_up("the key %s: %s", key, why);
+        give_up(WRONG, "the key %s: %s", key, why);
     if (wire_open(&conductor.wire, conductor.interface, &what) ||
         (what = "answers", wire_listen(&conductor.wire)))
-        give_up("interface %s: %s: %s", conductor.interface, what, strerror(errno));
+        give_up(WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
     conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
     if (conductor.polls[POLL_LISTENER].fd < 0)
-        give_up("socket %s: %s", conductor.socket_path,
+        give_up(WRONG, "socket %s: %s", conductor.socket_path,
                 errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
     jobs_start();
     if (!rate_set(rate))
-        give_up("--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
+        give_up(WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
 }
 
 /* ms; -1: without end. */
@@ -229,7 +193,9 @@ int main(int count, char **words)
     const struct sched_param priority = { .sched_priority = PRIORITY };
     struct sigaction action = { .sa_handler = on_signal };
 
+    say_begin("conductor", NULL);
     prepare(count, words);
+    say_begin("conductor", say_without_waiting);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     conductor.is_fifo = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;

@@ -19,6 +19,7 @@
 
 #include "beat/page_frame.h"
 #include "service/conductor/commands.h"
+#include "service/lib/clock.h"
 #include "service/lib/json.h"
 #include "service/conductor/registry.h"
 #include "service/conductor/timeline.h"
@@ -26,7 +27,6 @@
 #include "service/lib/wire.h"
 #include <poll.h>
 
-#define NS_PER_S         1000000000ULL
 #define CLIENTS_MAX      16
 #define ANSWERS_PER_LOOP 64 /* that are taken before it is seen whether a beat is due */
 
@@ -67,9 +67,6 @@ uint64_t conductor_now_ns(void);
 
 /* The beat that is due next is another one: beat_due is to be called at its time. */
 void beat_timer_set(void);
-
-/* A line on standard error, unless that would make beats wait. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
 /* ---- beats.c ---- */
 

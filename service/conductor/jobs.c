@@ -5,27 +5,8 @@
  */
 #include "service/conductor/conductor.h"
 #include "launch/launch_request.h"
-#include "lib/bytes.h"
+#include "service/lib/text.h"
 #include <inttypes.h>
-#include <string.h>
-
-#define NONCE_DIGITS 16
-
-/* False where the text is no nonce. */
-static bool nonce_read(const char *text, uint64_t *nonce)
-{
-    if (strlen(text) != NONCE_DIGITS)
-        return false;
-    *nonce = 0;
-    for (unsigned i = 0; i < NONCE_DIGITS; i++) {
-        const unsigned digit = hexadecimal_digit(text[i]);
-
-        if (digit > 15)
-            return false;
-        *nonce = *nonce << 4 | digit;
-    }
-    return true;
-}
 
 void ticket_write(const char *text, struct json *answer)
 {
@@ -39,7 +20,7 @@ void ticket_write(const char *text, struct json *answer)
 
 void jobs_start(void)
 {
-    conductor.last_job = (uint32_t)(conductor.timeline.epoch_ns / NS_PER_S);
+    conductor.last_job = (uint32_t)(conductor.timeline.epoch_ns / SECOND_NS);
 }
 
 void job_begin(struct json *answer)

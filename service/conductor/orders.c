@@ -58,7 +58,7 @@ static const char *hold_refusal(const struct command *command, unsigned client)
 static int hold_add(struct command *command, unsigned client)
 {
     const bool holds = strcmp(command->name, "hold") == 0;
-    const uint64_t beats_s = HOLD_LIMIT_BEATS * conductor.timeline.period_ns / NS_PER_S;
+    const uint64_t beats_s = HOLD_LIMIT_BEATS * conductor.timeline.period_ns / SECOND_NS;
 
     if (holds)
         store_be(command->wire.body, 4, beats_s > HOLD_LIMIT_S ? beats_s : HOLD_LIMIT_S);
@@ -81,7 +81,7 @@ void orders_client_gone(unsigned client)
         commands_answered(&conductor.commands, false); /* nobody waits for it any more */
     if (command_read("release", true, &command, &why))
         return;
-    command.deadline_ns = conductor_now_ns() + RELEASE_WITHIN_S * NS_PER_S;
+    command.deadline_ns = conductor_now_ns() + RELEASE_WITHIN_S * SECOND_NS;
     command.asked = conductor.asked;
     if (commands_add(&conductor.commands, &command) < 0 &&
         command_read("release", false, &command, &why) == 0)
@@ -111,7 +111,7 @@ bool order_take(const char *request, unsigned client, struct json *answer)
         json_error(answer, "no beats, so none will carry the command (conductorctl rate HZ)");
     else {
         command.client = client;
-        command.deadline_ns = conductor_now_ns() + within_s * NS_PER_S;
+        command.deadline_ns = conductor_now_ns() + within_s * SECOND_NS;
         command.asked = conductor.asked;
         int taken =
             is_hold(&command) ? hold_add(&command, client) : commands_add(&conductor.commands, &command);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WAIT_NS (NS_PER_S / 2) /* for pages, after the last beat that carried the command */
+#define WAIT_NS (SECOND_NS / 2) /* for pages, after the last beat that carried the command */
 
 static struct reader {
     unsigned client; /* 0: this place is free */

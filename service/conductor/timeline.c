@@ -4,18 +4,8 @@
  * told the kernel how far TAI is ahead; then conductor time is UTC's, but for leap seconds to come.
  */
 #include "service/conductor/timeline.h"
+#include "service/lib/clock.h"
 #include <sys/timex.h>
-#include <time.h>
-
-#define NS_PER_S 1000000000ULL
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* As the kernel of this machine knows it. */
 static uint32_t tai_utc_s(void)
@@ -27,7 +17,8 @@ static uint32_t tai_utc_s(void)
 
 void timeline_start(struct timeline *timeline)
 {
-    *timeline = (struct timeline){ .epoch_ns = now_ns(CLOCK_TAI), .boottime_ns = now_ns(CLOCK_BOOTTIME) };
+    *timeline = (struct timeline){ .epoch_ns = clock_read_ns(CLOCK_TAI),
+                                   .boottime_ns = clock_read_ns(CLOCK_BOOTTIME) };
     timeline->is_tai = tai_utc_s() != 0;
 }
 

@@ -7,10 +7,12 @@
 #include "service/lib/control.h"
 #include "service/conductorctl/conversation.h"
 #include "service/lib/json.h"
+#include "service/lib/say.h"
 #include "service/conductorctl/log_pull.h"
 #include "service/conductorctl/node_view.h"
 #include "service/conductorctl/words.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,13 +33,12 @@ static void nodes_line_print(const char *answer)
     static const char *const names[] = { "nodes", "running", "stopped", "silent", "restarts" };
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *value = json_member(answer, names[i]);
-        unsigned long count = value ? strtoul(value, NULL, 10) : 0;
+        const uint64_t count = json_number(answer, names[i]);
 
         if (i == 0)
-            printf("%-20s %lu", names[i], count);
+            printf("%-20s %" PRIu64, names[i], count);
         else
-            printf("%s%lu %s", i == 1 ? ": " : ", ", count, names[i]);
+            printf("%s%" PRIu64 " %s", i == 1 ? ": " : ", ", count, names[i]);
     }
     putchar('\n');
 }
@@ -65,10 +66,9 @@ static void names_print(const char *answer, const char *list, const char *what)
 
     if (!node)
         return;
-    fprintf(stderr, "conductorctl: %s:", what);
+    fprintf(stderr, "%s: %s:", say_program(), what);
     for (; node; node = json_next(node)) {
-        const char *result = json_member(node, "result");
-        int error = result ? atoi(result) : 0;
+        const int error = (int)json_number(node, "result");
         char name[64], address[32];
 
         json_text(json_member(node, "name"), name, sizeof(name));
@@ -88,7 +88,7 @@ static void error_print(const char *answer)
 
     if (error) {
         json_text(error, text, sizeof(text));
-        fprintf(stderr, "conductorctl: %s\n", text);
+        say("%s", text);
     }
     names_print(answer, "missing_nodes", "not acknowledged by");
     names_print(answer, "failed_nodes", "not done by");
@@ -97,14 +97,12 @@ static void error_print(const char *answer)
 
 static void command_print(const char *answer)
 {
-    const char *name = json_member(answer, "command"), *done = json_member(answer, "done");
-    char text[64] = "";
+    char text[64];
 
-    if (name)
-        json_text(name, text, sizeof(text));
-    if (name && done)
-        printf("%s: done by %lu nodes\n", text, strtoul(done, NULL, 10));
-    else if (name)
+    json_member_text(answer, "command", text, sizeof(text));
+    if (*text && json_member(answer, "done"))
+        printf("%s: done by %" PRIu64 " nodes\n", text, json_number(answer, "done"));
+    else if (*text)
         printf("%s: goes with the next beats\n", text);
     fflush(stdout);
     error_print(answer);
@@ -173,7 +171,7 @@ static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *numb
 {
     char request[CONTROL_REQUEST_BYTES];
     unsigned within_s = command_request(request, "count");
-    const char *answer = conversation_ask(&conductor, request, within_s), *value;
+    const char *answer = conversation_ask(&conductor, request, within_s);
 
     if (!answer)
         return false;
@@ -184,12 +182,10 @@ static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *numb
         else
             error_print(answer);
     }
-    value = json_member(answer, "number");
-    if (!value)
+    if (!json_member(answer, "number"))
         return false;
-    *number = (uint32_t)strtoul(value, NULL, 10);
-    value = json_member(answer, "first_beat_ns");
-    *beat_ns = value ? strtoull(value, NULL, 10) : 0;
+    *number = (uint32_t)json_number(answer, "number");
+    *beat_ns = json_number(answer, "first_beat_ns");
     return node_list_ask(list, &conductor);
 }
 
@@ -203,7 +199,7 @@ static int counters_show(const char *seconds)
     int status = 0;
 
     if (*end || !(interval_s >= 0 && interval_s <= WITHIN_S_MAX)) {
-        fputs("conductorctl: counters takes seconds, 86400 at most\n", stderr);
+        say("counters takes seconds, 86400 at most");
         return 2;
     }
     if (!count_take(&before, &before_ns, &number, &status))
@@ -222,6 +218,7 @@ int main(int count, char **given)
     char request[CONTROL_REQUEST_BYTES];
 
     (void)count; /* NULL ends them */
+    say_begin("conductorctl", NULL);
     words_read(&words, given);
     conductor.path = words.socket;
     switch (words.what) {

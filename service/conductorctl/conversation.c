@@ -4,8 +4,8 @@
  */
 #include "service/conductorctl/conversation.h"
 #include "service/lib/control.h"
+#include "service/lib/say.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,10 +19,10 @@ static const char *answer_take(struct conversation *conversation, ssize_t bytes)
             bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
         while (bytes < 0 && errno == EINTR);
     if (bytes <= 0) {
-        fprintf(stderr, "conductorctl: the conductor at %s does not answer: %s\n", conversation->path,
-                !bytes            ? "it has ended"
-                : errno == EAGAIN ? "its time is up; does it serve others that stay?"
-                                  : strerror(errno));
+        say("the conductor at %s does not answer: %s", conversation->path,
+            !bytes            ? "it has ended"
+            : errno == EAGAIN ? "its time is up; does it serve others that stay?"
+                              : strerror(errno));
         return NULL;
     }
     conversation->answer[bytes] = '\0';
@@ -40,7 +40,7 @@ const char *conversation_ask(struct conversation *conversation, const char *requ
     if (conversation->socket < 0)
         conversation->socket = control_connect(conversation->path);
     if (conversation->socket < 0) {
-        fprintf(stderr, "conductorctl: no conductor at %s: %s\n", conversation->path, strerror(errno));
+        say("no conductor at %s: %s", conversation->path, strerror(errno));
         return NULL;
     }
     setsockopt(conversation->socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));

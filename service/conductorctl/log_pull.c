@@ -6,9 +6,11 @@
  */
 #include "service/conductorctl/log_pull.h"
 #include "beat/page_frame.h"
-#include "lib/bytes.h"
 #include "service/lib/control.h"
+#include "service/lib/clock.h"
 #include "service/lib/json.h"
+#include "service/lib/say.h"
+#include "service/lib/text.h"
 #include "service/conductorctl/node_view.h"
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_WITHIN_S 10 /* beside the time that the conductor takes itself */
@@ -47,30 +48,12 @@ static struct pull {
     size_t count;
 } pull;
 
-static uint64_t number_of(const char *object, const char *name)
-{
-    const char *value = json_member(object, name);
-
-    return value ? strtoull(value, NULL, 10) : 0;
-}
-
-static void text_of(const char *object, const char *name, char *text, size_t room)
-{
-    const char *value = json_member(object, name);
-
-    *text = '\0';
-    if (value)
-        json_text(value, text, room);
-}
-
 static void *memory(size_t count, size_t bytes)
 {
     void *made = calloc(count ? count : 1, bytes);
 
-    if (!made) {
-        fputs("conductorctl: no memory\n", stderr);
-        exit(1);
-    }
+    if (!made)
+        give_up(1, "no memory");
     return made;
 }
 
@@ -114,8 +97,8 @@ static void nodes_choose(void)
         *node = (struct pulled){ .listed = at,
                                  .quoted = json_member(at, "name"),
                                  .why = "it was not asked any more" };
-        text_of(at, "name", node->name, sizeof(node->name));
-        text_of(at, "address", node->address, sizeof(node->address));
+        json_member_text(at, "name", node->name, sizeof(node->name));
+        json_member_text(at, "address", node->address, sizeof(node->address));
         pull.count += is_chosen(node);
     }
 }
@@ -136,8 +119,7 @@ static bool all_are_known(void)
                 is_node |= strlen(texts[j]) == (size_t)bytes && strncmp(texts[j], at, (size_t)bytes) == 0;
         }
         if (!is_node)
-            fprintf(stderr, "conductorctl: no node of this name or Ethernet address is known: %.*s\n", bytes,
-                    at);
+            say("no node of this name or Ethernet address is known: %.*s", bytes, at);
         known &= is_node;
     }
     return known;
@@ -186,10 +168,7 @@ static void file_name(size_t place)
 
 static uint64_t now_s(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec;
+    return clock_now_ns() / SECOND_NS;
 }
 
 static uint64_t page_count(const struct pulled *node)
@@ -200,11 +179,11 @@ static uint64_t page_count(const struct pulled *node)
 /* The first page says what log it is. NULL, or why there is none. */
 static const char *log_begin(struct pulled *node, const char *page)
 {
-    node->size = number_of(page, "size");
-    node->start = number_of(page, "start");
-    node->beat = number_of(page, "beat");
-    node->local_ns = number_of(page, "local_ns");
-    node->global_ns = number_of(page, "global_ns");
+    node->size = json_number(page, "size");
+    node->start = json_number(page, "start");
+    node->beat = json_number(page, "beat");
+    node->local_ns = json_number(page, "local_ns");
+    node->global_ns = json_number(page, "global_ns");
     node->drift = (int64_t)(json_member(page, "drift") ? strtoll(json_member(page, "drift"), NULL, 10) : 0);
     if (!node->size)
         return "its log is not held: it was started anew, or has released it";
@@ -219,29 +198,20 @@ static const char *log_begin(struct pulled *node, const char *page)
 /* False where that is no hexadecimal text of so many bytes. */
 static bool data_read(const char *quoted, uint8_t *to, uint64_t bytes)
 {
-    if (!quoted || *quoted++ != '"')
-        return false;
-    for (uint64_t i = 0; i < bytes; i++, quoted += 2) {
-        const unsigned high = hexadecimal_digit(quoted[0]);
-        const unsigned low = high < 16 ? hexadecimal_digit(quoted[1]) : 16;
-
-        if (high > 15 || low > 15)
-            return false;
-        to[i] = (uint8_t)(high << 4 | low);
-    }
-    return *quoted == '"';
+    return quoted && *quoted == '"' && hexadecimal_read(quoted + 1, to, bytes) &&
+           quoted[1 + 2 * bytes] == '"';
 }
 
 /* NULL, or why the log is lost. */
 static const char *page_take(struct pulled *node, const char *page)
 {
-    const uint64_t offset = number_of(page, "offset"), place = offset / PAGE_DATA_BYTES;
+    const uint64_t offset = json_number(page, "offset"), place = offset / PAGE_DATA_BYTES;
     const char *why = node->log ? NULL : log_begin(node, page);
 
     if (why)
         return why;
-    if (number_of(page, "start") != node->start || number_of(page, "beat") != node->beat ||
-        number_of(page, "size") != node->size)
+    if (json_number(page, "start") != node->start || json_number(page, "beat") != node->beat ||
+        json_number(page, "size") != node->size)
         return "it was started anew, or its log released, meanwhile";
     if (offset >= node->size || offset % PAGE_DATA_BYTES)
         return NULL;
@@ -273,7 +243,7 @@ static bool pages_ask(struct pulled *node, const char **why)
         if (!*why)
             *why = page_take(node, answer);
     if (answer && json_member(answer, "error")) {
-        text_of(answer, "error", error, sizeof(error));
+        json_member_text(answer, "error", error, sizeof(error));
         *why = error;
     }
     return answer != NULL;
@@ -289,7 +259,7 @@ static bool file_write(const char *file, const void *bytes, size_t count)
     const int error = errno;
     if (to >= 0 && close(to) == 0 && written > 0)
         return true;
-    fprintf(stderr, "conductorctl: %s/%s: %s\n", pull.words->folder, file, strerror(error));
+    say("%s/%s: %s", pull.words->folder, file, strerror(error));
     return false;
 }
 
@@ -327,7 +297,7 @@ static bool node_pull(struct pulled *node)
 /* Why a node has not held its log, as the list has it; false: it has. */
 static bool has_not_held(struct pulled *node, uint32_t number)
 {
-    const uint64_t done = number_of(node->listed, "done"), result = number_of(node->listed, "result");
+    const uint64_t done = json_number(node->listed, "done"), result = json_number(node->listed, "result");
 
     if (done < number)
         snprintf(node->why, sizeof(node->why), "it has not held its log in time");
@@ -408,7 +378,7 @@ static bool result_print(void)
         const struct pulled *node = &pull.nodes[i];
 
         if (*node->why) {
-            fprintf(stderr, "conductorctl: no log of %s (%s): %s\n", node->name, node->address, node->why);
+            say("no log of %s (%s): %s", node->name, node->address, node->why);
             continue;
         }
         whole++;
@@ -420,7 +390,7 @@ static bool result_print(void)
                              : "klog: %zu logs in %s, held at beats %" PRIu64 " to %" PRIu64 "\n",
                whole, pull.words->folder, first, last);
     if (!pull.count)
-        fputs("conductorctl: no node has answered the conductor yet\n", stderr);
+        say("no node has answered the conductor yet");
     return whole && whole == pull.count;
 }
 
@@ -433,7 +403,7 @@ static bool folder_open(void)
     else
         pull.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (pull.folder < 0)
-        fprintf(stderr, "conductorctl: --to %s: %s\n", path, strerror(errno));
+        say("--to %s: %s", path, strerror(errno));
     return pull.folder >= 0;
 }
 
@@ -444,9 +414,9 @@ static uint32_t hold(void)
 
     snprintf(request, sizeof(request), "within %lu hold", pull.words->within_s);
     const char *answer = conversation_ask(pull.conversation, request, within_s());
-    if (answer && json_member(answer, "error") && !number_of(answer, "done"))
+    if (answer && json_member(answer, "error") && !json_number(answer, "done"))
         pull.error_print(answer);
-    return answer && number_of(answer, "done") ? (uint32_t)number_of(answer, "number") : 0;
+    return answer && json_number(answer, "done") ? (uint32_t)json_number(answer, "number") : 0;
 }
 
 static bool release(void)
@@ -459,7 +429,7 @@ static bool release(void)
         return false;
     /* Who has failed has held none; who is silent is named already. */
     const bool is_done =
-        !json_member(answer, "error") || (json_member(answer, "missing") && !number_of(answer, "missing"));
+        !json_member(answer, "error") || (json_member(answer, "missing") && !json_number(answer, "missing"));
     if (!is_done)
         pull.error_print(answer);
     return is_done;

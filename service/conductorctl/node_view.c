@@ -4,7 +4,9 @@
  */
 #include "service/conductorctl/node_view.h"
 #include "service/lib/control.h"
+#include "service/lib/clock.h"
 #include "service/lib/json.h"
+#include "service/lib/say.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +14,13 @@
 
 #define FIELD_BYTES   64 /* of a node's longest value */
 #define PAGE_WITHIN_S 10
-#define NS_PER_S      UINT64_C(1000000000)
 #define COUNTERS      4
 
 static const char *const counter_names[COUNTERS] = { "system_calls", "exceptions", "interrupts", "switches" };
 
-static uint64_t number_of(const char *object, const char *name)
-{
-    const char *value = json_member(object, name);
-
-    return value ? strtoull(value, NULL, 10) : 0;
-}
-
 static const char *text_of(const char *object, const char *name, char text[FIELD_BYTES])
 {
-    const char *value = json_member(object, name);
-
-    *text = '\0';
-    if (value)
-        json_text(value, text, FIELD_BYTES);
-    return text;
+    return json_member_text(object, name, text, FIELD_BYTES);
 }
 
 static void list_append(struct node_list *list, const char *text, size_t bytes)
@@ -39,10 +28,8 @@ static void list_append(struct node_list *list, const char *text, size_t bytes)
     if (list->length + bytes + 1 > list->room) {
         list->room = 2 * (list->length + bytes + 1);
         list->text = realloc(list->text, list->room);
-        if (!list->text) {
-            fputs("conductorctl: no memory\n", stderr);
-            exit(1);
-        }
+        if (!list->text)
+            give_up(1, "no memory");
     }
     memcpy(list->text + list->length, text, bytes);
     list->length += bytes;
@@ -62,8 +49,8 @@ bool node_list_ask(struct node_list *list, struct conversation *conversation)
         const char *page = conversation_ask(conversation, request, PAGE_WITHIN_S);
         if (!page)
             return false;
-        list->now_ns = number_of(page, "now_ns");
-        next = number_of(page, "next");
+        list->now_ns = json_number(page, "now_ns");
+        next = json_number(page, "next");
         for (const char *node = json_first(json_member(page, "nodes")); node; node = json_next(node)) {
             if (list->length > 1)
                 list_append(list, ",\n", 2);
@@ -86,7 +73,7 @@ static const char *state_of(const struct node_list *list, const char *node, char
     text_of(node, "state", text);
     if (strcmp(text, "silent") == 0)
         snprintf(text, FIELD_BYTES, "silent %" PRIu64 " s",
-                 (list->now_ns - number_of(node, "heard_ns")) / NS_PER_S);
+                 (list->now_ns - json_number(node, "heard_ns")) / SECOND_NS);
     return text;
 }
 
@@ -97,12 +84,12 @@ static void row_print(const struct node_list *list, const char *node)
 
     printf("%-16s %-17s %-15s %-12s %10" PRIu64 " %6" PRIu64 " %10.1f %5" PRIu64 "/%-5" PRIu64 " %10s",
            text_of(node, "name", name), text_of(node, "address", address), text_of(node, "ipv4", ipv4),
-           state_of(list, node, state), number_of(node, "sequence"), number_of(node, "lost"),
-           error ? strtod(error, NULL) / 1e3 : 0, number_of(node, "ranks"), number_of(node, "cpus"),
-           number_of(node, "job") ? text_of(node, "job", job) : "-");
+           state_of(list, node, state), json_number(node, "sequence"), json_number(node, "lost"),
+           error ? strtod(error, NULL) / 1e3 : 0, json_number(node, "ranks"), json_number(node, "cpus"),
+           json_number(node, "job") ? text_of(node, "job", job) : "-");
     for (unsigned i = 0; i < COUNTERS; i++)
-        printf(" %12" PRIu64, number_of(node, counter_names[i]));
-    printf(" %8" PRIu64 "\n", number_of(node, "restarts"));
+        printf(" %12" PRIu64, json_number(node, counter_names[i]));
+    printf(" %8" PRIu64 "\n", json_number(node, "restarts"));
 }
 
 void node_list_print(const struct node_list *list, bool is_json)
@@ -151,7 +138,7 @@ static void counts_row_print(const char *before, const char *after, bool is_json
     else
         printf("%-16s %-17s", text_of(after, "name", name), address);
     for (unsigned i = 0; i < COUNTERS; i++) {
-        uint64_t count = number_of(after, counter_names[i]) - number_of(before, counter_names[i]);
+        uint64_t count = json_number(after, counter_names[i]) - json_number(before, counter_names[i]);
 
         if (is_json)
             printf(", \"%s\": %" PRIu64, counter_names[i], count);
@@ -175,7 +162,7 @@ void node_counts_print(const struct node_list *before, const struct node_list *a
     for (const char *node = json_first(after->text); node; node = json_next(node)) {
         const char *earlier = node_find(before, &hint, node);
 
-        if (!earlier || number_of(node, "done") < number || !is_same(earlier, node, "booted_ns") ||
+        if (!earlier || json_number(node, "done") < number || !is_same(earlier, node, "booted_ns") ||
             !is_same(earlier, node, "restarts"))
             continue;
         counts_row_print(earlier, node, is_json, is_first);

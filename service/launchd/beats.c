@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #define FRAMES_PER_TURN 64
 
@@ -109,7 +108,7 @@ static void beat_take(const struct beat *beat, const struct wire_frame *frame)
     beats.taken++;
     beats.lost += missing;
     /* By its own monotonic clock: the wall clock may be set. */
-    global_clock_update(&beats.clock, now_ns(), beat->time_ns + beat->late_ns);
+    global_clock_update(&beats.clock, clock_now_ns(), beat->time_ns + beat->late_ns);
     commands_do(beat);
     if (answer_is_due(beat))
         answer_send(frame->from);
@@ -129,10 +128,7 @@ static void beats_ready(struct watch *watch, uint32_t events)
 
 int beats_open(const char *interface, const char **what)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    beats.booted_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    beats.booted_ns = clock_read_ns(CLOCK_REALTIME);
     if (wire_open(&beats.wire, interface, what))
         return -1;
     *what = "the number of this start";

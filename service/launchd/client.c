@@ -8,6 +8,7 @@
  * unread would take the last lines from the other side.
  */
 #include "service/launchd/launchd.h"
+#include "service/lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
@@ -126,21 +127,18 @@ void client_finish(struct client *client)
     if (!client)
         return;
     client->state = CLOSING;
-    client->limit_ns = now_ns() + CLOSING_LIMIT_NS;
+    client->limit_ns = clock_now_ns() + CLOSING_LIMIT_NS;
 }
 
 void client_refuse(struct client *client, const char *format, ...)
 {
-    char why[WHY_BYTES];
+    char why[WHY_BYTES], clean[WHY_BYTES];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(why, sizeof(why), format, arguments);
     va_end(arguments);
-    for (char *c = why; *c; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
-    client_say(client, "refused %s", why);
+    client_say(client, "refused %s", text_clean(why, clean, sizeof(clean)));
     client_finish(client);
 }
 
@@ -246,7 +244,7 @@ static void client_ready(struct watch *watch, uint32_t events)
 
 void clients_turn(void)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = clock_now_ns();
 
     for (struct client *client = clients; client < clients + CLIENTS_MAX; client++) {
         if (client->state == GREETED && now >= client->limit_ns)
@@ -318,7 +316,7 @@ static bool client_accept(int listener)
     struct client *client = place_find();
     client->state = GREETED;
     client->watch = (struct watch){ .fd = socket, .ready = client_ready };
-    client->limit_ns = now_ns() + GREETED_LIMIT_NS;
+    client->limit_ns = clock_now_ns() + GREETED_LIMIT_NS;
     client->nonce = nonce;
     client->address = from.sin_addr;
     client->line_bytes = client->out_bytes = 0;

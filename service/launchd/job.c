@@ -15,6 +15,7 @@
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
+#include "service/lib/say.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +161,7 @@ void job_kill(void)
 {
     stopped.is_set = false;
     if (job.stage == DRAINING)
-        job.limit_ns = now_ns() + DRAIN_LIMIT_NS;
+        job.limit_ns = clock_now_ns() + DRAIN_LIMIT_NS;
     else if (job.stage == RUNNING)
         job.is_killed = true;
     else if (job.stage != ENDING)
@@ -214,7 +215,7 @@ bool job_take(struct client *client, size_t bytes)
         return false;
     job.stage = RECEIVING;
     job.client = client;
-    job.limit_ns = now_ns() + REQUEST_LIMIT_NS;
+    job.limit_ns = clock_now_ns() + REQUEST_LIMIT_NS;
     job.bytes_due = bytes;
     job.bytes_here = 0;
     job.program_here = 0;
@@ -312,7 +313,7 @@ static size_t program_feed(const char *bytes, size_t count)
         return count;
     }
     job.program_here += (uint64_t)written;
-    job.limit_ns = now_ns() + REQUEST_LIMIT_NS;
+    job.limit_ns = clock_now_ns() + REQUEST_LIMIT_NS;
     if (job.program_here == job.request.program_bytes)
         program_complete();
     return (size_t)written;
@@ -365,7 +366,7 @@ static void job_dial(void)
     const unsigned count = job.request.ranks;
 
     job.stage = DIALLING;
-    job.limit_ns = now_ns() + DIAL_LIMIT_NS;
+    job.limit_ns = clock_now_ns() + DIAL_LIMIT_NS;
     job.ranks = calloc(count, sizeof(*job.ranks));
     if (!job.ranks) {
         job_fail("no memory for %u ranks", count);
@@ -434,7 +435,7 @@ static void job_fork(void)
     int ends[2];
 
     job.stage = STARTING;
-    job.limit_ns = now_ns() + START_LIMIT_NS;
+    job.limit_ns = clock_now_ns() + START_LIMIT_NS;
     stopped.is_set = false; /* who starts a job wants it to run */
     if (pipe2(ends, O_CLOEXEC)) {
         job_fail("no pipe: %s", strerror(errno));
@@ -547,7 +548,7 @@ static void ending_turn(void)
 {
     descendants_signal(SIGKILL);
     job_children_ended();
-    turn_by(now_ns() + KILL_EVERY_NS);
+    turn_by(clock_now_ns() + KILL_EVERY_NS);
     if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
         return;
     if (!job.client || job.why[0]) {
@@ -557,7 +558,7 @@ static void ending_turn(void)
     for (unsigned i = 0; i < job.request.ranks; i++)
         rank_shut(&job.ranks[i]);
     job.stage = DRAINING;
-    job.limit_ns = job.is_killed ? now_ns() + DRAIN_LIMIT_NS : UINT64_MAX;
+    job.limit_ns = job.is_killed ? clock_now_ns() + DRAIN_LIMIT_NS : UINT64_MAX;
 }
 
 /* Whether the other side has acknowledged the end of a stream, and so all of it; or there is none any more.
@@ -575,13 +576,13 @@ static bool is_drained(const struct stream *stream)
 
 static void draining_turn(void)
 {
-    bool all = now_ns() >= job.limit_ns;
+    bool all = clock_now_ns() >= job.limit_ns;
 
     for (unsigned i = 0; i < job.request.ranks; i++) {
         const bool one = is_drained(&job.ranks[i].out) && is_drained(&job.ranks[i].err);
 
         if (!one && !all) {
-            turn_by(now_ns() + DRAIN_EVERY_NS);
+            turn_by(clock_now_ns() + DRAIN_EVERY_NS);
             return;
         }
     }
@@ -594,8 +595,8 @@ static void limit_check(void)
     if (job.stage != RECEIVING && job.stage != DIALLING && job.stage != STARTING)
         return;
     if (job.stage == STARTING && job_is_stopped())
-        job.limit_ns = now_ns() + START_LIMIT_NS;
-    if (now_ns() < job.limit_ns) {
+        job.limit_ns = clock_now_ns() + START_LIMIT_NS;
+    if (clock_now_ns() < job.limit_ns) {
         turn_by(job.limit_ns);
         return;
     }
@@ -614,7 +615,7 @@ void job_turn(void)
         dialling_turn();
     if (job.stage == RUNNING && job.is_killed) {
         descendants_signal(SIGKILL);
-        turn_by(now_ns() + KILL_EVERY_NS);
+        turn_by(clock_now_ns() + KILL_EVERY_NS);
     }
     if (job.stage == RUNNING)
         running_turn();
@@ -623,5 +624,5 @@ void job_turn(void)
     if (job.stage == DRAINING)
         draining_turn();
     if (job.stage != before)
-        turn_by(now_ns()); /* what has been said is to be sent, and the next stage seen to */
+        turn_by(clock_now_ns()); /* what has been said is to be sent, and the next stage seen to */
 }

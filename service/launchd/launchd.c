@@ -6,14 +6,13 @@
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
 #include "service/lib/key_file.h"
+#include "service/lib/say.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +20,8 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S     1000000000ULL
 #define NS_PER_MS    1000000ULL
 #define WRONG        2             /* exit status */
 #define END_LIMIT_NS 5000000000ULL /* for a job, when this program is to end */
@@ -51,45 +48,6 @@ static const char usage[] =
     "  --address ADDRESS  the IPv4 address to listen at, which the conductor is told (default: all)\n"
     "  --beats INTERFACE  takes the conductor's beats there and answers them; needs --key\n";
 
-__attribute__((format(printf, 1, 2))) _Noreturn static void give_up(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    fputs("tacet-launchd: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    exit(WRONG);
-}
-
-void say(const char *format, ...)
-{
-    struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
-    char line[512] = "tacet-launchd: ";
-    const size_t bytes = strlen(line);
-    va_list arguments;
-
-    if (poll(&standard_error, 1, 0) != 1 || !(standard_error.revents & POLLOUT))
-        return;
-    va_start(arguments, format);
-    vsnprintf(line + bytes, sizeof(line) - bytes - 1, format, arguments);
-    va_end(arguments);
-    for (char *c = line; *c; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?'; /* some of it is what others have sent */
-    strcat(line, "\n");
-    dprintf(STDERR_FILENO, "%s", line);
-}
-
-uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 void turn_by(uint64_t when_ns)
 {
     if (when_ns < turn_by_ns)
@@ -100,7 +58,7 @@ static void watch_new(struct watch *watch, int descriptor)
 {
     watch->fd = descriptor;
     if (descriptor < 0 || watch_try(&launchd.loop, watch, EPOLLIN))
-        give_up("a descriptor to wait for: %s", strerror(errno));
+        give_up(WRONG, "a descriptor to wait for: %s", strerror(errno));
 }
 
 /* ---- Options ---- */
@@ -111,23 +69,23 @@ static void name_set(const char *name)
 
     if (!name) {
         if (gethostname(host, sizeof(host)))
-            give_up("the host's name: %s; --name NAME", strerror(errno));
+            give_up(WRONG, "the host's name: %s; --name NAME", strerror(errno));
         host[sizeof(host) - 1] = '\0';
         host[strcspn(host, ".")] = '\0';
         name = host[0] && strcmp(host, "(none)") != 0 ? host : "-";
     }
     for (const char *c = name; *c; c++)
         if (*c <= ' ' || *c > '~')
-            give_up("--name %s: it takes a word of printable ASCII", name);
+            give_up(WRONG, "--name %s: it takes a word of printable ASCII", name);
     if (!*name || strlen(name) >= sizeof(launchd.name))
-        give_up("--name %s: it takes 1 to %zu characters", name, sizeof(launchd.name) - 1);
+        give_up(WRONG, "--name %s: it takes 1 to %zu characters", name, sizeof(launchd.name) - 1);
     strcpy(launchd.name, name);
 }
 
 static void address_set(const char *address)
 {
     if (address && inet_pton(AF_INET, address, &launchd.address) != 1)
-        give_up("--address %s: it takes an IPv4 address, such as 10.0.0.7", address);
+        give_up(WRONG, "--address %s: it takes an IPv4 address, such as 10.0.0.7", address);
 }
 
 static void key_set(const char *path)
@@ -136,7 +94,7 @@ static void key_set(const char *path)
 
     launchd.has_key = path;
     if (path && key_file_read(path, launchd.key, why, sizeof(why)))
-        give_up("the key %s: %s", path, why);
+        give_up(WRONG, "the key %s: %s", path, why);
 }
 
 static void listen_at(const char *text)
@@ -148,14 +106,15 @@ static void listen_at(const char *text)
     const unsigned long port = strtoul(text, &end, 10);
 
     if (!isdigit((unsigned char)*text) || *end || port > UINT16_MAX)
-        give_up("--port %s: it takes 0 to 65535", text);
+        give_up(WRONG, "--port %s: it takes 0 to 65535", text);
     here.sin_port = htons((uint16_t)port);
     const int socket_of = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket_of < 0 || setsockopt(socket_of, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
         bind(socket_of, (struct sockaddr *)&here, sizeof(here)) || listen(socket_of, SOMAXCONN) ||
         getsockname(socket_of, (struct sockaddr *)&here, &bytes))
-        give_up("port %lu: %s", port, strerror(errno));
+        give_up(WRONG, "port %lu: %s", port, strerror(errno));
     watch_new(&listener, socket_of);
+    say_begin("tacet-launchd", say_without_waiting);
     say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
         launchd.has_key ? "" : ", from everybody: it has no key");
 }
@@ -188,15 +147,15 @@ static void prepare(int count, char **words)
         *of = optarg;
     }
     if (optind < count)
-        give_up("it takes no %s (tacet-launchd --help)", words[optind]);
+        give_up(WRONG, "it takes no %s (tacet-launchd --help)", words[optind]);
     if (beats && !key)
-        give_up("--beats needs the conductor's key: --key FILE");
+        give_up(WRONG, "--beats needs the conductor's key: --key FILE");
     name_set(name);
     address_set(address);
     key_set(key);
     launch_cpus_find(&launchd.cpus);
     if (beats && beats_open(beats, &what))
-        give_up("--beats %s: %s: %s", beats, what, strerror(errno));
+        give_up(WRONG, "--beats %s: %s: %s", beats, what, strerror(errno));
     listen_at(port ? port : port_default);
 }
 
@@ -210,11 +169,11 @@ static void descriptors_prepare(void)
     do {
         null = open("/dev/null", O_RDWR);
         if (null < 0)
-            give_up("/dev/null: %s", strerror(errno));
+            give_up(WRONG, "/dev/null: %s", strerror(errno));
     } while (null <= STDERR_FILENO);
     close(null);
     if (getrlimit(RLIMIT_NOFILE, &launchd.descriptors))
-        give_up("its limit of descriptors: %s", strerror(errno));
+        give_up(WRONG, "its limit of descriptors: %s", strerror(errno));
     const struct rlimit all = { .rlim_cur = launchd.descriptors.rlim_max,
                                 .rlim_max = launchd.descriptors.rlim_max };
     setrlimit(RLIMIT_NOFILE, &all); /* where it may not, ranks of a large job are refused one by one */
@@ -279,7 +238,7 @@ static void turn(void)
 {
     job_turn();
     clients_turn();
-    const uint64_t now = now_ns(), left_ns = turn_by_ns > now ? turn_by_ns - now : 0;
+    const uint64_t now = clock_now_ns(), left_ns = turn_by_ns > now ? turn_by_ns - now : 0;
     const int wait_ms = turn_by_ns == UINT64_MAX ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS);
     turn_by_ns = UINT64_MAX;
     event_loop_turn(&launchd.loop, wait_ms);
@@ -287,23 +246,24 @@ static void turn(void)
 
 int main(int count, char **words)
 {
+    say_begin("tacet-launchd", NULL);
     descriptors_prepare();
     if (event_loop_open(&launchd.loop))
-        give_up("epoll: %s", strerror(errno));
+        give_up(WRONG, "epoll: %s", strerror(errno));
     signals_prepare();
     memory_priority_prepare();
     umask(022);
     if (descendants_adopt())
-        give_up("it needs /proc, and Linux 3.4 or later");
+        give_up(WRONG, "it needs /proc, and Linux 3.4 or later");
     if (getrandom(&(char){ 0 }, 1, 0) != 1) /* nonces; right after boot it takes a second */
-        give_up("getrandom: %s", strerror(errno));
+        give_up(WRONG, "getrandom: %s", strerror(errno));
     prepare(count, words);
     while (!is_ending)
         turn();
     watch_close(&listener);
     job_fail("the node's tacet-launchd ends");
-    const uint64_t limit_ns = now_ns() + END_LIMIT_NS;
-    while (!job_is_over() && now_ns() < limit_ns) {
+    const uint64_t limit_ns = clock_now_ns() + END_LIMIT_NS;
+    while (!job_is_over() && clock_now_ns() < limit_ns) {
         turn_by(limit_ns);
         turn();
     }

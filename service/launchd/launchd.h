@@ -14,6 +14,7 @@
 
 #include "beat/answer_frame.h"
 #include "launch/launch_request.h"
+#include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
 #include "service/lib/launch_cpus.h"
 #include <netinet/in.h>
@@ -34,17 +35,11 @@ extern struct launchd {
     struct event_loop loop;
 } launchd;
 
-/* CLOCK_MONOTONIC. */
-uint64_t now_ns(void);
-
 /* The loop turns again by then, at the latest; to be said anew in each turn. */
 void turn_by(uint64_t when_ns);
 
 /* This process's memory_priority; without the right to lower it, it stays as it is. */
 void memory_priority_set(int priority);
-
-/* A line on standard error, unless nobody takes it. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
 /* ---- Connections ---- */
 

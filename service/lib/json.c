@@ -5,6 +5,7 @@
 #include "service/lib/json.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void json_print(struct json *json, const char *format, ...)
@@ -161,4 +162,21 @@ void json_text(const char *value, char *text, size_t room)
         room--;
     }
     *text = '\0';
+}
+
+uint64_t json_number(const char *object, const char *name)
+{
+    const char *value = json_member(object, name);
+
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
+const char *json_member_text(const char *object, const char *name, char *text, size_t room)
+{
+    const char *value = json_member(object, name);
+
+    *text = '\0';
+    if (value)
+        json_text(value, text, room);
+    return text;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct json {
     char *text; /* NUL-terminated */
@@ -29,6 +30,12 @@ void json_cut(struct json *json, size_t length);
 
 /* Where the value of a member of this object begins, or NULL. */
 const char *json_member(const char *object, const char *name);
+
+/* The number that a member is, 0 where there is none. */
+uint64_t json_number(const char *object, const char *name);
+
+/* A member as json_text has it, "" where there is none. Returns `text`. */
+const char *json_member_text(const char *object, const char *name, char *text, size_t room);
 
 /* The members of an object one after another: where a name stands, and its value; NULL after the last. */
 const char *json_name_first(const char *object);

@@ -3,7 +3,7 @@
  * key_file.c: see key_file.h.
  */
 #include "service/lib/key_file.h"
-#include "lib/bytes.h"
+#include "service/lib/text.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,12 +35,7 @@ int key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], char *why, s
     if (bytes != DIGITS)
         return wrong(why, why_bytes,
                      "it has to hold 32 hexadecimal digits, as `openssl rand -hex 16` prints");
-    for (unsigned i = 0; i < DIGITS; i++) {
-        unsigned digit = hexadecimal_digit(text[i]);
-
-        if (digit > 15)
-            return wrong(why, why_bytes, "it has to hold hexadecimal digits alone");
-        key[i / 2] = (uint8_t)(i % 2 ? key[i / 2] | digit : digit << 4);
-    }
+    if (!hexadecimal_read(text, key, SIPHASH_KEY_BYTES))
+        return wrong(why, why_bytes, "it has to hold hexadecimal digits alone");
     return 0;
 }

@@ -6,6 +6,8 @@
  * Source: PMI-1 as Flux RFC 13 writes it down.
  */
 #include "service/lib/pmi_server.h"
+#include "service/lib/say.h"
+#include "service/lib/text.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,23 +41,12 @@ static void client_free(struct pmi_client *client)
     free(client);
 }
 
-/* What it says is unfit for a terminal as it is. */
-static void text_clean(const char *text, char *clean, size_t room)
-{
-    size_t i = 0;
-
-    for (; text[i] && i + 1 < room; i++)
-        clean[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    clean[i] = '\0';
-}
-
 /* It does not keep to the protocol. It is freed. */
 static void client_refuse(struct pmi_client *client, const char *why)
 {
     char clean[256];
 
-    text_clean(why, clean, sizeof(clean));
-    client->server->calls->refused(client->rank, &client->from, clean);
+    client->server->calls->refused(client->rank, &client->from, text_clean(why, clean, sizeof(clean)));
     client_free(client);
 }
 
@@ -127,8 +118,7 @@ static void put_answer(struct pmi_client *client, const struct pmi_request *requ
         client_answer(client, "cmd=put_result rc=0 msg=success\n");
         return;
     }
-    text_clean(why.text, clean, sizeof(clean));
-    server->calls->put_refused(client->rank, clean);
+    server->calls->put_refused(client->rank, text_clean(why.text, clean, sizeof(clean)));
     client_answer(client, "cmd=put_result rc=-1 msg=%s\n", joined(why.text));
 }
 
@@ -248,7 +238,7 @@ static const char *request_take(struct pmi_client *client, const struct pmi_requ
     default: /* not offered, a spawn of many lines among them */
         client->is_in_spawn = false;
         client_answer(client, "cmd=%s rc=-1 msg=%s_does_not_offer_it info=not_offered\n", request->reply,
-                      client->server->calls->name);
+                      say_program());
     }
     return NULL;
 }

@@ -26,8 +26,6 @@ struct pmi_rank {
 };
 
 struct pmi_server_calls {
-    const char *name; /* the program's, for answers: one word */
-
     /* The client is disconnected. `rank` is PMI_RANK_NONE where it has not said who it is: then `from`
      * counts. */
     void (*refused)(uint32_t rank, const struct sockaddr_in *from, const char *why);

@@ -7,6 +7,7 @@
 #include "beat/beat_frame.h"
 #include "beat/global_clock.h"
 #include "service/lib/key_file.h"
+#include "service/lib/say.h"
 #include "service/lib/wire.h"
 #include <errno.h>
 #include <getopt.h>
@@ -66,14 +67,10 @@ static void prepare(int count, char **words)
               stderr);
         exit(2);
     }
-    if (key_file_read(key, listener.key, why, sizeof(why))) {
-        fprintf(stderr, "listener: the key %s: %s\n", key, why);
-        exit(2);
-    }
-    if (wire_open(&listener.wire, interface, &what) || (what = "listening", wire_listen(&listener.wire))) {
-        fprintf(stderr, "listener: interface %s: %s: %s\n", interface, what, strerror(errno));
-        exit(2);
-    }
+    if (key_file_read(key, listener.key, why, sizeof(why)))
+        give_up(2, "the key %s: %s", key, why);
+    if (wire_open(&listener.wire, interface, &what) || (what = "listening", wire_listen(&listener.wire)))
+        give_up(2, "interface %s: %s: %s", interface, what, strerror(errno));
 }
 
 static void beat_heard(const struct beat *beat, uint64_t arrived_ns)
@@ -128,6 +125,7 @@ int main(int count, char **words)
 {
     struct sigaction action = { .sa_handler = on_signal };
 
+    say_begin("listener", NULL);
     prepare(count, words);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TICK_MS             100             /* how often times are looked at */
@@ -44,29 +43,6 @@ static uint64_t asked_ns;    /* when all were asked to end; 0: not yet */
 static uint64_t finished_ns; /* when the last rank had ended; 0: not yet */
 static bool is_killing;      /* all that is left is killed, again and again */
 static unsigned interrupts;
-
-/* ---- Common ---- */
-
-uint64_t clock_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-void say(const char *format, ...)
-{
-    char text[1024] = "tacet-mpirun: ";
-    size_t begin = strlen(text);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text + begin, sizeof(text) - begin - 1, format, arguments);
-    va_end(arguments);
-    strcat(text, "\n");
-    error_write(text);
-}
 
 /* ---- What ends a job early ---- */
 
@@ -174,9 +150,9 @@ static void rank_aborted(uint32_t rank, uint32_t code)
             "rank %u aborts the job with exit code %u (MPI_Abort)", rank, code);
 }
 
-static const struct pmi_server_calls pmi_calls = {
-    .name = "tacet-mpirun", .refused = client_refused, .put_refused = put_refused, .aborted = rank_aborted
-};
+static const struct pmi_server_calls pmi_calls = { .refused = client_refused,
+                                                   .put_refused = put_refused,
+                                                   .aborted = rank_aborted };
 
 /* ---- Signals ---- */
 
@@ -291,10 +267,8 @@ static void descriptors_prepare(void)
     setrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur >= needed)
         return;
-    fprintf(stderr,
-            "tacet-mpirun: %u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)\n",
+    give_up(STATUS_FAILED, "%u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)",
             run.plan.ranks, (uintmax_t)needed, (uintmax_t)limit.rlim_max);
-    exit(STATUS_FAILED);
 }
 
 static void prepare(int count, char **words)
@@ -310,20 +284,17 @@ static void prepare(int count, char **words)
     run.plan.stdin_rank = 0;
     plan_read(&run.plan, count, words, run.cpus.count);
     descriptors_prepare();
-    if (event_loop_open(&run.loop) || descendants_adopt()) {
-        perror("tacet-mpirun: no event loop, or no /proc");
-        exit(STATUS_FAILED);
-    }
+    if (event_loop_open(&run.loop) || descendants_adopt())
+        give_up(STATUS_FAILED, "no event loop, or no /proc: %s", strerror(errno));
     run.now_ns = clock_now_ns();
     streams_open();
+    say_begin("tacet-mpirun", error_write);
     signals_take();
     run.pmi = (struct pmi_server){ .loop = &run.loop, .calls = &pmi_calls };
     run.ranks = calloc(run.plan.ranks, sizeof(run.ranks[0]));
     snprintf(store_name, sizeof(store_name), "job_%d", (int)getpid());
-    if (!run.ranks || pmi_server_open(&run.pmi, store_name, run.plan.nodes, run.plan.ranks, &why)) {
-        say("no memory for %u ranks", run.plan.ranks);
-        exit(STATUS_FAILED);
-    }
+    if (!run.ranks || pmi_server_open(&run.pmi, store_name, run.plan.nodes, run.plan.ranks, &why))
+        give_up(STATUS_FAILED, "no memory for %u ranks", run.plan.ranks);
     ranks_place();
 }
 
@@ -346,6 +317,7 @@ int main(int count, char **words)
 {
     uint64_t tick_ns = 0;
 
+    say_begin("tacet-mpirun", NULL);
     prepare(count, words);
     ranks_start();
     for (;;) {

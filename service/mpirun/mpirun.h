@@ -11,9 +11,11 @@
 #ifndef TACET_SERVICE_MPIRUN_H
 #define TACET_SERVICE_MPIRUN_H
 
+#include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
 #include "service/lib/launch_cpus.h"
 #include "service/lib/pmi_server.h"
+#include "service/lib/say.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +30,6 @@
 #define STATUS_CLOSED    141 /* nobody reads the output: as SIGPIPE */
 #define RANKS_MAX        1024
 #define LINE_PART_BYTES  65536 /* a longer line comes in parts */
-#define SECOND_NS        UINT64_C(1000000000)
 
 /* ---- The command line ---- */
 
@@ -86,14 +87,9 @@ extern struct run {
     uint64_t now_ns;
 } run;
 
-/* A line on standard error, "tacet-mpirun: " before it. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
-
 /* The job is to end with this status. It does at the end of the loop's turn: a stronger reason may come. */
 __attribute__((format(printf, 4, 5))) void run_end(enum reason reason, uint32_t rank, int status,
                                                    const char *format, ...);
-
-uint64_t clock_now_ns(void);
 
 /* ---- Ranks ---- */
 

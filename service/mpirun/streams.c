@@ -296,10 +296,8 @@ static void sink_open(struct sink *sink, int descriptor, const struct stat *stat
 
     sink->watch = (struct watch){ .fd = may_block ? descriptor_unblocked(descriptor) : descriptor,
                                   .ready = sink_ready };
-    if (event_loop_open(&sink->streams)) {
-        perror("tacet-mpirun: epoll");
-        exit(STATUS_FAILED);
-    }
+    if (event_loop_open(&sink->streams))
+        give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
     sink->streams_watch = (struct watch){ .fd = sink->streams.epoll, .ready = streams_ready };
     watch_set(&run.loop, &sink->streams_watch, EPOLLIN);
 }

@@ -4,9 +4,11 @@
  * the addresses of names, looked up side by side (getaddrinfo_a), for no longer than --within.
  */
 #include "service/lib/json.h"
+#include "service/lib/text.h"
 #include "service/tacetrun/tacetrun.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,23 +41,22 @@ static void node_take(const char *object)
 
 static void page_take(void *context, const char *answer)
 {
-    const char *next = answer ? json_member(answer, "next") : NULL;
     char request[32];
 
     (void)context;
     if (!answer || !json_member(answer, "nodes"))
-        run_give_up("the conductor has not said which nodes it knows: name them with -w");
+        give_up(STATUS_FAILED, "the conductor has not said which nodes it knows: name them with -w");
     for (const char *node = json_first(json_member(answer, "nodes")); node; node = json_next(node))
         node_take(node);
-    unsigned long from = next ? strtoul(next, NULL, 10) : 0;
+    const uint64_t from = json_number(answer, "next");
     if (from) {
-        snprintf(request, sizeof(request), "nodes %lu", from);
+        snprintf(request, sizeof(request), "nodes %" PRIu64, from);
         conductor_request(request, page_take, NULL);
         return;
     }
     if (!nodes.count)
-        run_give_up("the conductor at %s knows no node that is not silent: name some with -w",
-                    run.plan.conductor);
+        give_up(STATUS_FAILED, "the conductor at %s knows no node that is not silent: name some with -w",
+                run.plan.conductor);
     names_done();
 }
 
@@ -69,7 +70,7 @@ static void list_part(const char *list, const char *from)
         node_add(at, NULL);
     free(copy);
     if (!nodes.count)
-        run_give_up("%s names no node: it takes names, as node1,node2", from);
+        give_up(STATUS_FAILED, "%s names no node: it takes names, as node1,node2", from);
 }
 
 static bool is_interrupted(void)
@@ -90,14 +91,14 @@ static void names_resolve(void)
     int count = 0;
 
     if (!requests || !list)
-        run_give_up("no memory for %u names", nodes.count);
+        give_up(STATUS_FAILED, "no memory for %u names", nodes.count);
     for (uint32_t i = 0; i < nodes.count; i++) {
         requests[i] = (struct gaicb){ .ar_name = nodes.all[i]->host, .ar_request = &hints };
         if (!nodes.all[i]->has_address)
             list[count++] = &requests[i];
     }
     if (count && getaddrinfo_a(GAI_NOWAIT, list, count, NULL))
-        run_give_up("names cannot be looked up: %s", strerror(errno));
+        give_up(STATUS_FAILED, "names cannot be looked up: %s", strerror(errno));
     for (uint32_t i = 0; i < nodes.count; i++) {
         struct node *node = nodes.all[i];
         const struct gaicb *pending[] = { &requests[i] };
@@ -134,8 +135,8 @@ void names_find(void (*done)(void))
     } else if (conductor_is_there()) {
         conductor_request("nodes 0", page_take, NULL);
     } else {
-        run_give_up(
-            "no nodes: name them with -w node1,node2, in TACET_NODES, or run a conductor (none at %s)",
-            run.plan.conductor);
+        give_up(STATUS_FAILED,
+                "no nodes: name them with -w node1,node2, in TACET_NODES, or run a conductor (none at %s)",
+                run.plan.conductor);
     }
 }

@@ -4,8 +4,8 @@
  * and greet, the first idle ones are chosen, and each of these gets its request and the program as fast as it
  * takes them. Nothing waits for one node but the choice, and that for --within at the longest.
  */
-#include "lib/bytes.h"
 #include "service/lib/json.h"
+#include "service/lib/text.h"
 #include "service/tacetrun/launch_writer.h"
 #include "service/tacetrun/tacetrun.h"
 #include <arpa/inet.h>
@@ -233,19 +233,6 @@ static void node_begin(struct node *node)
 
 /* ---- What it says ---- */
 
-static bool nonce_read(const char *text, uint64_t *nonce)
-{
-    *nonce = 0;
-    for (unsigned i = 0; i < 16; i++) {
-        unsigned digit = hexadecimal_digit(text[i]);
-
-        if (digit > 15)
-            return false;
-        *nonce = *nonce << 4 | digit;
-    }
-    return text[16] == '\0';
-}
-
 /* tacet-launch 1 NONCE WANTED state=… system=… */
 static void greeting_take(struct node *node, char *line)
 {
@@ -394,12 +381,12 @@ void node_add(const char *text, const struct in_addr *address)
     if ((nodes.count & (nodes.count - 1)) == 0)
         all = realloc(all, (nodes.count ? 2 * nodes.count : 1) * sizeof(struct node *));
     if (!node || !all)
-        run_give_up("no memory for more than %u nodes", nodes.count);
+        give_up(STATUS_FAILED, "no memory for more than %u nodes", nodes.count);
     nodes.all = all;
     if (!host_bytes || strlen(text) >= sizeof(node->name))
-        run_give_up("%s: a node has a name of 1 to %zu characters", text, sizeof(node->name) - 1);
+        give_up(STATUS_FAILED, "%s: a node has a name of 1 to %zu characters", text, sizeof(node->name) - 1);
     if (colon && (!number_take(colon + 1, &end, UINT16_MAX, &port) || *end || !port))
-        run_give_up("%s: a port is a number, 1 to 65535", text);
+        give_up(STATUS_FAILED, "%s: a port is a number, 1 to 65535", text);
     strcpy(node->name, text);
     memcpy(node->host, text, host_bytes);
     node->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
@@ -409,7 +396,7 @@ void node_add(const char *text, const struct in_addr *address)
     node->watch = (struct watch){ .fd = -1, .ready = node_ready };
     for (uint32_t i = 0; i < nodes.count && !address; i++) /* the conductor knows nodes by more than a name */
         if (strcmp(all[i]->host, node->host) == 0 && all[i]->address.sin_port == node->address.sin_port)
-            run_give_up("%s is named twice", text);
+            give_up(STATUS_FAILED, "%s is named twice", text);
     nodes.all[nodes.count++] = node;
 }
 
@@ -421,7 +408,7 @@ static void node_connect(struct node *node)
     }
     node->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (node->watch.fd < 0)
-        run_give_up("no connection to %s: %s (ulimit -n)", node->name, strerror(errno));
+        give_up(STATUS_FAILED, "no connection to %s: %s (ulimit -n)", node->name, strerror(errno));
     setsockopt(node->watch.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
     node->deadline_ns = run.now_ns + run.plan.within_ns;
     if (connect(node->watch.fd, (struct sockaddr *)&node->address, sizeof(node->address)) &&
@@ -467,8 +454,8 @@ static void choice_fail(uint32_t idle, uint32_t count)
     if (shown > FAILURES_SHOWN)
         say("and %u more", shown - FAILURES_SHOWN);
     if (idle && !run.plan.nodes)
-        run_give_up("-N %u runs on those that are idle", idle);
-    run_give_up("the job does not run");
+        give_up(STATUS_FAILED, "-N %u runs on those that are idle", idle);
+    give_up(STATUS_FAILED, "the job does not run");
 }
 
 /* The first so many idle nodes stay, with their ranks in blocks; the others are let go. */
@@ -479,7 +466,7 @@ static void nodes_choose(uint32_t count)
     run.size = run.plan.ranks ? run.plan.ranks : count;
     run.ranks = calloc(run.size, sizeof(run.ranks[0]));
     if (!run.ranks)
-        run_give_up("no memory for %u ranks", run.size);
+        give_up(STATUS_FAILED, "no memory for %u ranks", run.size);
     for (uint32_t i = 0; i < run.size; i++)
         run.ranks[i].status = -1;
     for (uint32_t i = 0; i < nodes.count; i++) {
@@ -526,13 +513,13 @@ static void choice_try(void)
     if (plan->ranks && plan->ranks < count)
         count = plan->ranks;
     if (count > nodes.count)
-        run_give_up("-N %u: there are %u nodes to choose from", count, nodes.count);
+        give_up(STATUS_FAILED, "-N %u: there are %u nodes to choose from", count, nodes.count);
     if (!choice_is_possible(count, &idle))
         return;
     if (idle < count)
         choice_fail(idle, count);
     if (plan->stdin_rank != LAUNCH_RANK_NONE && plan->stdin_rank >= (plan->ranks ? plan->ranks : count))
-        run_give_up("-i %u: ranks are 0 to %u", plan->stdin_rank, count - 1);
+        give_up(STATUS_FAILED, "-i %u: ranks are 0 to %u", plan->stdin_rank, count - 1);
     nodes_choose(count);
     run_launch();
 }

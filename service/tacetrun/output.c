@@ -117,9 +117,9 @@ static void sink_put(struct sink *sink, const struct iovec *parts, int count)
     }
 }
 
-void sink_write(struct sink *sink, const char *text)
+void error_write(const char *line)
 {
-    sink_put(sink, &(struct iovec){ .iov_base = (char *)text, .iov_len = strlen(text) }, 1);
+    sink_put(sink_err, &(struct iovec){ .iov_base = (char *)line, .iov_len = strlen(line) }, 1);
 }
 
 /* ---- Lines ---- */
@@ -316,10 +316,8 @@ static void sink_open(struct sink *sink, int descriptor, const struct stat *stat
     sink->watch = (struct watch){ .fd = may_block ? descriptor_unblocked(descriptor) : descriptor,
                                   .ready = sink_ready };
     sink->waiting_last = &sink->waiting;
-    if (event_loop_open(&sink->streams)) {
-        perror("tacetrun: epoll");
-        exit(STATUS_FAILED);
-    }
+    if (event_loop_open(&sink->streams))
+        give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
     sink->streams_watch = (struct watch){ .fd = sink->streams.epoll, .ready = streams_ready };
     watch_set(&run.loop, &sink->streams_watch, EPOLLIN);
 }

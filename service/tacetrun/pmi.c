@@ -26,9 +26,9 @@ static void rank_aborted(uint32_t rank, uint32_t code)
              node_of_rank(rank)->name, code);
 }
 
-static const struct pmi_server_calls calls = {
-    .name = "tacetrun", .refused = client_refused, .put_refused = put_refused, .aborted = rank_aborted
-};
+static const struct pmi_server_calls calls = { .refused = client_refused,
+                                               .put_refused = put_refused,
+                                               .aborted = rank_aborted };
 static struct pmi_server server = { .loop = &run.loop, .calls = &calls };
 
 void pmi_begin(int connection, const struct sockaddr_in *from, const char *bytes, size_t count)

@@ -251,7 +251,7 @@ void streams_listen(void)
     setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
     if (bind(listener.fd, (struct sockaddr *)&here, sizeof(here)) || listen(listener.fd, SOMAXCONN) ||
         getsockname(listener.fd, (struct sockaddr *)&here, &bytes))
-        run_give_up("ranks cannot connect to port %u: %s", run.plan.port, strerror(errno));
+        give_up(STATUS_FAILED, "ranks cannot connect to port %u: %s", run.plan.port, strerror(errno));
     watch_set(&run.loop, &listener, EPOLLIN);
     run.port = ntohs(here.sin_port);
 }

@@ -20,7 +20,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ENDS_SHOWN      8         /* ranks that end with another status than 0 */
@@ -30,24 +29,6 @@
 struct run run = { .status = -1, .program = -1 };
 
 /* ---- Common ---- */
-
-uint64_t clock_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-const char *text_clean(const char *text, char *clean, size_t room)
-{
-    size_t i = 0;
-
-    for (; text[i] && i + 1 < room; i++)
-        clean[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-    clean[i] = '\0';
-    return clean;
-}
 
 void connection_prepare(int connection, uint64_t silence_ns)
 {
@@ -59,35 +40,6 @@ void connection_prepare(int connection, uint64_t silence_ns)
     setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof(int));
     setsockopt(connection, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(int));
     setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(int));
-}
-
-static void say_va(const char *format, va_list arguments)
-{
-    char text[1024] = "tacetrun: ";
-    size_t begin = strlen(text);
-
-    vsnprintf(text + begin, sizeof(text) - begin - 1, format, arguments);
-    strcat(text, "\n");
-    sink_write(sink_err, text);
-}
-
-void say(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    say_va(format, arguments);
-    va_end(arguments);
-}
-
-void run_give_up(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    say_va(format, arguments);
-    va_end(arguments);
-    exit(STATUS_FAILED);
 }
 
 /* ---- What ends a job early ---- */
@@ -304,15 +256,13 @@ static void tick(void)
 
 static void job_numbered(void *context, const char *answer)
 {
-    const char *number = answer ? json_member(answer, "job") : NULL;
-
     (void)context;
     if (run.is_killed)
         return;
-    run.job = number ? (uint32_t)strtoul(number, NULL, 10) : 0;
+    run.job = answer ? (uint32_t)json_number(answer, "job") : 0;
     while (!run.job)
         if (getrandom(&run.job, sizeof(run.job), 0) < 0)
-            run_give_up("no random numbers: %s", strerror(errno));
+            give_up(STATUS_FAILED, "no random numbers: %s", strerror(errno));
     pmi_prepare();
     run.launched_ns = run.now_ns;
     nodes_begin();
@@ -325,8 +275,8 @@ static void descriptors_prepare(void)
 
     getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < count)
-        run_give_up("%u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)", run.size,
-                    (uintmax_t)count, (uintmax_t)limit.rlim_cur);
+        give_up(STATUS_FAILED, "%u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)",
+                run.size, (uintmax_t)count, (uintmax_t)limit.rlim_cur);
 }
 
 void run_launch(void)
@@ -374,9 +324,9 @@ static void program_open(void)
         return;
     run.program = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (run.program < 0 || fstat(run.program, &status))
-        run_give_up("%s: %s", path, strerror(errno));
+        give_up(STATUS_FAILED, "%s: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size == 0 || (uint64_t)status.st_size > LAUNCH_PROGRAM_MAX)
-        run_give_up("%s cannot be sent: it takes a file of 1 byte to 4 GiB", path);
+        give_up(STATUS_FAILED, "%s cannot be sent: it takes a file of 1 byte to 4 GiB", path);
     run.program_bytes = (uint64_t)status.st_size;
 }
 
@@ -394,20 +344,19 @@ static void prepare(int count, char **words)
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
-    if (event_loop_open(&run.loop)) {
-        perror("tacetrun: epoll");
-        exit(STATUS_FAILED);
-    }
+    if (event_loop_open(&run.loop))
+        give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
     run.now_ns = clock_now_ns();
     sinks_open();
+    say_begin("tacetrun", error_write);
     signals_take();
     if (run.plan.key_file && key_file_read(run.plan.key_file, run.key, why, sizeof(why)))
-        run_give_up("the key %s: %s", run.plan.key_file, why);
+        give_up(STATUS_FAILED, "the key %s: %s", run.plan.key_file, why);
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
-        run_give_up("no random numbers: %s", strerror(errno));
+        give_up(STATUS_FAILED, "no random numbers: %s", strerror(errno));
     program_open();
     if (!conductor_find() && run.plan.needs_conductor)
-        run_give_up("no conductor at %s: %s", run.plan.conductor, strerror(errno));
+        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(errno));
     streams_listen();
 }
 
@@ -415,6 +364,7 @@ int main(int count, char **words)
 {
     uint64_t tick_ns = 0;
 
+    say_begin("tacetrun", NULL);
     prepare(count, words);
     names_find(nodes_connect);
     for (;;) {

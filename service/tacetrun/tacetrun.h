@@ -16,7 +16,9 @@
 #define TACET_SERVICE_TACETRUN_H
 
 #include "launch/launch_request.h"
+#include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
+#include "service/lib/say.h"
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -32,8 +34,6 @@
 #define ENDING_NOTE_S    5     /* after which the user hears what did not work, and what would */
 #define TICK_MS          100   /* how often times are looked at */
 #define CONDUCTOR_TIME_S 2     /* for an answer of the conductor */
-
-#define SECOND_NS UINT64_C(1000000000)
 
 /* ---- The command line ---- */
 
@@ -96,15 +96,9 @@ extern struct run {
     unsigned interrupts;
 } run;
 
-/* A line on standard error, "tacetrun: " before it. */
-__attribute__((format(printf, 1, 2))) void say(const char *format, ...);
-
 /* Ends the job early: its ranks are killed on all nodes, and `status` is tacetrun's; the first reason counts.
  * Before there is a job, tacetrun ends at once. */
 __attribute__((format(printf, 2, 3))) void run_kill(int status, const char *format, ...);
-
-/* tacetrun cannot go on: says why, and ends at once with STATUS_FAILED. No job has begun. */
-__attribute__((format(printf, 1, 2))) _Noreturn void run_give_up(const char *format, ...);
 
 /* Nodes are chosen, and it is known which ranks run where: gets the job a number, and lets them begin. */
 void run_launch(void);
@@ -227,8 +221,8 @@ extern struct sink *sink_out, *sink_err;
 
 void sinks_open(void);
 
-/* One write. What is not taken waits in memory. */
-void sink_write(struct sink *sink, const char *text);
+/* One write to standard error. What is not taken waits in memory. */
+void error_write(const char *line);
 
 /* Whether all that was written has been taken. */
 bool sinks_are_empty(void);
@@ -243,11 +237,6 @@ uint32_t streams_count(void);
 void streams_end(void);
 
 /* ---- Common ---- */
-
-uint64_t clock_now_ns(void);
-
-/* Text from outside, fit for a terminal, cut to the room. */
-const char *text_clean(const char *text, char *clean, size_t room);
 
 /* A connection of the job lasts: the other side may be silent, as a node is whose program computes. It is
  * given up after `silence_ns`; 0: never. */

@@ -9,8 +9,8 @@
  */
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
+#include "service/lib/say.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,17 +44,6 @@ uint64_t conductor_now_ns(void)
 void beat_timer_set(void)
 {
     /* The caller looks at each gate. */
-}
-
-void say(const char *format, ...)
-{
-    va_list arguments;
-
-    fputs("conductor: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
 }
 
 int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
@@ -128,6 +117,7 @@ void lockstep_begin(uint64_t epoch_ns, const uint8_t key[SIPHASH_KEY_BYTES],
                     const uint8_t address[ADDRESS_BYTES], uint64_t period_ns, uint64_t first_ns,
                     int nodes_answer_every, unsigned nodes)
 {
+    say_begin("conductor", NULL);
     memset(&conductor, 0, sizeof(conductor));
     conductor.interface = "lockstep";
     conductor.timeline.epoch_ns = epoch_ns;
