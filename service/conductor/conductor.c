@@ -8,10 +8,9 @@
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
 #include "service/lib/key_file.h"
+#include "service/lib/options.h"
 #include "service/lib/say.h"
-#include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +23,6 @@
 
 #define PRIORITY         50 /* of SCHED_FIFO */
 #define RATE_DEFAULT     "10"
-#define WRONG            2 /* exit status */
 #define ANSWER_EVERY_MAX 1000
 
 struct conductor conductor; /* large: it has no values of its own in the program's file */
@@ -80,77 +78,45 @@ static const char usage[] =
     "for\n"
     "  --socket PATH     where conductorctl reaches it (default: " CONTROL_SOCKET ")\n";
 
-/* The number of an option, from 0 on. */
-static unsigned number_read(const char *option, const char *text, unsigned most, const char *unit)
-{
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
+static const char *key_path, *rate_text = RATE_DEFAULT;
+static uint32_t answer_every_given = UINT32_MAX;
 
-    if (!isdigit((unsigned char)*text) || *end || number > most)
-        give_up(WRONG, "--%s %s: from 0 to %u %s", option, text, most, unit);
-    return (unsigned)number;
-}
+static const struct option_row option_rows[] = {
+    { "interface", 0, OPTION_TEXT, .value = &conductor.interface },
+    { "key", 0, OPTION_TEXT, .value = &key_path },
+    { "rate", 0, OPTION_TEXT, .value = &rate_text },
+    { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
+    { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
+    { "socket", 0, OPTION_TEXT, .value = &conductor.socket_path },
+    { 0 }
+};
+static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 
-static void prepare(int count, char **words)
+static void prepare(char **words)
 {
-    static const struct option options[] = { { "interface", required_argument, NULL, 'i' },
-                                             { "key", required_argument, NULL, 'k' },
-                                             { "rate", required_argument, NULL, 'r' },
-                                             { "answer-every", required_argument, NULL, 'a' },
-                                             { "nodes", required_argument, NULL, 'n' },
-                                             { "socket", required_argument, NULL, 's' },
-                                             { "help", no_argument, NULL, 'h' },
-                                             { NULL, 0, NULL, 0 } };
-    const char *key = NULL, *rate = RATE_DEFAULT, *what;
+    const char *what;
     char why[256];
-    int option;
 
     conductor.socket_path = CONTROL_SOCKET;
-    conductor.answer_every = -1;
-    while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
-        switch (option) {
-        case 'i':
-            conductor.interface = optarg;
-            break;
-        case 'k':
-            key = optarg;
-            break;
-        case 'r':
-            rate = optarg;
-            break;
-        case 'a':
-            conductor.answer_every = (int)number_read("answer-every", optarg, ANSWER_EVERY_MAX, "beats");
-            break;
-        case 'n':
-            conductor.nodes_expected = number_read("nodes", optarg, REGISTRY_NODES_MAX, "nodes");
-            break;
-        case 's':
-            conductor.socket_path = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            exit(0);
-        default:
-            exit(2); /* getopt_long has said why */
-        }
-    }
-    if (!conductor.interface || !key || optind < count)
-        give_up(WRONG, "it takes --interface NAME and --key FILE (conductor --help)");
-    if (key_file_read(key, conductor.key, why, sizeof(why)))
-        give_up(WRONG, "the key %s: %s", key, why);
+    const int end = options_read(&options, words, 1);
+    if (!conductor.interface || !key_path || words[end])
+        options_wrong("it takes --interface NAME and --key FILE");
+    conductor.answer_every = answer_every_given == UINT32_MAX ? -1 : (int)answer_every_given;
+    if (key_file_read(key_path, conductor.key, why, sizeof(why)))
+        give_up(STATUS_WRONG, "the key %s: %s", key_path, why);
     if (wire_open(&conductor.wire, conductor.interface, &what) ||
         (what = "answers", wire_listen(&conductor.wire)))
-        give_up(WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
+        give_up(STATUS_WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
     conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
     if (conductor.polls[POLL_LISTENER].fd < 0)
-        give_up(WRONG, "socket %s: %s", conductor.socket_path,
+        give_up(STATUS_WRONG, "socket %s: %s", conductor.socket_path,
                 errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
     jobs_start();
-    if (!rate_set(rate))
-        give_up(WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate);
+    if (!rate_set(rate_text))
+        give_up(STATUS_WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate_text);
 }
 
 /* ms; -1: without end. */
@@ -194,7 +160,8 @@ int main(int count, char **words)
     struct sigaction action = { .sa_handler = on_signal };
 
     say_begin("conductor", NULL);
-    prepare(count, words);
+    (void)count; /* NULL ends them */
+    prepare(words);
     say_begin("conductor", say_without_waiting);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

@@ -134,8 +134,8 @@ static unsigned command_request(char request[CONTROL_REQUEST_BYTES], const char 
     if (words.is_one_way)
         snprintf(request, CONTROL_REQUEST_BYTES, "one-way %s", text);
     else
-        snprintf(request, CONTROL_REQUEST_BYTES, "within %lu %s", words.within_s, text);
-    return (unsigned)words.within_s + ANSWER_WITHIN_S;
+        snprintf(request, CONTROL_REQUEST_BYTES, "within %u %s", words.within_s, text);
+    return words.within_s + ANSWER_WITHIN_S;
 }
 
 static void seconds_sleep(double seconds)

@@ -59,7 +59,7 @@ static void *memory(size_t count, size_t bytes)
 
 static unsigned within_s(void)
 {
-    return (unsigned)pull.words->within_s + ANSWER_WITHIN_S;
+    return pull.words->within_s + ANSWER_WITHIN_S;
 }
 
 /* ---- Which nodes, and their files ---- */
@@ -412,7 +412,7 @@ static uint32_t hold(void)
 {
     char request[CONTROL_REQUEST_BYTES];
 
-    snprintf(request, sizeof(request), "within %lu hold", pull.words->within_s);
+    snprintf(request, sizeof(request), "within %u hold", pull.words->within_s);
     const char *answer = conversation_ask(pull.conversation, request, within_s());
     if (answer && json_member(answer, "error") && !json_number(answer, "done"))
         pull.error_print(answer);
@@ -423,7 +423,7 @@ static bool release(void)
 {
     char request[CONTROL_REQUEST_BYTES];
 
-    snprintf(request, sizeof(request), "within %lu release", pull.words->within_s);
+    snprintf(request, sizeof(request), "within %u release", pull.words->within_s);
     const char *answer = conversation_ask(pull.conversation, request, within_s());
     if (!answer)
         return false;

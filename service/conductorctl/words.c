@@ -3,7 +3,9 @@
  * words.c: see words.h.
  */
 #include "service/conductorctl/words.h"
+#include "service/lib/options.h"
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,113 +67,91 @@ static const struct {
 };
 
 /* What stands there, before it is known what it belongs to. */
-static struct given {
-    const char *operands[OPERANDS_MAX + 1]; /* what, and its words */
-    unsigned operand_count;
-    unsigned long job; /* 0: none */
-    unsigned options;  /* TAKES_… */
-} given;
+static const char *operands[OPERANDS_MAX + 1]; /* what, and its words */
+static unsigned operand_count;
+static uint32_t job;       /* 0: none */
+static struct words given; /* times: 0 where none are given */
 
-static _Noreturn void wrong_words(const char *why)
+static void watch_take(const char *text)
 {
-    fprintf(stderr, "conductorctl: %s\n\n%s", why, usage);
-    exit(2);
+    (void)text;
+    given.watch_s = 1;
 }
 
-static unsigned long number_read(const char *text, unsigned long max, const char *why)
-{
-    char *end = "";
-    unsigned long number = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+static const struct option_row option_rows[] = {
+    { "json", 0, OPTION_FLAG, .value = &given.is_json },
+    { "one-way", 0, OPTION_FLAG, .value = &given.is_one_way },
+    { "socket", 0, OPTION_TEXT, .value = &given.socket },
+    { "within", 0, OPTION_NUMBER, .value = &given.within_s, .min = 1, .max = WITHIN_S_MAX },
+    { "job", 0, OPTION_NUMBER, .value = &job, .min = 1, .max = UINT32_MAX },
+    { "to", 0, OPTION_TEXT, .value = &given.folder },
+    { "nodes", 0, OPTION_TEXT, .value = &given.nodes },
+    { "watch", 0, OPTION_CALL, .take = watch_take },
+    { 0 }
+};
+static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 
-    if (*end || number < 1 || number > max)
-        wrong_words(why);
-    return number;
-}
-
-static unsigned long seconds_read(const char *text)
+/* Options stand before and after other words; "-CLASS" is none. --watch may have a value. */
+static void all_read(char **word)
 {
-    return number_read(text, WITHIN_S_MAX, "a time is 1 to 86400 seconds");
-}
-
-/* Options stand before and after other words; "-CLASS" is none. */
-static void options_read(struct words *words, char **word)
-{
-    while (*++word) {
-        if (strcmp(*word, "--json") == 0) {
-            words->is_json = true;
-        } else if (strcmp(*word, "--one-way") == 0) {
-            given.options |= TAKES_ONE_WAY;
-        } else if (strcmp(*word, "--help") == 0) {
-            exit(fputs(usage, stdout) < 0);
-        } else if (strcmp(*word, "--socket") == 0 && word[1]) {
-            words->socket = *++word;
-        } else if (strcmp(*word, "--within") == 0) {
-            given.options |= TAKES_WITHIN;
-            words->within_s = seconds_read(word[1]);
-            word++;
-        } else if (strcmp(*word, "--job") == 0) {
-            given.options |= TAKES_JOB;
-            given.job = number_read(word[1], 4294967295, "a job's number is 1 to 4294967295");
-            word++;
-        } else if (strcmp(*word, "--to") == 0 && word[1]) {
-            given.options |= TAKES_FOLDER;
-            words->folder = *++word;
-        } else if (strcmp(*word, "--nodes") == 0 && word[1]) {
-            given.options |= TAKES_NODES;
-            words->nodes = *++word;
-        } else if (strcmp(*word, "--watch") == 0) {
-            given.options |= TAKES_WATCH;
-            words->watch_s = word[1] && isdigit((unsigned char)*word[1]) ? seconds_read(*++word) : 1;
-        } else if (strncmp(*word, "--", 2) == 0) {
-            wrong_words("there is no such option, or its value is missing");
-        } else if (given.operand_count > OPERANDS_MAX) {
-            wrong_words("too many words");
-        } else {
-            given.operands[given.operand_count++] = *word;
-        }
+    for (int at = 1; word[at = options_read(&options, word, at)]; at++) {
+        if (strcmp(word[at - 1], "--watch") == 0 && isdigit((unsigned char)*word[at]))
+            given.watch_s = option_number("--watch", word[at], 1, WITHIN_S_MAX);
+        else if (operand_count > OPERANDS_MAX)
+            options_wrong("%s: too many words", word[at]);
+        else
+            operands[operand_count++] = word[at];
     }
+}
+
+static unsigned options_given(void)
+{
+    return (job ? TAKES_JOB : 0) | (given.within_s ? TAKES_WITHIN : 0) |
+           (given.is_one_way ? TAKES_ONE_WAY : 0) | (given.watch_s ? TAKES_WATCH : 0) |
+           (given.folder ? TAKES_FOLDER : 0) | (given.nodes ? TAKES_NODES : 0);
 }
 
 static enum what what_find(void)
 {
-    const unsigned operands = given.operand_count - 1;
+    const unsigned count = operand_count - 1, takes = options_given();
 
     for (unsigned i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
-        if (strcmp(whats[i].name, given.operands[0]) != 0)
+        if (strcmp(whats[i].name, operands[0]) != 0)
             continue;
-        if (operands < whats[i].operands_min || operands > whats[i].operands_max)
-            wrong_words("this takes more or fewer words");
-        if ((given.options & ~whats[i].takes) || (given.options & OF_COMMAND) == OF_COMMAND)
-            wrong_words("this option does not belong here");
-        if ((whats[i].takes & TAKES_FOLDER) && !(given.options & TAKES_FOLDER))
-            wrong_words("it takes --to DIR, the folder for the logs");
+        if (count < whats[i].operands_min || count > whats[i].operands_max)
+            options_wrong("%s: it takes more or fewer words", operands[0]);
+        if ((takes & ~whats[i].takes) || (takes & OF_COMMAND) == OF_COMMAND)
+            options_wrong("%s: one of these options does not belong here", operands[0]);
+        if ((whats[i].takes & TAKES_FOLDER) && !given.folder)
+            options_wrong("%s: it takes --to DIR, the folder for the logs", operands[0]);
         return whats[i].what;
     }
-    wrong_words("there is nothing of this name to ask for");
+    options_wrong("%s: there is nothing of this name to ask for", operands[0]);
 }
 
 static void text_write(char text[CONTROL_REQUEST_BYTES])
 {
-    for (unsigned i = 0; i < given.operand_count; i++) {
-        if (strlen(text) + strlen(given.operands[i]) + 32 > CONTROL_REQUEST_BYTES)
-            wrong_words("the words are too long");
+    for (unsigned i = 0; i < operand_count; i++) {
+        if (strlen(text) + strlen(operands[i]) + 32 > CONTROL_REQUEST_BYTES)
+            options_wrong("the words are too long");
         strcat(text, i ? " " : "");
-        strcat(text, given.operands[i]);
+        strcat(text, operands[i]);
     }
-    if (given.job)
-        snprintf(text + strlen(text), CONTROL_REQUEST_BYTES - strlen(text), " job %lu", given.job);
+    if (job)
+        snprintf(text + strlen(text), CONTROL_REQUEST_BYTES - strlen(text), " job %" PRIu32, job);
 }
 
 void words_read(struct words *words, char **word)
 {
     const char *socket = getenv(CONTROL_VARIABLE);
 
-    *words = (struct words){ .socket = socket ? socket : CONTROL_SOCKET, .within_s = COMMAND_WITHIN_S };
-    options_read(words, word);
-    if (!given.operand_count)
-        wrong_words("it takes what to ask for");
-    words->what = what_find();
-    words->is_one_way = given.options & TAKES_ONE_WAY;
-    words->seconds = given.operands[1];
-    text_write(words->text);
+    given.socket = socket ? socket : CONTROL_SOCKET;
+    all_read(word);
+    if (!operand_count)
+        options_wrong("it takes what to ask for");
+    given.what = what_find();
+    given.within_s = given.within_s ? given.within_s : COMMAND_WITHIN_S;
+    given.seconds = operands[1];
+    text_write(given.text);
+    *words = given;
 }

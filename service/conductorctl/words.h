@@ -7,6 +7,7 @@
 
 #include "service/lib/control.h"
 #include <stdbool.h>
+#include <stdint.h>
 
 #define WITHIN_S_MAX 86400 /* that a command waits, and that counters lie apart */
 
@@ -20,12 +21,12 @@ struct words {
     const char *nodes;                /* of klog: names and addresses with commas between them; NULL: all */
     const char *socket;
     bool is_json, is_one_way;
-    unsigned long within_s;
-    unsigned long watch_s; /* 0: the table once */
+    uint32_t within_s;
+    uint32_t watch_s; /* 0: the table once */
 };
 
-/* Reads them, NULL-terminated, the program's name first. Where they are wrong it says why, with how to use
- * conductorctl, and ends the program with status 2; after --help with 0. */
+/* Reads them, NULL-terminated, the program's name first. Where they are wrong it says why, and ends the
+ * program with status 2; after --help with 0. */
 void words_read(struct words *words, char **given);
 
 #endif

@@ -6,12 +6,11 @@
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
 #include "service/lib/key_file.h"
+#include "service/lib/options.h"
 #include "service/lib/say.h"
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,6 @@
 #include <unistd.h>
 
 #define NS_PER_MS    1000000ULL
-#define WRONG        2             /* exit status */
 #define END_LIMIT_NS 5000000000ULL /* for a job, when this program is to end */
 
 #define MEMORY_PRIORITY (-900)
@@ -58,7 +56,7 @@ static void watch_new(struct watch *watch, int descriptor)
 {
     watch->fd = descriptor;
     if (descriptor < 0 || watch_try(&launchd.loop, watch, EPOLLIN))
-        give_up(WRONG, "a descriptor to wait for: %s", strerror(errno));
+        give_up(STATUS_WRONG, "a descriptor to wait for: %s", strerror(errno));
 }
 
 /* ---- Options ---- */
@@ -69,23 +67,23 @@ static void name_set(const char *name)
 
     if (!name) {
         if (gethostname(host, sizeof(host)))
-            give_up(WRONG, "the host's name: %s; --name NAME", strerror(errno));
+            give_up(STATUS_WRONG, "the host's name: %s; --name NAME", strerror(errno));
         host[sizeof(host) - 1] = '\0';
         host[strcspn(host, ".")] = '\0';
         name = host[0] && strcmp(host, "(none)") != 0 ? host : "-";
     }
     for (const char *c = name; *c; c++)
         if (*c <= ' ' || *c > '~')
-            give_up(WRONG, "--name %s: it takes a word of printable ASCII", name);
+            give_up(STATUS_WRONG, "--name %s: it takes a word of printable ASCII", name);
     if (!*name || strlen(name) >= sizeof(launchd.name))
-        give_up(WRONG, "--name %s: it takes 1 to %zu characters", name, sizeof(launchd.name) - 1);
+        give_up(STATUS_WRONG, "--name %s: it takes 1 to %zu characters", name, sizeof(launchd.name) - 1);
     strcpy(launchd.name, name);
 }
 
 static void address_set(const char *address)
 {
     if (address && inet_pton(AF_INET, address, &launchd.address) != 1)
-        give_up(WRONG, "--address %s: it takes an IPv4 address, such as 10.0.0.7", address);
+        give_up(STATUS_WRONG, "--address %s: it takes an IPv4 address, such as 10.0.0.7", address);
 }
 
 static void key_set(const char *path)
@@ -94,69 +92,55 @@ static void key_set(const char *path)
 
     launchd.has_key = path;
     if (path && key_file_read(path, launchd.key, why, sizeof(why)))
-        give_up(WRONG, "the key %s: %s", path, why);
+        give_up(STATUS_WRONG, "the key %s: %s", path, why);
 }
 
-static void listen_at(const char *text)
+static void listen_at(uint16_t port)
 {
     struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = launchd.address };
     socklen_t bytes = sizeof(here);
     const int on = 1;
-    char *end;
-    const unsigned long port = strtoul(text, &end, 10);
 
-    if (!isdigit((unsigned char)*text) || *end || port > UINT16_MAX)
-        give_up(WRONG, "--port %s: it takes 0 to 65535", text);
-    here.sin_port = htons((uint16_t)port);
+    here.sin_port = htons(port);
     const int socket_of = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket_of < 0 || setsockopt(socket_of, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
         bind(socket_of, (struct sockaddr *)&here, sizeof(here)) || listen(socket_of, SOMAXCONN) ||
         getsockname(socket_of, (struct sockaddr *)&here, &bytes))
-        give_up(WRONG, "port %lu: %s", port, strerror(errno));
+        give_up(STATUS_WRONG, "port %u: %s", port, strerror(errno));
     watch_new(&listener, socket_of);
     say_begin("tacet-launchd", say_without_waiting);
     say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
         launchd.has_key ? "" : ", from everybody: it has no key");
 }
 
-static void prepare(int count, char **words)
-{
-    static const struct option options[] = { { "port", required_argument, NULL, 'p' },
-                                             { "key", required_argument, NULL, 'k' },
-                                             { "name", required_argument, NULL, 'n' },
-                                             { "address", required_argument, NULL, 'a' },
-                                             { "beats", required_argument, NULL, 'b' },
-                                             { "help", no_argument, NULL, 'h' },
-                                             { NULL, 0, NULL, 0 } };
-    const char *port = NULL, *key = NULL, *name = NULL, *address = NULL, *beats = NULL, *what;
-    char port_default[8];
-    int option;
+static uint32_t port = LAUNCH_PORT;
+static const char *key_path, *name_given, *address_given, *beats_interface;
 
-    snprintf(port_default, sizeof(port_default), "%u", LAUNCH_PORT);
-    while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
-        if (option == 'h')
-            exit(fputs(usage, stdout) < 0);
-        const char **of = option == 'p'   ? &port
-                          : option == 'k' ? &key
-                          : option == 'n' ? &name
-                          : option == 'a' ? &address
-                          : option == 'b' ? &beats
-                                          : NULL;
-        if (!of)
-            exit(WRONG); /* getopt_long has said why */
-        *of = optarg;
-    }
-    if (optind < count)
-        give_up(WRONG, "it takes no %s (tacet-launchd --help)", words[optind]);
-    if (beats && !key)
-        give_up(WRONG, "--beats needs the conductor's key: --key FILE");
-    name_set(name);
-    address_set(address);
-    key_set(key);
+static const struct option_row option_rows[] = { { "port", 0, OPTION_NUMBER, .value = &port,
+                                                   .max = UINT16_MAX },
+                                                 { "key", 0, OPTION_TEXT, .value = &key_path },
+                                                 { "name", 0, OPTION_TEXT, .value = &name_given },
+                                                 { "address", 0, OPTION_TEXT, .value = &address_given },
+                                                 { "beats", 0, OPTION_TEXT, .value = &beats_interface },
+                                                 { 0 } };
+static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
+
+static void prepare(char **words)
+{
+    const int end = options_read(&options, words, 1);
+    const char *what;
+
+    if (words[end])
+        options_wrong("it takes no %s", words[end]);
+    if (beats_interface && !key_path)
+        give_up(STATUS_WRONG, "--beats needs the conductor's key: --key FILE");
+    name_set(name_given);
+    address_set(address_given);
+    key_set(key_path);
     launch_cpus_find(&launchd.cpus);
-    if (beats && beats_open(beats, &what))
-        give_up(WRONG, "--beats %s: %s: %s", beats, what, strerror(errno));
-    listen_at(port ? port : port_default);
+    if (beats_interface && beats_open(beats_interface, &what))
+        give_up(STATUS_WRONG, "--beats %s: %s: %s", beats_interface, what, strerror(errno));
+    listen_at((uint16_t)port);
 }
 
 /* ---- The loop ---- */
@@ -169,11 +153,11 @@ static void descriptors_prepare(void)
     do {
         null = open("/dev/null", O_RDWR);
         if (null < 0)
-            give_up(WRONG, "/dev/null: %s", strerror(errno));
+            give_up(STATUS_WRONG, "/dev/null: %s", strerror(errno));
     } while (null <= STDERR_FILENO);
     close(null);
     if (getrlimit(RLIMIT_NOFILE, &launchd.descriptors))
-        give_up(WRONG, "its limit of descriptors: %s", strerror(errno));
+        give_up(STATUS_WRONG, "its limit of descriptors: %s", strerror(errno));
     const struct rlimit all = { .rlim_cur = launchd.descriptors.rlim_max,
                                 .rlim_max = launchd.descriptors.rlim_max };
     setrlimit(RLIMIT_NOFILE, &all); /* where it may not, ranks of a large job are refused one by one */
@@ -249,15 +233,16 @@ int main(int count, char **words)
     say_begin("tacet-launchd", NULL);
     descriptors_prepare();
     if (event_loop_open(&launchd.loop))
-        give_up(WRONG, "epoll: %s", strerror(errno));
+        give_up(STATUS_WRONG, "epoll: %s", strerror(errno));
     signals_prepare();
     memory_priority_prepare();
     umask(022);
     if (descendants_adopt())
-        give_up(WRONG, "it needs /proc, and Linux 3.4 or later");
+        give_up(STATUS_WRONG, "it needs /proc, and Linux 3.4 or later");
     if (getrandom(&(char){ 0 }, 1, 0) != 1) /* nonces; right after boot it takes a second */
-        give_up(WRONG, "getrandom: %s", strerror(errno));
-    prepare(count, words);
+        give_up(STATUS_WRONG, "getrandom: %s", strerror(errno));
+    (void)count; /* NULL ends them */
+    prepare(words);
     while (!is_ending)
         turn();
     watch_close(&listener);

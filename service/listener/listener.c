@@ -7,10 +7,10 @@
 #include "beat/beat_frame.h"
 #include "beat/global_clock.h"
 #include "service/lib/key_file.h"
+#include "service/lib/options.h"
 #include "service/lib/say.h"
 #include "service/lib/wire.h"
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,6 @@
 static struct listener {
     struct wire wire;
     uint8_t key[SIPHASH_KEY_BYTES];
-    uint64_t beats_max; /* after which it ends; 0: never */
     struct beat_order order;
     struct global_clock clock;
     uint64_t taken, lost, late, duplicate, epochs, faults[BEAT_FAULTS];
@@ -41,36 +40,28 @@ static const char usage[] =
     "Hears heartbeats (NETTICK) on an Ethernet interface until N have come, or until it is interrupted, and\n"
     "prints what became of them.\n";
 
-static void prepare(int count, char **words)
-{
-    static const struct option options[] = { { "interface", required_argument, NULL, 'i' },
-                                             { "key", required_argument, NULL, 'k' },
-                                             { "beats", required_argument, NULL, 'n' },
-                                             { "help", no_argument, NULL, 'h' },
-                                             { NULL, 0, NULL, 0 } };
-    const char *interface = NULL, *key = NULL, *what;
-    char why[256], *end = "";
-    int option;
+static const char *interface, *key_path;
+static uint32_t beats_max; /* after which it ends; 0: never */
 
-    while ((option = getopt_long(count, words, "", options, NULL)) != -1) {
-        if (option == 'i')
-            interface = optarg;
-        else if (option == 'k')
-            key = optarg;
-        else if (option == 'n')
-            listener.beats_max = strtoull(optarg, &end, 10);
-        else
-            exit(option == 'h' ? fputs(usage, stdout) < 0 : 2);
-    }
-    if (!interface || !key || *end || optind < count) {
-        fputs("listener: it takes --interface NAME, --key FILE and perhaps --beats N (listener --help)\n",
-              stderr);
-        exit(2);
-    }
-    if (key_file_read(key, listener.key, why, sizeof(why)))
-        give_up(2, "the key %s: %s", key, why);
+static const struct option_row option_rows[] = { { "interface", 0, OPTION_TEXT, .value = &interface },
+                                                 { "key", 0, OPTION_TEXT, .value = &key_path },
+                                                 { "beats", 0, OPTION_NUMBER, .value = &beats_max,
+                                                   .max = UINT32_MAX },
+                                                 { 0 } };
+static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
+
+static void prepare(char **words)
+{
+    const int end = options_read(&options, words, 1);
+    const char *what;
+    char why[256];
+
+    if (!interface || !key_path || words[end])
+        options_wrong("it takes --interface NAME, --key FILE and perhaps --beats N");
+    if (key_file_read(key_path, listener.key, why, sizeof(why)))
+        give_up(STATUS_WRONG, "the key %s: %s", key_path, why);
     if (wire_open(&listener.wire, interface, &what) || (what = "listening", wire_listen(&listener.wire)))
-        give_up(2, "interface %s: %s: %s", interface, what, strerror(errno));
+        give_up(STATUS_WRONG, "interface %s: %s: %s", interface, what, strerror(errno));
 }
 
 static void beat_heard(const struct beat *beat, uint64_t arrived_ns)
@@ -126,10 +117,11 @@ int main(int count, char **words)
     struct sigaction action = { .sa_handler = on_signal };
 
     say_begin("listener", NULL);
-    prepare(count, words);
+    (void)count; /* NULL ends them */
+    prepare(words);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    while (!ended && (!listener.beats_max || listener.taken < listener.beats_max)) {
+    while (!ended && (!beats_max || listener.taken < beats_max)) {
         struct wire_frame frame;
         struct beat beat;
 

@@ -282,7 +282,7 @@ static void prepare(int count, char **words)
     close(descriptor);
     launch_cpus_find(&run.cpus);
     run.plan.stdin_rank = 0;
-    plan_read(&run.plan, count, words, run.cpus.count);
+    plan_read(count, words, run.cpus.count);
     descriptors_prepare();
     if (event_loop_open(&run.loop) || descendants_adopt())
         give_up(STATUS_FAILED, "no event loop, or no /proc: %s", strerror(errno));

@@ -51,8 +51,8 @@ struct plan {
     uint64_t timeout_ns; /* 0: no limit */
 };
 
-/* Reads the words; those that are wrong end the program with status 2. */
-void plan_read(struct plan *plan, int count, char **words, unsigned cpus);
+/* Reads the words into run.plan; those that are wrong end the program with status 2. */
+void plan_read(int count, char **words, unsigned cpus);
 
 /* ---- The job ---- */
 

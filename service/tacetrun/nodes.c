@@ -215,9 +215,9 @@ static void node_begin(struct node *node)
 {
     char text[64];
 
-    connection_prepare(node->watch.fd, run.plan.has_silence ? run.plan.silence_ns
-                                       : node->is_tacet     ? 0
-                                                            : 10 * SECOND_NS);
+    connection_prepare(node->watch.fd, run.plan.silence_ns != SILENCE_DEFAULT ? run.plan.silence_ns
+                                       : node->is_tacet                       ? 0
+                                                                              : 10 * SECOND_NS);
     node->deadline_ns = run.now_ns + run.plan.within_ns;
     if (!node->needs_ticket) {
         node_launch(node, "-");

@@ -3,14 +3,11 @@
  * options.c: tacetrun's command line (docs/jobs.md): srun's options where they mean the same.
  */
 #include "service/lib/control.h"
+#include "service/lib/options.h"
 #include "service/tacetrun/tacetrun.h"
-#include <getopt.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECONDS_MAX      31536000u /* a year */
 #define WITHIN_DEFAULT_S 10
 
 static const char usage[] =
@@ -40,182 +37,93 @@ static const char usage[] =
     "      --port P             listen for ranks on this port (default: any)\n"
     "      --help\n";
 
-/* Options without a letter. */
-enum {
-    OPTION_ENV = 256,
-    OPTION_BCAST,
-    OPTION_WITHIN,
-    OPTION_SILENCE,
-    OPTION_CONDUCTOR,
-    OPTION_KEY,
-    OPTION_PORT
-};
-
-static const struct option options[] = { { "nodes", required_argument, NULL, 'N' },
-                                         { "ranks", required_argument, NULL, 'n' },
-                                         { "ntasks", required_argument, NULL, 'n' },
-                                         { "cpus-per-rank", required_argument, NULL, 'c' },
-                                         { "cpus-per-task", required_argument, NULL, 'c' },
-                                         { "nodelist", required_argument, NULL, 'w' },
-                                         { "env", required_argument, NULL, OPTION_ENV },
-                                         { "chdir", required_argument, NULL, 'D' },
-                                         { "cwd", required_argument, NULL, 'D' },
-                                         { "bcast", no_argument, NULL, OPTION_BCAST },
-                                         { "send", no_argument, NULL, OPTION_BCAST },
-                                         { "input", required_argument, NULL, 'i' },
-                                         { "label", no_argument, NULL, 'l' },
-                                         { "kill-on-bad-exit", no_argument, NULL, 'K' },
-                                         { "wait", required_argument, NULL, 'W' },
-                                         { "time", required_argument, NULL, 't' },
-                                         { "within", required_argument, NULL, OPTION_WITHIN },
-                                         { "silence", required_argument, NULL, OPTION_SILENCE },
-                                         { "conductor", required_argument, NULL, OPTION_CONDUCTOR },
-                                         { "key", required_argument, NULL, OPTION_KEY },
-                                         { "port", required_argument, NULL, OPTION_PORT },
-                                         { "help", no_argument, NULL, 'h' },
-                                         { NULL, 0, NULL, 0 } };
-
-__attribute__((format(printf, 1, 2))) static _Noreturn void wrong(const char *format, ...)
+static void variable_add(const char *text)
 {
-    va_list arguments;
-
-    va_start(arguments, format);
-    fputs("tacetrun: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputs(" (tacetrun --help)\n", stderr);
-    va_end(arguments);
-    exit(2);
-}
-
-static uint32_t number_of(const char *option, const char *text, uint32_t min, uint32_t max)
-{
-    uint64_t number = 0;
-    size_t digits = strspn(text, "0123456789");
-
-    for (size_t i = 0; i < digits && number <= max; i++)
-        number = number * 10 + (uint64_t)(text[i] - '0');
-    if (!digits || text[digits] || number < min || number > max)
-        wrong("%s %s: it takes a number, %u to %u", option, text, min, max);
-    return (uint32_t)number;
-}
-
-static uint64_t seconds_of(const char *option, const char *text, uint32_t min)
-{
-    return number_of(option, text, min, SECONDS_MAX) * SECOND_NS;
-}
-
-static void variable_add(struct plan *plan, const char *text)
-{
+    struct plan *plan = &run.plan;
     const char *sign = strchr(text, '=');
 
     if (!sign || sign == text)
-        wrong("--env %s: it takes NAME=VALUE", text);
+        options_wrong("--env %s: it takes NAME=VALUE", text);
     /* The node's, PMI's, and these share the protocol's room. */
     if (plan->variable_count == LAUNCH_VARIABLES_MAX - 8)
-        wrong("--env %s: there may be %u of them", text, LAUNCH_VARIABLES_MAX - 8);
+        options_wrong("--env %s: there may be %u of them", text, LAUNCH_VARIABLES_MAX - 8);
     plan->variables[plan->variable_count++] = text;
 }
 
-static void option_take(struct plan *plan, int option, const char *text)
+static void directory_take(const char *text)
 {
-    switch (option) {
-    case 'N':
-        plan->nodes = number_of("-N", text, 1, LAUNCH_RANKS_MAX);
-        break;
-    case 'n':
-        plan->ranks = number_of("-n", text, 1, LAUNCH_RANKS_MAX);
-        break;
-    case 'c':
-        plan->cpus = number_of("-c", text, 1, LAUNCH_CPUS_MAX);
-        break;
-    case 'w':
-        plan->names = text;
-        break;
-    case 'D':
-        if (*text != '/')
-            wrong("-D %s: it takes a whole path on the nodes, as /mnt", text);
-        plan->directory = text;
-        break;
-    case 'i':
-        plan->stdin_rank =
-            strcmp(text, "none") == 0 ? LAUNCH_RANK_NONE : number_of("-i", text, 0, LAUNCH_RANKS_MAX - 1);
-        break;
-    case 'l':
-        plan->is_labelled = true;
-        break;
-    case 'K':
-        plan->kills_on_bad_exit = true;
-        break;
-    case 'W':
-        plan->wait_ns = seconds_of("-W", text, 1);
-        break;
-    case 't':
-        plan->time_ns = seconds_of("-t", text, 1);
-        break;
-    case OPTION_ENV:
-        variable_add(plan, text);
-        break;
-    case OPTION_BCAST:
-        plan->is_sent = true;
-        break;
-    case OPTION_WITHIN:
-        plan->within_ns = seconds_of("--within", text, 1);
-        break;
-    case OPTION_SILENCE:
-        plan->silence_ns = seconds_of("--silence", text, 0);
-        plan->has_silence = true;
-        break;
-    case OPTION_CONDUCTOR:
-        plan->conductor = text;
-        plan->needs_conductor = true;
-        break;
-    case OPTION_KEY:
-        plan->key_file = text;
-        break;
-    case OPTION_PORT:
-        plan->port = (uint16_t)number_of("--port", text, 1, UINT16_MAX);
-        break;
-    case 'h':
-        exit(fputs(usage, stdout) < 0);
-    default:
-        fputs("tacetrun: tacetrun --help lists the options\n", stderr);
-        exit(2);
-    }
+    if (*text != '/')
+        options_wrong("-D %s: it takes a whole path on the nodes, as /mnt", text);
+    run.plan.directory = text;
 }
+
+static void input_take(const char *text)
+{
+    run.plan.stdin_rank =
+        strcmp(text, "none") == 0 ? LAUNCH_RANK_NONE : option_number("-i", text, 0, LAUNCH_RANKS_MAX - 1);
+}
+
+static const struct option_row option_rows[] = {
+    { "nodes", 'N', OPTION_NUMBER, .value = &run.plan.nodes, .min = 1, .max = LAUNCH_RANKS_MAX },
+    { "ranks", 'n', OPTION_NUMBER, .value = &run.plan.ranks, .min = 1, .max = LAUNCH_RANKS_MAX },
+    { "ntasks", 'n', OPTION_NUMBER, .value = &run.plan.ranks, .min = 1, .max = LAUNCH_RANKS_MAX },
+    { "cpus-per-rank", 'c', OPTION_NUMBER, .value = &run.plan.cpus, .min = 1, .max = LAUNCH_CPUS_MAX },
+    { "cpus-per-task", 'c', OPTION_NUMBER, .value = &run.plan.cpus, .min = 1, .max = LAUNCH_CPUS_MAX },
+    { "nodelist", 'w', OPTION_TEXT, .value = &run.plan.names },
+    { "env", 0, OPTION_TAKE, .take = variable_add },
+    { "chdir", 'D', OPTION_TAKE, .take = directory_take },
+    { "cwd", 'D', OPTION_TAKE, .take = directory_take },
+    { "bcast", 0, OPTION_FLAG, .value = &run.plan.is_sent },
+    { "send", 0, OPTION_FLAG, .value = &run.plan.is_sent },
+    { "input", 'i', OPTION_TAKE, .take = input_take },
+    { "label", 'l', OPTION_FLAG, .value = &run.plan.is_labelled },
+    { "kill-on-bad-exit", 'K', OPTION_FLAG, .value = &run.plan.kills_on_bad_exit },
+    { "wait", 'W', OPTION_SECONDS, .value = &run.plan.wait_ns, .min = 1 },
+    { "time", 't', OPTION_SECONDS, .value = &run.plan.time_ns, .min = 1 },
+    { "within", 0, OPTION_SECONDS, .value = &run.plan.within_ns, .min = 1 },
+    { "silence", 0, OPTION_SECONDS, .value = &run.plan.silence_ns },
+    { "conductor", 0, OPTION_TEXT, .value = &run.plan.conductor },
+    { "key", 0, OPTION_TEXT, .value = &run.plan.key_file },
+    { "port", 0, OPTION_NUMBER, .value = &run.plan.port, .min = 1, .max = UINT16_MAX },
+    { 0 }
+};
+static const struct options options = { .rows = option_rows, .usage = usage, .failed = STATUS_FAILED };
 
 static void program_check(const struct plan *plan)
 {
     const char *name = plan->program[0];
 
     if (!strchr(name, '/') && plan->is_sent)
-        wrong("%s: to send a file of this folder, say ./%s", name, name);
+        options_wrong("%s: to send a file of this folder, say ./%s", name, name);
     if (!strchr(name, '/'))
-        wrong("%s: there is no search for programs: say its path on the nodes, as /mnt/%s, or send it from "
-              "here, as --bcast ./%s",
-              name, name, name);
+        options_wrong(
+            "%s: there is no search for programs: say its path on the nodes, as /mnt/%s, or send it from "
+            "here, as --bcast ./%s",
+            name, name, name);
     if (name[strlen(name) - 1] == '/')
-        wrong("%s: a program is a file, and this is a folder", name);
+        options_wrong("%s: a program is a file, and this is a folder", name);
 }
 
-void plan_read(struct plan *plan, int count, char **words)
+void plan_read(char **words)
 {
     const char *from_environment = getenv(CONTROL_VARIABLE);
-    int option;
+    struct plan *plan = &run.plan;
 
     plan->within_ns = WITHIN_DEFAULT_S * SECOND_NS;
-    plan->conductor = from_environment && *from_environment ? from_environment : CONTROL_SOCKET;
-    /* Options end at the first other word: what follows belongs to the program. */
-    while ((option = getopt_long(count, words, "+N:n:c:w:D:i:lKW:t:h", options, NULL)) != -1)
-        option_take(plan, option, optarg);
-    if (optind >= count)
-        wrong("it takes the program to run");
-    plan->program = words + optind;
-    plan->argument_count = (unsigned)(count - optind);
+    plan->silence_ns = SILENCE_DEFAULT;
+    plan->program = words + options_read(&options, words, 1);
+    plan->needs_conductor = plan->conductor != NULL;
+    if (!plan->needs_conductor)
+        plan->conductor = from_environment && *from_environment ? from_environment : CONTROL_SOCKET;
+    if (!*plan->program)
+        options_wrong("it takes the program to run");
+    while (plan->program[plan->argument_count])
+        plan->argument_count++;
     if (plan->argument_count > LAUNCH_ARGUMENTS_MAX)
-        wrong("a program takes %u arguments at most, its name among them", LAUNCH_ARGUMENTS_MAX);
+        options_wrong("a program takes %u arguments at most, its name among them", LAUNCH_ARGUMENTS_MAX);
     program_check(plan);
     if (plan->ranks && plan->nodes > plan->ranks)
-        wrong("-N %u -n %u: each node runs a rank at least", plan->nodes, plan->ranks);
+        options_wrong("-N %u -n %u: each node runs a rank at least", plan->nodes, plan->ranks);
     if (plan->ranks && plan->stdin_rank != LAUNCH_RANK_NONE && plan->stdin_rank >= plan->ranks)
-        wrong("-i %u: ranks are 0 to %u", plan->stdin_rank, plan->ranks - 1);
+        options_wrong("-i %u: ranks are 0 to %u", plan->stdin_rank, plan->ranks - 1);
 }

@@ -243,7 +243,7 @@ static void listener_ready(struct watch *watch, uint32_t events)
 
 void streams_listen(void)
 {
-    struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(run.plan.port) };
+    struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons((uint16_t)run.plan.port) };
     socklen_t bytes = sizeof(here);
 
     listener = (struct watch){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),

@@ -330,7 +330,7 @@ static void program_open(void)
     run.program_bytes = (uint64_t)status.st_size;
 }
 
-static void prepare(int count, char **words)
+static void prepare(char **words)
 {
     struct rlimit limit;
     char why[256];
@@ -339,7 +339,7 @@ static void prepare(int count, char **words)
     while ((descriptor = open("/dev/null", O_RDWR)) >= 0 && descriptor <= STDERR_FILENO)
         ; /* connections are none of the standard descriptors */
     close(descriptor);
-    plan_read(&run.plan, count, words);
+    plan_read(words);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
@@ -364,8 +364,9 @@ int main(int count, char **words)
 {
     uint64_t tick_ns = 0;
 
+    (void)count; /* NULL ends them */
     say_begin("tacetrun", NULL);
-    prepare(count, words);
+    prepare(words);
     names_find(nodes_connect);
     for (;;) {
         bool is_quiet = !event_loop_turn(&run.loop, TICK_MS);

@@ -30,10 +30,11 @@
 #define STATUS_CLOSED 141 /* nobody reads the output: as SIGPIPE */
 
 #define NODE_NAME_BYTES  128
-#define LINE_PART_BYTES  65536 /* a longer line comes in parts */
-#define ENDING_NOTE_S    5     /* after which the user hears what did not work, and what would */
-#define TICK_MS          100   /* how often times are looked at */
-#define CONDUCTOR_TIME_S 2     /* for an answer of the conductor */
+#define LINE_PART_BYTES  65536      /* a longer line comes in parts */
+#define ENDING_NOTE_S    5          /* after which the user hears what did not work, and what would */
+#define TICK_MS          100        /* how often times are looked at */
+#define CONDUCTOR_TIME_S 2          /* for an answer of the conductor */
+#define SILENCE_DEFAULT  UINT64_MAX /* after which a node is dead: by its system */
 
 /* ---- The command line ---- */
 
@@ -46,18 +47,17 @@ struct plan {
     const char *directory;
     bool is_labelled, is_sent, kills_on_bad_exit;
     uint32_t stdin_rank;                              /* LAUNCH_RANK_NONE */
-    uint64_t wait_ns, time_ns, within_ns, silence_ns; /* 0: no limit */
-    bool has_silence;
+    uint64_t wait_ns, time_ns, within_ns, silence_ns; /* 0: no limit; SILENCE_DEFAULT */
     const char *conductor;
     bool needs_conductor; /* --conductor names it */
     const char *key_file; /* NULL: the conductor makes the tickets */
-    uint16_t port;        /* 0: any */
+    uint32_t port;        /* 0: any */
     char **program;       /* its name and its arguments */
     unsigned argument_count;
 };
 
-/* Reads the words; those that are wrong end the program with status 2. */
-void plan_read(struct plan *plan, int count, char **words);
+/* Reads the words into run.plan; those that are wrong end the program with status 2. */
+void plan_read(char **words);
 
 /* ---- The job ---- */
 

@@ -186,7 +186,7 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         (["--interface", "lo", "--key", str(open_key)], "chmod 600"),
         (["--interface", "lo", "--key", str(short_key)], "32 hexadecimal digits"),
         (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
-        (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "from 0 to 1000"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "0 to 1000"),
         (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),
         (["--interface", "lo", "--key", str(folder / "key")], "no Ethernet"),
     )
