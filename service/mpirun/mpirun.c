@@ -9,6 +9,8 @@
  */
 #include "service/mpirun/mpirun.h"
 #include "service/lib/descendants.h"
+#include "service/lib/input.h"
+#include "service/lib/output.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -154,6 +156,11 @@ static const struct pmi_server_calls pmi_calls = { .refused = client_refused,
                                                    .put_refused = put_refused,
                                                    .aborted = rank_aborted };
 
+static void output_failed(int status, const char *why)
+{
+    run_end(REASON_TOLD, PMI_RANK_NONE, status, "%s; the job ends", why);
+}
+
 /* ---- Signals ---- */
 
 /* The first is passed on; the second kills; the third leaves. */
@@ -287,8 +294,8 @@ static void prepare(int count, char **words)
     if (event_loop_open(&run.loop) || descendants_adopt())
         give_up(STATUS_FAILED, "no event loop, or no /proc: %s", strerror(errno));
     run.now_ns = clock_now_ns();
-    streams_open();
-    say_begin("tacet-mpirun", error_write);
+    output_open(
+        &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });
     signals_take();
     run.pmi = (struct pmi_server){ .loop = &run.loop, .calls = &pmi_calls };
     run.ranks = calloc(run.plan.ranks, sizeof(run.ranks[0]));
@@ -333,7 +340,7 @@ int main(int count, char **words)
         if (!job_has_ended())
             continue;
         streams_end();
-        if ((!streams_count() && streams_are_written()) || interrupts > 1)
+        if ((!streams_count() && output_is_written()) || interrupts > 1)
             return end.reason == REASON_NONE ? 0 : end.status;
     }
 }

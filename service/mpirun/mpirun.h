@@ -6,7 +6,6 @@
  *     mpirun.c      the job from beginning to end, and what ends it early
  *     options.c     the command line
  *     rank.c        a rank: its descriptors, environment and CPU, and the start of its program
- *     streams.c     the ranks' output, line by line; the terminal's input for one of them
  */
 #ifndef TACET_SERVICE_MPIRUN_H
 #define TACET_SERVICE_MPIRUN_H
@@ -16,20 +15,17 @@
 #include "service/lib/launch_cpus.h"
 #include "service/lib/pmi_server.h"
 #include "service/lib/say.h"
+#include "service/lib/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define STATUS_TIME      124 /* --timeout is over */
-#define STATUS_FAILED    125 /* tacet-mpirun could not do its part */
 #define STATUS_NOT_RUN   126 /* the program cannot be started */
 #define STATUS_NOT_FOUND 127 /* there is no such program */
 #define STATUS_NOT_CLEAN 1   /* a rank has broken PMI's rules, and not said how it ends */
-#define STATUS_CLOSED    141 /* nobody reads the output: as SIGPIPE */
 #define RANKS_MAX        1024
-#define LINE_PART_BYTES  65536 /* a longer line comes in parts */
 
 /* ---- The command line ---- */
 
@@ -106,31 +102,5 @@ struct rank_problem {
 
 /* Starts a rank. 0, or the status with which the program is to end: it has been said why. */
 int rank_start(uint32_t number);
-
-/* ---- Streams ---- */
-
-void streams_open(void);
-
-/* A pipe from a rank. False without memory: it stays the caller's. */
-bool stream_begin(int pipe, uint32_t rank, bool is_err);
-
-/* Standard input where that is a terminal, which is read here: the rank is in a group of processes of its
- * own, and the terminal would stop it. */
-void input_begin(int pipe);
-void input_tick(void);
-void input_stop(void);
-
-/* One write to standard error. What is not taken waits in memory. */
-void error_write(const char *text);
-
-/* Streams that have not ended. */
-uint32_t streams_count(void);
-
-/* All who could write have ended: takes what is in the pipes, as far as there is room for it, and closes
- * those that are empty. Again, until there are none. */
-void streams_end(void);
-
-/* Whether all that was written has been taken. */
-bool streams_are_written(void);
 
 #endif

@@ -8,6 +8,8 @@
  * with tacet-mpirun, also where that is killed (PR_SET_PDEATHSIG).
  */
 #include "service/mpirun/mpirun.h"
+#include "service/lib/input.h"
+#include "service/lib/output.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -252,12 +254,12 @@ static bool rank_watch(uint32_t number, int kept[KEPT_COUNT])
     bool is_watched = true;
 
     if (kept[KEPT_IN] >= 0)
-        input_begin(kept[KEPT_IN]);
+        input_begin(&run.loop, kept[KEPT_IN], number);
     kept[KEPT_IN] = -1;
     if (pmi_server_connect(&run.pmi, kept[KEPT_PMI], number, NULL, NULL, 0))
         kept[KEPT_PMI] = -1;
     for (int i = KEPT_OUT; i <= KEPT_ERR; i++) {
-        if (stream_begin(kept[i], number, i == KEPT_ERR))
+        if (stream_begin(kept[i], number, i == KEPT_ERR, NULL, 0))
             kept[i] = -1;
         is_watched &= kept[i] == -1;
     }

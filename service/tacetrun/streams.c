@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * streams.c: connections from ranks. The first line says whose and what for: "stream SECRET RANK out" or
- * "err" (docs/jobs.md), or PMI's "cmd=…". Who says anything else is sent away, and named. The one rank that
- * reads tacetrun's input gets it as fast as it takes it.
+ * "err" (docs/jobs.md), or PMI's "cmd=…". Who says anything else is sent away, and named.
  */
 #include "service/tacetrun/tacetrun.h"
+#include "service/lib/input.h"
+#include "service/lib/output.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,72 +32,14 @@ static struct watch listener = { .fd = -1 };
 static struct newcomer *newcomers;
 static unsigned strangers;
 
-/* ---- The input ---- */
-
-static struct input {
-    struct watch from; /* first */
-    struct watch to;   /* a descriptor of its own: the stream's belongs to the output */
-    char bytes[LINE_PART_BYTES];
-    size_t begin, end;
-} input = { .from = { .fd = -1 }, .to = { .fd = -1 } };
-
-void input_stop(void)
+static void input_connect(int connection)
 {
-    watch_drop(&input.from);
-    watch_close(&input.to);
-}
+    const int to = dup(connection); /* the stream's belongs to the output */
 
-/* Reads once the rank has taken all that was read before. False where there is nothing now, or no more. */
-static bool input_has_come(void)
-{
-    struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
-
-    if (poll(&ready, 1, 0) == 0) {
-        watch_drop(&input.to);
-        watch_set(&run.loop, &input.from, EPOLLIN);
-        return false;
-    }
-    ssize_t bytes = read(STDIN_FILENO, input.bytes, sizeof(input.bytes));
-    if (bytes > 0) {
-        input.begin = 0;
-        input.end = (size_t)bytes;
-        return true;
-    }
-    if (bytes < 0 && errno != EAGAIN && errno != EINTR)
-        say("the standard input cannot be read: %s: rank %u sees its end", strerror(errno),
-            run.plan.stdin_rank);
-    if (bytes == 0 || (errno != EAGAIN && errno != EINTR)) {
-        shutdown(input.to.fd, SHUT_WR);
-        input_stop();
-    }
-    return false;
-}
-
-static void input_ready(struct watch *watch, uint32_t events)
-{
-    (void)watch;
-    (void)events;
-    if (input.begin == input.end && !input_has_come())
-        return;
-    ssize_t bytes =
-        send(input.to.fd, input.bytes + input.begin, input.end - input.begin, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (bytes < 0 && errno != EAGAIN) {
-        input_stop(); /* the rank reads no more: what is left is nobody's */
-        return;
-    }
-    input.begin += bytes > 0 ? (size_t)bytes : 0;
-    watch_drop(&input.from);
-    watch_set(&run.loop, &input.to, EPOLLOUT);
-}
-
-static void input_begin(int connection)
-{
-    input.from = (struct watch){ .fd = STDIN_FILENO, .ready = input_ready };
-    input.to = (struct watch){ .fd = dup(connection), .ready = input_ready };
-    if (input.to.fd < 0)
+    if (to < 0)
         run_kill(STATUS_FAILED, "no input for rank %u: %s", run.plan.stdin_rank, strerror(errno));
     else
-        watch_set(&run.loop, &input.to, EPOLLOUT);
+        input_begin(&run.loop, to, run.plan.stdin_rank);
 }
 
 /* ---- Newcomers ---- */
@@ -169,8 +111,8 @@ static void stream_line_take(struct newcomer *newcomer, char *feed)
     watch_drop(&newcomer->watch);
     connection_prepare(connection, 0); /* the node's own connection notices that it is dead */
     if (!is_err && rank == run.plan.stdin_rank)
-        input_begin(connection);
-    if (!stream_begin(connection, rank, is_err ? sink_err : sink_out, rest, rest_bytes)) {
+        input_connect(connection);
+    if (!stream_begin(connection, rank, is_err, rest, rest_bytes)) {
         close(connection);
         run_kill(STATUS_FAILED, "no memory for the streams of rank %u", rank);
     }

@@ -6,7 +6,9 @@
  */
 #include "service/tacetrun/tacetrun.h"
 #include "service/lib/json.h"
+#include "service/lib/input.h"
 #include "service/lib/key_file.h"
+#include "service/lib/output.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -243,6 +245,7 @@ static void limits_tick(void)
 
 static void tick(void)
 {
+    input_tick();
     if (run.phase == PHASE_RUN)
         nodes_tick();
     streams_tick();
@@ -294,7 +297,7 @@ static bool output_is_complete(bool is_quiet)
     bool is_all_there =
         (run.stream_count == 2 * run.size || run.is_killed) && !streams_count() && !newcomers_are_there();
 
-    if (!is_quiet || !sinks_are_empty())
+    if (!is_quiet || !output_is_written())
         run.heard_ns = run.now_ns;
     return is_all_there || run.now_ns - run.heard_ns > LAST_OUTPUT_NS;
 }
@@ -310,8 +313,13 @@ static void phase_next(bool is_quiet)
     if (run.phase != PHASE_FINISH || !output_is_complete(is_quiet))
         return;
     streams_end();
-    if (sinks_are_empty())
+    if (!streams_count() && output_is_written())
         run_leave();
+}
+
+static void output_failed(int status, const char *why)
+{
+    run_kill(status, "%s", why);
 }
 
 /* The program's file, where it is sent. */
@@ -347,8 +355,8 @@ static void prepare(char **words)
     if (event_loop_open(&run.loop))
         give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
     run.now_ns = clock_now_ns();
-    sinks_open();
-    say_begin("tacetrun", error_write);
+    output_open(
+        &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });
     signals_take();
     if (run.plan.key_file && key_file_read(run.plan.key_file, run.key, why, sizeof(why)))
         give_up(STATUS_FAILED, "the key %s: %s", run.plan.key_file, why);

@@ -8,8 +8,7 @@
  *     names.c       which nodes there are, and their addresses
  *     conductor.c   requests to the conductor, and its answers
  *     nodes.c       connections to nodes: greeting, choice, launch, ranks that end
- *     streams.c     connections from ranks; tacetrun's input for one of them
- *     output.c      their output, line by line
+ *     streams.c     connections from ranks, by what they say first
  *     pmi.c         PMI's server
  */
 #ifndef TACET_SERVICE_TACETRUN_H
@@ -19,18 +18,14 @@
 #include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
 #include "service/lib/say.h"
+#include "service/lib/status.h"
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define STATUS_TIME   124 /* --time is over */
-#define STATUS_FAILED 125 /* tacetrun or a node could not do its part */
-#define STATUS_CLOSED 141 /* nobody reads the output: as SIGPIPE */
-
 #define NODE_NAME_BYTES  128
-#define LINE_PART_BYTES  65536      /* a longer line comes in parts */
 #define ENDING_NOTE_S    5          /* after which the user hears what did not work, and what would */
 #define TICK_MS          100        /* how often times are looked at */
 #define CONDUCTOR_TIME_S 2          /* for an answer of the conductor */
@@ -201,9 +196,6 @@ bool newcomers_are_there(void);
 /* A line about a connection that is no rank's. */
 void stranger_say(const struct sockaddr_in *from, const char *why);
 
-/* The rank that reads tacetrun's input reads no more. */
-void input_stop(void);
-
 /* The keys that are PMI's own. */
 void pmi_prepare(void);
 
@@ -212,29 +204,6 @@ void pmi_begin(int connection, const struct sockaddr_in *from, const char *bytes
 
 /* Whether the rank is between PMI's init and its finalize. */
 bool pmi_has_begun(uint32_t rank);
-
-/* ---- Output ---- */
-
-struct sink; /* standard output, or standard error */
-
-extern struct sink *sink_out, *sink_err;
-
-void sinks_open(void);
-
-/* One write to standard error. What is not taken waits in memory. */
-void error_write(const char *line);
-
-/* Whether all that was written has been taken. */
-bool sinks_are_empty(void);
-
-/* A rank's stream, whose first bytes may have come already. False without memory. */
-bool stream_begin(int connection, uint32_t rank, struct sink *sink, const char *bytes, size_t count);
-
-/* Streams that have not ended. */
-uint32_t streams_count(void);
-
-/* Nothing more is expected of them: unfinished lines come out. */
-void streams_end(void);
 
 /* ---- Common ---- */
 

@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -188,6 +189,17 @@ def test_much_output_waits_for_a_slow_reader() -> None:
         assert job.wait(PATIENCE_S) == 0
 
 
+def test_a_socket_that_nobody_reads_holds_up_ranks_alone(mark: str) -> None:
+    ours, theirs = socket.socketpair()
+    words = ["-e", mark, "-n", "1", "--timeout", "1", "yes", "x" * 1000]
+    with ours, job_of(*words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE) as job:
+        theirs.close()
+        assert job.stderr and "1 s are over" in job.stderr.readline()
+        while ours.recv(1 << 16):
+            pass
+        assert job.wait(PATIENCE_S) == 124
+
+
 def test_a_reader_that_leaves_ends_the_job(mark: str) -> None:
     with job_of("-e", mark, "-n", "2", "yes", stderr=subprocess.PIPE) as job:
         assert job.stdout and job.stderr and job.stdout.readline() == "y\n"
@@ -204,13 +216,17 @@ def test_one_rank_reads_the_standard_input(words: list[str], reader: int | None)
     assert (done.returncode, sorted(done.stdout.splitlines())) == (0, expected)
 
 
-def test_the_terminals_input_comes_to_the_rank() -> None:
+@pytest.mark.parametrize("is_its_own", [True, False], ids=["its-own", "another-session-s"])
+def test_the_terminals_input_comes_to_the_rank(is_its_own: bool) -> None:
     ours, theirs = pty.openpty()
     words = ["-n", "2", "sh", "-c", "while read word; do echo $PMI_RANK got $word; done"]
-    with job_of(
-        *words, stdin=theirs, start_new_session=True,
-        preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),
-    ) as job:  # fmt: skip
+
+    def take() -> None:
+        hears_all()
+        if is_its_own:  # the first terminal that a session's leader opens
+            os.close(os.open(os.ttyname(0), os.O_RDWR))
+
+    with job_of(*words, stdin=theirs, start_new_session=True, preexec_fn=take) as job:
         os.close(theirs)
         assert job.stdout
         os.write(ours, b"one\n")

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * output.c: what ranks write, to standard output and standard error, a line at a time. Where one of these is
- * full, what it has not taken waits in memory, a line or so, and the ranks' streams that lead there are left
- * alone as a group: their ranks block in the end, and nothing else does.
+ * output.c: see output.h.
  */
-#include "service/tacetrun/tacetrun.h"
+#include "service/lib/output.h"
+#include "service/lib/say.h"
+#include "service/lib/status.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,9 @@ struct sink {
     bool is_socket, is_closed;
 };
 
+static struct output output;
 static struct sink sinks[2];
-struct sink *sink_out = &sinks[0], *sink_err = &sinks[1];
+static struct sink *sink_out = &sinks[0], *sink_err = &sinks[1];
 static uint32_t stream_count;
 
 /* ---- Writing ---- */
@@ -54,13 +56,15 @@ static bool sink_is_full(const struct sink *sink)
 static void sink_fail(struct sink *sink, int error)
 {
     const char *name = sink == sink_out ? "the standard output" : "the standard error";
+    char why[128];
 
     sink->is_closed = true;
     sink->pending_begin = sink->pending_end = 0;
     if (error == EPIPE)
-        run_kill(STATUS_CLOSED, "nobody reads %s any more", name);
+        snprintf(why, sizeof(why), "nobody reads %s any more", name);
     else
-        run_kill(STATUS_FAILED, "%s cannot be written: %s", name, strerror(error));
+        snprintf(why, sizeof(why), "%s cannot be written: %s", name, strerror(error));
+    output.failed(error == EPIPE ? STATUS_CLOSED : STATUS_FAILED, why);
 }
 
 /* What it takes now; -1 where that is a failure, and it has been dealt with. */
@@ -113,11 +117,11 @@ static void sink_put(struct sink *sink, const struct iovec *parts, int count)
     }
     if (sink_is_full(sink) && !sink->watch.loop) {
         watch_drop(&sink->streams_watch);
-        watch_set(&run.loop, &sink->watch, EPOLLOUT);
+        watch_set(output.loop, &sink->watch, EPOLLOUT);
     }
 }
 
-void error_write(const char *line)
+static void error_write(const char *line)
 {
     sink_put(sink_err, &(struct iovec){ .iov_base = (char *)line, .iov_len = strlen(line) }, 1);
 }
@@ -141,7 +145,7 @@ static void line_put(const struct stream *stream, const char *line, size_t bytes
     struct iovec parts[3] = { { .iov_base = prefix }, { .iov_base = (char *)line, .iov_len = bytes } };
     int count = 2;
 
-    if (!run.plan.is_labelled) {
+    if (!output.is_labelled) {
         sink_put(stream->sink, parts + 1, 1);
         return;
     }
@@ -185,30 +189,39 @@ static void stream_put(struct stream *stream)
     }
 }
 
+/* False where there is nothing now. The stream may be freed. */
+static bool stream_read(struct stream *stream)
+{
+    char why[64];
+
+    if (!stream->bytes && !(stream->bytes = malloc(LINE_PART_BYTES))) {
+        snprintf(why, sizeof(why), "no memory for the output of rank %u", stream->rank);
+        output.failed(STATUS_FAILED, why);
+        stream->has_ended = true;
+        stream_put(stream);
+        return true;
+    }
+    memmove(stream->bytes, stream->bytes + stream->begin, stream->end - stream->begin);
+    stream->end -= stream->begin;
+    stream->begin = 0;
+    ssize_t bytes = read(stream->watch.fd, stream->bytes + stream->end, LINE_PART_BYTES - stream->end);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+        return errno == EINTR;
+    if (bytes > 0)
+        stream->end += (size_t)bytes;
+    else
+        stream->has_ended = true; /* or has failed: whoever wrote is gone */
+    stream_put(stream);
+    return true;
+}
+
 static void stream_ready(struct watch *watch, uint32_t events)
 {
     struct stream *stream = (struct stream *)watch;
 
     (void)events; /* an error is the end as well, and read says so */
-    if (sink_is_full(stream->sink) || stream->is_waiting)
-        return;
-    if (!stream->bytes && !(stream->bytes = malloc(LINE_PART_BYTES))) {
-        run_kill(STATUS_FAILED, "no memory for the output of rank %u", stream->rank);
-        stream->has_ended = true;
-        stream_put(stream);
-        return;
-    }
-    memmove(stream->bytes, stream->bytes + stream->begin, stream->end - stream->begin);
-    stream->end -= stream->begin;
-    stream->begin = 0;
-    ssize_t bytes = recv(watch->fd, stream->bytes + stream->end, LINE_PART_BYTES - stream->end, MSG_DONTWAIT);
-    if (bytes < 0 && errno == EAGAIN)
-        return;
-    if (bytes > 0)
-        stream->end += (size_t)bytes;
-    else
-        stream->has_ended = true;
-    stream_put(stream);
+    if (!sink_is_full(stream->sink) && !stream->is_waiting)
+        stream_read(stream);
 }
 
 static void streams_ready(struct watch *watch, uint32_t events)
@@ -245,26 +258,25 @@ static void sink_ready(struct watch *watch, uint32_t events)
     if (sink_is_full(sink))
         return;
     watch_drop(&sink->watch);
-    watch_set(&run.loop, &sink->streams_watch, EPOLLIN);
+    watch_set(output.loop, &sink->streams_watch, EPOLLIN);
 }
 
-bool stream_begin(int connection, uint32_t rank, struct sink *sink, const char *bytes, size_t count)
+bool stream_begin(int fd, uint32_t rank, bool is_err, const char *bytes, size_t count)
 {
     struct stream *stream = calloc(1, sizeof(*stream));
-    char *room = count ? malloc(LINE_PART_BYTES) : NULL;
+    struct sink *sink = is_err ? sink_err : sink_out;
 
-    if (!stream || (count && !room)) {
+    if (!stream || (count && !(stream->bytes = malloc(LINE_PART_BYTES)))) {
         free(stream);
-        free(room);
         return false;
     }
-    stream->watch = (struct watch){ .fd = connection, .ready = stream_ready };
+    fcntl(fd, F_SETFL, O_NONBLOCK); /* this end's alone */
+    stream->watch = (struct watch){ .fd = fd, .ready = stream_ready };
     stream->rank = rank;
     stream->sink = sink;
-    stream->bytes = room;
     stream->end = count;
     if (count)
-        memcpy(room, bytes, count);
+        memcpy(stream->bytes, bytes, count);
     stream->next = sink->all;
     stream->link = &sink->all;
     if (sink->all)
@@ -288,11 +300,17 @@ void streams_end(void)
 
         for (struct stream *stream = sinks[i].all; stream; stream = next) {
             next = stream->next;
+            if (sink_is_full(stream->sink) || stream->is_waiting || stream_read(stream))
+                continue;
             stream->has_ended = true;
-            if (!stream->is_waiting)
-                stream_put(stream);
+            stream_put(stream);
         }
     }
+}
+
+bool output_is_written(void)
+{
+    return !sink_is_full(sink_out) && !sink_is_full(sink_err);
 }
 
 /* ---- The two ---- */
@@ -319,14 +337,15 @@ static void sink_open(struct sink *sink, int descriptor, const struct stat *stat
     if (event_loop_open(&sink->streams))
         give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
     sink->streams_watch = (struct watch){ .fd = sink->streams.epoll, .ready = streams_ready };
-    watch_set(&run.loop, &sink->streams_watch, EPOLLIN);
+    watch_set(output.loop, &sink->streams_watch, EPOLLIN);
 }
 
 /* Where both are one file, they are one sink, so that no line ends up within another. */
-void sinks_open(void)
+void output_open(const struct output *of)
 {
     struct stat out = { 0 }, err = { 0 };
 
+    output = *of;
     fstat(STDOUT_FILENO, &out);
     fstat(STDERR_FILENO, &err);
     sink_open(&sinks[0], STDOUT_FILENO, &out);
@@ -334,9 +353,5 @@ void sinks_open(void)
         sink_err = sink_out;
     else
         sink_open(&sinks[1], STDERR_FILENO, &err);
-}
-
-bool sinks_are_empty(void)
-{
-    return !sink_is_full(sink_out) && !sink_is_full(sink_err);
+    say_begin(say_program(), error_write);
 }
