@@ -7,7 +7,9 @@
 #include "service/lib/descendants.h"
 #include "service/lib/key_file.h"
 #include "service/lib/options.h"
+#include "service/lib/process.h"
 #include "service/lib/say.h"
+#include "service/lib/tcp.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -97,15 +99,10 @@ static void key_set(const char *path)
 
 static void listen_at(uint16_t port)
 {
-    struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = launchd.address };
-    socklen_t bytes = sizeof(here);
-    const int on = 1;
+    struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = launchd.address, .sin_port = htons(port) };
+    const int socket_of = tcp_listen(&here);
 
-    here.sin_port = htons(port);
-    const int socket_of = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (socket_of < 0 || setsockopt(socket_of, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-        bind(socket_of, (struct sockaddr *)&here, sizeof(here)) || listen(socket_of, SOMAXCONN) ||
-        getsockname(socket_of, (struct sockaddr *)&here, &bytes))
+    if (socket_of < 0)
         give_up(STATUS_WRONG, "port %u: %s", port, strerror(errno));
     watch_new(&listener, socket_of);
     say_begin("tacet-launchd", say_without_waiting);
@@ -145,24 +142,6 @@ static void prepare(char **words)
 
 /* ---- The loop ---- */
 
-/* Ranks get descriptors 0 to 2 anew: none of this program's may lie there. Each rank takes two streams. */
-static void descriptors_prepare(void)
-{
-    int null;
-
-    do {
-        null = open("/dev/null", O_RDWR);
-        if (null < 0)
-            give_up(STATUS_WRONG, "/dev/null: %s", strerror(errno));
-    } while (null <= STDERR_FILENO);
-    close(null);
-    if (getrlimit(RLIMIT_NOFILE, &launchd.descriptors))
-        give_up(STATUS_WRONG, "its limit of descriptors: %s", strerror(errno));
-    const struct rlimit all = { .rlim_cur = launchd.descriptors.rlim_max,
-                                .rlim_max = launchd.descriptors.rlim_max };
-    setrlimit(RLIMIT_NOFILE, &all); /* where it may not, ranks of a large job are refused one by one */
-}
-
 void memory_priority_set(int priority)
 {
     FILE *file = fopen("/proc/self/oom_score_adj", "we");
@@ -183,20 +162,6 @@ static void memory_priority_prepare(void)
     if (fscanf(file, "%d", &launchd.memory_priority) == 1 && launchd.memory_priority > MEMORY_PRIORITY)
         memory_priority_set(MEMORY_PRIORITY);
     fclose(file);
-}
-
-static void signals_prepare(void)
-{
-    sigset_t taken;
-
-    sigemptyset(&taken);
-    sigaddset(&taken, SIGCHLD);
-    sigaddset(&taken, SIGTERM);
-    sigaddset(&taken, SIGINT);
-    sigaddset(&taken, SIGHUP);
-    sigprocmask(SIG_BLOCK, &taken, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    watch_new(&signals, signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
 static void signals_ready(struct watch *watch, uint32_t events)
@@ -231,10 +196,10 @@ static void turn(void)
 int main(int count, char **words)
 {
     say_begin("tacet-launchd", NULL);
-    descriptors_prepare();
+    descriptors_prepare(STATUS_WRONG, &launchd.descriptors);
     if (event_loop_open(&launchd.loop))
         give_up(STATUS_WRONG, "epoll: %s", strerror(errno));
-    signals_prepare();
+    watch_new(&signals, signals_open(true));
     memory_priority_prepare();
     umask(022);
     if (descendants_adopt())

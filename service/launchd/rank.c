@@ -5,6 +5,7 @@
  * looked at only after Linux has refused it.
  */
 #include "service/launchd/launchd.h"
+#include "service/lib/process.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -108,18 +108,6 @@ _Noreturn static void exec_failed(const struct launch_rank *rank, int error)
 
 /* ---- Before it ---- */
 
-/* All that this program has set for itself, or was started with, but for the mask, which comes last. What is
- * ignored stays so over exec; the C library keeps two signals for itself, so the kernel is asked. */
-static void inherited_undo(void)
-{
-    const unsigned long by_default[4] = { 0 }; /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
-
-    for (int number = 1; number <= 64; number++)
-        syscall(SYS_rt_sigaction, number, by_default, NULL, 8);
-    setrlimit(RLIMIT_NOFILE, &launchd.descriptors);
-    memory_priority_set(launchd.memory_priority);
-}
-
 static void descriptors_set(const struct launch_rank *rank, uint32_t number)
 {
     const int input =
@@ -169,20 +157,16 @@ _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent)
     const struct launch_request *request = rank->request;
     const char *directory = request->directory ? request->directory : DIRECTORY_DEFAULT;
     const uint32_t number = request->first + rank->local;
-    sigset_t none;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(NOT_STARTED);
+    child_begin(parent, &launchd.descriptors);
     setsid();
-    inherited_undo();
+    memory_priority_set(launchd.memory_priority);
     descriptors_set(rank, number);
     cpus_set(rank, number);
     environment_make(rank, number, variables);
     if (chdir(directory))
         problem(rank, "cwd=%s: %s", directory, strerror(errno));
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    child_unblock();
     char *const *arguments = (char *const *)request->arguments;
     if (rank->program >= 0)
         syscall(SYS_execveat, rank->program, "", arguments, variables, AT_EMPTY_PATH);

@@ -11,6 +11,7 @@
 #include "service/lib/descendants.h"
 #include "service/lib/input.h"
 #include "service/lib/output.h"
+#include "service/lib/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -193,20 +194,8 @@ static void signal_ready(struct watch *watch, uint32_t events)
 static void signals_take(void)
 {
     static struct watch watch = { .ready = signal_ready };
-    struct sigaction hangup;
-    sigset_t signals;
 
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGCHLD);
-    sigaction(SIGHUP, NULL, &hangup);
-    if (hangup.sa_handler != SIG_IGN) /* nohup(1) */
-        sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    signal(SIGCHLD, SIG_DFL);
-    signal(SIGPIPE, SIG_IGN);
-    watch.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    watch.fd = signals_open(true);
     watch_set(&run.loop, &watch, EPOLLIN);
 }
 
@@ -263,34 +252,16 @@ static void ranks_place(void)
         }
 }
 
-static void descriptors_prepare(void)
-{
-    const rlim_t needed = (rlim_t)run.plan.ranks * DESCRIPTORS_OF_RANK + DESCRIPTORS_OWN;
-    struct rlimit limit;
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    run.descriptors = limit;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur >= needed)
-        return;
-    give_up(STATUS_FAILED, "%u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)",
-            run.plan.ranks, (uintmax_t)needed, (uintmax_t)limit.rlim_max);
-}
-
 static void prepare(int count, char **words)
 {
     char store_name[32];
     struct message why;
-    int descriptor;
 
-    while ((descriptor = open("/dev/null", O_RDWR)) >= 0 && descriptor <= STDERR_FILENO)
-        ; /* pipes are none of the standard descriptors */
-    close(descriptor);
+    descriptors_prepare(STATUS_FAILED, &run.descriptors);
     launch_cpus_find(&run.cpus);
     run.plan.stdin_rank = 0;
     plan_read(count, words, run.cpus.count);
-    descriptors_prepare();
+    descriptors_need(run.plan.ranks, (rlim_t)run.plan.ranks * DESCRIPTORS_OF_RANK + DESCRIPTORS_OWN);
     if (event_loop_open(&run.loop) || descendants_adopt())
         give_up(STATUS_FAILED, "no event loop, or no /proc: %s", strerror(errno));
     run.now_ns = clock_now_ns();

@@ -10,6 +10,7 @@
 #include "service/mpirun/mpirun.h"
 #include "service/lib/input.h"
 #include "service/lib/output.h"
+#include "service/lib/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,10 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
@@ -42,20 +41,6 @@ _Noreturn static void rank_fail(const struct rank_ends *ends, int error, int sta
     if (write(ends->problems, &problem, sizeof(problem)) != sizeof(problem))
         _exit(STATUS_FAILED); /* nobody reads it */
     _exit(status);
-}
-
-/* All that this program has set for itself: what is ignored stays so over exec; the C library keeps two
- * signals for itself, so the kernel is asked. */
-static void inherited_undo(void)
-{
-    const unsigned long by_default[4] = { 0 }; /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
-    sigset_t none;
-
-    for (int number = 1; number <= 64; number++)
-        syscall(SYS_rt_sigaction, number, by_default, NULL, 8);
-    setrlimit(RLIMIT_NOFILE, &run.descriptors);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static void number_set(const struct rank_ends *ends, const char *name, uint32_t value)
@@ -155,16 +140,14 @@ _Noreturn static void rank_run(const struct rank_ends *ends, uint32_t number, pi
     const struct program *program = run.ranks[number].program;
     char path[PATH_MAX];
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(STATUS_FAILED);
+    child_begin(parent, &run.descriptors);
     setpgid(0, 0);
-    inherited_undo();
     descriptors_set(ends);
     cpu_set(ends, number);
     environment_make(ends, number);
     int error = program_find(program->words[0], path);
     if (!error) {
+        child_unblock();
         execv(path, program->words);
         error = errno;
     }

@@ -5,6 +5,7 @@
  * takes them. Nothing waits for one node but the choice, and that for --within at the longest.
  */
 #include "service/lib/json.h"
+#include "service/lib/tcp.h"
 #include "service/lib/text.h"
 #include "service/tacetrun/launch_writer.h"
 #include "service/tacetrun/tacetrun.h"
@@ -215,9 +216,9 @@ static void node_begin(struct node *node)
 {
     char text[64];
 
-    connection_prepare(node->watch.fd, run.plan.silence_ns != SILENCE_DEFAULT ? run.plan.silence_ns
-                                       : node->is_tacet                       ? 0
-                                                                              : 10 * SECOND_NS);
+    tcp_keep(node->watch.fd, run.plan.silence_ns != SILENCE_DEFAULT ? run.plan.silence_ns
+                             : node->is_tacet                       ? 0
+                                                                    : 10 * SECOND_NS);
     node->deadline_ns = run.now_ns + run.plan.within_ns;
     if (!node->needs_ticket) {
         node_launch(node, "-");

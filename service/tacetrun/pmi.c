@@ -4,6 +4,7 @@
  * that does not keep to the protocol is named and sent away; it is for its rank to end then.
  */
 #include "service/lib/pmi_server.h"
+#include "service/lib/tcp.h"
 #include "service/tacetrun/tacetrun.h"
 #include <stdio.h>
 
@@ -33,7 +34,7 @@ static struct pmi_server server = { .loop = &run.loop, .calls = &calls };
 
 void pmi_begin(int connection, const struct sockaddr_in *from, const char *bytes, size_t count)
 {
-    connection_prepare(connection, 0);
+    tcp_keep(connection, 0);
     if (!pmi_server_connect(&server, connection, PMI_RANK_NONE, from, bytes, count))
         run_kill(STATUS_FAILED, "no memory for PMI");
 }

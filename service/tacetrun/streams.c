@@ -6,6 +6,7 @@
 #include "service/tacetrun/tacetrun.h"
 #include "service/lib/input.h"
 #include "service/lib/output.h"
+#include "service/lib/tcp.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -109,7 +110,7 @@ static void stream_line_take(struct newcomer *newcomer, char *feed)
     *(is_err ? &run.ranks[rank].has_err : &run.ranks[rank].has_out) = true;
     run.stream_count++;
     watch_drop(&newcomer->watch);
-    connection_prepare(connection, 0); /* the node's own connection notices that it is dead */
+    tcp_keep(connection, 0); /* the node's own connection notices that it is dead */
     if (!is_err && rank == run.plan.stdin_rank)
         input_connect(connection);
     if (!stream_begin(connection, rank, is_err, rest, rest_bytes)) {
@@ -186,13 +187,9 @@ static void listener_ready(struct watch *watch, uint32_t events)
 void streams_listen(void)
 {
     struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons((uint16_t)run.plan.port) };
-    socklen_t bytes = sizeof(here);
 
-    listener = (struct watch){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
-                               .ready = listener_ready };
-    setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-    if (bind(listener.fd, (struct sockaddr *)&here, sizeof(here)) || listen(listener.fd, SOMAXCONN) ||
-        getsockname(listener.fd, (struct sockaddr *)&here, &bytes))
+    listener = (struct watch){ .fd = tcp_listen(&here), .ready = listener_ready };
+    if (listener.fd < 0)
         give_up(STATUS_FAILED, "ranks cannot connect to port %u: %s", run.plan.port, strerror(errno));
     watch_set(&run.loop, &listener, EPOLLIN);
     run.port = ntohs(here.sin_port);

@@ -9,10 +9,10 @@
 #include "service/lib/input.h"
 #include "service/lib/key_file.h"
 #include "service/lib/output.h"
+#include "service/lib/process.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,25 +24,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENDS_SHOWN      8         /* ranks that end with another status than 0 */
-#define LAST_OUTPUT_NS  SECOND_NS /* without anything from ranks, once they have ended */
-#define DESCRIPTORS_OWN 32
+#define ENDS_SHOWN          8         /* ranks that end with another status than 0 */
+#define LAST_OUTPUT_NS      SECOND_NS /* without anything from ranks, once they have ended */
+#define DESCRIPTORS_OWN     32
+#define DESCRIPTORS_OF_RANK 3
 
 struct run run = { .status = -1, .program = -1 };
-
-/* ---- Common ---- */
-
-void connection_prepare(int connection, uint64_t silence_ns)
-{
-    int limit_ms = silence_ns && silence_ns / 1000000 < INT32_MAX ? (int)(silence_ns / 1000000) : INT32_MAX;
-    int every_s = limit_ms / 4000 < 1 ? 1 : limit_ms / 4000 > 5 ? 5 : limit_ms / 4000;
-
-    setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-    setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &(int){ 1 }, sizeof(int));
-    setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof(int));
-    setsockopt(connection, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(int));
-    setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(int));
-}
 
 /* ---- What ends a job early ---- */
 
@@ -195,16 +182,9 @@ static void signal_ready(struct watch *watch, uint32_t events)
 static void signals_take(void)
 {
     static struct watch watch = { .ready = signal_ready };
-    sigset_t signals;
 
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    watch.fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    watch.fd = signals_open(false);
     watch_set(&run.loop, &watch, EPOLLIN);
-    signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- Time ---- */
@@ -271,20 +251,9 @@ static void job_numbered(void *context, const char *answer)
     nodes_begin();
 }
 
-static void descriptors_prepare(void)
-{
-    struct rlimit limit;
-    rlim_t count = (rlim_t)run.size * 3 + nodes.count + DESCRIPTORS_OWN;
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur < count)
-        give_up(STATUS_FAILED, "%u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)",
-                run.size, (uintmax_t)count, (uintmax_t)limit.rlim_cur);
-}
-
 void run_launch(void)
 {
-    descriptors_prepare();
+    descriptors_need(run.size, (rlim_t)run.size * DESCRIPTORS_OF_RANK + nodes.count + DESCRIPTORS_OWN);
     run.phase = PHASE_RUN;
     run.launched_ns = run.now_ns;
     conductor_request("job begin", job_numbered, NULL);
@@ -342,16 +311,9 @@ static void prepare(char **words)
 {
     struct rlimit limit;
     char why[256];
-    int descriptor;
 
-    while ((descriptor = open("/dev/null", O_RDWR)) >= 0 && descriptor <= STDERR_FILENO)
-        ; /* connections are none of the standard descriptors */
-    close(descriptor);
+    descriptors_prepare(STATUS_FAILED, &limit);
     plan_read(words);
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
     if (event_loop_open(&run.loop))
         give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
     run.now_ns = clock_now_ns();

@@ -205,10 +205,4 @@ void pmi_begin(int connection, const struct sockaddr_in *from, const char *bytes
 /* Whether the rank is between PMI's init and its finalize. */
 bool pmi_has_begun(uint32_t rank);
 
-/* ---- Common ---- */
-
-/* A connection of the job lasts: the other side may be silent, as a node is whose program computes. It is
- * given up after `silence_ns`; 0: never. */
-void connection_prepare(int connection, uint64_t silence_ns);
-
 #endif

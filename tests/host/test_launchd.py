@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,9 +50,9 @@ EINVAL, ENOSYS = 22, 38
 class Daemon:
     """tacet-launchd on a free port of 127.0.0.1."""
 
-    def __init__(self, *words: str | Path) -> None:
+    def __init__(self, *words: str | Path, **popen: Any) -> None:
         command = [LAUNCHD, "--port", "0", "--address", "127.0.0.1", "--name", "n1", *words]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **popen)
         assert self.process.stderr is not None
         line = self.process.stderr.readline()
         found = re.search(r"at port (\d+)", line)
@@ -137,6 +138,12 @@ def test_the_greeting_says_what_the_node_is(daemon: Daemon) -> None:
 def test_the_status_of_a_rank_is_told(daemon: Daemon, script: str, status: int) -> None:
     ended = daemon.shell(script).finish()
     assert ended.lines == ["started", f"rank 0 {status}", f"end {status}"]
+
+
+def test_a_parent_that_ignores_its_children_hides_no_status() -> None:
+    daemon = Daemon(preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert daemon.shell("exit 7").finish().status == 7
+    daemon.close()
 
 
 @pytest.mark.skipif(CPUS < 2, reason="one CPU, one rank")

@@ -24,6 +24,7 @@ import pytest
 
 from tests import waiting
 from tests.making import ROOT, made
+from tests.tacetrun import hears_all
 
 MPIRUN = ROOT / "build/service/tacet-mpirun"
 PATIENCE_S = 120
@@ -86,11 +87,6 @@ def ran(*words: object, text: str | None = None, **more: object) -> subprocess.C
     return subprocess.run(
         [str(MPIRUN), *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S, **where, **more
     )  # fmt: skip
-
-
-def hears_all() -> None:
-    """Before a program begins: `nohup make test` ignores SIGHUP, and what it starts would, too."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @contextmanager
