@@ -8,10 +8,10 @@
  * unread would take the last lines from the other side.
  */
 #include "service/launchd/launchd.h"
+#include "service/lib/tcp.h"
 #include "service/lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +28,7 @@
 #define WHY_BYTES        480        /* what fits in a line */
 #define ACCEPTS_PER_TURN 16
 #define CHUNK_BYTES      65536
-/* A machine that has vanished is noticed after half a minute. */
-#define KEEPALIVE_IDLE_S     10
-#define KEEPALIVE_INTERVAL_S 5
-#define KEEPALIVE_PROBES     4
+#define SILENCE_NS       (30 * SECOND_NS) /* after which a machine has vanished */
 
 enum client_state {
     FREE,
@@ -274,17 +271,6 @@ static struct client *place_find(void)
     return oldest;
 }
 
-static void keepalive_set(int socket)
-{
-    const int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_INTERVAL_S, probes = KEEPALIVE_PROBES;
-
-    setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
-    setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
-    setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
-
 static void greet(struct client *client)
 {
     struct sysinfo memory = { 0 };
@@ -321,7 +307,7 @@ static bool client_accept(int listener)
     client->address = from.sin_addr;
     client->line_bytes = client->out_bytes = 0;
     client->is_shut = false;
-    keepalive_set(socket);
+    tcp_keep(socket, SILENCE_NS);
     greet(client);
     client_watch(client, false);
     return true;

@@ -669,5 +669,31 @@ def inside(key: str) -> None:
         daemon.close()
 
 
-if __name__ == "__main__":
+@pytest.mark.long
+def test_a_tacetrun_that_is_cut_off_has_gone_after_half_a_minute(tmp_path: Path) -> None:
+    """Also when the node has just told it something, which its system never acknowledges."""
+    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
+        pytest.skip("no network namespace without root here (unshare -rn)")
+    command = ["unshare", "-rn", sys.executable, __file__, "--cut-off", str(tmp_path / "end")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+
+
+def cut_off(end: Path) -> None:
+    subprocess.run("ip link set lo up".split(), check=True)
+    daemon = Daemon()
+    job = daemon.shell(f"until [ -e {end} ]; do sleep 0.1; done").started()
+    subprocess.run("ip link set lo down".split(), check=True)
+    end.touch()
+    assert daemon.process.stderr is not None
+    while "tacetrun has gone" not in (line := daemon.process.stderr.readline()):
+        assert line
+    assert job.lines == ["started"]
+    daemon.close()
+    os._exit(0)  # threads wait for streams
+
+
+if __name__ == "__main__" and sys.argv[1] == "--cut-off":
+    cut_off(Path(sys.argv[2]))
+elif __name__ == "__main__":
     inside(sys.argv[1])
