@@ -7,7 +7,6 @@
  */
 #include "lib/bytes.h"
 #include "service/conductor/conductor.h"
-#include "service/lib/control.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  */
 #include "service/lib/launch_cpus.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 void launch_cpus_set(struct launch_cpus *cpus, const cpu_set_t *allowed, const unsigned first[CPU_SETSIZE])
 {

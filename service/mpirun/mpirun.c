@@ -13,7 +13,6 @@
 #include "service/lib/output.h"
 #include "service/lib/process.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>

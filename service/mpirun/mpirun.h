@@ -17,7 +17,6 @@
 #include "service/lib/say.h"
 #include "service/lib/status.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>

@@ -7,7 +7,6 @@
 #include "service/lib/control.h"
 #include "service/tacetrun/tacetrun.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
