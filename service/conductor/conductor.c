@@ -87,24 +87,21 @@ static const struct option_row option_rows[] = {
     { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
     { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
     { "socket", 0, OPTION_TEXT, .value = &conductor.socket_path },
-    { 0 }
+    { 0 },
 };
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 
 static void prepare(char **words)
 {
     const char *what;
-    char why[256];
 
     conductor.socket_path = CONTROL_SOCKET;
     const int end = options_read(&options, words, 1);
     if (!conductor.interface || !key_path || words[end])
         options_wrong("it takes --interface NAME and --key FILE");
     conductor.answer_every = answer_every_given == UINT32_MAX ? -1 : (int)answer_every_given;
-    if (key_file_read(key_path, conductor.key, why, sizeof(why)))
-        give_up(STATUS_WRONG, "the key %s: %s", key_path, why);
-    if (wire_open(&conductor.wire, conductor.interface, &what) ||
-        (what = "answers", wire_listen(&conductor.wire)))
+    key_file_read(key_path, conductor.key, STATUS_WRONG);
+    if (wire_open(&conductor.wire, conductor.interface, &what))
         give_up(STATUS_WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
     conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
     if (conductor.polls[POLL_LISTENER].fd < 0)

@@ -87,7 +87,7 @@ static const struct option_row option_rows[] = {
     { "to", 0, OPTION_TEXT, .value = &given.folder },
     { "nodes", 0, OPTION_TEXT, .value = &given.nodes },
     { "watch", 0, OPTION_CALL, .take = watch_take },
-    { 0 }
+    { 0 },
 };
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 

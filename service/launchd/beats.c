@@ -136,5 +136,5 @@ int beats_open(const char *interface, const char **what)
         return -1;
     *what = "listening";
     beats.watch = (struct watch){ .fd = beats.wire.socket, .ready = beats_ready };
-    return wire_listen(&beats.wire) || watch_try(&launchd.loop, &beats.watch, EPOLLIN) ? -1 : 0;
+    return watch_try(&launchd.loop, &beats.watch, EPOLLIN) ? -1 : 0;
 }

@@ -30,10 +30,8 @@
 struct launchd launchd;
 
 static void listener_ready(struct watch *watch, uint32_t events);
-static void signals_ready(struct watch *watch, uint32_t events);
 
 static struct watch listener = { .fd = -1, .ready = listener_ready };
-static struct watch signals = { .fd = -1, .ready = signals_ready };
 static bool is_ending;
 static uint64_t turn_by_ns = UINT64_MAX;
 
@@ -51,13 +49,6 @@ void turn_by(uint64_t when_ns)
 {
     if (when_ns < turn_by_ns)
         turn_by_ns = when_ns;
-}
-
-static void watch_new(struct watch *watch, int descriptor)
-{
-    watch->fd = descriptor;
-    if (descriptor < 0 || watch_try(&launchd.loop, watch, EPOLLIN))
-        give_up(STATUS_WRONG, "a descriptor to wait for: %s", strerror(errno));
 }
 
 /* ---- Options ---- */
@@ -87,23 +78,14 @@ static void address_set(const char *address)
         give_up(STATUS_WRONG, "--address %s: it takes an IPv4 address, such as 10.0.0.7", address);
 }
 
-static void key_set(const char *path)
-{
-    char why[256];
-
-    launchd.has_key = path;
-    if (path && key_file_read(path, launchd.key, why, sizeof(why)))
-        give_up(STATUS_WRONG, "the key %s: %s", path, why);
-}
-
 static void listen_at(uint16_t port)
 {
     struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = launchd.address, .sin_port = htons(port) };
-    const int socket_of = tcp_listen(&here);
 
-    if (socket_of < 0)
+    listener.fd = tcp_listen(&here);
+    if (listener.fd < 0)
         give_up(STATUS_WRONG, "port %u: %s", port, strerror(errno));
-    watch_new(&listener, socket_of);
+    watch_set(&launchd.loop, &listener, EPOLLIN);
     say_begin("tacet-launchd", say_without_waiting);
     say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
         launchd.has_key ? "" : ", from everybody: it has no key");
@@ -112,13 +94,14 @@ static void listen_at(uint16_t port)
 static uint32_t port = LAUNCH_PORT;
 static const char *key_path, *name_given, *address_given, *beats_interface;
 
-static const struct option_row option_rows[] = { { "port", 0, OPTION_NUMBER, .value = &port,
-                                                   .max = UINT16_MAX },
-                                                 { "key", 0, OPTION_TEXT, .value = &key_path },
-                                                 { "name", 0, OPTION_TEXT, .value = &name_given },
-                                                 { "address", 0, OPTION_TEXT, .value = &address_given },
-                                                 { "beats", 0, OPTION_TEXT, .value = &beats_interface },
-                                                 { 0 } };
+static const struct option_row option_rows[] = {
+    { "port", 0, OPTION_NUMBER, .value = &port, .max = UINT16_MAX },
+    { "key", 0, OPTION_TEXT, .value = &key_path },
+    { "name", 0, OPTION_TEXT, .value = &name_given },
+    { "address", 0, OPTION_TEXT, .value = &address_given },
+    { "beats", 0, OPTION_TEXT, .value = &beats_interface },
+    { 0 },
+};
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 
 static void prepare(char **words)
@@ -132,7 +115,9 @@ static void prepare(char **words)
         give_up(STATUS_WRONG, "--beats needs the conductor's key: --key FILE");
     name_set(name_given);
     address_set(address_given);
-    key_set(key_path);
+    launchd.has_key = key_path;
+    if (key_path)
+        key_file_read(key_path, launchd.key, STATUS_WRONG);
     launch_cpus_find(&launchd.cpus);
     if (beats_interface && beats_open(beats_interface, &what))
         give_up(STATUS_WRONG, "--beats %s: %s: %s", beats_interface, what, strerror(errno));
@@ -198,7 +183,7 @@ int main(int count, char **words)
     descriptors_prepare(STATUS_WRONG, &launchd.descriptors);
     if (event_loop_open(&launchd.loop))
         give_up(STATUS_WRONG, "epoll: %s", strerror(errno));
-    watch_new(&signals, signals_open(true));
+    signals_take(&launchd.loop, signals_ready, true);
     memory_priority_prepare();
     umask(022);
     if (descendants_adopt())

@@ -3,6 +3,7 @@
  * key_file.c: see key_file.h.
  */
 #include "service/lib/key_file.h"
+#include "service/lib/say.h"
 #include "service/lib/text.h"
 #include <errno.h>
 #include <stdio.h>
@@ -11,31 +12,31 @@
 
 #define DIGITS (2 * SIPHASH_KEY_BYTES)
 
-static int wrong(char *why, size_t why_bytes, const char *text)
-{
-    snprintf(why, why_bytes, "%s", text);
-    return -1;
-}
-
-int key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], char *why, size_t why_bytes)
+/* NULL, or what is wrong with it. */
+static const char *key_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES])
 {
     FILE *file = fopen(path, "r");
     char text[DIGITS + 3];
     struct stat status;
 
     if (!file)
-        return wrong(why, why_bytes, strerror(errno));
+        return strerror(errno);
     size_t bytes = fread(text, 1, sizeof(text), file);
     int error = fstat(fileno(file), &status);
     fclose(file);
     if (error || (status.st_mode & 077))
-        return wrong(why, why_bytes, "others may read or write it; chmod 600 it");
+        return "others may read or write it; chmod 600 it";
     while (bytes > 0 && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
         bytes--;
     if (bytes != DIGITS)
-        return wrong(why, why_bytes,
-                     "it has to hold 32 hexadecimal digits, as `openssl rand -hex 16` prints");
-    if (!hexadecimal_read(text, key, SIPHASH_KEY_BYTES))
-        return wrong(why, why_bytes, "it has to hold hexadecimal digits alone");
-    return 0;
+        return "it has to hold 32 hexadecimal digits, as `openssl rand -hex 16` prints";
+    return hexadecimal_read(text, key, SIPHASH_KEY_BYTES) ? NULL : "it has to hold hexadecimal digits alone";
+}
+
+void key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], int failed)
+{
+    const char *why = key_read(path, key);
+
+    if (why)
+        give_up(failed, "the key %s: %s", path, why);
 }

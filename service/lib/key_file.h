@@ -7,9 +7,8 @@
 #define TACET_SERVICE_KEY_FILE_H
 
 #include "lib/siphash.h"
-#include <stddef.h>
 
-/* 0, or -1 and in `why` what is wrong with the file. */
-int key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], char *why, size_t why_bytes);
+/* Reads it, or says what is wrong with the file, and ends the program with status `failed`. */
+void key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], int failed);
 
 #endif

@@ -39,8 +39,10 @@ void descriptors_need(uint32_t ranks, rlim_t needed)
                 ranks, (uintmax_t)needed, (uintmax_t)limit.rlim_cur);
 }
 
-int signals_open(bool has_children)
+void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, uint32_t events),
+                  bool has_children)
 {
+    static struct watch watch;
     struct sigaction hangup;
     sigset_t signals;
 
@@ -56,7 +58,8 @@ int signals_open(bool has_children)
     }
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    watch = (struct watch){ .fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), .ready = ready };
+    watch_set(loop, &watch, EPOLLIN);
 }
 
 /* What is ignored stays so over exec; the C library keeps two signals for itself, so the kernel is asked. */

@@ -6,8 +6,7 @@
 #ifndef TACET_SERVICE_PROCESS_H
 #define TACET_SERVICE_PROCESS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "service/lib/event_loop.h"
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -19,9 +18,10 @@ void descriptors_prepare(int failed, struct rlimit *before);
 /* Ends the program with STATUS_FAILED, and says why, if it may not have `needed` descriptors. */
 void descriptors_need(uint32_t ranks, rlim_t needed);
 
-/* Returns a signalfd(2) of what ends a program: SIGINT, SIGTERM, SIGHUP (unless that is ignored, as by
- * nohup(1)); and of SIGCHLD, if the program has children. -1 with errno. SIGPIPE is ignored from now on. */
-int signals_open(bool has_children);
+/* From now on `ready` reads what ends the program from a signalfd(2): SIGINT, SIGTERM, SIGHUP (unless that is
+ * ignored, as by nohup(1)); and SIGCHLD, if the program has children. SIGPIPE is ignored. */
+void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, uint32_t events),
+                  bool has_children);
 
 /* In a rank's process: it dies with its parent, and has the signals' actions and the limit of descriptors
  * that a shell's child has. No signal comes before child_unblock. */

@@ -18,6 +18,22 @@
 
 #define RECEIVE_BYTES (16 << 20) /* answers of all nodes to one beat */
 
+static int wire_listen(const struct wire *wire)
+{
+    const struct sockaddr_ll here = { .sll_family = AF_PACKET,
+                                      .sll_protocol = htons(BEAT_ETHERTYPE),
+                                      .sll_ifindex = wire->index };
+    const int on = 1, room = RECEIVE_BYTES;
+
+    /* More than the system's limit wants CAP_NET_ADMIN. */
+    if (setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
+        setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+    return setsockopt(wire->socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
+                   bind(wire->socket, (const struct sockaddr *)&here, sizeof(here))
+               ? -1
+               : 0;
+}
+
 int wire_open(struct wire *wire, const char *interface, const char **what)
 {
     struct ifreq request = { 0 };
@@ -44,7 +60,8 @@ int wire_open(struct wire *wire, const char *interface, const char **what)
         return -1;
     }
     memcpy(wire->address, request.ifr_hwaddr.sa_data, sizeof(wire->address));
-    return 0;
+    *what = "listening";
+    return wire_listen(wire);
 }
 
 int wire_send_to(const struct wire *wire, const uint8_t to[6], const uint8_t *payload, size_t bytes)
@@ -66,22 +83,6 @@ int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
     static const uint8_t all[ETH_ALEN] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
     return wire_send_to(wire, all, payload, bytes);
-}
-
-int wire_listen(const struct wire *wire)
-{
-    const struct sockaddr_ll here = { .sll_family = AF_PACKET,
-                                      .sll_protocol = htons(BEAT_ETHERTYPE),
-                                      .sll_ifindex = wire->index };
-    const int on = 1, room = RECEIVE_BYTES;
-
-    /* More than the system's limit wants CAP_NET_ADMIN. */
-    if (setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
-        setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-    return setsockopt(wire->socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
-                   bind(wire->socket, (const struct sockaddr *)&here, sizeof(here))
-               ? -1
-               : 0;
 }
 
 /* When it arrived, as the system has noted with it. */

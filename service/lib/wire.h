@@ -16,7 +16,8 @@ struct wire {
     uint8_t address[6];
 };
 
-/* Opens the interface of this name. 0, or -1 with errno and what failed in *what. */
+/* Opens the interface of this name: wire_receive gets frames of the beats' EtherType. 0, or -1 with errno and
+ * what failed in *what. */
 int wire_open(struct wire *wire, const char *interface, const char **what);
 
 /* Broadcasts a payload. 0, or -1 with errno; it never waits. */
@@ -24,9 +25,6 @@ int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes);
 
 /* The same, to one address. */
 int wire_send_to(const struct wire *wire, const uint8_t to[6], const uint8_t *payload, size_t bytes);
-
-/* From now on wire_receive gets frames of the beats' EtherType. 0, or -1 with errno. */
-int wire_listen(const struct wire *wire);
 
 struct wire_frame {
     uint8_t from[6];

@@ -42,24 +42,23 @@ static const char usage[] =
 static const char *interface, *key_path;
 static uint32_t beats_max; /* after which it ends; 0: never */
 
-static const struct option_row option_rows[] = { { "interface", 0, OPTION_TEXT, .value = &interface },
-                                                 { "key", 0, OPTION_TEXT, .value = &key_path },
-                                                 { "beats", 0, OPTION_NUMBER, .value = &beats_max,
-                                                   .max = UINT32_MAX },
-                                                 { 0 } };
+static const struct option_row option_rows[] = {
+    { "interface", 0, OPTION_TEXT, .value = &interface },
+    { "key", 0, OPTION_TEXT, .value = &key_path },
+    { "beats", 0, OPTION_NUMBER, .value = &beats_max, .max = UINT32_MAX },
+    { 0 },
+};
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 
 static void prepare(char **words)
 {
     const int end = options_read(&options, words, 1);
     const char *what;
-    char why[256];
 
     if (!interface || !key_path || words[end])
         options_wrong("it takes --interface NAME, --key FILE and perhaps --beats N");
-    if (key_file_read(key_path, listener.key, why, sizeof(why)))
-        give_up(STATUS_WRONG, "the key %s: %s", key_path, why);
-    if (wire_open(&listener.wire, interface, &what) || (what = "listening", wire_listen(&listener.wire)))
+    key_file_read(key_path, listener.key, STATUS_WRONG);
+    if (wire_open(&listener.wire, interface, &what))
         give_up(STATUS_WRONG, "interface %s: %s: %s", interface, what, strerror(errno));
 }
 

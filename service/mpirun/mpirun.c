@@ -190,14 +190,6 @@ static void signal_ready(struct watch *watch, uint32_t events)
             interrupted((int)signal.ssi_signo);
 }
 
-static void signals_take(void)
-{
-    static struct watch watch = { .ready = signal_ready };
-
-    watch.fd = signals_open(true);
-    watch_set(&run.loop, &watch, EPOLLIN);
-}
-
 /* ---- Time ---- */
 
 static bool child_is_no_rank(pid_t pid)
@@ -266,7 +258,7 @@ static void prepare(int count, char **words)
     run.now_ns = clock_now_ns();
     output_open(
         &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });
-    signals_take();
+    signals_take(&run.loop, signal_ready, true);
     run.pmi = (struct pmi_server){ .loop = &run.loop, .calls = &pmi_calls };
     run.ranks = calloc(run.plan.ranks, sizeof(run.ranks[0]));
     snprintf(store_name, sizeof(store_name), "job_%d", (int)getpid());

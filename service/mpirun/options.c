@@ -89,7 +89,7 @@ static const struct option_row option_rows[] = {
     { "nodes", 0, OPTION_NUMBER, .value = &run.plan.nodes, .min = 1, .max = RANKS_MAX },
     { "timeout", 0, OPTION_SECONDS, .value = &run.plan.timeout_ns, .min = 1 },
     { "version", 0, OPTION_CALL, .take = version_print },
-    { 0 }
+    { 0 },
 };
 static const struct options options = {
     .rows = option_rows, .usage = usage, .failed = STATUS_FAILED, .has_short_dash = true

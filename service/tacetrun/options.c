@@ -85,7 +85,7 @@ static const struct option_row option_rows[] = {
     { "conductor", 0, OPTION_TEXT, .value = &run.plan.conductor },
     { "key", 0, OPTION_TEXT, .value = &run.plan.key_file },
     { "port", 0, OPTION_NUMBER, .value = &run.plan.port, .min = 1, .max = UINT16_MAX },
-    { 0 }
+    { 0 },
 };
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = STATUS_FAILED };
 

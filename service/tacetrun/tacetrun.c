@@ -179,14 +179,6 @@ static void signal_ready(struct watch *watch, uint32_t events)
     }
 }
 
-static void signals_take(void)
-{
-    static struct watch watch = { .ready = signal_ready };
-
-    watch.fd = signals_open(false);
-    watch_set(&run.loop, &watch, EPOLLIN);
-}
-
 /* ---- Time ---- */
 
 /* It has been killed, and does not end: says what to do, and gives it up where nobody does. */
@@ -310,7 +302,6 @@ static void program_open(void)
 static void prepare(char **words)
 {
     struct rlimit limit;
-    char why[256];
 
     descriptors_prepare(STATUS_FAILED, &limit);
     plan_read(words);
@@ -319,9 +310,9 @@ static void prepare(char **words)
     run.now_ns = clock_now_ns();
     output_open(
         &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });
-    signals_take();
-    if (run.plan.key_file && key_file_read(run.plan.key_file, run.key, why, sizeof(why)))
-        give_up(STATUS_FAILED, "the key %s: %s", run.plan.key_file, why);
+    signals_take(&run.loop, signal_ready, false);
+    if (run.plan.key_file)
+        key_file_read(run.plan.key_file, run.key, STATUS_FAILED);
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
         give_up(STATUS_FAILED, "no random numbers: %s", strerror(errno));
     program_open();
