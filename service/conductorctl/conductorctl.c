@@ -71,9 +71,8 @@ static void names_print(const char *answer, const char *list, const char *what)
         const int error = (int)json_number(node, "result");
         char name[64], address[32];
 
-        json_text(json_member(node, "name"), name, sizeof(name));
-        json_text(json_member(node, "address"), address, sizeof(address));
-        fprintf(stderr, " %s (%s)", name, address);
+        fprintf(stderr, " %s (%s)", json_member_text(node, "name", name, sizeof(name)),
+                json_member_text(node, "address", address, sizeof(address)));
         if (error)
             fprintf(stderr, " %s", error == ENOSYS ? "does not know the command" : strerror(error));
     }
@@ -83,13 +82,10 @@ static void names_print(const char *answer, const char *list, const char *what)
 /* What was wrong, and the nodes that have not done it. */
 static void error_print(const char *answer)
 {
-    const char *error = json_member(answer, "error");
-    char text[512];
+    char error[512];
 
-    if (error) {
-        json_text(error, text, sizeof(text));
-        say("%s", text);
-    }
+    if (json_member(answer, "error"))
+        say("%s", json_member_text(answer, "error", error, sizeof(error)));
     names_print(answer, "missing_nodes", "not acknowledged by");
     names_print(answer, "failed_nodes", "not done by");
     names_print(answer, "silent_nodes", "silent");

@@ -5,6 +5,7 @@
 #include "service/lib/options.h"
 #include "service/lib/clock.h"
 #include "service/lib/say.h"
+#include "service/lib/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,14 +33,12 @@ void options_print(const char *text, int failed)
 
 uint32_t option_number(const char *option, const char *text, uint32_t min, uint32_t max)
 {
-    uint64_t number = 0;
-    size_t digits = strspn(text, "0123456789");
+    const char *end;
+    uint32_t number;
 
-    for (size_t i = 0; i < digits && number <= max; i++)
-        number = number * 10 + (uint64_t)(text[i] - '0');
-    if (!digits || text[digits] || number < min || number > max)
+    if (!decimal_read(text, &end, max, &number) || *end || number < min)
         options_wrong("%s %s: it takes a number, %u to %u", option, text, min, max);
-    return (uint32_t)number;
+    return number;
 }
 
 static bool has_value(const struct option_row *row)

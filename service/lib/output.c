@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -20,23 +21,23 @@
 
 /* A rank's output or error. */
 struct stream {
-    struct watch watch;          /* first */
-    struct stream *next, **link; /* of all of its sink */
+    struct watch watch; /* first */
+    LIST_ENTRY(stream) of_sink;
+    STAILQ_ENTRY(stream) of_waiting;
     uint32_t rank;
     struct sink *sink;
     char *bytes; /* LINE_PART_BYTES of them, or NULL where there is nothing */
     size_t begin, end;
     bool has_ended, is_waiting;
-    struct stream *next_waiting;
 };
 
 struct sink {
     struct watch watch;        /* first; for the time in which it is full */
     struct event_loop streams; /* that lead here */
     struct watch streams_watch;
-    struct stream *all;
-    struct stream *waiting, **waiting_last; /* with lines that had no room */
-    char *pending;                          /* what it has not taken */
+    LIST_HEAD(, stream) all;
+    STAILQ_HEAD(, stream) waiting; /* with lines that had no room */
+    char *pending;                 /* what it has not taken */
     size_t pending_begin, pending_end, pending_room;
     bool is_socket, is_closed;
 };
@@ -131,9 +132,7 @@ static void error_write(const char *line)
 static void stream_free(struct stream *stream)
 {
     watch_close(&stream->watch);
-    *stream->link = stream->next;
-    if (stream->next)
-        stream->next->link = stream->link;
+    LIST_REMOVE(stream, of_sink);
     free(stream->bytes);
     free(stream);
     stream_count--;
@@ -170,9 +169,7 @@ static void stream_put(struct stream *stream)
             break;
         if (sink_is_full(sink)) {
             if (!stream->is_waiting) {
-                *sink->waiting_last = stream;
-                sink->waiting_last = &stream->next_waiting;
-                stream->next_waiting = NULL;
+                STAILQ_INSERT_TAIL(&sink->waiting, stream, of_waiting);
                 stream->is_waiting = true;
             }
             return;
@@ -246,12 +243,10 @@ static void sink_ready(struct watch *watch, uint32_t events)
     if (sink->pending_begin < sink->pending_end)
         return;
     sink->pending_begin = sink->pending_end = 0;
-    while (sink->waiting && !sink_is_full(sink)) {
-        struct stream *stream = sink->waiting;
+    while (!STAILQ_EMPTY(&sink->waiting) && !sink_is_full(sink)) {
+        struct stream *stream = STAILQ_FIRST(&sink->waiting);
 
-        sink->waiting = stream->next_waiting;
-        if (!sink->waiting)
-            sink->waiting_last = &sink->waiting;
+        STAILQ_REMOVE_HEAD(&sink->waiting, of_waiting);
         stream->is_waiting = false;
         stream_put(stream);
     }
@@ -277,11 +272,7 @@ bool stream_begin(int fd, uint32_t rank, bool is_err, const char *bytes, size_t 
     stream->end = count;
     if (count)
         memcpy(stream->bytes, bytes, count);
-    stream->next = sink->all;
-    stream->link = &sink->all;
-    if (sink->all)
-        sink->all->link = &stream->next;
-    sink->all = stream;
+    LIST_INSERT_HEAD(&sink->all, stream, of_sink);
     stream_count++;
     watch_set(&sink->streams, &stream->watch, EPOLLIN);
     stream_put(stream);
@@ -298,8 +289,8 @@ void streams_end(void)
     for (unsigned i = 0; i < 2; i++) {
         struct stream *next;
 
-        for (struct stream *stream = sinks[i].all; stream; stream = next) {
-            next = stream->next;
+        for (struct stream *stream = LIST_FIRST(&sinks[i].all); stream; stream = next) {
+            next = LIST_NEXT(stream, of_sink);
             if (sink_is_full(stream->sink) || stream->is_waiting || stream_read(stream))
                 continue;
             stream->has_ended = true;
@@ -333,7 +324,7 @@ static void sink_open(struct sink *sink, int descriptor, const struct stat *stat
     sink->is_socket = S_ISSOCK(status->st_mode);
     sink->watch = (struct watch){ .fd = may_block ? descriptor_unblocked(descriptor) : descriptor,
                                   .ready = sink_ready };
-    sink->waiting_last = &sink->waiting;
+    STAILQ_INIT(&sink->waiting);
     if (event_loop_open(&sink->streams))
         give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
     sink->streams_watch = (struct watch){ .fd = sink->streams.epoll, .ready = streams_ready };

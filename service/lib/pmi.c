@@ -3,6 +3,7 @@
  * pmi.c: see pmi.h.
  */
 #include "service/lib/pmi.h"
+#include "service/lib/text.h"
 #include <errno.h>
 #include <search.h>
 #include <stdio.h>
@@ -69,15 +70,11 @@ static const char *word_value(const struct word *words, int count, const char *n
 /* A decimal number, or an error that names the word. */
 static int number_read(const char *name, const char *text, uint32_t *number, struct message *why)
 {
-    uint64_t value = 0;
-    size_t digits = 0;
+    const char *end;
 
-    for (; text && text[digits] >= '0' && text[digits] <= '9' && value <= INT32_MAX; digits++)
-        value = value * 10 + (uint64_t)(text[digits] - '0');
-    if (!text || !digits || text[digits] || value > INT32_MAX)
+    if (!text || !decimal_read(text, &end, INT32_MAX, number) || *end)
         return message_set(why, -EINVAL, "%s=%.40s: it takes a number up to 2147483647", name,
                            text ? text : "");
-    *number = (uint32_t)value;
     return 0;
 }
 

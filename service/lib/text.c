@@ -15,6 +15,17 @@ const char *text_clean(const char *text, char *clean, size_t room)
     return clean;
 }
 
+bool decimal_read(const char *text, const char **end, uint32_t max, uint32_t *number)
+{
+    uint64_t value = 0;
+
+    for (*end = text; **end >= '0' && **end <= '9'; ++*end)
+        if (value <= max)
+            value = value * 10 + (uint64_t)(**end - '0');
+    *number = (uint32_t)value;
+    return *end != text && value <= max;
+}
+
 bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++, text += 2) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * text.h: text from outside: made fit for a terminal, or read as hexadecimal digits. Pure C.
+ * text.h: text from outside: made fit for a terminal, or read as decimal or hexadecimal digits. Pure C.
  */
 #ifndef TACET_SERVICE_TEXT_H
 #define TACET_SERVICE_TEXT_H
@@ -11,6 +11,10 @@
 
 /* Copies text, cut to the room; what is not printable ASCII becomes '?'. Returns the copy. */
 const char *text_clean(const char *text, char *clean, size_t room);
+
+/* Reads the digits of a decimal number; *end is what follows them. False where there is none, or the number
+ * is larger than `max`. */
+bool decimal_read(const char *text, const char **end, uint32_t max, uint32_t *number);
 
 /* Reads `count` bytes of two hexadecimal digits each; false where there is anything else. It reads no
  * further than the first byte that is no digit. */

@@ -207,26 +207,28 @@ static int input_open(uint32_t number, int *kept)
 /* The ends that stay here, in the order in which rank_start opens them. */
 enum { KEPT_PMI, KEPT_OUT, KEPT_ERR, KEPT_PROBLEMS, KEPT_IN, KEPT_COUNT };
 
+static bool pipe_open(int *kept, int *given)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    *kept = ends[0];
+    *given = ends[1];
+    return true;
+}
+
 static bool ends_open(uint32_t number, struct rank_ends *ends, int kept[KEPT_COUNT])
 {
-    int pmi[2], pair[2];
+    int pmi[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pmi))
         return false;
     kept[KEPT_PMI] = pmi[0];
     ends->pmi = pmi[1];
-    if (pipe2(pair, O_CLOEXEC))
+    if (!pipe_open(&kept[KEPT_OUT], &ends->out) || !pipe_open(&kept[KEPT_ERR], &ends->err) ||
+        !pipe_open(&kept[KEPT_PROBLEMS], &ends->problems))
         return false;
-    kept[KEPT_OUT] = pair[0];
-    ends->out = pair[1];
-    if (pipe2(pair, O_CLOEXEC))
-        return false;
-    kept[KEPT_ERR] = pair[0];
-    ends->err = pair[1];
-    if (pipe2(pair, O_CLOEXEC))
-        return false;
-    kept[KEPT_PROBLEMS] = pair[0];
-    ends->problems = pair[1];
     ends->in = input_open(number, &kept[KEPT_IN]);
     return ends->in >= 0;
 }

@@ -22,21 +22,16 @@ static void (*names_done)(void);
 
 static void node_take(const char *object)
 {
-    const char *name = json_member(object, "name"), *state = json_member(object, "state"),
-               *ipv4 = json_member(object, "ipv4");
-    char raw[NODE_NAME_BYTES], name_text[NODE_NAME_BYTES], state_text[16], ipv4_text[32];
+    char raw[NODE_NAME_BYTES], name[NODE_NAME_BYTES], state[16], ipv4[32];
     struct in_addr address;
 
-    if (!name || !state || !ipv4)
-        return;
-    json_text(name, raw, sizeof(raw));
-    text_clean(raw, name_text, sizeof(name_text));
-    json_text(state, state_text, sizeof(state_text));
-    json_text(ipv4, ipv4_text, sizeof(ipv4_text));
-    if (strcmp(state_text, "silent") == 0)
-        say("%s is silent, says the conductor: the job goes without it", name_text);
-    else if (inet_pton(AF_INET, ipv4_text, &address) == 1 && address.s_addr)
-        node_add(*name_text && !strchr(name_text, ':') ? name_text : ipv4_text, &address);
+    text_clean(json_member_text(object, "name", raw, sizeof(raw)), name, sizeof(name));
+    json_member_text(object, "state", state, sizeof(state));
+    json_member_text(object, "ipv4", ipv4, sizeof(ipv4));
+    if (strcmp(state, "silent") == 0)
+        say("%s is silent, says the conductor: the job goes without it", name);
+    else if (inet_pton(AF_INET, ipv4, &address) == 1 && address.s_addr)
+        node_add(*name && !strchr(name, ':') ? name : ipv4, &address);
 }
 
 static void page_take(void *context, const char *answer)

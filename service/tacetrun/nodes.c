@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -194,18 +193,16 @@ static void node_launch(struct node *node, const char *ticket)
 static void ticket_answered(void *context, const char *answer)
 {
     struct node *node = context;
-    const char *ticket = answer ? json_member(answer, "ticket") : NULL;
-    const char *error = answer ? json_member(answer, "error") : NULL;
-    char text[128] = "";
+    char ticket[32], error[128];
 
     if (node->state != NODE_TICKET)
         return;
-    if (ticket || error)
-        json_text(ticket ? ticket : error, text, sizeof(text));
-    if (ticket && strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16)
-        node_launch(node, text);
-    else if (error)
-        node_fail(node, "the conductor gives no ticket for it: %s", text);
+    json_member_text(answer ? answer : "", "ticket", ticket, sizeof(ticket));
+    json_member_text(answer ? answer : "", "error", error, sizeof(error));
+    if (strlen(ticket) == 16 && strspn(ticket, "0123456789abcdef") == 16)
+        node_launch(node, ticket);
+    else if (*error)
+        node_fail(node, "the conductor gives no ticket for it: %s", error);
     else
         node_fail(node, "it takes a ticket, and no conductor gives one: name the conductor with --conductor, "
                         "or its key with --key");
@@ -266,27 +263,20 @@ static void greeting_take(struct node *node, char *line)
     node->state = NODE_READY;
 }
 
-static bool number_take(const char *text, char **end, uint32_t max, uint32_t *number)
-{
-    unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, end, 10) : ULONG_MAX;
-
-    *number = (uint32_t)value;
-    return value <= max;
-}
-
 /* rank R STATUS, end STATUS */
 static void running_take(struct node *node, const char *line)
 {
     uint32_t number, status;
-    char *end = NULL, clean[64];
+    const char *end;
+    char clean[64];
 
-    if (strncmp(line, "rank ", 5) == 0 && number_take(line + 5, &end, UINT32_MAX, &number) && *end == ' ' &&
-        number_take(end + 1, &end, 255, &status) && !*end && number - node->first < node->ranks &&
+    if (strncmp(line, "rank ", 5) == 0 && decimal_read(line + 5, &end, UINT32_MAX, &number) && *end == ' ' &&
+        decimal_read(end + 1, &end, 255, &status) && !*end && number - node->first < node->ranks &&
         run.ranks[number].status < 0) {
         run_rank_ended(number, (int)status);
         return;
     }
-    if (strncmp(line, "end ", 4) != 0 || !number_take(line + 4, &end, 255, &status) || *end) {
+    if (strncmp(line, "end ", 4) != 0 || !decimal_read(line + 4, &end, 255, &status) || *end) {
         node_fail(node, "it says \"%s\", which has no place there", text_clean(line, clean, sizeof(clean)));
         return;
     }
@@ -375,9 +365,8 @@ void node_add(const char *text, const struct in_addr *address)
 {
     struct node *node = calloc(1, sizeof(*node)), **all = nodes.all;
     uint32_t port = LAUNCH_PORT;
-    const char *colon = strchr(text, ':');
+    const char *colon = strchr(text, ':'), *end;
     size_t host_bytes = colon ? (size_t)(colon - text) : strlen(text);
-    char *end;
 
     if ((nodes.count & (nodes.count - 1)) == 0)
         all = realloc(all, (nodes.count ? 2 * nodes.count : 1) * sizeof(struct node *));
@@ -386,7 +375,7 @@ void node_add(const char *text, const struct in_addr *address)
     nodes.all = all;
     if (!host_bytes || strlen(text) >= sizeof(node->name))
         give_up(STATUS_FAILED, "%s: a node has a name of 1 to %zu characters", text, sizeof(node->name) - 1);
-    if (colon && (!number_take(colon + 1, &end, UINT16_MAX, &port) || *end || !port))
+    if (colon && (!decimal_read(colon + 1, &end, UINT16_MAX, &port) || *end || !port))
         give_up(STATUS_FAILED, "%s: a port is a number, 1 to 65535", text);
     strcpy(node->name, text);
     memcpy(node->host, text, host_bytes);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@
 /* A connection whose first line has not come yet. */
 struct newcomer {
     struct watch watch; /* first */
-    struct newcomer *next, **link;
+    LIST_ENTRY(newcomer) of_newcomers;
     struct sockaddr_in from;
     uint64_t deadline_ns;
     char line[LAUNCH_LINE_BYTES];
@@ -30,7 +31,7 @@ struct newcomer {
 };
 
 static struct watch listener = { .fd = -1 };
-static struct newcomer *newcomers;
+static LIST_HEAD(, newcomer) newcomers;
 static unsigned strangers;
 
 static void input_connect(int connection)
@@ -48,9 +49,7 @@ static void input_connect(int connection)
 static void newcomer_free(struct newcomer *newcomer)
 {
     watch_drop(&newcomer->watch);
-    *newcomer->link = newcomer->next;
-    if (newcomer->next)
-        newcomer->next->link = newcomer->link;
+    LIST_REMOVE(newcomer, of_newcomers);
     free(newcomer);
 }
 
@@ -167,11 +166,7 @@ static bool newcomer_accept(void)
     newcomer->watch = (struct watch){ .fd = connection, .ready = newcomer_ready };
     newcomer->from = from;
     newcomer->deadline_ns = run.now_ns + run.plan.within_ns;
-    newcomer->next = newcomers;
-    newcomer->link = &newcomers;
-    if (newcomers)
-        newcomers->link = &newcomer->next;
-    newcomers = newcomer;
+    LIST_INSERT_HEAD(&newcomers, newcomer, of_newcomers);
     watch_set(&run.loop, &newcomer->watch, EPOLLIN);
     return true;
 }
@@ -199,8 +194,8 @@ void streams_tick(void)
 {
     struct newcomer *next;
 
-    for (struct newcomer *newcomer = newcomers; newcomer; newcomer = next) {
-        next = newcomer->next;
+    for (struct newcomer *newcomer = LIST_FIRST(&newcomers); newcomer; newcomer = next) {
+        next = LIST_NEXT(newcomer, of_newcomers);
         if (run.now_ns >= newcomer->deadline_ns)
             newcomer_refuse(newcomer, "it does not say what it is");
     }
@@ -208,5 +203,5 @@ void streams_tick(void)
 
 bool newcomers_are_there(void)
 {
-    return newcomers != NULL;
+    return !LIST_EMPTY(&newcomers);
 }

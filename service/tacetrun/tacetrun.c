@@ -44,17 +44,15 @@ static void nodes_kill_now(void)
 
 static void kill_answered(void *context, const char *answer)
 {
-    const char *error = answer ? json_member(answer, "error") : NULL;
-    char text[128];
+    char error[128];
 
     (void)context;
-    if (answer && !error)
+    if (answer && !json_member(answer, "error"))
         return;
-    if (error)
-        json_text(error, text, sizeof(text));
+    json_member_text(answer ? answer : "", "error", error, sizeof(error));
     if (!run.kill_ns)
         say("the conductor does not kill the job: %s; the nodes are told",
-            error ? text : "it does not answer");
+            answer ? error : "it does not answer");
     nodes_kill_now();
 }
 

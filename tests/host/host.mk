@@ -85,7 +85,7 @@ page_frame_sources := $(addprefix kernel/beat/,page_frame.c beat_frame.c answer_
 log_page_sources := $(addprefix kernel/beat/,log_page.c page_frame.c beat_frame.c) kernel/debug/klog.c \
                     kernel/lib/siphash.c kernel/lib/format.c kernel/lib/command_line.c
 launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
-pmi_sources := service/lib/pmi.c kernel/lib/format.c
+pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
