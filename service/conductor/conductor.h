@@ -19,11 +19,11 @@
 
 #include "beat/page_frame.h"
 #include "service/conductor/commands.h"
-#include "service/lib/clock.h"
-#include "service/lib/json.h"
 #include "service/conductor/registry.h"
 #include "service/conductor/timeline.h"
 #include "service/conductor/welcomes.h"
+#include "service/lib/clock.h"
+#include "service/lib/json.h"
 #include "service/lib/wire.h"
 #include <poll.h>
 

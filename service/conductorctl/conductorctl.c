@@ -4,13 +4,13 @@
  * answers to lines, or JSON as it came. Exit status: 0 where all is done, 1 where the conductor or a node has
  * not done it, 2 where the words are wrong.
  */
-#include "service/lib/control.h"
 #include "service/conductorctl/conversation.h"
-#include "service/lib/json.h"
-#include "service/lib/say.h"
 #include "service/conductorctl/log_pull.h"
 #include "service/conductorctl/node_view.h"
 #include "service/conductorctl/words.h"
+#include "service/lib/control.h"
+#include "service/lib/json.h"
+#include "service/lib/say.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>

@@ -6,12 +6,12 @@
  */
 #include "service/conductorctl/log_pull.h"
 #include "beat/page_frame.h"
-#include "service/lib/control.h"
+#include "service/conductorctl/node_view.h"
 #include "service/lib/clock.h"
+#include "service/lib/control.h"
 #include "service/lib/json.h"
 #include "service/lib/say.h"
 #include "service/lib/text.h"
-#include "service/conductorctl/node_view.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * node_view.c: see node_view.h.
  */
 #include "service/conductorctl/node_view.h"
-#include "service/lib/control.h"
 #include "service/lib/clock.h"
+#include "service/lib/control.h"
 #include "service/lib/json.h"
 #include "service/lib/say.h"
 #include <inttypes.h>

@@ -5,7 +5,8 @@
  * that it has started is left: this process adopts what ranks have started (descendants.h), lets all end by a
  * signal, and kills what has not ended two seconds later.
  *
- * Exit status: 0, or that of the rank which has ended the job, or what mpirun.h says.
+ * Exit status: 0, or that of the rank which has ended the job, or what mpirun.h and
+ * status.h say.
  */
 #include "service/mpirun/mpirun.h"
 #include "service/lib/descendants.h"

@@ -2,11 +2,11 @@
 /*
  * tacetrun.c: runs a program on nodes of a cluster (docs/jobs.md): the job from its beginning to its end, and
  * what ends it early: a time limit, a rank, a node, the user. Exit status: the highest of the ranks', or what
- * tacetrun.h says.
+ * status.h says.
  */
 #include "service/tacetrun/tacetrun.h"
-#include "service/lib/json.h"
 #include "service/lib/input.h"
+#include "service/lib/json.h"
 #include "service/lib/key_file.h"
 #include "service/lib/output.h"
 #include "service/lib/process.h"
