@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpirun.c: tacet-mpirun runs a program as several ranks on this machine: the job from its
- * beginning to its end, and what ends it early: a rank, a time limit, the user. Whatever ends it, nothing
- * that it has started is left: this process adopts what ranks have started (descendants.h), lets all end by a
- * signal, and kills what has not ended two seconds later.
+ * mpirun.c: tacet-mpirun runs a program as several ranks on this machine: the job from its beginning to its
+ * end, and what ends it early: a rank, a time limit, the user. Whatever ends it, nothing that it has started
+ * is left: this process adopts what ranks have started (descendants.h), lets all end by a signal, and kills
+ * what has not ended two seconds later.
  *
- * Exit status: 0, or that of the rank which has ended the job, or what mpirun.h and
- * status.h say.
+ * Exit status: 0, or that of the rank which has ended the job, or what mpirun.h and status.h say.
  */
 #include "service/mpirun/mpirun.h"
 #include "service/lib/descendants.h"
