@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -36,9 +37,15 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "TACET_CONDUCTOR": "/nonexistent/conductor", **more}
 
 
+def hears_all() -> None:
+    """Before a program begins: `nohup make test` ignores SIGHUP, and what it starts would, too."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def started(nodes: list[Node] | None, *words: object, env: dict | None = None, **popen) -> subprocess.Popen:
     chosen = ["-w", names_of(nodes)] if nodes is not None else []
-    popen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **popen}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    popen = {**pipes, "preexec_fn": hears_all, **popen}
     return subprocess.Popen([TACETRUN, *chosen, *map(str, words)], env=environment(**(env or {})), **popen)
 
 

@@ -4,7 +4,7 @@
  * bytes and in its bounds; it can be written again, and means the same. What is refused has a reason that
  * fits behind "refused".
  */
-#include "service/launch_writer.h"
+#include "service/tacetrun/launch_writer.h"
 #include "fuzz.h"
 
 #define WRITTEN_ABOVE 64 /* bytes by which a request may grow: defaults that are written out */

@@ -3,7 +3,7 @@
  * fuzz_pmi.c: lines of PMI as any client may say them, one after the other: what is read lies inside its
  * line, what is refused says why, and what is put is found.
  */
-#include "service/pmi.h"
+#include "service/lib/pmi.h"
 #include "fuzz.h"
 
 static void promise_inside(const char *text, const char *line, size_t bytes)

@@ -85,13 +85,14 @@ page_frame_sources := $(addprefix kernel/beat/,page_frame.c beat_frame.c answer_
 log_page_sources := $(addprefix kernel/beat/,log_page.c page_frame.c beat_frame.c) kernel/debug/klog.c \
                     kernel/lib/siphash.c kernel/lib/format.c kernel/lib/command_line.c
 launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
-pmi_sources := service/pmi.c kernel/lib/format.c
-launch_writer_sources := service/launch_writer.c $(launch_request_sources)
-launch_cpus_sources := service/launch_cpus.c
-registry_sources := service/registry.c
-welcomes_sources := $(addprefix service/,welcomes.c registry.c) kernel/beat/welcome.c $(beat_frame_sources)
-commands_sources := service/commands.c
-json_sources := service/json.c
+pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
+launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
+launch_cpus_sources := service/lib/launch_cpus.c
+registry_sources := service/conductor/registry.c
+welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
+                    $(beat_frame_sources)
+commands_sources := service/conductor/commands.c
+json_sources := service/lib/json.c
 global_clock_sources := kernel/beat/global_clock.c
 clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
 nettick_sources := $(addprefix kernel/beat/,nettick.c command.c welcome.c beat_frame.c answer_frame.c \

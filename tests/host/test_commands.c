@@ -3,7 +3,7 @@
  * test_commands.c: the conductor's commands: which beats carry them, in which order, and what is no command.
  */
 #include "check.h"
-#include "service/commands.h"
+#include "service/conductor/commands.h"
 #include <string.h>
 
 static struct commands commands;

@@ -186,7 +186,7 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         (["--interface", "lo", "--key", str(open_key)], "chmod 600"),
         (["--interface", "lo", "--key", str(short_key)], "32 hexadecimal digits"),
         (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
-        (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "from 0 to 1000"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "0 to 1000"),
         (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),
         (["--interface", "lo", "--key", str(folder / "key")], "no Ethernet"),
     )
@@ -235,7 +235,7 @@ def test_who_asks_may_be_stopped_and_goes_on(tmp_path: Path) -> None:
 def test_the_unit_of_systemd_starts_what_there_is(folder: Path) -> None:
     unit = configparser.ConfigParser(interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
-    text = (ROOT / "service/tacet-conductor.service").read_text(encoding="utf-8")
+    text = (ROOT / "service/conductor/tacet-conductor.service").read_text(encoding="utf-8")
     unit.read_string(text.replace("\\\n", " "))
     service, (program, *words) = unit["Service"], unit["Service"]["ExecStart"].split()
     help_text = subprocess.run(

@@ -346,9 +346,9 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
         fields = {name: getattr(good, name) for name in good.__dataclass_fields__} | {"sequence": 1}
         return Answer(**fields | changes).frame(wire.to, source)
 
-    short = last.payload()
+    short, tagged = last.payload(), framed_as(stranger)
     wrong = {
-        "forged": [last.frame(wire.to, stranger, bytes(16)), framed_as(stranger)[:-1] + b"\xff"],
+        "forged": [last.frame(wire.to, stranger, bytes(16)), tagged[:-1] + bytes([tagged[-1] ^ 1])],
         "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=155)],
         "other_version": [framed_as(stranger, version=2)],
         "other_kind": [framed_as(stranger, kind=9)],
@@ -647,7 +647,7 @@ def test_with_nodes(scene: str, tmp_path: Path, service: None) -> None:
 )
 def test_words_that_are_wrong_end_with_status_2(words: list[str], service: None) -> None:
     ran = subprocess.run([SERVICE / "conductorctl", *words], capture_output=True, text=True, timeout=60)
-    assert ran.returncode == 2 and "usage: conductorctl" in ran.stderr and not ran.stdout
+    assert ran.returncode == 2 and "(conductorctl --help)" in ran.stderr and not ran.stdout
 
 
 if __name__ == "__main__":

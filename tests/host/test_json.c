@@ -4,7 +4,7 @@
  * no room left stays JSON, and text that is none is read to its end and no further.
  */
 #include "check.h"
-#include "service/json.h"
+#include "service/lib/json.h"
 #include <string.h>
 
 TEST(any_name_comes_through)

@@ -4,7 +4,7 @@
  * fair, and of cores of their own as long as there are such.
  */
 #include "check.h"
-#include "service/launch_cpus.h"
+#include "service/lib/launch_cpus.h"
 
 #define CORES_MAX 9
 

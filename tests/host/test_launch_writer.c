@@ -4,7 +4,7 @@
  * rooms that are too small.
  */
 #include "check.h"
-#include "service/launch_writer.h"
+#include "service/tacetrun/launch_writer.h"
 
 static uint64_t seed = 11;
 

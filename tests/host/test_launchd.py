@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,9 +50,9 @@ EINVAL, ENOSYS = 22, 38
 class Daemon:
     """tacet-launchd on a free port of 127.0.0.1."""
 
-    def __init__(self, *words: str | Path) -> None:
+    def __init__(self, *words: str | Path, **popen: Any) -> None:
         command = [LAUNCHD, "--port", "0", "--address", "127.0.0.1", "--name", "n1", *words]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **popen)
         assert self.process.stderr is not None
         line = self.process.stderr.readline()
         found = re.search(r"at port (\d+)", line)
@@ -137,6 +138,12 @@ def test_the_greeting_says_what_the_node_is(daemon: Daemon) -> None:
 def test_the_status_of_a_rank_is_told(daemon: Daemon, script: str, status: int) -> None:
     ended = daemon.shell(script).finish()
     assert ended.lines == ["started", f"rank 0 {status}", f"end {status}"]
+
+
+def test_a_parent_that_ignores_its_children_hides_no_status() -> None:
+    daemon = Daemon(preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert daemon.shell("exit 7").finish().status == 7
+    daemon.close()
 
 
 @pytest.mark.skipif(CPUS < 2, reason="one CPU, one rank")
@@ -511,15 +518,15 @@ def test_who_has_the_key_may_start_jobs_and_nobody_else(key_file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--port", "70000"], "--port 70000: it takes 0 to 65535"),
-        (["--port", "x"], "--port x: it takes 0 to 65535"),
+        (["--port", "70000"], "--port 70000: it takes a number, 0 to 65535"),
+        (["--port", "x"], "--port x: it takes a number, 0 to 65535"),
         (["--name", "a b"], "--name a b: it takes a word"),
         (["--name", "x" * 32], "it takes 1 to 31 characters"),
         (["--address", "here"], "--address here: it takes an IPv4 address"),
         (["--key", "/nowhere"], "the key /nowhere: No such file"),
         (["--beats", "eth9"], "--beats needs the conductor's key"),
         (["more"], "it takes no more"),
-        (["--colour"], "unrecognized option"),
+        (["--colour"], "--colour: there is no such option"),
     ],
 )
 def test_wrong_options_are_said_in_one_line(words: list[str], why: str) -> None:
@@ -530,7 +537,7 @@ def test_wrong_options_are_said_in_one_line(words: list[str], why: str) -> None:
 def test_the_unit_of_systemd_starts_what_there_is(tmp_path: Path) -> None:
     unit = configparser.ConfigParser(interpolation=None, strict=False)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
-    text = (ROOT / "service/tacet-launchd.service").read_text()
+    text = (ROOT / "service/launchd/tacet-launchd.service").read_text()
     unit.read_string(text)
     start = unit["Service"]["ExecStart"].split()
     known = subprocess.run([LAUNCHD, "--help"], capture_output=True, text=True, check=True).stdout
@@ -662,5 +669,31 @@ def inside(key: str) -> None:
         daemon.close()
 
 
-if __name__ == "__main__":
+@pytest.mark.long
+def test_a_tacetrun_that_is_cut_off_has_gone_after_half_a_minute(tmp_path: Path) -> None:
+    """Also when the node has just told it something, which its system never acknowledges."""
+    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
+        pytest.skip("no network namespace without root here (unshare -rn)")
+    command = ["unshare", "-rn", sys.executable, __file__, "--cut-off", str(tmp_path / "end")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+
+
+def cut_off(end: Path) -> None:
+    subprocess.run("ip link set lo up".split(), check=True)
+    daemon = Daemon()
+    job = daemon.shell(f"until [ -e {end} ]; do sleep 0.1; done").started()
+    subprocess.run("ip link set lo down".split(), check=True)
+    end.touch()
+    assert daemon.process.stderr is not None
+    while "tacetrun has gone" not in (line := daemon.process.stderr.readline()):
+        assert line
+    assert job.lines == ["started"]
+    daemon.close()
+    os._exit(0)  # threads wait for streams
+
+
+if __name__ == "__main__" and sys.argv[1] == "--cut-off":
+    cut_off(Path(sys.argv[2]))
+elif __name__ == "__main__":
     inside(sys.argv[1])

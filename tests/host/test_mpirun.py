@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ import pytest
 
 from tests import waiting
 from tests.making import ROOT, made
+from tests.tacetrun import hears_all
 
 MPIRUN = ROOT / "build/service/tacet-mpirun"
 PATIENCE_S = 120
@@ -85,11 +87,6 @@ def ran(*words: object, text: str | None = None, **more: object) -> subprocess.C
     return subprocess.run(
         [str(MPIRUN), *map(str, words)], capture_output=True, text=True, timeout=PATIENCE_S, **where, **more
     )  # fmt: skip
-
-
-def hears_all() -> None:
-    """Before a program begins: `nohup make test` ignores SIGHUP, and what it starts would, too."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @contextmanager
@@ -188,6 +185,19 @@ def test_much_output_waits_for_a_slow_reader() -> None:
         assert job.wait(PATIENCE_S) == 0
 
 
+def test_a_socket_that_nobody_reads_holds_up_ranks_alone(mark: str) -> None:
+    ours, theirs = socket.socketpair()
+    words = ["-e", mark, "-n", "1", "yes", "x" * 1000]
+    with ours, job_of(*words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE) as job:
+        theirs.close()
+        time.sleep(0.3)  # it is full by now, most likely
+        job.send_signal(signal.SIGTERM)
+        assert job.stderr and "the job ends" in job.stderr.readline()
+        while ours.recv(1 << 16):
+            pass
+        assert job.wait(PATIENCE_S) == 143
+
+
 def test_a_reader_that_leaves_ends_the_job(mark: str) -> None:
     with job_of("-e", mark, "-n", "2", "yes", stderr=subprocess.PIPE) as job:
         assert job.stdout and job.stderr and job.stdout.readline() == "y\n"
@@ -204,13 +214,17 @@ def test_one_rank_reads_the_standard_input(words: list[str], reader: int | None)
     assert (done.returncode, sorted(done.stdout.splitlines())) == (0, expected)
 
 
-def test_the_terminals_input_comes_to_the_rank() -> None:
+@pytest.mark.parametrize("is_its_own", [True, False], ids=["its-own", "another-session-s"])
+def test_the_terminals_input_comes_to_the_rank(is_its_own: bool) -> None:
     ours, theirs = pty.openpty()
     words = ["-n", "2", "sh", "-c", "while read word; do echo $PMI_RANK got $word; done"]
-    with job_of(
-        *words, stdin=theirs, start_new_session=True,
-        preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),
-    ) as job:  # fmt: skip
+
+    def take() -> None:
+        hears_all()
+        if is_its_own:  # the first terminal that a session's leader opens
+            os.close(os.open(os.ttyname(0), os.O_RDWR))
+
+    with job_of(*words, stdin=theirs, start_new_session=True, preexec_fn=take) as job:
         os.close(theirs)
         assert job.stdout
         os.write(ours, b"one\n")
@@ -404,8 +418,10 @@ def test_ranks_of_several_nodes_are_told_that_they_share_cpus() -> None:
         (["-np", "99999999999999999999", "x"], "it takes a number"),
         (["-np", "-1", "x"], "-n -1: it takes a number"),
         (["-n", "many", "x"], "-n many: it takes a number"),
-        (["-n"], "--help lists the options"),
-        (["--unknown", "x"], "--help lists the options"),
+        (["-n"], "-n: it takes a value (tacet-mpirun --help)"),
+        (["--unknown", "x"], "--unknown: there is no such option (tacet-mpirun --help)"),
+        (["-no", "x"], "-no: several options begin so"),
+        (["-label=yes", "x"], "-label=yes: it takes no value"),
         (["-e", "A", "x"], "-e A: it takes NAME=VALUE"),
         (["-e", "=A", "x"], "it takes NAME=VALUE"),
         (["-e", "PMI_FD=3", "x"], "each rank gets its own PMI_FD"),

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "lib/errno.h"
-#include "service/pmi.h"
+#include "service/lib/pmi.h"
 
 static char line[PMI_LINE_BYTES];
 static struct pmi_request request;

@@ -4,7 +4,7 @@
  * may be are all found again.
  */
 #include "check.h"
-#include "service/registry.h"
+#include "service/conductor/registry.h"
 #include <string.h>
 
 static struct registry registry;

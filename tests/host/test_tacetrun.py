@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pty
 import re
 import signal
 import socket
@@ -18,7 +19,19 @@ import pytest
 
 from tests.launch_node import PATIENCE_S, Job, Node, processes
 from tests.making import made
-from tests.tacetrun import PmiClient, nodes_of, ran, shell, started, streams_then, until_killed, wait_until
+from tests.tacetrun import (
+    TACETRUN,
+    PmiClient,
+    environment,
+    names_of,
+    nodes_of,
+    ran,
+    shell,
+    started,
+    streams_then,
+    until_killed,
+    wait_until,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -168,6 +181,29 @@ def test_a_rank_that_ends_before_its_input_does_not_disturb() -> None:
         process = started(nodes, *shell("head -c 1 >/dev/null; echo had enough"), stdin=subprocess.PIPE)
         out, _ = process.communicate(bytes(10_000_000), timeout=PATIENCE_S)
         assert (out, process.returncode) == (b"had enough\n", 0)
+
+
+def test_a_terminal_is_not_read_from_its_background() -> None:
+    """Who reads there is stopped by the terminal, with all that it does for the job."""
+
+    def run(job: Job) -> None:
+        streams = [job.stream(0, "out"), job.stream(0, "err")]
+        os.write(ours, b"for the shell\n")
+        time.sleep(0.5)  # it would be stopped by now, most likely
+        for stream in streams:
+            stream.close()
+        job.say("started", "rank 0 0", "end 0")
+
+    ours, theirs = pty.openpty()
+    with nodes_of(run) as nodes:
+        words = ["sh", "-mc", '"$@" & wait $!', "sh", TACETRUN, "-w", names_of(nodes), "/bin/x"]
+        shell = subprocess.Popen(
+            words, stdin=theirs, start_new_session=True, env=environment(),
+            preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),
+        )  # fmt: skip
+        os.close(theirs)
+        assert shell.wait(PATIENCE_S) == 0
+    os.close(ours)
 
 
 def test_a_program_is_sent_from_here(tmp_path: Path) -> None:

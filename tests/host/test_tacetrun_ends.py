@@ -241,6 +241,24 @@ def test_an_interrupt_kills_through_nodes_where_there_is_no_conductor(number: in
         assert process.returncode == status and b"interrupted: kills job" in err
 
 
+def test_a_hangup_that_nohup_ignores_ends_nothing() -> None:
+    hung_up = threading.Event()
+
+    def run(job: Job) -> None:
+        streams_then("started")(job)
+        hung_up.wait(PATIENCE_S)
+        job.say("rank 0 0", "end 0")
+
+    with nodes_of(run) as nodes:
+        process = started(nodes, "/bin/x", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)  # it would end the job by now, most likely
+        hung_up.set()
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, err) == (0, b"")
+
+
 def test_an_interrupt_before_there_is_a_job_ends_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         process = started(None, "-w", f"127.0.0.1:{silent.getsockname()[1]}", "--within", 60, "/bin/x")

@@ -250,8 +250,12 @@ def test_programs_with_mpich_run_over_nodes(mpi_program: Path) -> None:
         (["-D", "here", "/bin/x"], "it takes a whole path"),
         (["-i", "all", "/bin/x"], "-i all: it takes a number"),
         (["-n", "2", "-i", "2", "/bin/x"], "ranks are 0 to 1"),
-        (["--unknown", "/bin/x"], "--help lists the options"),
-        (["-n"], "--help lists the options"),
+        (["--unknown", "/bin/x"], "--unknown: there is no such option (tacetrun --help)"),
+        (["-lx", "/bin/x"], "-x: there is no such option"),
+        (["-n"], "-n: it takes a value (tacetrun --help)"),
+        (["--label=x", "/bin/x"], "--label=x: it takes no value"),
+        (["--cpus=0", "/bin/x"], "-c 0: it takes a number"),
+        (["--no", "1", "/bin/x"], "--no: several options begin so"),
     ],
 )
 def test_wrong_words_are_named_with_what_would_be_right(words: list[str], said: str) -> None:

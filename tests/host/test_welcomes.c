@@ -4,7 +4,7 @@
  * one key.
  */
 #include "check.h"
-#include "service/welcomes.h"
+#include "service/conductor/welcomes.h"
 #include <string.h>
 
 static const uint8_t key[SIPHASH_KEY_BYTES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };

@@ -14,7 +14,7 @@
  *                                  polled, of each (arch_beat_send_all): a node whose CPU 0 is never at once
  *      accepted, head, ring_*      commands that CPU 0 has passed on, the ring with room for ROOM of them
  *      tail, done_epoch, done      of each CPU: how many of them it has taken, and the last it has done
- *      conductor, operator         beat_send (service/beats.c), and who asks by conductorctl
+ *      conductor, operator         beat_send (service/conductor/beats.c), and who asks by conductorctl
  *      registry_take               what the conductor does with an answer
  *
  * The outsider is the wire: it holds SLOTS beats and as many answers, whatever of all that was sent, and
@@ -109,7 +109,7 @@ typedef registration {
     byte start; /* 0: it has not answered */
     byte sequence, done;
     byte since;       /* known_since */
-    byte due;         /* beats that are to welcome it (service/welcomes.h) */
+    byte due;         /* beats that are to welcome it (service/conductor/welcomes.h) */
     byte newest_start /* only here: that an answer has named */
 }
 registration registry[NODES];

@@ -74,7 +74,7 @@ class Command:
     """What is commanded by the first beat at `at_ns` of the nodes' time or after it."""
 
     at_ns: int
-    request: str  #: the conductor's: service/control.h
+    request: str  #: the conductor's: service/lib/control.h
     words: str  #: as they were given
 
 

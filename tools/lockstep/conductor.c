@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conductor.c: the conductor of nodes whose time is virtual (docs/lockstep.md), as a library for Python
- * (beats.py): the conductor's own beats, answers, registry, welcomes and commands (service/conductor.h). Only
- * what ties them to a machine is another one here: the clock stands where it was set, frames come from the
- * caller and go to the caller, and so do the outcomes of commands.
+ * (beats.py): the conductor's own beats, answers, registry, welcomes and commands
+ * (service/conductor/conductor.h). Only what ties them to a machine is another one here: the clock stands
+ * where it was set, frames come from the caller and go to the caller, and so do the outcomes of commands.
  *
  * One conductor a process, as there; by one thread at a time.
  */
-#include "service/conductor.h"
-#include "service/control.h"
+#include "service/conductor/conductor.h"
+#include "service/lib/control.h"
+#include "service/lib/say.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,17 +44,6 @@ uint64_t conductor_now_ns(void)
 void beat_timer_set(void)
 {
     /* The caller looks at each gate. */
-}
-
-void say(const char *format, ...)
-{
-    va_list arguments;
-
-    fputs("conductor: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    fputc('\n', stderr);
 }
 
 int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
@@ -128,6 +117,7 @@ void lockstep_begin(uint64_t epoch_ns, const uint8_t key[SIPHASH_KEY_BYTES],
                     const uint8_t address[ADDRESS_BYTES], uint64_t period_ns, uint64_t first_ns,
                     int nodes_answer_every, unsigned nodes)
 {
+    say_begin("conductor", NULL);
     memset(&conductor, 0, sizeof(conductor));
     conductor.interface = "lockstep";
     conductor.timeline.epoch_ns = epoch_ns;

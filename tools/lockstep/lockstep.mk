@@ -13,9 +13,10 @@ $(LOCKSTEP_BUILD).flags: FLAGS = $(CC) $(LOCKSTEP_CFLAGS)
 lockstep-parts: $(LOCKSTEP_PARTS)
 $(LOCKSTEP_BUILD)/hold.so: tools/lockstep/hold.c tools/caches/qemu_plugin.h
 $(LOCKSTEP_BUILD)/conductor.so: tools/lockstep/conductor.c \
-        $(patsubst %,service/%.c,beats answers orders pages registry welcomes commands timeline json) \
+        $(patsubst %,service/conductor/%.c,beats answers orders pages registry welcomes commands timeline) \
+        service/lib/json.c service/lib/say.c \
         $(patsubst %,kernel/%.c,beat/beat_frame beat/answer_frame beat/page_frame beat/welcome lib/siphash) \
-        $(wildcard service/*.h kernel/beat/*.h kernel/lib/siphash.h kernel/lib/bytes.h)
+        $(wildcard service/*/*.h kernel/beat/*.h kernel/lib/siphash.h kernel/lib/bytes.h)
 # QEMU has what hold.so calls; nobody has what is missing here.
 $(LOCKSTEP_BUILD)/conductor.so: LOCKSTEP_LINK := -Wl,-z,defs
 $(LOCKSTEP_PARTS): $(LOCKSTEP_BUILD).flags

@@ -16,7 +16,7 @@ BEATS_MAC = "52:54:00:ff:00:02"
 SERVER = "10.99.0.1"
 RUN = Path("/run")
 KEY = RUN / "beats.key"
-#: Where conductorctl looks by itself, too (service/control.h).
+#: Where conductorctl looks by itself, too (service/lib/control.h).
 SOCKET = RUN / "tacet-conductor.sock"
 TREE = RUN / "pxe"
 SHARE = RUN / "share"

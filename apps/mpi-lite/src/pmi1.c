@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmi1.c: a rank's side of PMI-1, as MPICH's mpiexec, tacet-mpirun and tacetrun speak it: lines of words
- * NAME=VALUE. service/pmi.h is the other side.
+ * NAME=VALUE. service/lib/pmi.h is the other side.
  *
  * Source: PMI-1 as Flux RFC 13 writes it down.
  */

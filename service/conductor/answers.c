@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * answers.c: the frames that come (conductor.h): answers of nodes, into the registry, for welcomes, pages of
+ * their flight logs, for who asks for them, and beats of another conductor, which are said once. However many
+ * come, beats are not late for them: ANSWERS_PER_LOOP at a time are taken, and what the system has no room
+ * for is lost and counted.
+ */
+#include "service/conductor/conductor.h"
+#include "service/lib/say.h"
+#include <string.h>
+
+static void beat_heard(const struct wire_frame *frame, const struct beat *beat)
+{
+    char address[NODE_ADDRESS_TEXT];
+
+    if (beat->epoch == conductor.timeline.epoch_ns) {
+        conductor.own_beats++;
+        return;
+    }
+    memcpy(conductor.other_address, frame->from, sizeof(conductor.other_address));
+    if (conductor.other_beats++)
+        return;
+    node_address_print(frame->from, address);
+    say("another conductor beats on %s, from %s; nodes follow %s, which was started last",
+        conductor.interface, address, beat->epoch > conductor.timeline.epoch_ns ? "that one" : "this one");
+}
+
+static void answer_heard(const struct wire_frame *frame, const struct answer *answer)
+{
+    const struct registry_moment now = { .epoch = conductor.timeline.epoch_ns,
+                                         .sequence = conductor.sequence,
+                                         .conductor_ns = conductor_now_ns(),
+                                         .asked = conductor.asked,
+                                         .last_command = conductor.commands.last_number };
+    char address[NODE_ADDRESS_TEXT];
+    struct node *node = NULL;
+    enum registry_place place = registry_take(&conductor.registry, frame->from, answer, &now, &node);
+
+    conductor.places[place]++;
+    if (node)
+        welcomes_answer(&conductor.welcomes, &conductor.registry, node);
+    if (place == REGISTRY_NEW || place == REGISTRY_RESTARTED)
+        conductor.acknowledged_to = 0; /* it has not done what others have */
+    if (place == REGISTRY_RESTARTED) {
+        node_address_print(node->address, address);
+        say("node %s (%s) was started anew", node->answer.name, address);
+    }
+}
+
+static void frame_heard(const struct wire_frame *frame)
+{
+    const unsigned kind = frame->bytes > 1 ? frame->payload[1] : BEAT_KIND_ANSWER;
+    struct answer answer;
+    struct beat beat;
+    struct page page;
+    enum beat_fault fault;
+
+    if (kind == BEAT_KIND_BEAT)
+        fault = beat_decode(frame->payload, frame->bytes, conductor.key, &beat);
+    else if (kind == BEAT_KIND_PAGE)
+        fault = page_decode(frame->payload, frame->bytes, conductor.key, &page);
+    else
+        fault = answer_decode(frame->payload, frame->bytes, conductor.key, &answer);
+
+    conductor.faults[fault]++;
+    if (fault != BEAT_FINE)
+        return;
+    if (kind == BEAT_KIND_BEAT)
+        beat_heard(frame, &beat);
+    else if (kind == BEAT_KIND_PAGE)
+        page_heard(frame->from, &page);
+    else
+        answer_heard(frame, &answer);
+}
+
+void answers_take(void)
+{
+    static struct wire_frame frame;
+    unsigned count = 0;
+
+    for (; count < ANSWERS_PER_LOOP && wire_receive(&conductor.wire, &frame) == 0; count++)
+        if (frame.is_for_us)
+            frame_heard(&frame);
+    if (count > conductor.answers_per_loop_max)
+        conductor.answers_per_loop_max = count;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * conductor.c: the program that beats time for a cluster [Betti09 §III]: it broadcasts heartbeats
+ * (beats.c) onto an Ethernet interface at multiples of their period, knows the nodes that answer, and
+ * changes the rate or sends commands when conductorctl asks for it. One thread, of SCHED_FIFO and in locked
+ * memory where the system lets it; a beat's deadline is absolute, so that no beat shifts the next one.
+ */
+#include "service/conductor/conductor.h"
+#include "service/lib/control.h"
+#include "service/lib/key_file.h"
+#include "service/lib/options.h"
+#include "service/lib/say.h"
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define PRIORITY         50 /* of SCHED_FIFO */
+#define RATE_DEFAULT     "10"
+#define ANSWER_EVERY_MAX 1000
+
+struct conductor conductor; /* large: it has no values of its own in the program's file */
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int number)
+{
+    (void)number;
+    ended = 1;
+}
+
+uint64_t conductor_now_ns(void)
+{
+    return timeline_conductor_ns(&conductor.timeline, clock_read_ns(CLOCK_BOOTTIME));
+}
+
+/* ---- The timer of beats ---- */
+
+void beat_timer_set(void)
+{
+    struct itimerspec when = { 0 };
+
+    if (conductor.timeline.period_ns) {
+        uint64_t ns = timeline_boottime_ns(&conductor.timeline, conductor.timeline.due_ns);
+
+        when.it_value.tv_sec = (time_t)(ns / SECOND_NS);
+        when.it_value.tv_nsec = (long)(ns % SECOND_NS);
+    }
+    timerfd_settime(conductor.polls[POLL_TIMER].fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void timer_look(void)
+{
+    uint64_t expirations;
+
+    if (read(conductor.polls[POLL_TIMER].fd, &expirations, sizeof(expirations)) >= 0)
+        beat_due(); /* else the rate has changed meanwhile */
+}
+
+/* ---- The program ---- */
+
+static const char usage[] =
+    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
+    "PATH]\n"
+    "\n"
+    "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
+    "  --interface NAME  where: the network that nodes take beats from\n"
+    "  --key FILE        32 hexadecimal digits, which the nodes have too\n"
+    "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
+    "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
+    "  --nodes N         so many nodes do each command: also those that have not answered yet are waited "
+    "for\n"
+    "  --socket PATH     where conductorctl reaches it (default: " CONTROL_SOCKET ")\n";
+
+static const char *key_path, *rate_text = RATE_DEFAULT;
+static uint32_t answer_every_given = UINT32_MAX;
+
+static const struct option_row option_rows[] = {
+    { "interface", 0, OPTION_TEXT, .value = &conductor.interface },
+    { "key", 0, OPTION_TEXT, .value = &key_path },
+    { "rate", 0, OPTION_TEXT, .value = &rate_text },
+    { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
+    { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
+    { "socket", 0, OPTION_TEXT, .value = &conductor.socket_path },
+    { 0 },
+};
+static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
+
+static void prepare(char **words)
+{
+    const char *what;
+
+    conductor.socket_path = CONTROL_SOCKET;
+    const int end = options_read(&options, words, 1);
+    if (!conductor.interface || !key_path || words[end])
+        options_wrong("it takes --interface NAME and --key FILE");
+    conductor.answer_every = answer_every_given == UINT32_MAX ? -1 : (int)answer_every_given;
+    key_file_read(key_path, conductor.key, STATUS_WRONG);
+    if (wire_open(&conductor.wire, conductor.interface, &what))
+        give_up(STATUS_WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
+    conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
+    if (conductor.polls[POLL_LISTENER].fd < 0)
+        give_up(STATUS_WRONG, "socket %s: %s", conductor.socket_path,
+                errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
+    conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
+    conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    timeline_start(&conductor.timeline);
+    jobs_start();
+    if (!rate_set(rate_text))
+        give_up(STATUS_WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate_text);
+}
+
+/* ms; -1: without end. */
+static int timeout_ms(void)
+{
+    const int orders = orders_timeout_ms(), pages = pages_timeout_ms();
+
+    return orders < 0 || (pages >= 0 && pages < orders) ? pages : orders;
+}
+
+/* Beats first: whatever else is done, one that is due meanwhile waits for a single request, or for
+ * ANSWERS_PER_LOOP answers. */
+static void loop(void)
+{
+    struct pollfd *polls = conductor.polls;
+
+    clients_start();
+    for (unsigned i = 0; i < POLL_CLIENTS; i++)
+        polls[i].events = POLLIN;
+    while (!ended) {
+        if (poll(polls, POLL_COUNT, timeout_ms()) < 0)
+            continue; /* a signal */
+        timer_look();
+        if (polls[POLL_WIRE].revents)
+            answers_take();
+        for (unsigned i = POLL_CLIENTS; i < POLL_COUNT; i++)
+            if (polls[i].fd >= 0 && polls[i].revents) {
+                timer_look();
+                client_serve(i);
+            }
+        if (polls[POLL_LISTENER].revents & POLLIN)
+            client_accept();
+        orders_settle();
+        pages_settle();
+    }
+}
+
+int main(int count, char **words)
+{
+    const struct sched_param priority = { .sched_priority = PRIORITY };
+    struct sigaction action = { .sa_handler = on_signal };
+
+    say_begin("conductor", NULL);
+    (void)count; /* NULL ends them */
+    prepare(words);
+    say_begin("conductor", say_without_waiting);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    conductor.is_fifo = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
+    conductor.is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+    printf("conductor: beats on %s%s%s; conductorctl --socket %s\n", conductor.interface,
+           conductor.is_fifo ? "" : "; without real-time priority: they may be late",
+           conductor.is_locked ? "" : "; its memory is not locked", conductor.socket_path);
+    fflush(stdout);
+    loop();
+    beats_end();
+    unlink(conductor.socket_path);
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * jobs.c: what tacetrun asks the conductor for (conductor.h, docs/jobs.md): a number for a job, and the
+ * ticket that a node wants to see, which takes the key that nodes have.
+ */
+#include "service/conductor/conductor.h"
+#include "launch/launch_request.h"
+#include "service/lib/text.h"
+#include <inttypes.h>
+
+void ticket_write(const char *text, struct json *answer)
+{
+    uint64_t nonce;
+
+    if (nonce_read(text, &nonce))
+        json_print(answer, "{\"ticket\": \"%016" PRIx64 "\"}\n", launch_ticket(conductor.key, nonce));
+    else
+        json_error(answer, "ticket takes a node's nonce: 16 hexadecimal digits");
+}
+
+void jobs_start(void)
+{
+    conductor.last_job = (uint32_t)(conductor.timeline.epoch_ns / SECOND_NS);
+}
+
+void job_begin(struct json *answer)
+{
+    if (!++conductor.last_job)
+        conductor.last_job = 1;
+    json_print(answer, "{\"job\": %u}\n", conductor.last_job);
+}

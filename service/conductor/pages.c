@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pages.c: requests for pages of flight logs (conductor.h): a command that goes with the next three beats,
+ * and what the node sends for it, checked and handed on as it comes. The conductor keeps no log: who asks
+ * sees what is missing, and asks again. A page that is of another node, start or command, or comes twice, is
+ * a stray.
+ */
+#include "lib/bytes.h"
+#include "service/conductor/conductor.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WAIT_NS (SECOND_NS / 2) /* for pages, after the last beat that carried the command */
+
+static struct reader {
+    unsigned client; /* 0: this place is free */
+    uint8_t address[NODE_ADDRESS_BYTES];
+    uint32_t number;      /* of its command */
+    uint64_t offset;      /* of the first page */
+    unsigned count, come; /* pages */
+    uint32_t have;        /* a bit for each page that has come */
+    uint64_t last_beat;   /* that carries the command */
+    uint64_t deadline_ns; /* 0: that has not gone yet */
+} readers[CLIENTS_MAX];
+
+static char page_text[2 * PAGE_DATA_BYTES + 1024];
+
+static struct reader *reader_find(unsigned client)
+{
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (readers[i].client == client)
+            return &readers[i];
+    return NULL;
+}
+
+static const char *reader_start(struct reader *reader)
+{
+    struct command command = { .name = "page", .is_answered = true };
+    uint8_t *body = command.wire.body;
+
+    command.wire.code = BEAT_PAGE;
+    command.wire.bytes = PAGE_REQUEST_BYTES;
+    memcpy(body, reader->address, NODE_ADDRESS_BYTES);
+    store_be(body + 6, 8, reader->offset);
+    store_be(body + 14, 2, reader->count);
+    if (!is_beating())
+        return "no beats, so none will carry the command (conductorctl rate HZ)";
+    if (commands_add(&conductor.commands, &command) < 0)
+        return "beats are full: 16 commands are under way";
+    reader->number = conductor.commands.last_number;
+    reader->last_beat = conductor.sequence + COMMAND_BEATS;
+    return NULL;
+}
+
+/* What is wrong with the request, or NULL. */
+static const char *request_start(const char *words, struct reader *reader)
+{
+    char name[NODE_ADDRESS_TEXT];
+    int end = 0;
+
+    if (sscanf(words, "%17s %" SCNu64 " %u%n", name, &reader->offset, &reader->count, &end) != 3 ||
+        words[end] || !reader->count || reader->count > PAGE_COUNT_MAX)
+        return "page takes a node's Ethernet address, an offset and a count of pages, 1 to 8";
+    const struct node *node = registry_find(&conductor.registry, name);
+    if (!node)
+        return "the node is no longer known";
+    if (node_is_silent(node, conductor.asked))
+        return "the node is silent";
+    memcpy(reader->address, node->address, NODE_ADDRESS_BYTES);
+    return reader_start(reader);
+}
+
+bool pages_take(const char *words, unsigned client, struct json *answer)
+{
+    struct reader reader = { .client = client };
+    const char *why = request_start(words, &reader);
+
+    if (why) {
+        json_error(answer, why);
+        return true;
+    }
+    *reader_find(0) = reader; /* there is a place for each client, which waits for one answer */
+    return false;
+}
+
+/* ---- Pages that come ---- */
+
+static void page_pass(const struct reader *reader, const struct page *page)
+{
+    struct json part = { .text = page_text, .room = sizeof(page_text) };
+    static const char digits[] = "0123456789abcdef";
+    char data[2 * PAGE_DATA_BYTES + 1];
+
+    for (unsigned i = 0; i < page->bytes; i++) {
+        data[2 * i] = digits[page->data[i] >> 4];
+        data[2 * i + 1] = digits[page->data[i] & 15];
+    }
+    data[2 * page->bytes] = '\0';
+    json_print(&part,
+               "{\"page\": %u, \"start\": %" PRIu64 ", \"beat\": %" PRIu64 ", \"local_ns\": %" PRIu64
+               ", \"global_ns\": %" PRIu64 ", \"drift\": %" PRId64 ", \"offset\": %" PRIu64
+               ", \"size\": %" PRIu64 ", \"data\": \"%s\"}\n",
+               page->number, page->start, page->sequence, page->local_ns, page->global_ns, page->drift,
+               page->offset, page->size, data);
+    client_part(reader->client, &part);
+}
+
+/* Which of the pages that were asked for this is; the file may end before the first one, or before the last.
+ * PAGE_COUNT_MAX: none. */
+static unsigned page_place(const struct reader *reader, const struct page *page)
+{
+    const uint64_t left = page->size - page->offset, distance = page->offset - reader->offset;
+    const uint64_t due = left < PAGE_DATA_BYTES ? left : PAGE_DATA_BYTES;
+
+    if (page->bytes == 0)
+        return page->size <= reader->offset ? 0 : PAGE_COUNT_MAX;
+    if (page->offset < reader->offset || distance % PAGE_DATA_BYTES || page->bytes != due ||
+        distance / PAGE_DATA_BYTES >= reader->count)
+        return PAGE_COUNT_MAX;
+    return (unsigned)(distance / PAGE_DATA_BYTES);
+}
+
+static void reader_end(struct reader *reader)
+{
+    struct json answer = { .text = page_text, .room = sizeof(page_text) };
+    const unsigned client = reader->client;
+
+    json_print(&answer, "{\"pages\": %u}\n", reader->come);
+    reader->client = 0;
+    client_answer(client, &answer);
+}
+
+/* Whether all have come that there are. */
+static bool is_whole(const struct reader *reader, const struct page *page)
+{
+    const uint64_t left = page->size > reader->offset ? page->size - reader->offset : 0;
+    const uint64_t pages = (left + PAGE_DATA_BYTES - 1) / PAGE_DATA_BYTES;
+
+    return reader->come >= reader->count || reader->come >= pages;
+}
+
+void page_heard(const uint8_t address[NODE_ADDRESS_BYTES], const struct page *page)
+{
+    const struct node *node = registry_node(&conductor.registry, address);
+    struct reader *reader = NULL;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (readers[i].client && readers[i].number == page->number &&
+            memcmp(readers[i].address, address, NODE_ADDRESS_BYTES) == 0)
+            reader = &readers[i];
+    const unsigned place = reader ? page_place(reader, page) : PAGE_COUNT_MAX;
+    if (!node || page->epoch != conductor.timeline.epoch_ns || page->start != node->answer.start ||
+        place == PAGE_COUNT_MAX || (reader->have & 1U << place)) {
+        conductor.stray_pages++;
+        return;
+    }
+    conductor.pages++;
+    reader->have |= 1U << place;
+    reader->come++;
+    page_pass(reader, page);
+    if (reader->client && is_whole(reader, page)) /* else it has gone */
+        reader_end(reader);
+}
+
+/* ---- Pages that do not ---- */
+
+void pages_settle(void)
+{
+    const uint64_t now_ns = conductor_now_ns();
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        struct reader *reader = &readers[i];
+
+        if (!reader->client)
+            continue;
+        if (!reader->deadline_ns && (conductor.sequence >= reader->last_beat || !is_beating()))
+            reader->deadline_ns = now_ns + WAIT_NS;
+        if (reader->deadline_ns && reader->deadline_ns <= now_ns)
+            reader_end(reader);
+    }
+}
+
+int pages_timeout_ms(void)
+{
+    const uint64_t now_ns = conductor_now_ns();
+    uint64_t first_ns = UINT64_MAX;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (readers[i].client && readers[i].deadline_ns && readers[i].deadline_ns < first_ns)
+            first_ns = readers[i].deadline_ns;
+    if (first_ns == UINT64_MAX)
+        return -1;
+    return first_ns <= now_ns ? 0 : (int)((first_ns - now_ns) / 1000000 + 1);
+}
+
+void pages_client_gone(unsigned client)
+{
+    struct reader *reader = client ? reader_find(client) : NULL;
+
+    if (reader)
+        reader->client = 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * registry.c: see registry.h. A hash table with chains; a place that a node has left is the next one's.
+ */
+#include "service/conductor/registry.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Addresses of one maker differ in their last bytes (FNV-1a). */
+static uint16_t *bucket_of(struct registry *registry, const uint8_t *address)
+{
+    uint32_t hash = 2166136261u;
+
+    for (unsigned i = 0; i < NODE_ADDRESS_BYTES; i++)
+        hash = (hash ^ address[i]) * 16777619u;
+    return &registry->buckets[(hash ^ hash >> 16) & (REGISTRY_BUCKETS - 1)];
+}
+
+struct node *registry_node(struct registry *registry, const uint8_t address[NODE_ADDRESS_BYTES])
+{
+    struct node *node = NULL;
+
+    for (unsigned at = *bucket_of(registry, address); at; at = node->next) {
+        node = &registry->nodes[at - 1];
+        if (memcmp(node->address, address, NODE_ADDRESS_BYTES) == 0)
+            return node;
+    }
+    return NULL;
+}
+
+static struct node *node_add(struct registry *registry, const uint8_t *address)
+{
+    uint16_t *bucket = bucket_of(registry, address);
+    unsigned place = registry->free;
+
+    if (place)
+        registry->free = registry->nodes[place - 1].next;
+    else if (registry->places < REGISTRY_NODES_MAX)
+        place = ++registry->places;
+    else
+        return NULL;
+    struct node *node = &registry->nodes[place - 1];
+    *node = (struct node){ .is_known = true, .next = *bucket };
+    memcpy(node->address, address, NODE_ADDRESS_BYTES);
+    *bucket = (uint16_t)place;
+    registry->count++;
+    return node;
+}
+
+/* Of one card: neither a group's address, nor none. */
+static bool is_one_card_s(const uint8_t *address)
+{
+    static const uint8_t none[NODE_ADDRESS_BYTES];
+
+    return !(address[0] & 1) && memcmp(address, none, sizeof(none)) != 0;
+}
+
+enum registry_place registry_take(struct registry *registry, const uint8_t address[NODE_ADDRESS_BYTES],
+                                  const struct answer *answer, const struct registry_moment *now,
+                                  struct node **node)
+{
+    enum registry_place place = REGISTRY_NEXT;
+
+    if (!is_one_card_s(address))
+        return REGISTRY_OTHER_ADDRESS;
+    if (answer->epoch != now->epoch)
+        return REGISTRY_OTHER_EPOCH;
+    if (answer->sequence > now->sequence || answer->done > now->last_command)
+        return REGISTRY_NOT_SENT;
+    struct node *found = registry_node(registry, address);
+    if (found) {
+        const bool is_other_start = answer->start != found->answer.start;
+        if (answer->sequence < found->answer.sequence ||
+            (is_other_start && answer->sequence <= found->known_since))
+            return REGISTRY_LATE;
+        if (answer->sequence == found->answer.sequence)
+            return REGISTRY_DUPLICATE;
+        if (is_other_start) {
+            found->restarts++;
+            place = REGISTRY_RESTARTED;
+        }
+    } else {
+        found = node_add(registry, address);
+        if (!found)
+            return REGISTRY_FULL;
+        place = REGISTRY_NEW;
+    }
+    if (place != REGISTRY_NEXT)
+        found->known_since = now->sequence;
+    found->answer = *answer;
+    found->heard_ns = now->conductor_ns;
+    found->asked = now->asked;
+    *node = found;
+    return place;
+}
+
+/* False where the text is no Ethernet address. */
+static bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES])
+{
+    unsigned bytes[NODE_ADDRESS_BYTES];
+    int end = 0;
+
+    if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &bytes[0], &bytes[1], &bytes[2], &bytes[3], &bytes[4],
+               &bytes[5], &end) != NODE_ADDRESS_BYTES ||
+        text[end])
+        return false;
+    for (unsigned i = 0; i < NODE_ADDRESS_BYTES; i++)
+        address[i] = (uint8_t)bytes[i];
+    return true;
+}
+
+struct node *registry_find(struct registry *registry, const char *name)
+{
+    uint8_t address[NODE_ADDRESS_BYTES];
+
+    if (address_read(name, address))
+        return registry_node(registry, address);
+    for (unsigned i = 0; i < registry->places; i++) {
+        struct node *node = &registry->nodes[i];
+
+        if (node->is_known && strcmp(node->answer.name, name) == 0)
+            return node;
+    }
+    return NULL;
+}
+
+void registry_remove(struct registry *registry, struct node *node)
+{
+    uint16_t place = (uint16_t)(node - registry->nodes + 1), *link = bucket_of(registry, node->address);
+
+    while (*link != place)
+        link = &registry->nodes[*link - 1].next;
+    *link = node->next;
+    node->is_known = false;
+    node->next = registry->free;
+    registry->free = place;
+    registry->count--;
+}
+
+bool node_is_silent(const struct node *node, uint64_t asked)
+{
+    return asked > node->asked + REGISTRY_SILENT_AFTER;
+}
+
+void node_address_print(const uint8_t address[NODE_ADDRESS_BYTES], char text[NODE_ADDRESS_TEXT])
+{
+    snprintf(text, NODE_ADDRESS_TEXT, "%02x:%02x:%02x:%02x:%02x:%02x", address[0], address[1], address[2],
+             address[3], address[4], address[5]);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timeline.c: see timeline.h. clock_gettime(2), adjtimex(2): CLOCK_TAI is CLOCK_REALTIME where nobody has
+ * told the kernel how far TAI is ahead; then conductor time is UTC's, but for leap seconds to come.
+ */
+#include "service/conductor/timeline.h"
+#include "service/lib/clock.h"
+#include <sys/timex.h>
+
+/* As the kernel of this machine knows it. */
+static uint32_t tai_utc_s(void)
+{
+    struct timex state = { .modes = 0 };
+
+    return adjtimex(&state) < 0 || state.tai < 0 ? 0 : (uint32_t)state.tai;
+}
+
+void timeline_start(struct timeline *timeline)
+{
+    *timeline = (struct timeline){ .epoch_ns = clock_read_ns(CLOCK_TAI),
+                                   .boottime_ns = clock_read_ns(CLOCK_BOOTTIME) };
+    timeline->is_tai = tai_utc_s() != 0;
+}
+
+uint32_t timeline_tai_utc_s(const struct timeline *timeline)
+{
+    return timeline->is_tai ? tai_utc_s() : 0;
+}
+
+uint64_t timeline_conductor_ns(const struct timeline *timeline, uint64_t boottime_ns)
+{
+    return timeline->epoch_ns + (boottime_ns - timeline->boottime_ns);
+}
+
+uint64_t timeline_boottime_ns(const struct timeline *timeline, uint64_t conductor_ns)
+{
+    return timeline->boottime_ns + (conductor_ns - timeline->epoch_ns);
+}
+
+static uint64_t multiple_after(uint64_t period_ns, uint64_t ns)
+{
+    return (ns / period_ns + 1) * period_ns;
+}
+
+void timeline_period_set(struct timeline *timeline, uint64_t period_ns, uint64_t conductor_ns)
+{
+    timeline->period_ns = period_ns;
+    timeline->due_ns = period_ns ? multiple_after(period_ns, conductor_ns) : 0;
+}
+
+uint64_t timeline_advance(struct timeline *timeline, uint64_t conductor_ns)
+{
+    uint64_t passed_over, next = multiple_after(timeline->period_ns, timeline->due_ns);
+
+    if (conductor_ns >= next)
+        next = multiple_after(timeline->period_ns, conductor_ns);
+    passed_over = (next - timeline->due_ns) / timeline->period_ns - 1;
+    timeline->due_ns = next;
+    return passed_over;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * conversation.c: see conversation.h.
+ */
+#include "service/conductorctl/conversation.h"
+#include "service/lib/control.h"
+#include "service/lib/say.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+/* The next message, after so many bytes were sent. Who is stopped, and goes on, waits on. */
+static const char *answer_take(struct conversation *conversation, ssize_t bytes)
+{
+    if (bytes > 0)
+        do
+            bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
+        while (bytes < 0 && errno == EINTR);
+    if (bytes <= 0) {
+        say("the conductor at %s does not answer: %s", conversation->path,
+            !bytes            ? "it has ended"
+            : errno == EAGAIN ? "its time is up; does it serve others that stay?"
+                              : strerror(errno));
+        return NULL;
+    }
+    conversation->answer[bytes] = '\0';
+    return conversation->answer;
+}
+
+const char *conversation_ask(struct conversation *conversation, const char *request, unsigned within_s)
+{
+    const struct timeval limit = { .tv_sec = (time_t)within_s };
+
+    if (!conversation->answer)
+        conversation->answer = malloc(CONTROL_ANSWER_BYTES);
+    if (!conversation->answer)
+        return NULL;
+    if (conversation->socket < 0)
+        conversation->socket = control_connect(conversation->path);
+    if (conversation->socket < 0) {
+        say("no conductor at %s: %s", conversation->path, strerror(errno));
+        return NULL;
+    }
+    setsockopt(conversation->socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    return answer_take(conversation, send(conversation->socket, request, strlen(request), MSG_NOSIGNAL));
+}
+
+const char *conversation_next(struct conversation *conversation)
+{
+    return answer_take(conversation, 1);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * words.c: see words.h.
+ */
+#include "service/conductorctl/words.h"
+#include "service/lib/options.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMAND_WITHIN_S 10
+#define OPERANDS_MAX     2
+
+static const char usage[] =
+    "usage: conductorctl [--socket PATH] [--json] [--one-way | --within SECONDS] WHAT\n"
+    "\n"
+    "  status                 what the conductor does, and how many nodes it knows\n"
+    "  nodes                  a table of the nodes; with --watch [SECONDS] again and again\n"
+    "  remove NODE            the node of this name or Ethernet address is gone for good\n"
+    "  rate HZ                beats a second from now on, 1/60 to 1000; 0: none\n"
+    "At the next beat, on all CPUs of all nodes:\n"
+    "  stop, continue, kill   all ranks; with --job N those of this job alone\n"
+    "  trace +CLASS|-CLASS    a class of the flight log on or off\n"
+    "  rating NAME RATING     of a clock event device\n"
+    "  services US            the service's ready threads run first, for so many microseconds\n"
+    "                         at most, 1 to 100000\n"
+    "  counters [SECONDS]     kernel entries of each node within that time (default: 1)\n"
+    "  klog --to DIR          the flight logs of all nodes, held at the same beat, into files\n"
+    "                         there; with --nodes NAME,... those of these nodes alone\n"
+    "\n"
+    "  --socket PATH          where the conductor listens (default: $" CONTROL_VARIABLE ",\n"
+    "                         or " CONTROL_SOCKET ")\n"
+    "  --json                 for scripts\n"
+    "  --one-way              do not wait until all nodes have done it\n"
+    "  --within SECONDS       wait so long for them (default: 10)\n";
+
+enum {
+    TAKES_JOB = 1,
+    TAKES_WITHIN = 2,
+    TAKES_ONE_WAY = 4,
+    TAKES_WATCH = 8,
+    TAKES_FOLDER = 16,
+    TAKES_NODES = 32,
+    OF_COMMAND = TAKES_WITHIN | TAKES_ONE_WAY
+};
+
+static const struct {
+    const char *name;
+    unsigned operands_min, operands_max;
+    enum what what;
+    unsigned takes;
+} whats[] = {
+    { "status", 0, 0, WHAT_ASK, 0 },
+    { "rate", 1, 1, WHAT_ASK, 0 },
+    { "remove", 1, 1, WHAT_ASK, 0 },
+    { "nodes", 0, 0, WHAT_NODES, TAKES_WATCH },
+    { "stop", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
+    { "continue", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
+    { "kill", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
+    { "trace", 1, 1, WHAT_COMMAND, OF_COMMAND },
+    { "rating", 2, 2, WHAT_COMMAND, OF_COMMAND },
+    { "services", 1, 1, WHAT_COMMAND, OF_COMMAND },
+    { "counters", 0, 1, WHAT_COUNTERS, TAKES_WITHIN },
+    { "klog", 0, 0, WHAT_KLOG, TAKES_WITHIN | TAKES_FOLDER | TAKES_NODES },
+};
+
+/* What stands there, before it is known what it belongs to. */
+static const char *operands[OPERANDS_MAX + 1]; /* what, and its words */
+static unsigned operand_count;
+static uint32_t job;       /* 0: none */
+static struct words given; /* times: 0 where none are given */
+
+static void watch_take(const char *text)
+{
+    (void)text;
+    given.watch_s = 1;
+}
+
+static const struct option_row option_rows[] = {
+    { "json", 0, OPTION_FLAG, .value = &given.is_json },
+    { "one-way", 0, OPTION_FLAG, .value = &given.is_one_way },
+    { "socket", 0, OPTION_TEXT, .value = &given.socket },
+    { "within", 0, OPTION_NUMBER, .value = &given.within_s, .min = 1, .max = WITHIN_S_MAX },
+    { "job", 0, OPTION_NUMBER, .value = &job, .min = 1, .max = UINT32_MAX },
+    { "to", 0, OPTION_TEXT, .value = &given.folder },
+    { "nodes", 0, OPTION_TEXT, .value = &given.nodes },
+    { "watch", 0, OPTION_CALL, .take = watch_take },
+    { 0 },
+};
+static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
+
+/* Options stand before and after other words; "-CLASS" is none. --watch may have a value. */
+static void all_read(char **word)
+{
+    for (int at = 1; word[at = options_read(&options, word, at)]; at++) {
+        if (strcmp(word[at - 1], "--watch") == 0 && isdigit((unsigned char)*word[at]))
+            given.watch_s = option_number("--watch", word[at], 1, WITHIN_S_MAX);
+        else if (operand_count > OPERANDS_MAX)
+            options_wrong("%s: too many words", word[at]);
+        else
+            operands[operand_count++] = word[at];
+    }
+}
+
+static unsigned options_given(void)
+{
+    return (job ? TAKES_JOB : 0) | (given.within_s ? TAKES_WITHIN : 0) |
+           (given.is_one_way ? TAKES_ONE_WAY : 0) | (given.watch_s ? TAKES_WATCH : 0) |
+           (given.folder ? TAKES_FOLDER : 0) | (given.nodes ? TAKES_NODES : 0);
+}
+
+static enum what what_find(void)
+{
+    const unsigned count = operand_count - 1, takes = options_given();
+
+    for (unsigned i = 0; i < sizeof(whats) / sizeof(whats[0]); i++) {
+        if (strcmp(whats[i].name, operands[0]) != 0)
+            continue;
+        if (count < whats[i].operands_min || count > whats[i].operands_max)
+            options_wrong("%s: it takes more or fewer words", operands[0]);
+        if ((takes & ~whats[i].takes) || (takes & OF_COMMAND) == OF_COMMAND)
+            options_wrong("%s: one of these options does not belong here", operands[0]);
+        if ((whats[i].takes & TAKES_FOLDER) && !given.folder)
+            options_wrong("%s: it takes --to DIR, the folder for the logs", operands[0]);
+        return whats[i].what;
+    }
+    options_wrong("%s: there is nothing of this name to ask for", operands[0]);
+}
+
+static void text_write(char text[CONTROL_REQUEST_BYTES])
+{
+    for (unsigned i = 0; i < operand_count; i++) {
+        if (strlen(text) + strlen(operands[i]) + 32 > CONTROL_REQUEST_BYTES)
+            options_wrong("the words are too long");
+        strcat(text, i ? " " : "");
+        strcat(text, operands[i]);
+    }
+    if (job)
+        snprintf(text + strlen(text), CONTROL_REQUEST_BYTES - strlen(text), " job %" PRIu32, job);
+}
+
+void words_read(struct words *words, char **word)
+{
+    const char *socket = getenv(CONTROL_VARIABLE);
+
+    given.socket = socket ? socket : CONTROL_SOCKET;
+    all_read(word);
+    if (!operand_count)
+        options_wrong("it takes what to ask for");
+    given.what = what_find();
+    given.within_s = given.within_s ? given.within_s : COMMAND_WITHIN_S;
+    given.seconds = operands[1];
+    text_write(given.text);
+    *words = given;
+}

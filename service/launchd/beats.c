@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beats.c: a Linux node under the conductor's beats (launchd.h, docs/nettick.md): it answers those that ask
+ * for it, so that the conductor knows the node, and stops, continues and kills the job's processes where they
+ * command it. Nothing else of Linux goes by beats: other commands are answered with ENOSYS.
+ */
+#include "service/launchd/launchd.h"
+#include "beat/global_clock.h"
+#include "beat/welcome.h"
+#include "lib/bytes.h"
+#include "service/lib/wire.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define FRAMES_PER_TURN 64
+
+static struct {
+    struct watch watch;
+    struct wire wire;
+    struct beat_order order;
+    struct global_clock clock;
+    uint64_t booted_ns, taken, lost;
+    uint64_t start;   /* drawn for this start of the program */
+    bool is_welcomed; /* by the conductor of this epoch (beat/welcome.h) */
+    uint64_t epoch;   /* of the commands */
+    uint32_t done;    /* the last command of this epoch */
+    uint32_t result;
+} beats;
+
+/* 0, or an errno. A command for another job than the one that runs here is done by doing nothing. */
+static uint32_t command_do(const struct beat_command *command)
+{
+    const unsigned code = command->code & BEAT_CODE_MASK;
+
+    if (code != BEAT_STOP && code != BEAT_CONTINUE && code != BEAT_KILL)
+        return ENOSYS;
+    if (command->bytes != 0 && command->bytes != 4)
+        return EINVAL;
+    if (command->bytes == 4 && (!job_number() || load_be32(command->body) != job_number()))
+        return 0;
+    if (code == BEAT_KILL)
+        job_kill();
+    else
+        job_stop(code == BEAT_STOP);
+    return 0;
+}
+
+static void commands_do(const struct beat *beat)
+{
+    if (beat->epoch != beats.epoch) {
+        beats.epoch = beat->epoch;
+        beats.done = beats.result = 0;
+        beats.is_welcomed = false;
+    }
+    beats.is_welcomed =
+        beats.is_welcomed || welcome_is_in(beat, welcome_of(launchd.key, beats.wire.address, beats.start));
+    for (unsigned i = 0; beats.is_welcomed && i < beat->command_count; i++) {
+        if (beat->commands[i].number <= beats.done)
+            continue;
+        beats.result = command_do(&beat->commands[i]);
+        beats.done = beat->commands[i].number;
+    }
+}
+
+static bool answer_is_due(const struct beat *beat)
+{
+    bool is_due = beat->answer_every && beat->sequence % beat->answer_every == 0;
+
+    for (unsigned i = 0; i < beat->command_count; i++)
+        is_due |= beat->commands[i].code & BEAT_ACKNOWLEDGE;
+    return is_due;
+}
+
+static void answer_send(const uint8_t to[6])
+{
+    struct answer answer = { .state = job_is_stopped() ? ANSWER_STOPPED : ANSWER_RUNNING,
+                             .cpus = (uint16_t)launchd.cpus.count,
+                             .epoch = beats.order.epoch,
+                             .sequence = beats.order.sequence,
+                             .booted_ns = beats.booted_ns,
+                             .start = beats.start,
+                             .is_welcomed = beats.is_welcomed,
+                             .error_ns = beats.clock.error_ns,
+                             .beats = beats.taken,
+                             .lost = beats.lost,
+                             .done = beats.done,
+                             .result = beats.result,
+                             .ranks = (uint16_t)job_ranks(),
+                             .job = job_number() };
+    uint8_t payload[ANSWER_BYTES];
+
+    memcpy(answer.address, &launchd.address, sizeof(answer.address));
+    memcpy(answer.name, launchd.name, sizeof(answer.name));
+    answer_encode(&answer, launchd.key, payload);
+    wire_send_to(&beats.wire, to, payload, sizeof(payload)); /* where it fails, the next beat asks again */
+}
+
+static void beat_take(const struct beat *beat, const struct wire_frame *frame)
+{
+    uint64_t missing;
+    const enum beat_place place = beat_order_take(&beats.order, beat, &missing);
+
+    if (place == BEAT_DUPLICATE || place == BEAT_LATE)
+        return;
+    if (place == BEAT_NEW_EPOCH)
+        global_clock_restart(&beats.clock);
+    beats.taken++;
+    beats.lost += missing;
+    /* By its own monotonic clock: the wall clock may be set. */
+    global_clock_update(&beats.clock, clock_now_ns(), beat->time_ns + beat->late_ns);
+    commands_do(beat);
+    if (answer_is_due(beat))
+        answer_send(frame->from);
+}
+
+static void beats_ready(struct watch *watch, uint32_t events)
+{
+    static struct wire_frame frame;
+    struct beat beat;
+
+    (void)watch;  /* there is one wire, */
+    (void)events; /* and it is read until there is nothing left */
+    for (unsigned i = 0; i < FRAMES_PER_TURN && wire_receive(&beats.wire, &frame) == 0; i++)
+        if (frame.is_for_us && beat_decode(frame.payload, frame.bytes, launchd.key, &beat) == BEAT_FINE)
+            beat_take(&beat, &frame);
+}
+
+int beats_open(const char *interface, const char **what)
+{
+    beats.booted_ns = clock_read_ns(CLOCK_REALTIME);
+    if (wire_open(&beats.wire, interface, what))
+        return -1;
+    *what = "the number of this start";
+    if (getrandom(&beats.start, sizeof(beats.start), 0) != sizeof(beats.start))
+        return -1;
+    *what = "listening";
+    beats.watch = (struct watch){ .fd = beats.wire.socket, .ready = beats_ready };
+    return watch_try(&launchd.loop, &beats.watch, EPOLLIN) ? -1 : 0;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * client.c: connections of tacet-launchd (launchd.h). Each is greeted, and has GREETED_LIMIT_NS for its
+ * request; one at a time has the node's job. Where all places are taken, the connection that has said nothing
+ * for longest makes room: who connects and is silent keeps nobody out.
+ *
+ * A connection ends by shutdown, and what still comes is read and dropped for a while: closing it with bytes
+ * unread would take the last lines from the other side.
+ */
+#include "service/launchd/launchd.h"
+#include "service/lib/tcp.h"
+#include "service/lib/text.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define CLIENTS_MAX      64
+#define GREETED_LIMIT_NS 10000000000ULL /* for the line that asks for a job */
+#define CLOSING_LIMIT_NS 10000000000ULL
+#define OUT_BYTES        (32 << 10) /* more than all lines of a job with a rank on each of 1,024 CPUs */
+#define WHY_BYTES        480        /* what fits in a line */
+#define ACCEPTS_PER_TURN 16
+#define CHUNK_BYTES      65536
+#define SILENCE_NS       (30 * SECOND_NS) /* after which a machine has vanished */
+
+enum client_state {
+    FREE,
+    GREETED, /* it may ask for a job */
+    FED,     /* its request, or program, comes */
+    SERVED,  /* the job is its own; it may say kill */
+    CLOSING, /* nothing is said any more, and nothing heard */
+};
+
+static struct client {
+    struct watch watch; /* of its socket */
+    bool is_full;       /* the network takes no more now: it is watched for that, too */
+    enum client_state state;
+    uint64_t limit_ns; /* GREETED, CLOSING */
+    uint64_t nonce;
+    struct in_addr address;
+    char line[LAUNCH_LINE_BYTES];
+    size_t line_bytes;
+    char out[OUT_BYTES];
+    size_t out_bytes;
+    bool is_shut;
+} clients[CLIENTS_MAX];
+
+static void client_close(struct client *client)
+{
+    const bool has_job = client->state == FED || client->state == SERVED;
+
+    client->state = FREE;
+    watch_close(&client->watch);
+    if (has_job)
+        job_lost();
+}
+
+static void client_watch(struct client *client, bool is_full)
+{
+    client->is_full = is_full;
+    if (watch_try(&launchd.loop, &client->watch, EPOLLIN | (is_full ? EPOLLOUT : 0)))
+        client_close(client);
+}
+
+/* Gives what is to be said to the network, as far as that takes it. */
+static void client_flush(struct client *client)
+{
+    while (client->out_bytes) {
+        const ssize_t sent = send(client->watch.fd, client->out, client->out_bytes, MSG_NOSIGNAL);
+
+        if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
+            if (!client->is_full)
+                client_watch(client, true);
+            return;
+        }
+        if (sent < 0) {
+            client_close(client);
+            return;
+        }
+        client->out_bytes -= (size_t)sent;
+        memmove(client->out, client->out + sent, client->out_bytes);
+    }
+    if (client->is_full)
+        client_watch(client, false);
+    if (client->state == CLOSING && !client->is_shut) {
+        client->is_shut = true;
+        shutdown(client->watch.fd, SHUT_WR);
+    }
+}
+
+static void client_add(struct client *client, const char *line)
+{
+    const size_t bytes = strlen(line);
+
+    if (bytes > sizeof(client->out) - client->out_bytes)
+        return; /* it takes nothing, and has got far more than a job says */
+    memcpy(client->out + client->out_bytes, line, bytes);
+    client->out_bytes += bytes;
+}
+
+void client_say(struct client *client, const char *format, ...)
+{
+    char line[LAUNCH_LINE_BYTES + 1];
+    va_list arguments;
+
+    if (!client)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line) - 1, format, arguments);
+    va_end(arguments);
+    strcat(line, "\n");
+    client_add(client, line);
+}
+
+void client_finish(struct client *client)
+{
+    if (!client)
+        return;
+    client->state = CLOSING;
+    client->limit_ns = clock_now_ns() + CLOSING_LIMIT_NS;
+}
+
+void client_refuse(struct client *client, const char *format, ...)
+{
+    char why[WHY_BYTES], clean[WHY_BYTES];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof(why), format, arguments);
+    va_end(arguments);
+    client_say(client, "refused %s", text_clean(why, clean, sizeof(clean)));
+    client_finish(client);
+}
+
+struct in_addr client_address(const struct client *client)
+{
+    return client->address;
+}
+
+/* ---- What it says ---- */
+
+/* False: it has been refused. */
+static bool ticket_is_right(struct client *client, bool has_ticket, uint64_t ticket)
+{
+    if (!launchd.has_key) {
+        if (has_ticket)
+            client_refuse(client, "this node has no key: the ticket is -");
+        return !has_ticket;
+    }
+    const bool is_right = has_ticket && ticket == launch_ticket(launchd.key, client->nonce);
+    if (!has_ticket)
+        client_refuse(client, "this node has a key: it wants a ticket (tacetrun --key, or the conductor)");
+    else if (!is_right)
+        client_refuse(client, "the ticket is wrong: it is not by this node's key, or for another nonce");
+    return is_right;
+}
+
+static void line_heard(struct client *client, const char *line)
+{
+    struct message why;
+    bool has_ticket;
+    uint64_t ticket;
+    size_t bytes;
+
+    if (client->state == SERVED) {
+        if (strcmp(line, "kill") == 0)
+            job_kill();
+        else
+            job_fail("%.40s: tacetrun may say kill now, and nothing else", line);
+        return;
+    }
+    if (launch_line_read(line, &bytes, &has_ticket, &ticket, &why))
+        client_refuse(client, "%s", why.text);
+    else if (!ticket_is_right(client, has_ticket, ticket))
+        return;
+    else if (!job_take(client, bytes))
+        client_refuse(client, "busy: another job runs here");
+    else
+        client->state = FED;
+}
+
+/* Takes bytes up to the end of a line; how many. */
+static size_t line_feed(struct client *client, const char *bytes, size_t count)
+{
+    const char *end = memchr(bytes, '\n', count);
+    const size_t taken = end ? (size_t)(end - bytes) + 1 : count;
+
+    if (client->line_bytes + taken > sizeof(client->line) ||
+        (!end && client->line_bytes + taken == sizeof(client->line))) {
+        if (client->state == SERVED)
+            job_fail("a line has %u characters at most", LAUNCH_LINE_BYTES - 1);
+        else
+            client_refuse(client, "a line has %u characters at most", LAUNCH_LINE_BYTES - 1);
+        return count;
+    }
+    memcpy(client->line + client->line_bytes, bytes, taken);
+    client->line_bytes += taken;
+    if (end) {
+        client->line[client->line_bytes - 1] = '\0';
+        client->line_bytes = 0;
+        line_heard(client, client->line);
+    }
+    return taken;
+}
+
+static void client_feed(struct client *client, const char *bytes, size_t count)
+{
+    while (count) {
+        size_t taken = count; /* CLOSING */
+
+        if (client->state == FED && (taken = job_feed(bytes, count)) == 0)
+            client->state = SERVED;
+        if (client->state == GREETED || client->state == SERVED)
+            taken = line_feed(client, bytes, count);
+        bytes += taken;
+        count -= taken;
+    }
+}
+
+/* ---- Events ---- */
+
+static void client_ready(struct watch *watch, uint32_t events)
+{
+    static char chunk[CHUNK_BYTES];
+    struct client *client = (struct client *)watch;
+
+    (void)events; /* what is to be said goes with the next turn; whether the connection is lost, recv says */
+    const ssize_t bytes = recv(client->watch.fd, chunk, sizeof(chunk), 0);
+    if (bytes > 0)
+        client_feed(client, chunk, (size_t)bytes);
+    else if (bytes == 0 || (errno != EAGAIN && errno != EINTR))
+        client_close(client);
+}
+
+void clients_turn(void)
+{
+    const uint64_t now = clock_now_ns();
+
+    for (struct client *client = clients; client < clients + CLIENTS_MAX; client++) {
+        if (client->state == GREETED && now >= client->limit_ns)
+            client_refuse(client, "no request has come within %llu s", GREETED_LIMIT_NS / 1000000000);
+        if (client->state != FREE)
+            client_flush(client);
+        if (client->state == CLOSING && now >= client->limit_ns)
+            client_close(client);
+        if (client->state == GREETED || client->state == CLOSING)
+            turn_by(client->limit_ns);
+    }
+}
+
+/* A free place, or that of the one that has been here longest without a job. */
+static struct client *place_find(void)
+{
+    struct client *oldest = NULL;
+
+    for (struct client *client = clients; client < clients + CLIENTS_MAX; client++) {
+        if (client->state == FREE)
+            return client;
+        if ((client->state == GREETED || client->state == CLOSING) &&
+            (!oldest || client->limit_ns < oldest->limit_ns))
+            oldest = client;
+    }
+    client_close(oldest);
+    return oldest;
+}
+
+static void greet(struct client *client)
+{
+    struct sysinfo memory = { 0 };
+    struct utsname system;
+
+    sysinfo(&memory);
+    uname(&system);
+    client_say(client,
+               "tacet-launch %u %016" PRIx64 " %s cpus=%u memory_mib=%llu state=%s name=%s system=%s-%s",
+               LAUNCH_VERSION, client->nonce, launchd.has_key ? "ticket" : "open", launchd.cpus.count,
+               (unsigned long long)memory.totalram * memory.mem_unit >> 20, job_state(), launchd.name,
+               system.sysname, system.release);
+}
+
+/* False: there is no connection. */
+static bool client_accept(int listener)
+{
+    struct sockaddr_in from;
+    socklen_t bytes = sizeof(from);
+    uint64_t nonce;
+    const int socket = accept4(listener, (struct sockaddr *)&from, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (socket < 0)
+        return false;
+    if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) { /* it has waited for seeds at its start */
+        close(socket);
+        return true;
+    }
+    struct client *client = place_find();
+    client->state = GREETED;
+    client->watch = (struct watch){ .fd = socket, .ready = client_ready };
+    client->limit_ns = clock_now_ns() + GREETED_LIMIT_NS;
+    client->nonce = nonce;
+    client->address = from.sin_addr;
+    client->line_bytes = client->out_bytes = 0;
+    client->is_shut = false;
+    tcp_keep(socket, SILENCE_NS);
+    greet(client);
+    client_watch(client, false);
+    return true;
+}
+
+void clients_accept(int listener)
+{
+    for (unsigned i = 0; i < ACCEPTS_PER_TURN && client_accept(listener); i++)
+        continue;
+}

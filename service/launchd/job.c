@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * job.c: the one job of a Linux node (launchd.h), in stages:
+ *
+ *      RECEIVING   the request, then the program, if it is sent, into a file in memory
+ *      DIALLING    two connections to tacetrun for each rank
+ *      STARTING    all ranks are forked; a pipe is closed when the last one runs its program, or one has said
+ *                  there why it cannot: nothing has been said to tacetrun before, so that it is refused
+ *      RUNNING     each rank's end is told
+ *      ENDING      whatever processes are left are killed, until there is none
+ *      DRAINING    until tacetrun's side has acknowledged all that the ranks had written
+ *
+ * This process keeps the streams of ranks, too, to see what is acknowledged. So it is this process that ends
+ * them: when their rank has ended, and there is no process left over of a rank that has.
+ */
+#include "service/launchd/launchd.h"
+#include "service/lib/descendants.h"
+#include "service/lib/say.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REQUEST_LIMIT_NS 10000000000ULL /* for a request, and for each further piece of a program */
+#define DIAL_LIMIT_NS    10000000000ULL
+#define START_LIMIT_NS   60000000000ULL /* a program may lie on a slow server of files */
+#define DRAIN_LIMIT_NS   10000000000ULL /* of what has been killed */
+#define KILL_EVERY_NS    10000000ULL
+#define DRAIN_EVERY_NS   5000000ULL
+#define KILLED_STATUS    128
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U /* Linux 6.3 */
+#endif
+
+enum stage { IDLE, RECEIVING, DIALLING, STARTING, RUNNING, ENDING, DRAINING };
+
+struct stream {
+    struct watch watch; /* until it is dialled; its socket: -1: closed */
+    uint32_t rank;      /* its number in the job */
+    bool is_err, is_dialled;
+};
+
+struct rank {
+    pid_t pid;
+    struct stream out, err;
+    bool has_ended, is_told, is_shut;
+    unsigned status;
+};
+
+static struct job {
+    enum stage stage;
+    struct client *client; /* NULL: it has gone */
+    char why[512];         /* it has failed; "": it has not */
+    uint64_t limit_ns;     /* of RECEIVING, DIALLING, STARTING; of DRAINING where it has one */
+    char bytes[LAUNCH_REQUEST_BYTES];
+    size_t bytes_due, bytes_here;
+    struct launch_request request;
+    int program; /* -1: none is sent */
+    uint64_t program_here;
+    struct watch problems; /* the pipe's end to read from */
+    struct rank *ranks;
+    unsigned ranks_running;
+    bool is_killed;           /* by tacetrun, the conductor, or because it has failed */
+    bool children_have_ended; /* since the streams were looked at */
+} job = { .program = -1, .problems.fd = -1 };
+
+/* By the conductor: the job of this number, or, by 0, the node without one. */
+static struct {
+    bool is_set;
+    uint32_t job;
+} stopped;
+
+const char *job_state(void)
+{
+    return job.stage == IDLE ? "idle" : "busy";
+}
+
+bool job_is_over(void)
+{
+    return job.stage == IDLE;
+}
+
+unsigned job_ranks(void)
+{
+    return job.ranks_running;
+}
+
+uint32_t job_number(void)
+{
+    return job.stage == IDLE ? 0 : job.request.job;
+}
+
+bool job_is_stopped(void)
+{
+    return stopped.is_set && stopped.job == job_number();
+}
+
+/* ---- Its end ---- */
+
+static void close_set(int *descriptor)
+{
+    if (*descriptor >= 0)
+        close(*descriptor);
+    *descriptor = -1;
+}
+
+static void streams_close(void)
+{
+    for (unsigned i = 0; job.ranks && i < job.request.ranks; i++) {
+        watch_close(&job.ranks[i].out.watch);
+        watch_close(&job.ranks[i].err.watch);
+    }
+}
+
+/* From whatever stage: its ranks are told of no more. */
+static void job_abandon(void)
+{
+    job.is_killed = true;
+    watch_close(&job.problems);
+    close_set(&job.program);
+    streams_close();
+    job.stage = ENDING;
+}
+
+/* tacetrun hears it when the node is as before: who then asks again is not told that it is busy. */
+void job_fail(const char *format, ...)
+{
+    va_list arguments;
+
+    if (job.stage == IDLE || job.why[0] || !job.client)
+        return;
+    va_start(arguments, format);
+    vsnprintf(job.why, sizeof(job.why), format, arguments);
+    va_end(arguments);
+    say("job %u refused: %s", job.request.job, job.why);
+    job_abandon();
+}
+
+void job_lost(void)
+{
+    if (!job.client)
+        return;
+    say("job %u: tacetrun has gone", job.request.job);
+    job.client = NULL;
+    job_abandon();
+}
+
+void job_kill(void)
+{
+    stopped.is_set = false;
+    if (job.stage == DRAINING)
+        job.limit_ns = clock_now_ns() + DRAIN_LIMIT_NS;
+    else if (job.stage == RUNNING)
+        job.is_killed = true;
+    else if (job.stage != ENDING)
+        job_fail("killed before it had started");
+}
+
+void job_stop(bool stop)
+{
+    stopped.is_set = stop;
+    stopped.job = job_number();
+    if (job.stage >= STARTING)
+        descendants_signal(stop ? SIGSTOP : SIGCONT);
+}
+
+static unsigned worst_status(void)
+{
+    unsigned worst = 0;
+
+    for (unsigned i = 0; i < job.request.ranks; i++)
+        worst = job.ranks[i].status > worst ? job.ranks[i].status : worst;
+    return worst;
+}
+
+/* All that it had is given back, and tacetrun is told. */
+static void job_end(void)
+{
+    struct client *client = job.client;
+
+    if (job.why[0]) {
+        client_refuse(client, "%s", job.why);
+    } else if (client) {
+        say("job %u has ended, %u", job.request.job, worst_status());
+        client_say(client, "end %u", worst_status());
+        client_finish(client);
+    }
+    streams_close();
+    watch_close(&job.problems);
+    close_set(&job.program);
+    free(job.ranks);
+    job.ranks = NULL;
+    job.ranks_running = 0;
+    job.client = NULL;
+    job.stage = IDLE;
+}
+
+/* ---- Request and program ---- */
+
+bool job_take(struct client *client, size_t bytes)
+{
+    if (job.stage != IDLE)
+        return false;
+    job.stage = RECEIVING;
+    job.client = client;
+    job.limit_ns = clock_now_ns() + REQUEST_LIMIT_NS;
+    job.bytes_due = bytes;
+    job.bytes_here = 0;
+    job.program_here = 0;
+    job.is_killed = false;
+    job.why[0] = '\0';
+    memset(&job.request, 0, sizeof(job.request));
+    return true;
+}
+
+/* MiB that programs can have; a lot where Linux does not say. */
+static uint64_t memory_available_mib(void)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    uint64_t kib = UINT64_MAX;
+    char line[128];
+
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib >> 10;
+}
+
+/* A file in memory for the program. False: refused. */
+static bool program_open(void)
+{
+    const uint64_t mib = (job.request.program_bytes >> 20) + 1, free_mib = memory_available_mib();
+    const char *name = strrchr(job.request.path, '/') ? strrchr(job.request.path, '/') + 1 : job.request.path;
+    char shown[200];
+
+    if (mib > free_mib) {
+        job_fail("the program has %" PRIu64 " MiB, and this node has %" PRIu64 " MiB of memory left", mib,
+                 free_mib);
+        return false;
+    }
+    snprintf(shown, sizeof(shown), "%.199s", name);
+    job.program = memfd_create(shown, MFD_CLOEXEC | MFD_EXEC);
+    if (job.program < 0 && errno == EINVAL) /* an older Linux */
+        job.program = memfd_create(shown, MFD_CLOEXEC);
+    if (job.program < 0)
+        job_fail("no file in memory for the program: %s", strerror(errno));
+    return job.program >= 0;
+}
+
+static void job_dial(void);
+
+static void program_complete(void)
+{
+    char path[64];
+
+    if (job.request.program_bytes) {
+        /* Linux runs no file that somebody has open for writing. */
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", job.program);
+        const int readable = open(path, O_RDONLY | O_CLOEXEC);
+
+        close_set(&job.program);
+        job.program = readable;
+        if (readable < 0) {
+            job_fail("the program that was sent cannot be opened: %s", strerror(errno));
+            return;
+        }
+    }
+    job_dial();
+}
+
+static void request_complete(void)
+{
+    const struct launch_request *request = &job.request;
+    struct message why;
+
+    if (launch_request_read(job.bytes, job.bytes_here, &job.request, &why)) {
+        job_fail("%s", why.text);
+        return;
+    }
+    const uint64_t cpus = (uint64_t)request->ranks * (request->cpus ? request->cpus : 1);
+    if (cpus > launchd.cpus.count) {
+        job_fail("%u ranks of %u CPUs each: this node has %u CPUs", request->ranks,
+                 request->cpus ? request->cpus : 1, launchd.cpus.count);
+        return;
+    }
+    if (request->program_bytes && !program_open())
+        return;
+    if (!request->program_bytes)
+        program_complete();
+}
+
+static size_t program_feed(const char *bytes, size_t count)
+{
+    const uint64_t missing = job.request.program_bytes - job.program_here;
+    const ssize_t written = write(job.program, bytes, count < missing ? count : (size_t)missing);
+
+    if (written <= 0) {
+        job_fail("no room for the program: %s", strerror(errno));
+        return count;
+    }
+    job.program_here += (uint64_t)written;
+    job.limit_ns = clock_now_ns() + REQUEST_LIMIT_NS;
+    if (job.program_here == job.request.program_bytes)
+        program_complete();
+    return (size_t)written;
+}
+
+size_t job_feed(const char *bytes, size_t count)
+{
+    if (job.stage != RECEIVING)
+        return 0;
+    if (job.bytes_here == job.bytes_due)
+        return program_feed(bytes, count);
+    const size_t missing = job.bytes_due - job.bytes_here, taken = count < missing ? count : missing;
+    memcpy(job.bytes + job.bytes_here, bytes, taken);
+    job.bytes_here += taken;
+    if (job.bytes_here == job.bytes_due)
+        request_complete();
+    return taken;
+}
+
+/* ---- Streams ---- */
+
+static void stream_ready(struct watch *watch, uint32_t events);
+
+/* It is ready when it is connected, or cannot be. */
+static bool stream_open(struct stream *stream, uint32_t rank, bool is_err)
+{
+    const struct sockaddr_in to = { .sin_family = AF_INET,
+                                    .sin_port = htons(job.request.port),
+                                    .sin_addr = client_address(job.client) };
+
+    stream->rank = rank;
+    stream->is_err = is_err;
+    stream->watch.ready = stream_ready;
+    stream->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return stream->watch.fd >= 0 &&
+           (connect(stream->watch.fd, (const struct sockaddr *)&to, sizeof(to)) == 0 ||
+            errno == EINPROGRESS) &&
+           watch_try(&launchd.loop, &stream->watch, EPOLLOUT) == 0;
+}
+
+static void streams_failed(int error)
+{
+    const struct in_addr to = client_address(job.client);
+
+    job_fail("a stream to %s, port %u: %s", inet_ntoa(to), job.request.port, strerror(error));
+}
+
+static void job_dial(void)
+{
+    const unsigned count = job.request.ranks;
+
+    job.stage = DIALLING;
+    job.limit_ns = clock_now_ns() + DIAL_LIMIT_NS;
+    job.ranks = calloc(count, sizeof(*job.ranks));
+    if (!job.ranks) {
+        job_fail("no memory for %u ranks", count);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++)
+        job.ranks[i].out.watch.fd = job.ranks[i].err.watch.fd = -1;
+    for (unsigned i = 0; i < count; i++) {
+        const uint32_t number = job.request.first + i;
+
+        if (!stream_open(&job.ranks[i].out, number, false) || !stream_open(&job.ranks[i].err, number, true)) {
+            streams_failed(errno);
+            return;
+        }
+    }
+}
+
+/* A connection has come to be, or not: says whose it is. The rank waits where it writes and reads. */
+static void stream_ready(struct watch *watch, uint32_t events)
+{
+    struct stream *stream = (struct stream *)watch;
+    int error = 0;
+    socklen_t bytes = sizeof(error);
+
+    (void)events; /* the socket knows more */
+    if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) || error) {
+        streams_failed(error ? error : errno);
+        return;
+    }
+    watch_drop(watch);
+    if (fcntl(watch->fd, F_SETFL, 0) ||
+        dprintf(watch->fd, "stream %016" PRIx64 " %u %s\n", job.request.secret, stream->rank,
+                stream->is_err ? "err" : "out") < 0) {
+        streams_failed(errno);
+        return;
+    }
+    stream->is_dialled = true;
+}
+
+/* ---- Ranks ---- */
+
+static void problems_ready(struct watch *watch, uint32_t events)
+{
+    char why[512];
+
+    (void)events; /* read says what there is */
+    const ssize_t bytes = read(watch->fd, why, sizeof(why) - 1);
+    if (bytes < 0)
+        return;
+    if (bytes > 0) {
+        why[bytes] = '\0';
+        job_fail("%s", why);
+        return;
+    }
+    watch_close(&job.problems);
+    close_set(&job.program);
+    job.stage = RUNNING;
+    say("job %u: %s, ranks %u to %u of %u", job.request.job, job.request.path, job.request.first,
+        job.request.first + job.request.ranks - 1, job.request.size);
+    client_say(job.client, "started");
+}
+
+static void job_fork(void)
+{
+    const pid_t parent = getpid();
+    int ends[2];
+
+    job.stage = STARTING;
+    job.limit_ns = clock_now_ns() + START_LIMIT_NS;
+    stopped.is_set = false; /* who starts a job wants it to run */
+    if (pipe2(ends, O_CLOEXEC)) {
+        job_fail("no pipe: %s", strerror(errno));
+        return;
+    }
+    job.problems = (struct watch){ .fd = ends[0], .ready = problems_ready };
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    if (watch_try(&launchd.loop, &job.problems, EPOLLIN))
+        job_fail("no pipe: %s", strerror(errno));
+    for (unsigned i = 0; i < job.request.ranks && job.stage == STARTING; i++) {
+        struct rank *rank = &job.ranks[i];
+        const struct launch_rank start = { .request = &job.request,
+                                           .local = i,
+                                           .out = rank->out.watch.fd,
+                                           .err = rank->err.watch.fd,
+                                           .program = job.program,
+                                           .problems = ends[1] };
+
+        rank->pid = fork();
+        if (rank->pid == 0)
+            launch_rank_run(&start, parent);
+        else if (rank->pid < 0)
+            job_fail("rank %u: no process: %s", job.request.first + i, strerror(errno));
+        else
+            job.ranks_running++;
+    }
+    close(ends[1]);
+}
+
+static struct rank *rank_of(pid_t pid)
+{
+    for (unsigned i = 0; job.ranks && i < job.request.ranks; i++)
+        if (job.ranks[i].pid == pid && !job.ranks[i].has_ended)
+            return &job.ranks[i];
+    return NULL;
+}
+
+static bool is_rank(pid_t pid)
+{
+    return rank_of(pid) != NULL;
+}
+
+void job_children_ended(void)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct rank *rank = rank_of(pid);
+
+        job.children_have_ended = true;
+        if (!rank)
+            continue; /* what a rank has left to this process */
+        rank->has_ended = true;
+        rank->status =
+            WIFSIGNALED(status) ? KILLED_STATUS + (unsigned)WTERMSIG(status) : (unsigned)WEXITSTATUS(status);
+        job.ranks_running--;
+    }
+}
+
+/* ---- Stages ---- */
+
+static void dialling_turn(void)
+{
+    bool all = true;
+
+    for (unsigned i = 0; i < job.request.ranks; i++)
+        all &= job.ranks[i].out.is_dialled && job.ranks[i].err.is_dialled;
+    if (all)
+        job_fork();
+}
+
+static void rank_shut(struct rank *rank)
+{
+    rank->is_shut = true;
+    shutdown(rank->out.watch.fd, SHUT_WR);
+    shutdown(rank->err.watch.fd, SHUT_WR);
+}
+
+static void ranks_tell(void)
+{
+    for (unsigned i = 0; i < job.request.ranks; i++) {
+        struct rank *rank = &job.ranks[i];
+
+        if (!rank->has_ended || rank->is_told)
+            continue;
+        rank->is_told = true;
+        client_say(job.client, "rank %u %u", job.request.first + i, rank->status);
+    }
+}
+
+static void running_turn(void)
+{
+    ranks_tell();
+    if (job.ranks_running == 0) {
+        job.stage = ENDING;
+        return;
+    }
+    if (!job.children_have_ended)
+        return;
+    job.children_have_ended = false;
+    if (descendants_others(is_rank))
+        return;
+    for (unsigned i = 0; i < job.request.ranks; i++)
+        if (job.ranks[i].has_ended && !job.ranks[i].is_shut)
+            rank_shut(&job.ranks[i]);
+}
+
+static void ending_turn(void)
+{
+    descendants_signal(SIGKILL);
+    job_children_ended();
+    turn_by(clock_now_ns() + KILL_EVERY_NS);
+    if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
+        return;
+    if (!job.client || job.why[0]) {
+        job_end();
+        return;
+    }
+    for (unsigned i = 0; i < job.request.ranks; i++)
+        rank_shut(&job.ranks[i]);
+    job.stage = DRAINING;
+    job.limit_ns = job.is_killed ? clock_now_ns() + DRAIN_LIMIT_NS : UINT64_MAX;
+}
+
+/* Whether the other side has acknowledged the end of a stream, and so all of it; or there is none any more.
+ */
+static bool is_drained(const struct stream *stream)
+{
+    struct tcp_info info = { 0 };
+    socklen_t bytes = sizeof(info);
+
+    if (getsockopt(stream->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &bytes))
+        return true;
+    return info.tcpi_state == TCP_FIN_WAIT2 || info.tcpi_state == TCP_TIME_WAIT ||
+           info.tcpi_state == TCP_CLOSE;
+}
+
+static void draining_turn(void)
+{
+    bool all = clock_now_ns() >= job.limit_ns;
+
+    for (unsigned i = 0; i < job.request.ranks; i++) {
+        const bool one = is_drained(&job.ranks[i].out) && is_drained(&job.ranks[i].err);
+
+        if (!one && !all) {
+            turn_by(clock_now_ns() + DRAIN_EVERY_NS);
+            return;
+        }
+    }
+    job_end();
+}
+
+/* The stages that may last only so long. */
+static void limit_check(void)
+{
+    if (job.stage != RECEIVING && job.stage != DIALLING && job.stage != STARTING)
+        return;
+    if (job.stage == STARTING && job_is_stopped())
+        job.limit_ns = clock_now_ns() + START_LIMIT_NS;
+    if (clock_now_ns() < job.limit_ns) {
+        turn_by(job.limit_ns);
+        return;
+    }
+    job_fail("%s", job.stage == RECEIVING ? "the request, or the program, has not come: nothing for 10 s"
+                   : job.stage == DIALLING
+                       ? "tacetrun does not answer where its streams are: nothing for 10 s"
+                       : "the program has not started within 60 s");
+}
+
+void job_turn(void)
+{
+    const enum stage before = job.stage;
+
+    limit_check();
+    if (job.stage == DIALLING)
+        dialling_turn();
+    if (job.stage == RUNNING && job.is_killed) {
+        descendants_signal(SIGKILL);
+        turn_by(clock_now_ns() + KILL_EVERY_NS);
+    }
+    if (job.stage == RUNNING)
+        running_turn();
+    if (job.stage == ENDING)
+        ending_turn();
+    if (job.stage == DRAINING)
+        draining_turn();
+    if (job.stage != before)
+        turn_by(clock_now_ns()); /* what has been said is to be sent, and the next stage seen to */
+}

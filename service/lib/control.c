@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * control.c: see control.h. unix(7).
+ */
+#include "service/lib/control.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define CONNECT_WITHIN_S 10 /* while other clients have all places */
+
+static int address_make(struct sockaddr_un *address, const char *path)
+{
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (strlen(path) >= sizeof(address->sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(address->sun_path, path, strlen(path));
+    return 0;
+}
+
+int control_connect(const char *path)
+{
+    const struct timeval limit = { .tv_sec = CONNECT_WITHIN_S };
+    struct sockaddr_un address;
+    int socket_of = -1;
+
+    if (address_make(&address, path) || (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) < 0)
+        return -1;
+    setsockopt(socket_of, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    if (connect(socket_of, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return socket_of;
+    int error = errno;
+    close(socket_of);
+    errno = error;
+    return -1;
+}
+
+int control_listen(const char *path)
+{
+    struct sockaddr_un address;
+    int socket_of, other = control_connect(path);
+
+    if (other >= 0) {
+        close(other);
+        errno = EADDRINUSE;
+        return -1;
+    }
+    if (errno == ECONNREFUSED)
+        unlink(path);
+    if (errno == ENOENT && strcmp(path, CONTROL_SOCKET) == 0)
+        mkdir(CONTROL_FOLDER, 0755); /* where that fails, bind says so */
+    if (address_make(&address, path) ||
+        (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
+        return -1;
+    mode_t before = umask(0177);
+    int error = bind(socket_of, (struct sockaddr *)&address, sizeof(address)) || listen(socket_of, 16);
+    umask(before);
+    if (!error)
+        return socket_of;
+    error = errno;
+    close(socket_of);
+    errno = error;
+    return -1;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mpirun.c: tacet-mpirun runs a program as several ranks on this machine: the job from its beginning to its
+ * end, and what ends it early: a rank, a time limit, the user. Whatever ends it, nothing that it has started
+ * is left: this process adopts what ranks have started (descendants.h), lets all end by a signal, and kills
+ * what has not ended two seconds later.
+ *
+ * Exit status: 0, or that of the rank which has ended the job, or what mpirun.h and status.h say.
+ */
+#include "service/mpirun/mpirun.h"
+#include "service/lib/descendants.h"
+#include "service/lib/input.h"
+#include "service/lib/output.h"
+#include "service/lib/process.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS             100             /* how often times are looked at */
+#define KILL_NS             (2 * SECOND_NS) /* from the signal that asks to end to the one that kills */
+#define LAST_NS             SECOND_NS       /* for processes that ranks have left when all have ended */
+#define DESCRIPTORS_OWN     32
+#define DESCRIPTORS_OF_RANK 3
+
+struct run run = { .descriptors = { 0 } };
+
+/* The job ends early. */
+static struct end {
+    enum reason reason; /* REASON_NONE: it does not */
+    uint32_t rank;
+    int status;
+    char text[512];
+    bool is_said; /* from then on no other reason counts */
+    int signal;   /* by which ranks are asked to end */
+} end = { .reason = REASON_NONE, .signal = SIGTERM };
+
+static uint64_t asked_ns;    /* when all were asked to end; 0: not yet */
+static uint64_t finished_ns; /* when the last rank had ended; 0: not yet */
+static bool is_killing;      /* all that is left is killed, again and again */
+static unsigned interrupts;
+
+/* ---- What ends a job early ---- */
+
+void run_end(enum reason reason, uint32_t rank, int status, const char *format, ...)
+{
+    bool is_same_rank = end.reason == REASON_ABORT && rank == end.rank; /* it ends because it aborts */
+    va_list arguments;
+
+    if (end.is_said || reason >= end.reason || (is_same_rank && reason == REASON_SIGNAL))
+        return;
+    end.reason = reason;
+    end.rank = rank;
+    end.status = status;
+    va_start(arguments, format);
+    vsnprintf(end.text, sizeof(end.text), format, arguments);
+    va_end(arguments);
+}
+
+static void all_ask(int number)
+{
+    asked_ns = run.now_ns;
+    descendants_signal(number);
+    if (number != SIGKILL)
+        descendants_signal(SIGCONT); /* those that are stopped */
+}
+
+/* At the end of a turn: all reasons that have come to light in it are known. */
+static void end_take(void)
+{
+    if (end.reason == REASON_NONE || end.is_said)
+        return;
+    end.is_said = true;
+    say("%s", end.text);
+    input_stop();
+    all_ask(end.signal);
+}
+
+/* ---- Ranks that end ---- */
+
+static void rank_ended(uint32_t number, int status)
+{
+    struct rank *rank = &run.ranks[number];
+    const pid_t pid = rank->pid;
+
+    rank->pid = 0;
+    rank->has_ended = true;
+    run.ended_count++;
+    pmi_server_drain(&run.pmi, number); /* it may have said finalize, or abort, as its last */
+    if (WIFSIGNALED(status))
+        run_end(REASON_SIGNAL, number, 128 + WTERMSIG(status),
+                "rank %u (process %d) was killed by signal %d (%s); the job ends", number, (int)pid,
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        run_end(REASON_STATUS, number, WEXITSTATUS(status),
+                "rank %u (process %d) has ended with exit status %d; the job ends", number, (int)pid,
+                WEXITSTATUS(status));
+    else if (run.pmi.ranks[number].is_in_pmi)
+        run_end(REASON_NO_FINALIZE, number, STATUS_NOT_CLEAN,
+                "rank %u (process %d) has ended without MPI_Finalize; the job ends", number, (int)pid);
+}
+
+static void children_reap(void)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (uint32_t i = 0; i < run.plan.ranks; i++)
+            if (run.ranks[i].pid == pid) {
+                rank_ended(i, status);
+                break;
+            }
+}
+
+/* A barrier waits for all, and one of them has ended. */
+static void barrier_look(void)
+{
+    for (uint32_t i = 0; run.pmi.barrier_count && run.ended_count && i < run.plan.ranks; i++)
+        if (run.ranks[i].has_ended) {
+            run_end(REASON_STUCK, i, STATUS_NOT_CLEAN,
+                    "rank %u has ended %s, and %u others wait for it in PMI's barrier; the job ends", i,
+                    run.pmi.ranks[i].is_finished ? "after MPI_Finalize" : "without MPI_Init",
+                    run.pmi.barrier_count);
+            return;
+        }
+}
+
+/* ---- What PMI's server tells ---- */
+
+static void client_refused(uint32_t rank, const struct sockaddr_in *from, const char *why)
+{
+    (void)from; /* all connections are ranks' */
+    run_end(REASON_PMI, rank, STATUS_NOT_CLEAN, "rank %u (process %d) does not keep to PMI: %s; the job ends",
+            rank, (int)run.ranks[rank].pid, why);
+}
+
+static void put_refused(uint32_t rank, const char *why)
+{
+    say("rank %u: PMI's put is refused: %s", rank, why);
+}
+
+static void rank_aborted(uint32_t rank, uint32_t code)
+{
+    run_end(REASON_ABORT, rank, code & 0xff ? (int)(code & 0xff) : 1,
+            "rank %u aborts the job with exit code %u (MPI_Abort)", rank, code);
+}
+
+static const struct pmi_server_calls pmi_calls = { .refused = client_refused,
+                                                   .put_refused = put_refused,
+                                                   .aborted = rank_aborted };
+
+static void output_failed(int status, const char *why)
+{
+    run_end(REASON_TOLD, PMI_RANK_NONE, status, "%s; the job ends", why);
+}
+
+/* ---- Signals ---- */
+
+/* The first is passed on; the second kills; the third leaves. */
+static void interrupted(int number)
+{
+    interrupts++;
+    if (interrupts == 1 && !end.is_said) {
+        end.signal = number;
+        run_end(REASON_TOLD, PMI_RANK_NONE, 128 + number, "%s: the job ends; once more kills it at once",
+                number == SIGINT ? "interrupted" : strsignal(number));
+    } else if (interrupts <= 2) {
+        is_killing = true;
+    } else {
+        descendants_signal(SIGKILL);
+        exit(128 + number);
+    }
+}
+
+static void signal_ready(struct watch *watch, uint32_t events)
+{
+    struct signalfd_siginfo signal;
+
+    (void)events;
+    /* That a child has ended is looked at once this turn is over. */
+    while (read(watch->fd, &signal, sizeof(signal)) == sizeof(signal))
+        if (signal.ssi_signo != SIGCHLD)
+            interrupted((int)signal.ssi_signo);
+}
+
+/* ---- Time ---- */
+
+static bool child_is_no_rank(pid_t pid)
+{
+    (void)pid;
+    return false;
+}
+
+/* All ranks have ended: what they have left is asked to end after a while, in which it may end by itself. */
+static bool job_has_ended(void)
+{
+    if (run.ended_count < run.plan.ranks)
+        return false;
+    finished_ns = finished_ns ? finished_ns : run.now_ns;
+    return !descendants_others(child_is_no_rank);
+}
+
+static void tick(void)
+{
+    const uint64_t limit_ns = run.plan.timeout_ns;
+    static uint64_t begin_ns;
+
+    begin_ns = begin_ns ? begin_ns : run.now_ns;
+    if (limit_ns && run.now_ns - begin_ns > limit_ns && !finished_ns)
+        run_end(REASON_TOLD, PMI_RANK_NONE, STATUS_TIME, "%" PRIu64 " s are over (--timeout); the job ends",
+                limit_ns / SECOND_NS);
+    if (finished_ns && !asked_ns && run.now_ns - finished_ns > LAST_NS)
+        all_ask(SIGTERM);
+    is_killing |= asked_ns && run.now_ns - asked_ns > KILL_NS;
+    if (is_killing)
+        descendants_signal(SIGKILL);
+    input_tick();
+}
+
+/* ---- From beginning to end ---- */
+
+/* Ranks lie on nodes in blocks, the first nodes with one more where they do not divide. */
+static void ranks_place(void)
+{
+    const struct plan *plan = &run.plan;
+    uint32_t each = plan->ranks / plan->nodes, more = plan->ranks % plan->nodes, number = 0;
+
+    for (uint32_t node = 0; node < plan->nodes; node++)
+        for (uint32_t local = 0; local < each + (node < more); local++)
+            run.ranks[number++].local = local;
+    number = 0;
+    for (unsigned i = 0; i < plan->program_count; i++)
+        for (uint32_t j = 0; j < plan->programs[i].ranks; j++, number++) {
+            run.ranks[number].program = &plan->programs[i];
+            run.pmi.ranks[number].appnum = i;
+        }
+}
+
+static void prepare(int count, char **words)
+{
+    char store_name[32];
+    struct message why;
+
+    descriptors_prepare(STATUS_FAILED, &run.descriptors);
+    launch_cpus_find(&run.cpus);
+    run.plan.stdin_rank = 0;
+    plan_read(count, words, run.cpus.count);
+    descriptors_need(run.plan.ranks, (rlim_t)run.plan.ranks * DESCRIPTORS_OF_RANK + DESCRIPTORS_OWN);
+    if (event_loop_open(&run.loop) || descendants_adopt())
+        give_up(STATUS_FAILED, "no event loop, or no /proc: %s", strerror(errno));
+    run.now_ns = clock_now_ns();
+    output_open(
+        &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });
+    signals_take(&run.loop, signal_ready, true);
+    run.pmi = (struct pmi_server){ .loop = &run.loop, .calls = &pmi_calls };
+    run.ranks = calloc(run.plan.ranks, sizeof(run.ranks[0]));
+    snprintf(store_name, sizeof(store_name), "job_%d", (int)getpid());
+    if (!run.ranks || pmi_server_open(&run.pmi, store_name, run.plan.nodes, run.plan.ranks, &why))
+        give_up(STATUS_FAILED, "no memory for %u ranks", run.plan.ranks);
+    ranks_place();
+}
+
+/* A rank that cannot be started ends the program: those before it are killed. */
+static void ranks_start(void)
+{
+    for (uint32_t i = 0; i < run.plan.ranks; i++) {
+        const int status = rank_start(i);
+
+        if (!status)
+            continue;
+        do
+            descendants_signal(SIGKILL);
+        while (waitpid(-1, NULL, 0) > 0);
+        exit(status);
+    }
+}
+
+int main(int count, char **words)
+{
+    uint64_t tick_ns = 0;
+
+    say_begin("tacet-mpirun", NULL);
+    prepare(count, words);
+    ranks_start();
+    for (;;) {
+        event_loop_turn(&run.loop, TICK_MS);
+        run.now_ns = clock_now_ns();
+        children_reap();
+        barrier_look();
+        if (run.now_ns >= tick_ns) {
+            tick_ns = run.now_ns + TICK_MS * 1000000;
+            tick();
+        }
+        end_take();
+        if (!job_has_ended())
+            continue;
+        streams_end();
+        if ((!streams_count() && output_is_written()) || interrupts > 1)
+            return end.reason == REASON_NONE ? 0 : end.status;
+    }
+}

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * nodes.c: connections to nodes, each through its states (tacetrun.h): all that are named are connected to
+ * and greet, the first idle ones are chosen, and each of these gets its request and the program as fast as it
+ * takes them. Nothing waits for one node but the choice, and that for --within at the longest.
+ */
+#include "service/lib/json.h"
+#include "service/lib/tcp.h"
+#include "service/lib/text.h"
+#include "service/tacetrun/launch_writer.h"
+#include "service/tacetrun/tacetrun.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+/* So long are those nodes waited for that come earlier in the list, once enough others are idle. */
+#define CHOICE_PATIENCE_NS SECOND_NS
+#define SEND_BYTES         (1u << 20) /* of the program at a time */
+#define FAILURES_SHOWN     8
+
+struct nodes nodes;
+
+/* ---- What becomes of a node ---- */
+
+/* It takes no further part. Once the job is under way, that ends the job. */
+__attribute__((format(printf, 2, 3))) static void node_fail(struct node *node, const char *format, ...)
+{
+    bool is_chosen = run.phase >= PHASE_RUN;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(node->why, sizeof(node->why), format, arguments);
+    va_end(arguments);
+    watch_close(&node->watch);
+    node->state = NODE_FAILED;
+    nodes.open -= is_chosen;
+    if (is_chosen && run.is_killed)
+        say("%s: %s", node->name, node->why);
+    else if (is_chosen)
+        run_kill(STATUS_FAILED, "%s: %s", node->name, node->why);
+}
+
+static void node_end(struct node *node)
+{
+    watch_close(&node->watch);
+    node->state = NODE_ENDED;
+    nodes.open--;
+}
+
+/* It hears that as a kill, and closes once it is free again. */
+static void node_leave(struct node *node)
+{
+    shutdown(node->watch.fd, SHUT_WR);
+    node->state = NODE_LEAVING;
+    watch_set(&run.loop, &node->watch, EPOLLIN);
+}
+
+static void node_fail_socket(struct node *node, int error)
+{
+    if (error == ECONNREFUSED && node->state == NODE_CONNECTING)
+        node_fail(node, "nothing listens at port %u: does it wait for jobs (launch, or tacet-launchd)?",
+                  ntohs(node->address.sin_port));
+    else if (node->state != NODE_CONNECTING &&
+             (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH))
+        node_fail(node, "its network does not answer: it is dead, or cut off");
+    else if (node->state != NODE_CONNECTING && (error == ECONNRESET || error == EPIPE))
+        node_fail(node, "it knows the connection no more: it was started anew, or ended the job");
+    else
+        node_fail(node, "%s", error ? strerror(error) : "it has closed the connection");
+}
+
+/* ---- What it gets ---- */
+
+static void node_read(struct node *node);
+
+static bool send_has_failed(struct node *node, ssize_t bytes)
+{
+    const int error = errno;
+
+    if (bytes >= 0 || error == EAGAIN)
+        return false;
+    node_read(node); /* it may have said why */
+    if (node->state != NODE_FAILED)
+        node_fail_socket(node, error);
+    return true;
+}
+
+/* Sends of the request, then of the program, what can go now. True once all is sent, or the node has failed.
+ */
+static bool all_is_sent(struct node *node)
+{
+    ssize_t bytes = 0;
+
+    while (node->out_sent < node->out_bytes) {
+        bytes = send(node->watch.fd, node->out + node->out_sent, node->out_bytes - node->out_sent,
+                     MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (bytes <= 0)
+            return send_has_failed(node, bytes);
+        node->out_sent += (size_t)bytes;
+    }
+    if (node->program_sent < run.program_bytes) {
+        off_t from = (off_t)node->program_sent;
+
+        bytes = sendfile(node->watch.fd, run.program, &from, SEND_BYTES);
+        if (bytes == 0)
+            node_fail(node, "%s became shorter while it was sent", run.plan.program[0]);
+        if (bytes <= 0)
+            return bytes == 0 || send_has_failed(node, bytes);
+        node->program_sent += (uint64_t)bytes;
+    }
+    return node->program_sent == run.program_bytes;
+}
+
+static void node_send(struct node *node)
+{
+    node->deadline_ns = run.now_ns + run.plan.within_ns;
+    if (!all_is_sent(node) || node->state == NODE_FAILED)
+        return;
+    free(node->out);
+    node->out = NULL;
+    node->state = NODE_STARTING;
+    watch_set(&run.loop, &node->watch, EPOLLIN);
+}
+
+/* A request as it is written to each node. */
+static void request_fill(struct launch_request *request, const struct node *node, char *port, char *size,
+                         size_t room)
+{
+    const struct plan *plan = &run.plan;
+    struct sockaddr_in here = { 0 };
+    socklen_t bytes = sizeof(here);
+    char address[INET_ADDRSTRLEN] = "";
+    const char *name = strrchr(plan->program[0], '/') + 1;
+
+    getsockname(node->watch.fd, (struct sockaddr *)&here, &bytes);
+    inet_ntop(AF_INET, &here.sin_addr, address, sizeof(address));
+    snprintf(port, room, "PMI_PORT=%s:%u", address, run.port);
+    snprintf(size, room, "PMI_SIZE=%u", run.size);
+    *request = (struct launch_request){ .job = run.job,
+                                        .ranks = node->ranks,
+                                        .first = node->first,
+                                        .size = run.size,
+                                        .cpus = plan->cpus,
+                                        .port = run.port,
+                                        .secret = run.secret,
+                                        .stdin_rank = plan->stdin_rank,
+                                        .path = plan->is_sent ? name : plan->program[0],
+                                        .program_bytes = run.program_bytes,
+                                        .directory = plan->directory,
+                                        .argument_count = plan->argument_count,
+                                        .variable_count = plan->variable_count + 2,
+                                        .variables = { port, size },
+                                        .number_count = 2,
+                                        .numbers = { "PMI_ID", "PMI_RANK" } };
+    memcpy(request->arguments, plan->program, plan->argument_count * sizeof(char *));
+    memcpy(request->variables + 2, plan->variables, plan->variable_count * sizeof(char *));
+}
+
+/* "launch BYTES TICKET" and the request go out. */
+static void node_launch(struct node *node, const char *ticket)
+{
+    static struct launch_request request;
+    static char bytes[LAUNCH_REQUEST_BYTES];
+    char port[64], size[32], line[64];
+
+    request_fill(&request, node, port, size, sizeof(size));
+    size_t count = launch_request_write(&request, bytes, sizeof(bytes));
+    if (!count) {
+        node_fail(node, "arguments and environment are more than the %u bytes that a request has",
+                  LAUNCH_REQUEST_BYTES);
+        return;
+    }
+    size_t line_bytes = (size_t)snprintf(line, sizeof(line), "launch %zu %s\n", count, ticket);
+    node->out = malloc(line_bytes + count);
+    if (!node->out) {
+        node_fail(node, "no memory for its request");
+        return;
+    }
+    memcpy(node->out, line, line_bytes);
+    memcpy(node->out + line_bytes, bytes, count);
+    node->out_bytes = line_bytes + count;
+    node->state = NODE_SENDING;
+    watch_set(&run.loop, &node->watch, EPOLLIN | EPOLLOUT);
+}
+
+static void ticket_answered(void *context, const char *answer)
+{
+    struct node *node = context;
+    char ticket[32], error[128];
+
+    if (node->state != NODE_TICKET)
+        return;
+    json_member_text(answer ? answer : "", "ticket", ticket, sizeof(ticket));
+    json_member_text(answer ? answer : "", "error", error, sizeof(error));
+    if (strlen(ticket) == 16 && strspn(ticket, "0123456789abcdef") == 16)
+        node_launch(node, ticket);
+    else if (*error)
+        node_fail(node, "the conductor gives no ticket for it: %s", error);
+    else
+        node_fail(node, "it takes a ticket, and no conductor gives one: name the conductor with --conductor, "
+                        "or its key with --key");
+}
+
+/* A node that has been chosen gets its request, with a ticket where it needs one. */
+static void node_begin(struct node *node)
+{
+    char text[64];
+
+    tcp_keep(node->watch.fd, run.plan.silence_ns != SILENCE_DEFAULT ? run.plan.silence_ns
+                             : node->is_tacet                       ? 0
+                                                                    : 10 * SECOND_NS);
+    node->deadline_ns = run.now_ns + run.plan.within_ns;
+    if (!node->needs_ticket) {
+        node_launch(node, "-");
+    } else if (run.plan.key_file) {
+        snprintf(text, sizeof(text), "%016" PRIx64, launch_ticket(run.key, node->nonce));
+        node_launch(node, text);
+    } else {
+        node->state = NODE_TICKET;
+        snprintf(text, sizeof(text), "ticket %016" PRIx64, node->nonce);
+        conductor_request(text, ticket_answered, node);
+    }
+}
+
+/* ---- What it says ---- */
+
+/* tacet-launch 1 NONCE WANTED state=… system=… */
+static void greeting_take(struct node *node, char *line)
+{
+    char *rest = NULL, clean[64];
+    bool has_state = false;
+
+    text_clean(line, clean, sizeof(clean));
+    const char *magic = strtok_r(line, " ", &rest), *version = strtok_r(NULL, " ", &rest),
+               *nonce = strtok_r(NULL, " ", &rest), *need = strtok_r(NULL, " ", &rest);
+
+    if (!magic || strcmp(magic, "tacet-launch") != 0 || !version) {
+        node_fail(node, "it says \"%s\": something else listens there", clean);
+        return;
+    }
+    if (strcmp(version, "1") != 0) {
+        node_fail(node, "it speaks version %.8s of the launch protocol, and tacetrun version 1", version);
+        return;
+    }
+    for (const char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        has_state = has_state || strcmp(word, "state=idle") == 0 || strcmp(word, "state=busy") == 0;
+        node->is_busy = node->is_busy || strcmp(word, "state=busy") == 0;
+        node->is_tacet = node->is_tacet || strncmp(word, "system=Tacet", 12) == 0;
+    }
+    node->needs_ticket = need && strcmp(need, "ticket") == 0;
+    if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state ||
+        !(node->needs_ticket || (need && strcmp(need, "open") == 0))) {
+        node_fail(node, "its greeting \"%s\" lacks a nonce, ticket or open, or its state", clean);
+        return;
+    }
+    node->state = NODE_READY;
+}
+
+/* rank R STATUS, end STATUS */
+static void running_take(struct node *node, const char *line)
+{
+    uint32_t number, status;
+    const char *end;
+    char clean[64];
+
+    if (strncmp(line, "rank ", 5) == 0 && decimal_read(line + 5, &end, UINT32_MAX, &number) && *end == ' ' &&
+        decimal_read(end + 1, &end, 255, &status) && !*end && number - node->first < node->ranks &&
+        run.ranks[number].status < 0) {
+        run_rank_ended(number, (int)status);
+        return;
+    }
+    if (strncmp(line, "end ", 4) != 0 || !decimal_read(line + 4, &end, 255, &status) || *end) {
+        node_fail(node, "it says \"%s\", which has no place there", text_clean(line, clean, sizeof(clean)));
+        return;
+    }
+    node_end(node);
+    for (number = node->first; number < node->first + node->ranks; number++)
+        if (run.ranks[number].status < 0)
+            run_rank_ended(number, (int)status);
+}
+
+static void line_take(struct node *node, char *line)
+{
+    char clean[200];
+
+    if (node->state == NODE_LEAVING)
+        return; /* its last words cross ours */
+    if (strncmp(line, "refused ", 8) == 0)
+        node_fail(node, "%s", text_clean(line + 8, clean, sizeof(clean)));
+    else if (node->state == NODE_GREETING)
+        greeting_take(node, line);
+    else if (node->state == NODE_RUNNING)
+        running_take(node, line);
+    else if (node->state == NODE_STARTING && strcmp(line, "started") == 0)
+        node->state = NODE_RUNNING;
+    else
+        node_fail(node, "it says \"%s\", which has no place there", text_clean(line, clean, 64));
+}
+
+/* Whole lines of what has come. */
+static void lines_take(struct node *node)
+{
+    char *at = node->line, *end = node->line + node->line_bytes, *feed;
+
+    while (node->state < NODE_ENDED && (feed = memchr(at, '\n', (size_t)(end - at)))) {
+        *feed = '\0';
+        line_take(node, at);
+        at = feed + 1;
+    }
+    node->line_bytes = (size_t)(end - at);
+    memmove(node->line, at, node->line_bytes);
+    if (node->state < NODE_ENDED && node->line_bytes == sizeof(node->line))
+        node_fail(node, "it says a line of more than %d characters", LAUNCH_LINE_BYTES - 1);
+}
+
+static void node_read(struct node *node)
+{
+    ssize_t bytes = recv(node->watch.fd, node->line + node->line_bytes, sizeof(node->line) - node->line_bytes,
+                         MSG_DONTWAIT);
+
+    if (bytes < 0 && errno == EAGAIN)
+        return;
+    if (bytes <= 0 && node->state == NODE_LEAVING)
+        node_end(node);
+    else if (bytes <= 0)
+        node_fail_socket(node, bytes ? errno : 0);
+    if (bytes <= 0)
+        return;
+    node->line_bytes += (size_t)bytes;
+    lines_take(node);
+}
+
+static void node_ready(struct watch *watch, uint32_t events)
+{
+    struct node *node = (struct node *)watch;
+    socklen_t bytes = sizeof(int);
+    int error = 0;
+
+    if (node->state == NODE_CONNECTING) {
+        if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) || error) {
+            node_fail_socket(node, error ? error : errno);
+            return;
+        }
+        node->state = NODE_GREETING;
+        watch_set(&run.loop, watch, EPOLLIN);
+        return;
+    }
+    /* What a node says comes first: it may have refused what is still being sent. */
+    if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        node_read(node);
+    if ((events & EPOLLOUT) && node->state == NODE_SENDING)
+        node_send(node);
+}
+
+/* ---- All of them ---- */
+
+void node_add(const char *text, const struct in_addr *address)
+{
+    struct node *node = calloc(1, sizeof(*node)), **all = nodes.all;
+    uint32_t port = LAUNCH_PORT;
+    const char *colon = strchr(text, ':'), *end;
+    size_t host_bytes = colon ? (size_t)(colon - text) : strlen(text);
+
+    if ((nodes.count & (nodes.count - 1)) == 0)
+        all = realloc(all, (nodes.count ? 2 * nodes.count : 1) * sizeof(struct node *));
+    if (!node || !all)
+        give_up(STATUS_FAILED, "no memory for more than %u nodes", nodes.count);
+    nodes.all = all;
+    if (!host_bytes || strlen(text) >= sizeof(node->name))
+        give_up(STATUS_FAILED, "%s: a node has a name of 1 to %zu characters", text, sizeof(node->name) - 1);
+    if (colon && (!decimal_read(colon + 1, &end, UINT16_MAX, &port) || *end || !port))
+        give_up(STATUS_FAILED, "%s: a port is a number, 1 to 65535", text);
+    strcpy(node->name, text);
+    memcpy(node->host, text, host_bytes);
+    node->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    node->has_address = address || inet_pton(AF_INET, node->host, &node->address.sin_addr) == 1;
+    if (address)
+        node->address.sin_addr = *address;
+    node->watch = (struct watch){ .fd = -1, .ready = node_ready };
+    for (uint32_t i = 0; i < nodes.count && !address; i++) /* the conductor knows nodes by more than a name */
+        if (strcmp(all[i]->host, node->host) == 0 && all[i]->address.sin_port == node->address.sin_port)
+            give_up(STATUS_FAILED, "%s is named twice", text);
+    nodes.all[nodes.count++] = node;
+}
+
+static void node_connect(struct node *node)
+{
+    if (!node->has_address) {
+        node->state = NODE_FAILED; /* with why, from the look-up */
+        return;
+    }
+    node->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (node->watch.fd < 0)
+        give_up(STATUS_FAILED, "no connection to %s: %s (ulimit -n)", node->name, strerror(errno));
+    setsockopt(node->watch.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    node->deadline_ns = run.now_ns + run.plan.within_ns;
+    if (connect(node->watch.fd, (struct sockaddr *)&node->address, sizeof(node->address)) &&
+        errno != EINPROGRESS)
+        node_fail_socket(node, errno);
+    else
+        watch_set(&run.loop, &node->watch, EPOLLOUT);
+}
+
+void nodes_connect(void)
+{
+    run.phase = PHASE_GREET;
+    run.now_ns = clock_now_ns(); /* looking names up may have taken a while */
+    for (uint32_t i = 0; i < nodes.count; i++)
+        node_connect(nodes.all[i]);
+}
+
+static void node_check_time(struct node *node)
+{
+    static const char *const states[] = { [NODE_CONNECTING] = "to the connection",
+                                          [NODE_GREETING] = "with its greeting",
+                                          [NODE_TICKET] = "(the conductor, with a ticket)",
+                                          [NODE_SENDING] = "by taking the request",
+                                          [NODE_STARTING] = "to the request" };
+
+    if (node->state < NODE_RUNNING && node->state != NODE_READY && run.now_ns >= node->deadline_ns)
+        node_fail(node, "no answer %s within %" PRIu64 " s (--within)", states[node->state],
+                  run.plan.within_ns / SECOND_NS);
+}
+
+static void choice_fail(uint32_t idle, uint32_t count)
+{
+    uint32_t shown = 0;
+
+    say("too few idle nodes: %u of %u, and the job takes %u:", idle, nodes.count, count);
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        const struct node *node = nodes.all[i];
+
+        if ((node->state == NODE_READY && !node->is_busy) || shown++ >= FAILURES_SHOWN)
+            continue;
+        say("%s: %s", node->name, node->state == NODE_READY ? "busy: another job runs there" : node->why);
+    }
+    if (shown > FAILURES_SHOWN)
+        say("and %u more", shown - FAILURES_SHOWN);
+    if (idle && !run.plan.nodes)
+        give_up(STATUS_FAILED, "-N %u runs on those that are idle", idle);
+    give_up(STATUS_FAILED, "the job does not run");
+}
+
+/* The first so many idle nodes stay, with their ranks in blocks; the others are let go. */
+static void nodes_choose(uint32_t count)
+{
+    uint32_t chosen = 0, first = 0;
+
+    run.size = run.plan.ranks ? run.plan.ranks : count;
+    run.ranks = calloc(run.size, sizeof(run.ranks[0]));
+    if (!run.ranks)
+        give_up(STATUS_FAILED, "no memory for %u ranks", run.size);
+    for (uint32_t i = 0; i < run.size; i++)
+        run.ranks[i].status = -1;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        struct node *node = nodes.all[i];
+
+        if (chosen == count || node->state != NODE_READY || node->is_busy) {
+            watch_close(&node->watch);
+            free(node);
+            continue;
+        }
+        node->first = first;
+        node->ranks = run.size / count + (chosen < run.size % count);
+        first += node->ranks;
+        nodes.all[chosen++] = node;
+    }
+    nodes.count = nodes.open = count;
+}
+
+/* How many of the first nodes it takes to have so many idle ones is known, or nodes are waited for. */
+static bool choice_is_possible(uint32_t count, uint32_t *idle)
+{
+    static uint64_t enough_ns; /* when there were enough, but for earlier ones */
+    bool is_pending = false, is_early_pending = false;
+
+    *idle = 0;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        const struct node *node = nodes.all[i];
+
+        *idle += node->state == NODE_READY && !node->is_busy;
+        is_pending = is_pending || node->state < NODE_READY;
+        is_early_pending = is_early_pending || (node->state < NODE_READY && *idle < count);
+    }
+    if (*idle >= count && !enough_ns)
+        enough_ns = run.now_ns;
+    return !is_pending ||
+           (*idle >= count && (!is_early_pending || run.now_ns - enough_ns > CHOICE_PATIENCE_NS));
+}
+
+static void choice_try(void)
+{
+    const struct plan *plan = &run.plan;
+    uint32_t count = plan->nodes ? plan->nodes : nodes.count, idle;
+
+    if (plan->ranks && plan->ranks < count)
+        count = plan->ranks;
+    if (count > nodes.count)
+        give_up(STATUS_FAILED, "-N %u: there are %u nodes to choose from", count, nodes.count);
+    if (!choice_is_possible(count, &idle))
+        return;
+    if (idle < count)
+        choice_fail(idle, count);
+    if (plan->stdin_rank != LAUNCH_RANK_NONE && plan->stdin_rank >= (plan->ranks ? plan->ranks : count))
+        give_up(STATUS_FAILED, "-i %u: ranks are 0 to %u", plan->stdin_rank, count - 1);
+    nodes_choose(count);
+    run_launch();
+}
+
+void nodes_tick(void)
+{
+    if (run.phase == PHASE_GREET || run.phase == PHASE_RUN)
+        for (uint32_t i = 0; i < nodes.count; i++)
+            node_check_time(nodes.all[i]);
+    if (run.phase == PHASE_GREET)
+        choice_try();
+}
+
+void nodes_begin(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->state == NODE_READY && !run.is_killed)
+            node_begin(nodes.all[i]);
+}
+
+void nodes_kill(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        struct node *node = nodes.all[i];
+
+        if (node->state <= NODE_TICKET)
+            node_end(node);
+        else if (node->state < NODE_RUNNING)
+            node_leave(node);
+        else if (node->state == NODE_RUNNING && !node->is_kill_sent)
+            node->is_kill_sent = send(node->watch.fd, "kill\n", 5, MSG_NOSIGNAL | MSG_DONTWAIT) == 5;
+    }
+}
+
+bool nodes_are_running(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->state < NODE_RUNNING)
+            return false;
+    return true;
+}
+
+const char *nodes_open_names(char *text, size_t room)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < nodes.count && length < room; i++)
+        if (nodes.all[i]->state < NODE_ENDED)
+            length += (size_t)snprintf(text + length, room - length, "%s%s", length ? ", " : "",
+                                       nodes.all[i]->name);
+    if (length >= room)
+        strcpy(text + room - 4, "...");
+    return text;
+}
+
+const struct node *node_of_rank(uint32_t rank)
+{
+    uint32_t each = run.size / nodes.count, more = run.size % nodes.count, first = more * (each + 1);
+
+    return nodes.all[rank < first ? rank / (each + 1) : more + (rank - first) / each];
+}

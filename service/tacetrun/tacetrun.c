@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tacetrun.c: runs a program on nodes of a cluster (docs/jobs.md): the job from its beginning to its end, and
+ * what ends it early: a time limit, a rank, a node, the user. Exit status: the highest of the ranks', or what
+ * status.h says.
+ */
+#include "service/tacetrun/tacetrun.h"
+#include "service/lib/input.h"
+#include "service/lib/json.h"
+#include "service/lib/key_file.h"
+#include "service/lib/output.h"
+#include "service/lib/process.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENDS_SHOWN          8         /* ranks that end with another status than 0 */
+#define LAST_OUTPUT_NS      SECOND_NS /* without anything from ranks, once they have ended */
+#define DESCRIPTORS_OWN     32
+#define DESCRIPTORS_OF_RANK 3
+
+struct run run = { .status = -1, .program = -1 };
+
+/* ---- What ends a job early ---- */
+
+/* Kills where the nodes' network is heard. */
+static void nodes_kill_now(void)
+{
+    if (!run.kill_ns)
+        run.has_noted = false;
+    run.kill_ns = run.kill_ns ? run.kill_ns : run.now_ns;
+    nodes_kill();
+}
+
+static void kill_answered(void *context, const char *answer)
+{
+    char error[128];
+
+    (void)context;
+    if (answer && !json_member(answer, "error"))
+        return;
+    json_member_text(answer ? answer : "", "error", error, sizeof(error));
+    if (!run.kill_ns)
+        say("the conductor does not kill the job: %s; the nodes are told",
+            answer ? error : "it does not answer");
+    nodes_kill_now();
+}
+
+/* Kills at the next beat, which reaches programs that only compute. */
+static void conductor_kill(void)
+{
+    char request[64];
+
+    if (!conductor_is_there() || !run.job || run.command_ns)
+        return;
+    run.command_ns = run.now_ns;
+    snprintf(request, sizeof(request), "one-way kill job %u", run.job);
+    conductor_request(request, kill_answered, NULL);
+}
+
+/* The first reason is the job's. */
+static bool run_end_early(int status)
+{
+    if (run.is_killed)
+        return false;
+    run.is_killed = true;
+    run.status = status;
+    input_stop();
+    return true;
+}
+
+void run_kill(int status, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!run_end_early(status))
+        return;
+    va_start(arguments, format);
+    say_va(format, arguments);
+    va_end(arguments);
+    if (run.phase < PHASE_RUN)
+        exit(status);
+    nodes_kill_now();
+    if (nodes.open)
+        conductor_kill();
+}
+
+/* The worst of what ranks have ended with. */
+static int ranks_status(void)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; i < run.size; i++)
+        status = run.ranks[i].status > status ? run.ranks[i].status : status;
+    return status;
+}
+
+static _Noreturn void run_leave(void)
+{
+    char names[256];
+
+    if (nodes.open)
+        say("leaves, and the job %u has not ended on %s", run.job, nodes_open_names(names, sizeof(names)));
+    exit(run.status >= 0 ? run.status : ranks_status());
+}
+
+void run_rank_ended(uint32_t number, int status)
+{
+    static uint32_t shown;
+    struct rank *rank = &run.ranks[number];
+    const char *node = node_of_rank(number)->name;
+
+    rank->status = (int16_t)status;
+    run.ended_count++;
+    run.first_end_ns = run.first_end_ns ? run.first_end_ns : run.now_ns;
+    if (run.is_killed)
+        return;
+    if (status && shown++ < ENDS_SHOWN)
+        say("rank %u on %s has ended with status %d%s", number, node, status,
+            shown == ENDS_SHOWN ? "; more of these are not said" : "");
+    if (status && run.plan.kills_on_bad_exit)
+        run_kill(status, "kills the other ranks (--kill-on-bad-exit)");
+    else if (pmi_has_begun(number) && run.ended_count < run.size)
+        run_kill(status ? status : 1, "rank %u on %s has ended before PMI's finalize: kills the others",
+                 number, node);
+}
+
+/* ---- The user ---- */
+
+static void interrupted_first(int number)
+{
+    bool is_soft = number == SIGINT && conductor_is_there() && nodes_are_running();
+
+    if (run.phase < PHASE_RUN) {
+        say("interrupted: no job has begun");
+        exit(128 + number);
+    }
+    if (run.phase == PHASE_FINISH || !run_end_early(128 + number)) {
+        run_leave();
+    } else if (is_soft) {
+        say("interrupted: the conductor kills job %u at the next beat; Ctrl-C again also does through the "
+            "nodes' network",
+            run.job);
+        conductor_kill();
+    } else {
+        say("interrupted: kills job %u; Ctrl-C again leaves", run.job);
+        nodes_kill_now();
+        conductor_kill();
+    }
+}
+
+/* The first: at the next beat; the second: through the nodes' network; the third: leaves. */
+static void signal_ready(struct watch *watch, uint32_t events)
+{
+    struct signalfd_siginfo signal;
+
+    (void)events;
+    if (read(watch->fd, &signal, sizeof(signal)) != sizeof(signal))
+        return;
+    if (run.interrupts++ == 0) {
+        interrupted_first((int)signal.ssi_signo);
+    } else if (!run.kill_ns) {
+        say("interrupted again: kills through the nodes' network; Ctrl-C once more leaves");
+        nodes_kill_now();
+    } else {
+        run_leave();
+    }
+}
+
+/* ---- Time ---- */
+
+/* It has been killed, and does not end: says what to do, and gives it up where nobody does. */
+static void ending_tick(void)
+{
+    uint64_t since_ns = run.kill_ns ? run.kill_ns : run.command_ns;
+    char names[256];
+
+    if (!since_ns || !nodes.open)
+        return;
+    if (run.kill_ns)
+        nodes_kill(); /* those that could not take it before */
+    if (!run.has_noted && run.now_ns - since_ns > ENDING_NOTE_S * SECOND_NS) {
+        run.has_noted = true;
+        say("not ended %u s later on %s: %s", ENDING_NOTE_S, nodes_open_names(names, sizeof(names)),
+            run.kill_ns
+                ? "a node hears nothing else while its program only computes, but beats with nettick=irq"
+                : "do beats reach them (conductorctl nodes)? Ctrl-C again kills through their network");
+    }
+    if (run.kill_ns && run.now_ns - run.kill_ns > run.plan.within_ns)
+        run_leave();
+}
+
+static void limits_tick(void)
+{
+    const struct plan *plan = &run.plan;
+
+    if (plan->time_ns && run.now_ns - run.launched_ns > plan->time_ns)
+        run_kill(STATUS_TIME, "%" PRIu64 " s are over (--time): kills job %u", plan->time_ns / SECOND_NS,
+                 run.job);
+    if (plan->wait_ns && run.first_end_ns && run.ended_count < run.size &&
+        run.now_ns - run.first_end_ns > plan->wait_ns)
+        run_kill(-1, "%" PRIu64 " s ago the first rank has ended (--wait): kills the other %u",
+                 plan->wait_ns / SECOND_NS, run.size - run.ended_count);
+}
+
+static void tick(void)
+{
+    input_tick();
+    if (run.phase == PHASE_RUN)
+        nodes_tick();
+    streams_tick();
+    conductor_tick();
+    if (run.phase == PHASE_RUN)
+        limits_tick();
+    ending_tick();
+}
+
+/* ---- From beginning to end ---- */
+
+static void job_numbered(void *context, const char *answer)
+{
+    (void)context;
+    if (run.is_killed)
+        return;
+    run.job = answer ? (uint32_t)json_number(answer, "job") : 0;
+    while (!run.job)
+        if (getrandom(&run.job, sizeof(run.job), 0) < 0)
+            give_up(STATUS_FAILED, "no random numbers: %s", strerror(errno));
+    pmi_prepare();
+    run.launched_ns = run.now_ns;
+    nodes_begin();
+}
+
+void run_launch(void)
+{
+    descriptors_need(run.size, (rlim_t)run.size * DESCRIPTORS_OF_RANK + nodes.count + DESCRIPTORS_OWN);
+    run.phase = PHASE_RUN;
+    run.launched_ns = run.now_ns;
+    conductor_request("job begin", job_numbered, NULL);
+}
+
+/* Whether all has come that ranks have written. What a node has ended with is in this machine's memory, so
+ * that once nothing is ready to be read for a while, nothing will be: streams of dead nodes have no end. */
+static bool output_is_complete(bool is_quiet)
+{
+    bool is_all_there =
+        (run.stream_count == 2 * run.size || run.is_killed) && !streams_count() && !newcomers_are_there();
+
+    if (!is_quiet || !output_is_written())
+        run.heard_ns = run.now_ns;
+    return is_all_there || run.now_ns - run.heard_ns > LAST_OUTPUT_NS;
+}
+
+/* `is_quiet`: no descriptor was ready. */
+static void phase_next(bool is_quiet)
+{
+    if (run.phase == PHASE_RUN && !nodes.open) {
+        run.phase = PHASE_FINISH;
+        run.heard_ns = run.now_ns;
+        input_stop();
+    }
+    if (run.phase != PHASE_FINISH || !output_is_complete(is_quiet))
+        return;
+    streams_end();
+    if (!streams_count() && output_is_written())
+        run_leave();
+}
+
+static void output_failed(int status, const char *why)
+{
+    run_kill(status, "%s", why);
+}
+
+/* The program's file, where it is sent. */
+static void program_open(void)
+{
+    const char *path = run.plan.program[0];
+    struct stat status;
+
+    if (!run.plan.is_sent)
+        return;
+    run.program = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (run.program < 0 || fstat(run.program, &status))
+        give_up(STATUS_FAILED, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode) || status.st_size == 0 || (uint64_t)status.st_size > LAUNCH_PROGRAM_MAX)
+        give_up(STATUS_FAILED, "%s cannot be sent: it takes a file of 1 byte to 4 GiB", path);
+    run.program_bytes = (uint64_t)status.st_size;
+}
+
+static void prepare(char **words)
+{
+    struct rlimit limit;
+
+    descriptors_prepare(STATUS_FAILED, &limit);
+    plan_read(words);
+    if (event_loop_open(&run.loop))
+        give_up(STATUS_FAILED, "epoll: %s", strerror(errno));
+    run.now_ns = clock_now_ns();
+    output_open(
+        &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });
+    signals_take(&run.loop, signal_ready, false);
+    if (run.plan.key_file)
+        key_file_read(run.plan.key_file, run.key, STATUS_FAILED);
+    if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
+        give_up(STATUS_FAILED, "no random numbers: %s", strerror(errno));
+    program_open();
+    if (!conductor_find() && run.plan.needs_conductor)
+        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(errno));
+    streams_listen();
+}
+
+int main(int count, char **words)
+{
+    uint64_t tick_ns = 0;
+
+    (void)count; /* NULL ends them */
+    say_begin("tacetrun", NULL);
+    prepare(words);
+    names_find(nodes_connect);
+    for (;;) {
+        bool is_quiet = !event_loop_turn(&run.loop, TICK_MS);
+
+        run.now_ns = clock_now_ns();
+        if (run.now_ns >= tick_ns) {
+            tick_ns = run.now_ns + TICK_MS * 1000000;
+            tick();
+        }
+        if (run.phase == PHASE_GREET)
+            nodes_tick(); /* the job begins as soon as it can */
+        phase_next(is_quiet);
+    }
+}
