@@ -12,7 +12,7 @@ from pathlib import Path
 from blocks import ROOT, console_blocks, documents, mentioned, plain, read
 
 LEDGER = Path(__file__).with_name("commands.txt")
-KEYS = ("run", "before", "status", "prints", "test", "word", "except", "long")
+KEYS = ("run", "help", "before", "status", "prints", "test", "word", "except", "long")
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,21 @@ def essential(command: str) -> list[str]:
     return words
 
 
+def help_row(command: str) -> Row:
+    """A row for a command that has a help with its options."""
+    options = "".join(rf"(?=(?s:.*){word}\b)" for word in command.split() if word.startswith("--"))
+    run = " ".join([*command.split()[:2], "--help"])
+    return Row(shown=(plain(command),), run=run, prints=f"usage: {options}")
+
+
 def row_of(shown: list[str], said: list[tuple[str, str]]) -> Row:
     """A row of the commands and of what is said of them; ValueError where that is nothing, or too much."""
     of = dict(said)
     if unknown := of.keys() - set(KEYS):
         raise ValueError(f"{LEDGER.name}: {shown[0]}: unknown: {', '.join(sorted(unknown))}")
-    ways = sum(key in of for key in ("run", "test", "except"))
+    ways = sum(key in of for key in ("run", "help", "test", "except"))
     if ways > 1 or (ways == 0 and "long" not in of):
-        raise ValueError(f"{LEDGER.name}: {shown[0]}: takes one of run, test and except, or long alone")
+        raise ValueError(f"{LEDGER.name}: {shown[0]}: takes one of run, help, test and except, or long alone")
     return Row(
         shown=tuple(map(plain, shown)),
         run=(of["run"] or shown[0]) if "run" in of else "",
@@ -101,7 +108,10 @@ def rows(text: str = "") -> list[Row]:
     for row in re.findall(r"(?:^\S.*\n)+(?:^ .*\n)*", lines, re.MULTILINE):
         said = [line.strip().partition(" ") for line in row.splitlines() if line.startswith(" ")]
         shown = [line for line in row.splitlines() if not line.startswith(" ")]
-        found.append(row_of(shown, [(key, value) for key, _, value in said]))
+        if said == [("help", "", "")]:
+            found += map(help_row, shown)
+        else:
+            found.append(row_of(shown, [(key, value) for key, _, value in said]))
     return found
 
 

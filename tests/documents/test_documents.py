@@ -183,6 +183,18 @@ def test_a_page_is_taken_apart() -> None:
         (1, "make cake"),
         (1, "tools/run --cake prog"),
     ]
+    for broken, said in (
+        ("```console\nx\n```\n", "page:1: a console block begins"),
+        ("```c\n", "without an end"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            [block.commands() for block in blocks("page", broken)]
+
+
+def test_a_help_that_lacks_an_option_is_refused() -> None:
+    (row,) = ledger.rows("tools/lab bake --cake 1\n    help\n")
+    assert row.run == "tools/lab bake --help"
+    assert re.search(row.prints, "usage: bake\n  --cake N\n") and not re.search(row.prints, "usage: --cakes")
 
 
 @pytest.mark.parametrize(
