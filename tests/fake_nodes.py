@@ -25,6 +25,7 @@ from tests import waiting
 from tests.beat_frames import (
     ACKNOWLEDGE,
     HOLD,
+    KEY,
     PAGE_BYTES,
     PAGE_REQUEST,
     SEND_PAGES,
@@ -277,3 +278,13 @@ def play(scene: Callable[[Wire], None], folder: Path) -> None:
         wire.close()
     sys.stdout.flush()
     os._exit(0)
+
+
+def assert_plays(file: str, scene: str, folder: Path) -> None:
+    """A test's file plays the scene in a process, with a network and a key of its own."""
+    key = folder / "key"
+    key.write_text(KEY.hex() + "\n")
+    key.chmod(0o600)
+    inside = ["unshare", "-rn", sys.executable, file, scene, str(folder)]
+    ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

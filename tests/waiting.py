@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Waits for a state, and says so if the state did not come in time.
+"""Waits for a state, and says so if the state did not come in time; whether a process runs.
 
 A limit that passes by the wall clock is *lost time*: the machine may have been busy. tests/run.py runs a test
 that fails by lost time alone once more, when nothing else runs. A limit in the own time of a process
@@ -13,6 +13,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 Found = TypeVar("Found")
@@ -38,6 +39,14 @@ def until(holds: Callable[[], Found], what: str | Callable[[], str], limit_s: fl
             raise LostTime(f"not within {limit_s:g} s: {what if isinstance(what, str) else what()}")
         time.sleep(STEP_S)
     return found
+
+
+def is_running(pid: int) -> bool:
+    """True unless the process has ended, whether or not its parent knows."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def is_lost_time(error: BaseException) -> bool:

@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 ANY = "…"
 PROMPT = "$ "
-FENCE = re.compile(r"^ *```(.*)$")
+FENCE = re.compile(r"^ *```", re.MULTILINE)
+FENCED = re.compile(r"^( *)```(.*)\n((?:.*\n)*?) *```.*$", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
 #: What a command begins with, after variables that are set for it alone. A path of the tree is one where
@@ -60,20 +61,18 @@ class Block:
 
     def commands(self) -> list[Command]:
         """A console block's commands. ValueError where it begins with something else."""
+        before, *parts = re.split(r"^\$ ", "\n".join(self.lines), flags=re.MULTILINE)
+        if before:
+            raise ValueError(f'{self.name}: a console block begins with "{PROMPT}COMMAND"')
         found: list[Command] = []
-        continued = False
-        for number, line in enumerate(self.lines, self.line + 1):
-            if continued:
-                last = found[-1]
-                found[-1] = Command(last.document, last.line, f"{last.text}\n{line}")
-            elif line.startswith(PROMPT):
-                found.append(Command(self.document, number, line.removeprefix(PROMPT)))
-            elif not found:
-                raise ValueError(f'{self.document}:{number}: a console block begins with "{PROMPT}COMMAND"')
-            else:
-                last = found[-1]
-                found[-1] = Command(last.document, last.line, last.text, (*last.shown, line))
-            continued = (continued or line.startswith(PROMPT)) and line.endswith("\\")
+        number = self.line + 1
+        for part in parts:
+            lines = part.removesuffix("\n").split("\n")
+            last = next(n for n, line in enumerate(lines) if not line.endswith("\\"))
+            found.append(
+                Command(self.document, number, "\n".join(lines[: last + 1]), tuple(lines[last + 1 :]))
+            )
+            number += len(lines)
         return found
 
 
@@ -85,19 +84,11 @@ def documents() -> list[str]:
 
 def blocks(document: str, text: str) -> Iterator[Block]:
     """All fenced blocks of a document, in order."""
-    begun: tuple[int, str, int] | None = None
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        if not (fence := FENCE.match(line)):
-            continue
-        if begun is None:
-            begun = (number, fence[1].strip(), line.index("`"))
-            continue
-        first, info, indent = begun
-        yield Block(document, first, info, tuple(one[indent:] for one in lines[first : number - 1]))
-        begun = None
-    if begun is not None:
-        raise ValueError(f"{document}:{begun[0]}: a fenced block without an end")
+    if len(FENCE.findall(text)) % 2:
+        raise ValueError(f"{document}: a fenced block without an end")
+    for found in FENCED.finditer(text):
+        lines = (line[len(found[1]) :] for line in found[3].splitlines())
+        yield Block(document, text.count("\n", 0, found.start()) + 1, found[2].strip(), tuple(lines))
 
 
 def read(document: str) -> str:

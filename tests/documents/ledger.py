@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""commands.toml: how each command of the documents is tried that no console block shows; read and checked."""
+"""commands.txt: how each command of the documents is tried that no console block shows; read and checked."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,8 +11,8 @@ from pathlib import Path
 
 from blocks import ROOT, console_blocks, documents, mentioned, plain, read
 
-LEDGER = Path(__file__).with_name("commands.toml")
-KEYS = {"shown", "before", "run", "prints", "status", "test", "words", "except", "long"}
+LEDGER = Path(__file__).with_name("commands.txt")
+KEYS = ("run", "help", "before", "status", "prints", "test", "word", "except", "long")
 
 
 @dataclass(frozen=True)
@@ -74,36 +73,52 @@ def essential(command: str) -> list[str]:
     return words
 
 
+def help_row(command: str) -> Row:
+    """A row for a command that has a help with its options."""
+    options = "".join(rf"(?=(?s:.*){word}\b)" for word in command.split() if word.startswith("--"))
+    run = " ".join([*command.split()[:2], "--help"])
+    return Row(shown=(plain(command),), run=run, prints=f"usage: {options}")
+
+
+def row_of(shown: list[str], said: list[tuple[str, str]]) -> Row:
+    """A row of the commands and of what is said of them; ValueError where that is nothing, or too much."""
+    of = dict(said)
+    if unknown := of.keys() - set(KEYS):
+        raise ValueError(f"{LEDGER.name}: {shown[0]}: unknown: {', '.join(sorted(unknown))}")
+    ways = sum(key in of for key in ("run", "help", "test", "except"))
+    if ways > 1 or (ways == 0 and "long" not in of):
+        raise ValueError(f"{LEDGER.name}: {shown[0]}: takes one of run, help, test and except, or long alone")
+    return Row(
+        shown=tuple(map(plain, shown)),
+        run=(of["run"] or shown[0]) if "run" in of else "",
+        before=of.get("before", ""),
+        prints=of.get("prints", ""),
+        status=int(of.get("status", 0)),
+        test=of.get("test", ""),
+        words=tuple(value for key, value in said if key == "word"),
+        excepted=of.get("except", ""),
+        long="long" in of,
+    )
+
+
 def rows(text: str = "") -> list[Row]:
-    """All rows; ValueError for one that says nothing, or too much."""
+    """All rows."""
+    lines = re.sub(r"^#.*\n|^\n", "", text or LEDGER.read_text(encoding="utf-8"), flags=re.MULTILINE)
     found = []
-    for number, entry in enumerate(tomllib.loads(text or LEDGER.read_text(encoding="utf-8"))["command"], 1):
-        place = f"{LEDGER.name}: row {number} ({entry.get('shown')})"
-        if unknown := set(entry) - KEYS:
-            raise ValueError(f"{place}: unknown: {', '.join(sorted(unknown))}")
-        ways = sum(key in entry for key in ("run", "test", "except"))
-        if ways > 1 or (ways == 0 and not entry.get("long")):
-            raise ValueError(f"{place}: takes one of run, test and except, or long alone")
-        shown = entry.pop("shown")
-        entry["words"] = tuple(entry.get("words", ()))
-        found.append(
-            Row(
-                shown=tuple(map(plain, [shown] if isinstance(shown, str) else shown)),
-                excepted=entry.pop("except", ""),
-                **entry,
-            )
-        )
+    for row in re.findall(r"(?:^\S.*\n)+(?:^ .*\n)*", lines, re.MULTILINE):
+        said = [line.strip().partition(" ") for line in row.splitlines() if line.startswith(" ")]
+        shown = [line for line in row.splitlines() if not line.startswith(" ")]
+        if said == [("help", "", "")]:
+            found += map(help_row, shown)
+        else:
+            found.append(row_of(shown, [(key, value) for key, _, value in said]))
     return found
 
 
-def typed() -> dict[str, str]:
-    """Each command of a console block, and where it stands."""
-    return {
-        plain(command.text): f"{command.document}:{command.line}"
-        for document in documents()
-        for block in console_blocks(document)
-        for command in block.commands()
-    }
+def typed() -> list[str]:
+    """The commands of all console blocks."""
+    blocks = [block for document in documents() for block in console_blocks(document)]
+    return [plain(command.text) for block in blocks for command in block.commands()]
 
 
 def begins(command: str, longer: str) -> bool:
@@ -123,11 +138,6 @@ def uncovered(document: str, text: str, ledger: Iterable[Row], consoles: Iterabl
 
 def unused(ledger: Iterable[Row]) -> list[str]:
     """What rows say that no document does."""
-    all_of_them = [one.text for document in documents() for one in mentioned(document, read(document))]
-    all_of_them += list(typed())
-    return [
-        shown
-        for row in ledger
-        for shown in row.shown
-        if not any(fnmatchcase(text, escaped(shown)) for text in all_of_them)
-    ]
+    shown = [one.text for document in documents() for one in mentioned(document, read(document))] + typed()
+    commands = [one for row in ledger for one in row.shown]
+    return [one for one in commands if not any(fnmatchcase(text, escaped(one)) for text in shown)]

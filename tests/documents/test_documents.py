@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stands in the documents is true: every command is run, and prints what is shown.
 
-blocks.py says how commands are written, commands.toml how those are tried that no console block shows.
+blocks.py says how commands are written, commands.txt how those are tried that no console block shows.
 `tests/documents/refresh.py PAGE` puts what is printed now into a page.
 """
 
@@ -55,34 +55,31 @@ def complaints(request: pytest.FixtureRequest, readers: dict[str, Reader]) -> di
     }
 
 
-def elsewhere(block: Block) -> bool:
-    """Another test runs it, or nobody, with a reason."""
-    return any(
-        row.covers(plain(command.text)) and row.is_elsewhere for command in block.commands() for row in ROWS
-    )
+def rows_of(block: Block) -> list[ledger.Row]:
+    return [row for command in block.commands() for row in ROWS if row.covers(plain(command.text))]
 
 
 def is_long(block: Block) -> bool:
-    return any(
-        row.covers(plain(one.text)) and row.long and not row.run for one in block.commands() for row in ROWS
-    )
+    return any(row.long and not row.run for row in rows_of(block))
 
 
+#: What another test runs, or nobody, with a reason, is not typed.
 BLOCKS = [
-    block for document in documents() for block in console_blocks(document) if not elsewhere(block)
-]  # fmt: skip
+    block
+    for document in documents()
+    for block in console_blocks(document)
+    if not any(row.is_elsewhere for row in rows_of(block))
+]
 
 
-def ids() -> list[str]:
+def ids() -> Iterator[str]:
     """A test's name: the document, and the beginning of the block's first command; unlike the line it stays
     when the document grows above it."""
     seen: Counter[str] = Counter()
-    found = []
     for block in BLOCKS:
         name = f"{block.document} {re.sub(r'[^ -Z^-~]', '_', plain(block.commands()[0].text))[:40].strip()}"
         seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
 IDS = dict(zip(BLOCKS, ids()))
@@ -106,40 +103,32 @@ def test_a_command_prints_what_the_document_shows(complaints: dict[Block, list[s
     assert not complaints[block], "\n\n" + "\n\n".join(complaints[block])
 
 
+def reader_of(name: str, readers: dict[str, Reader]) -> Reader:
+    if name not in readers:
+        readers[name] = Reader(name)
+    return readers[name]
+
+
 @LONG
 @pytest.mark.parametrize("block", [marked(block) for block in BLOCKS if is_long(block)])
 def test_a_long_command_prints_what_the_document_shows(block: Block, readers: dict[str, Reader]) -> None:
     """It stands for itself: the commands before it are not typed."""
-    name = f"{block.document}-long"
-    if name not in readers:
-        readers[name] = Reader(name)
-    complaints = readers[name].read_block(block, LONG_LIMIT)
+    complaints = reader_of(f"{block.document}-long", readers).read_block(block, LONG_LIMIT)
     assert not complaints, "\n\n" + "\n\n".join(complaints)
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(
-            row,
-            marks=[pytest.mark.xdist_group("documents ledger"), *([LONG] if row.long else [])],
-            id=row.name,
-        )
-        for row in ROWS
-        if row.run
-    ],
-)
+def case(row: ledger.Row) -> object:
+    marks = [pytest.mark.xdist_group("documents ledger"), *([LONG] if row.long else [])]
+    return pytest.param(row, marks=marks, id=row.name)
+
+
+@pytest.mark.parametrize("row", [case(row) for row in ROWS if row.run])
 def test_a_command_in_the_text_does_what_it_says(row: ledger.Row, readers: dict[str, Reader]) -> None:
-    if "ledger" not in readers:
-        readers["ledger"] = Reader("ledger")
-    if row.before:
-        status, output = readers["ledger"].type(row.before)
-        assert status == 0, f"{row.before}: status {status}\n{output}"
-    status, output = readers["ledger"].type(row.run, LONG_LIMIT if row.long else TIME_LIMIT)
-    assert status == row.status, f"{row.run}: status {status}\n{output}"
-    assert re.search(row.prints, output, re.MULTILINE), (
-        f"{row.run} does not print {row.prints!r}, but\n{output}"
-    )
+    reader = reader_of("ledger", readers)
+    for command, wanted in ((row.before, 0), (row.run, row.status)):
+        status, output = reader.type(command, LONG_LIMIT if row.long else TIME_LIMIT)
+        assert status == wanted, f"{command}: status {status}\n{output}"
+    assert re.search(row.prints, output, re.MULTILINE), f"{row.run}: no {row.prints!r} in\n{output}"
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS if row.test])
@@ -150,7 +139,7 @@ def test_a_command_that_another_test_runs_is_named_there(row: ledger.Row) -> Non
 @pytest.mark.parametrize("document", documents())
 def test_every_command_of_a_document_is_tried(document: str) -> None:
     left = ledger.uncovered(document, read(document), ROWS, ledger.typed())
-    assert not left, "tried by nothing (a console block, or a row of commands.toml):\n" + "\n".join(left)
+    assert not left, "tried by nothing (a console block, or a row of commands.txt):\n" + "\n".join(left)
 
 
 def test_the_ledger_has_no_row_that_no_document_needs() -> None:
@@ -194,42 +183,45 @@ def test_a_page_is_taken_apart() -> None:
         (1, "make cake"),
         (1, "tools/run --cake prog"),
     ]
+    for broken, said in (
+        ("```console\nx\n```\n", "page:1: a console block begins"),
+        ("```c\n", "without an end"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            [block.commands() for block in blocks("page", broken)]
+
+
+def test_a_help_that_lacks_an_option_is_refused() -> None:
+    (row,) = ledger.rows("tools/lab bake --cake 1\n    help\n")
+    assert row.run == "tools/lab bake --help"
+    assert re.search(row.prints, "usage: bake\n  --cake N\n") and not re.search(row.prints, "usage: --cakes")
 
 
 @pytest.mark.parametrize(
-    ("shown", "printed"),
+    ("shown", "printed", "differs"),
     [
-        (("one", "two"), "one\ntwo\n"),
-        (("…",), ""),
-        (("…",), "one\ntwo\n"),
-        (("one", "…"), "one\n"),
-        (("one", "…", "four"), "one\ntwo\nthree\nfour\n"),
-        (("at 0x…, then", ""), "at 0x1234, then\n"),
-        ((), "\n"),
+        (("one", "two"), "one\ntwo\n", False),
+        (("…",), "", False),
+        (("…",), "one\ntwo\n", False),
+        (("one", "…"), "one\n", False),
+        (("one", "…", "four"), "one\ntwo\nthree\nfour\n", False),
+        (("at 0x…, then", ""), "at 0x1234, then\n", False),
+        ((), "\n", False),
+        (("one",), "two\n", True),
+        (("one",), "one\ntwo\n", True),
+        ((), "one\n", True),
+        (("one.",), "onex\n", True),
+        (("one", "…", "four"), "one\n", True),
+        (("at …",), "at 1\nat 2\n", True),
     ],
 )
-def test_what_is_shown_is_printed(shown: tuple[str, ...], printed: str) -> None:
-    assert difference(Command("page", 1, "x", shown), printed) == ""
-
-
-@pytest.mark.parametrize(
-    ("shown", "printed"),
-    [
-        (("one",), "two\n"),
-        (("one",), "one\ntwo\n"),
-        ((), "one\n"),
-        (("one.",), "onex\n"),
-        (("one", "…", "four"), "one\n"),
-        (("at …",), "at 1\nat 2\n"),
-    ],
-)
-def test_what_is_not_shown_is_a_difference(shown: tuple[str, ...], printed: str) -> None:
+def test_what_is_not_shown_is_a_difference(shown: tuple[str, ...], printed: str, differs: bool) -> None:
     said = difference(Command("page", 7, "x", shown), printed)
-    assert "page:7" in said and "+++ printed" in said
+    assert ("page:7" in said and "+++ printed" in said) if differs else said == ""
 
 
 def test_a_command_that_nobody_tries_is_named() -> None:
-    rows = ledger.rows('[[command]]\nshown = "make t*"\ntest = "a::b"')
+    rows = ledger.rows("make t*\n    test a::b\n")
     assert ledger.uncovered("page", PAGE, rows, ["make cake WITH=cream"]) == ["page:1: tools/run --cake prog"]
 
 
@@ -242,11 +234,10 @@ def test_a_command_that_nobody_tries_is_named() -> None:
     ],
 )
 def test_a_test_that_does_not_run_the_command_is_refused(test: str, said: str) -> None:
-    row = ledger.Row(shown=("make " + "pudding",), test=test)
-    assert said in row.missing()
+    assert said in ledger.Row(shown=("make " + "pudding",), test=test).missing()
 
 
-@pytest.mark.parametrize("entry", ['test = "a"\nrun = "b"', "status = 1", 'run = "a"\nruns = "b"'])
-def test_a_row_that_says_nothing_or_too_much_is_refused(entry: str) -> None:
-    with pytest.raises(ValueError, match="row 1"):
-        ledger.rows(f'[[command]]\nshown = "x"\n{entry}')
+@pytest.mark.parametrize("said", ["test a\n    run b", "status 1", "run a\n    runs b", ""])
+def test_a_row_that_says_nothing_or_too_much_is_refused(said: str) -> None:
+    with pytest.raises(ValueError, match=r"commands.txt: make x: (takes one|unknown: runs)"):
+        ledger.rows(f"make x\n    {said}\n".replace("    \n", ""))

@@ -290,9 +290,4 @@ def test_children_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     )
     parent.kill()
     parent.wait()
-
-    def is_gone() -> bool:
-        state = Path(f"/proc/{pid}/stat")
-        return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
-
-    waiting.until(is_gone, "the child's end")
+    waiting.until(lambda: not waiting.is_running(pid), "the child's end")

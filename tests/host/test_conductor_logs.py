@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT))
 
 from test_conductor_nodes import OFTEN, SELDOM, connect, service  # noqa: F401
 
-from tests.beat_frames import HOLD, KEY, PAGE_BYTES, SEND_PAGES, Page
-from tests.fake_nodes import SERVICE, FakeNode, Wire, play
+from tests.beat_frames import HOLD, PAGE_BYTES, SEND_PAGES, Page
+from tests.fake_nodes import SERVICE, FakeNode, Wire, assert_plays, play
 
 EBUSY = 16
 
@@ -311,12 +311,7 @@ SCENES = sorted(name.removeprefix("scene_") for name in globals() if name.starts
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_logs(scene: str, tmp_path: Path, service: None) -> None:  # noqa: F811
-    key = tmp_path / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
-    inside = ["unshare", "-rn", sys.executable, __file__, scene, str(tmp_path)]
-    ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert_plays(__file__, scene, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from tests.beat_frames import (
     welcome_of,
     welcomes_in,
 )
-from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of, play
+from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of, assert_plays, play
 from tests.making import made
 
 ENOSYS = 38
@@ -610,12 +610,7 @@ def service() -> None:
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_with_nodes(scene: str, tmp_path: Path, service: None) -> None:
-    key = tmp_path / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
-    inside = ["unshare", "-rn", sys.executable, __file__, scene, str(tmp_path)]
-    ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert_plays(__file__, scene, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,6 @@ def begun(tmp_path: Path, body: str) -> subprocess.Popen[str]:
     )
 
 
-def alive(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_the_steps_and_their_children(number: int, tmp_path: Path) -> None:
     running = begun(
@@ -61,7 +54,7 @@ def test_an_interrupt_ends_the_steps_and_their_children(number: int, tmp_path: P
     said, _ = running.communicate()
     assert running.returncode == 130 and "interrupted; the next call goes on from here" in said, said
     assert "Traceback" not in said
-    waiting.until(lambda: not alive(child), "the end of the step's child")
+    waiting.until(lambda: not waiting.is_running(child), "the end of the step's child")
 
 
 def test_a_step_that_fails_shows_its_end_and_names_the_log(tmp_path: Path) -> None:

@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests import making
+from tests import making, waiting
 
 
 def test_a_failed_build_is_called_one() -> None:
@@ -58,7 +57,4 @@ def test_children_of_a_build_end_with_the_test_s_process(how: signal.Signals) ->
     assert alive(group)
     process.send_signal(how)
     process.wait()
-    deadline = time.monotonic() + 60
-    while alive(group) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(group)
+    waiting.until(lambda: not alive(group), "the end of the build's children")

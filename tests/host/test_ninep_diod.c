@@ -4,8 +4,7 @@
  * in another directory: the same answers, and in the end the same files; the server is killed and started
  * again on the way. Large transfers, many threads on one mount, servers that die in the middle.
  */
-#include "net/ninep_mount.h"
-#include "ninep_host.h"
+#include "ninep_mounted.h"
 #include <dirent.h>
 #include <sys/stat.h>
 
@@ -15,7 +14,6 @@
 #define BYTES_MAX  300000
 #define THREADS    8
 
-static struct ninep_mount *mount;
 static char mirror[64];
 static uint64_t seed = 14;
 static char left[2][TREE_PATH_MAX];
@@ -282,24 +280,6 @@ static void act_list(const char *path)
     same(count, host_count, "entries of", path);
     for (unsigned i = 0; i < count && i < host_count; i++)
         CHECK_TEXT(theirs[i], ours[i]);
-}
-
-static bool mount_begin(uint64_t timeout_ns)
-{
-    struct message why = { "" };
-
-    mount = calloc(1, sizeof(*mount));
-    mount->session.user = getuid();
-    int error = ninep_mount_begin(mount, "/home", INADDR_LOOPBACK, diod_port, diod_export, timeout_ns, &why);
-    return CHECK_TEXT(why.text, "") && CHECK_EQUAL(error, 0);
-}
-
-static void mount_end(void)
-{
-    if (mount->session.transport.connection)
-        ninep_transport_close(&mount->session.transport);
-    free(mount);
-    CHECK_EQUAL(host_memory, 0);
 }
 
 TEST(random_calls_answer_as_the_hosts_own)

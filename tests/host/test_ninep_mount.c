@@ -3,13 +3,11 @@
  * test_ninep_mount.c: paths on a mount, as a real diod serves it: links and "..", where they leave, what each
  * call answers.
  */
-#include "net/ninep_mount.h"
-#include "ninep_host.h"
+#include "ninep_mounted.h"
 #include <sys/stat.h>
 
 #define O_PATH_FLAG 010000000
 
-static struct ninep_mount *mount;
 static char left[TREE_PATH_MAX];
 
 static struct mount_call call_of(const char *path)
@@ -24,24 +22,6 @@ static void shell(const char *text)
 
     snprintf(command, sizeof(command), "cd %s && %s", diod_export, text);
     CHECK_EQUAL(system(command), 0);
-}
-
-static bool mount_begin(uint64_t timeout_ns)
-{
-    struct message why = { "" };
-
-    mount = calloc(1, sizeof(*mount));
-    mount->session.user = getuid();
-    int error = ninep_mount_begin(mount, "/home", INADDR_LOOPBACK, diod_port, diod_export, timeout_ns, &why);
-    return CHECK_TEXT(why.text, "") && CHECK_EQUAL(error, 0);
-}
-
-static void mount_end(void)
-{
-    if (mount->session.transport.connection)
-        ninep_transport_close(&mount->session.transport);
-    free(mount);
-    CHECK_EQUAL(host_memory, 0);
 }
 
 /* The number of what a path names, or an error. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/papers.md and docs/glossary.md: what they name exists, and no figure of the papers is missing.
+"""docs/papers.md and docs/glossary.md: what they name exists, and no figure of the papers is missing. (That
+the commands there are tried is for tests/documents.)
 
 In both pages a path stands in backticks. Names in backticks that follow it, separated by blanks and commas
 only, stand in that file: in a test they are tests, elsewhere any words. Tables of papers.md have five
@@ -8,7 +9,6 @@ columns.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -71,20 +71,6 @@ def named(text: str) -> Iterator[Named]:
         yield Named(text.count("\n", 0, token.start()) + 1, token[1], tuple(names))
 
 
-def listed(*words: str) -> list[str]:
-    """The first words of the rows that a command of the lab lists."""
-    said = subprocess.run(
-        [ROOT / "tools/lab", *words], capture_output=True, text=True, check=True, timeout=60,
-        env={**os.environ, "PYTHON": sys.executable},
-    ).stdout  # fmt: skip
-    return re.findall(r"^  ([a-z][\w-]*)  ", said, re.MULTILINE)
-
-
-@cache
-def experiments() -> list[str]:
-    return listed("reproduce", "list")
-
-
 @cache
 def source(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
@@ -117,61 +103,38 @@ def numbers(cell: str) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_path_is_in_the_tree(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    missing = [str(found) for found in named(text) if not (ROOT / found.path).exists()]
-    assert not missing, "\n".join(missing)
+    assert [str(found) for found in named(text) if not (ROOT / found.path).exists()] == []
     tokens = BACKTICKS.findall(text)
-    slips = [token for token in tokens if LIKE_A_PATH.fullmatch(token) and not PATH.fullmatch(token)]
-    assert not slips, slips
+    assert [token for token in tokens if LIKE_A_PATH.fullmatch(token) and not PATH.fullmatch(token)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_name_stands_in_its_file(page: Path) -> None:
     found = [one for one in named(page.read_text(encoding="utf-8")) if (ROOT / one.path).is_file()]
     assert any(one.names for one in found)
-    missing = [f"{one} has no {name}" for one in found for name in one.names if not has_name(one.path, name)]
-    assert not missing, "\n".join(missing)
+    assert [f"{one}: {name}" for one in found for name in one.names if not has_name(one.path, name)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_experiment_and_picture_exists(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    repeated = set(re.findall(r"`tools/lab reproduce ([a-z][\w-]*)`", text))
-    assert repeated <= set(experiments()), repeated - set(experiments())
-    kinds = set(re.findall(r"^\$ tools/lab plot ([a-z]+) ", source("docs/lab/README.md"), re.MULTILINE))
-    drawn = set(re.findall(r"`tools/lab plot ([a-z]+)`", text))
-    assert drawn <= kinds, drawn - kinds
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_of_the_lab_exists(page: Path) -> None:
-    used = set(re.findall(r"`tools/lab ([a-z][\w-]*)", page.read_text(encoding="utf-8")))
-    assert used <= set(listed("help")), used - set(listed("help"))
-
-
-def test_every_experiment_has_a_row() -> None:
-    text = PAPERS.read_text(encoding="utf-8")
-    assert len(experiments()) >= 10
-    assert [name for name in experiments() if f"`tools/lab reproduce {name}`" not in text] == []
+def test_every_experiment_exists_and_has_a_row() -> None:
+    command = [sys.executable, "-m", "lab", "reproduce", "list"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
+    experiments = set(re.findall(r"^  ([a-z][\w-]*)  ", said, re.MULTILINE))
+    repeated = [set(re.findall(r"`tools/lab reproduce ([a-z][\w-]*)`", page.read_text())) for page in PAGES]
+    assert len(experiments) >= 10 and repeated[0] == experiments and repeated[1] <= experiments
 
 
 @pytest.mark.parametrize("paper", NUMBERED)
-def test_every_figure_and_table_of_a_paper_has_a_row(paper: str) -> None:
+def test_every_figure_and_table_of_a_paper_has_a_row_that_names_code_and_test(paper: str) -> None:
+    """Or says what is absent."""
     rows = sections(PAPERS.read_text(encoding="utf-8"))[paper]
-    found = set().union(*(numbers(row[0]) for row in rows))
-    assert found == set(NUMBERED[paper])
-
-
-@pytest.mark.parametrize("paper", NUMBERED)
-def test_a_row_names_code_and_test_or_says_what_is_absent(paper: str) -> None:
-    for row in sections(PAPERS.read_text(encoding="utf-8"))[paper]:
-        assert len(row) == 5, row
-        section, _, code, test, _ = row
-        assert section.startswith("§") and all(row), row
-        if code.startswith("**absent**"):
-            assert len(code) > len("**absent**: "), row
+    assert set().union(*(numbers(row[0]) for row in rows)) == set(NUMBERED[paper])
+    for row in rows:
+        assert len(row) == 5 and all(row) and row[0].startswith("§"), row
+        if row[2].startswith("**absent**"):
+            assert len(row[2]) > len("**absent**: "), row
             continue
-        assert any(named(code)), row
-        assert [one for one in named(test) if TEST_FILE.fullmatch(one.path) and one.names], row
+        assert any(named(row[2])), row
+        assert [one for one in named(row[3]) if TEST_FILE.fullmatch(one.path) and one.names], row
 
 
 def test_the_glossary_is_in_order_and_says_what_each_word_means() -> None:

@@ -4,17 +4,15 @@ failure."""
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests import run, stages
+from tests import run, stages, waiting
 from tests.running import ROOT
 from tests.totals import Total, downloads, slowest
 
@@ -29,26 +27,16 @@ from tests.totals import Total, downloads, slowest
         ("\x1b[32m23 passed\x1b[0m, 2 skipped in 1.02s", "23 passed, 0 failed, 2 skipped"),
         ("=== 2 failed, 15 passed, 6 errors in 5.15s ===", "15 passed, 8 failed"),
         ("1 error in 0.15s", "0 passed, 1 failed"),
+        ("", None),
+        ("make: 'host-test' is up to date.", None),
+        ("fuzz elf: 12 inputs, nothing found", None),
+        ("it passed 3 times", None),
+        ("34.52s setup", None),
     ],
 )
-def test_numbers_of_every_kind_of_stage_are_read(line: str, total: str) -> None:
+def test_numbers_of_every_kind_of_stage_are_read_and_no_others(line: str, total: str | None) -> None:
     sum_of = Total()
-    assert sum_of.add(line)
-    assert str(sum_of) == total
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "make: 'host-test' is up to date.",
-        "fuzz elf: 12 inputs, nothing found",
-        "it passed 3 times",
-        "34.52s setup",
-    ],
-)
-def test_other_lines_hold_no_numbers(line: str) -> None:
-    assert not Total().add(line)
+    assert (str(sum_of) if sum_of.add(line) else None) == total
 
 
 @pytest.mark.parametrize(
@@ -80,8 +68,7 @@ def interrupted(script: str, folder: Path) -> tuple[int, str]:
         [sys.executable, "-B", folder / "stage.py"],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
-    while not (folder / "begun").exists() and process.poll() is None:
-        time.sleep(0.01)
+    waiting.until(lambda: (folder / "begun").exists() or process.poll() is not None, "the stage's begin")
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate()
     return process.returncode, output
@@ -95,14 +82,7 @@ def test_ctrl_c_ends_the_children_and_prints_the_numbers_so_far(tmp_path: Path) 
     assert status == 130 and output.endswith("\ninterrupted: 7 passed, 1 failed so far\n"), output
     assert "Traceback" not in output
     child = int((tmp_path / "child").read_text())
-    state = Path(f"/proc/{child}/stat")
-    for _ in range(1000):
-        if not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z":
-            break
-        time.sleep(0.01)
-    else:
-        os.kill(child, signal.SIGKILL)
-        pytest.fail("the stage's child lives on")
+    waiting.until(lambda: not waiting.is_running(child), "the end of the stage's child")
 
 
 @pytest.mark.parametrize(
@@ -155,38 +135,30 @@ def test_the_slowest_tests_are_named() -> None:
     assert slowest(["5 passed, 0 failed"]) == ""
 
 
+def said_by_pytest(folder: Path, source: str, *words: str) -> str:
+    """What pytest prints of a test file, with the tree's own limits and markers."""
+    (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (folder / "test_a.py").write_text(f"import pytest, time\n{source}")
+    command = pytest_on(str(folder / "test_a.py"), *words)
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
 def test_long_tests_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    (tmp_path / "test_a.py").write_text(
-        "import pytest\n@pytest.mark.long\ndef test_long(): pass\ndef test_short(): pass\n"
-    )
-    said = {
-        words: subprocess.run(
-            pytest_on(str(tmp_path / "test_a.py"), "-vv", *words), capture_output=True, text=True
-        ).stdout
-        for words in ((), ("-m", "long"))
-    }
-    assert "::test_short PASSED" in said[()] and "::test_long" not in said[()]
-    assert "::test_long PASSED" in said["-m", "long"] and "::test_short" not in said["-m", "long"]
+    source = "@pytest.mark.long\ndef test_long(): pass\ndef test_short(): pass\n"
+    for words, runs, left_out in ((["-vv"], "short", "long"), (["-vv", "-m", "long"], "long", "short")):
+        said = said_by_pytest(tmp_path, source, *words)
+        assert f"::test_{runs} PASSED" in said and f"::test_{left_out}" not in said
     (long,) = [stage for stage in stages.long_stages([], stages.Long()) if stage.pytest]
     assert "long" in long.command
 
 
 @pytest.mark.parametrize(
-    ("body", "which"), [("while True: pass", "0.3 s of CPU time"), ("import time; time.sleep(600)", "1 s")]
+    ("body", "wall", "which"), [("while True: pass", 600, "0.3 s of CPU time"), ("time.sleep(600)", 1, "1 s")]
 )
-def test_a_test_that_hangs_fails_by_its_name(body: str, which: str, tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    (tmp_path / "test_a.py").write_text(
-        f"import pytest\n@pytest.mark.limit(cpu=0.3, wall=1)\ndef test_hangs():\n    {body}\n"
-        "def test_goes_on(): pass\n"
-    )
-    if "CPU" in which:
-        source = (tmp_path / "test_a.py").read_text()
-        (tmp_path / "test_a.py").write_text(source.replace("wall=1", "wall=600"))
-    said = subprocess.run(
-        pytest_on(str(tmp_path / "test_a.py")), capture_output=True, text=True, check=False
-    ).stdout
+def test_a_test_that_hangs_fails_by_its_name(body: str, wall: int, which: str, tmp_path: Path) -> None:
+    limit = f"@pytest.mark.limit(cpu=0.3, wall={wall})"
+    source = f"{limit}\ndef test_hangs():\n    {body}\ndef test_goes_on(): pass\n"
+    said = said_by_pytest(tmp_path, source)
     assert f"hangs: no end within {which}" in said and "::test_hangs" in said, said
     assert "1 failed, 1 passed" in said, said
 

@@ -8,6 +8,7 @@ Builds the simulator first, which needs make, g++ and CLI11 only.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
 import re
@@ -24,12 +25,11 @@ sys.path.insert(0, str(ROOT))
 
 from lab.bench import simulator
 from lab.common.errors import LabError
+from tests import published
 from tests.making import made
 
-REFERENCE = ROOT / "tests/data/loggops"
-NOISY = ROOT / "tests/data/loggops-noise"
-NOISY_EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((NOISY / "expected.json").read_text())
-EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((REFERENCE / "expected.json").read_text())
+EXPECTED = published.expected()
+NOISY_EXPECTED = published.expected_with_noise()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -53,8 +53,33 @@ def parameters(point: dict[str, Any]) -> list[object]:
     return [word for key in "LogGOS" for word in (f"-{key}", point[key])]
 
 
+def schedule(folder: Path, name: str) -> Path:
+    """A file of that published schedule."""
+    path = folder / name
+    path.write_text(published.schedule(name))
+    return path
+
+
+def noise_words(folder: Path, point: dict[str, Any]) -> list[object]:
+    """The options for a published run's trace, and for where in it each rank began."""
+    offsets, trace = folder / "offsets", folder / point["noise"]
+    offsets.write_text("".join(f"{place}\n" for place in point["offsets_ns"]))
+    trace.write_text(published.trace(point["noise"]))
+    return ["--noise", trace, "--offsets", offsets]
+
+
 def has_empty_messages(name: str) -> bool:
-    return " 0b " in (REFERENCE / name).read_text()
+    return " 0b " in published.schedule(name)
+
+
+@pytest.mark.parametrize("folder", [published.QUIET, published.NOISY])
+def test_the_reference_is_what_the_public_tools_wrote(folder: Path) -> None:
+    """To the byte: 189 schedules, 6 traces and 2 files of finish times."""
+    sums = dict(reversed(line.split()) for line in (folder / "sha256sums").read_text().splitlines())
+    names = {name.partition("/")[2] for name in sums}
+    assert names > (set(EXPECTED) if folder == published.QUIET else set(NOISY_EXPECTED))
+    for name, expected in sums.items():
+        assert hashlib.sha256(published.written(name).encode()).hexdigest() == expected, name
 
 
 #: Every third one in each `make test`.
@@ -64,24 +89,26 @@ SCHEDULES = [
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_reference_schedules_end_exactly(name: str) -> None:
+def test_reference_schedules_end_exactly(name: str, tmp_path: Path) -> None:
     """As published: all of them, with the published cost of messages of no bytes."""
+    path = schedule(tmp_path, name)
     for point in EXPECTED[name]:
-        words = ["run", REFERENCE / name, *parameters(point)]
+        words = ["run", path, *parameters(point)]
         assert result(*words, "--zero-byte", "published")["finish_ns"] == point["finish_ns"]
         if not has_empty_messages(name):
             for threads in (1, 3):
                 assert result(*words, "-j", threads)["finish_ns"] == point["finish_ns"]
 
 
-def test_empty_messages_are_not_faster_than_light() -> None:
+def test_empty_messages_are_not_faster_than_light(tmp_path: Path) -> None:
     """Where we differ: a message of no bytes takes as long as one of one byte; published, G less per hop."""
     differing = [name for name in EXPECTED if has_empty_messages(name)]
     assert len(differing) == 5
     for name in differing:
-        one_byte = (REFERENCE / name).read_text().replace(" 0b ", " 1b ")
+        path = schedule(tmp_path, name)
+        one_byte = path.read_text().replace(" 0b ", " 1b ")
         for point in EXPECTED[name]:
-            ours = result("run", REFERENCE / name, *parameters(point))["finish_ns"]
+            ours = result("run", path, *parameters(point))["finish_ns"]
             assert ours == result("run", "-", *parameters(point), text=one_byte)["finish_ns"]
             assert all(mine > theirs for mine, theirs in zip(ours, point["finish_ns"], strict=True))
 
@@ -89,11 +116,9 @@ def test_empty_messages_are_not_faster_than_light() -> None:
 @pytest.mark.parametrize("name", sorted(NOISY_EXPECTED))
 def test_noise_delays_every_rank_as_in_the_public_simulator(name: str, tmp_path: Path) -> None:
     """Under the rule loggopsim, in both orders of equal times: all 276 runs, to the nanosecond."""
-    offsets = tmp_path / "offsets"
+    path = schedule(tmp_path, name)
     for point in NOISY_EXPECTED[name]:
-        offsets.write_text("".join(f"{place}\n" for place in point["offsets_ns"]))
-        words = ["run", NOISY / name, *parameters(point), "--noise", NOISY / point["noise"]]
-        words += ["--noise-rule", "loggopsim", "--offsets", offsets]
+        words = ["run", path, *parameters(point), *noise_words(tmp_path, point), "--noise-rule", "loggopsim"]
         for order in ("causes", "published"):
             assert result(*words, "--order", order)["finish_ns"] == point["finish_ns"], point["noise"]
 
@@ -104,13 +129,12 @@ def test_the_reference_with_noise_is_whole() -> None:
 
 @pytest.mark.parametrize("rule", ["physical", "paper2010"])
 def test_the_other_rules_are_others(rule: str, tmp_path: Path) -> None:
-    offsets = tmp_path / "offsets"
     name = "dissemination-p256-d1.goal"
+    path = schedule(tmp_path, name)
     for point in NOISY_EXPECTED[name]:
-        offsets.write_text("".join(f"{place}\n" for place in point["offsets_ns"]))
-        words = ["run", NOISY / name, *parameters(point), "--noise", NOISY / point["noise"]]
+        words = ["run", path, *parameters(point), *noise_words(tmp_path, point)]
         if max(point["finish_ns"]) > 500_000:
-            other = result(*words, "--noise-rule", rule, "--offsets", offsets)["finish_ns"]
+            other = result(*words, "--noise-rule", rule)["finish_ns"]
             assert other != point["finish_ns"]
 
 
@@ -409,7 +433,7 @@ def test_binary_schedules_do_not_stay_in_memory(tmp_path: Path) -> None:
 
 def test_unusual_spellings_mean_what_usual_ones_do(tmp_path: Path) -> None:
     """Lines as generators write them are read in another way than all others."""
-    text = (REFERENCE / "allreduce_recdoub-p8-d1024.goal").read_text()
+    text = published.schedule("allreduce_recdoub-p8-d1024.goal")
     assert re.search(r"^l1: send 512b to \d+ tag \d+$", text, re.M), "no usual line"
     usual = result("run", "-", text=text)["finish_ns"]
     changes = [

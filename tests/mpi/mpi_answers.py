@@ -76,18 +76,26 @@ def flags(library: str, *more: str) -> str:
     return variables(ROOT / "apps" / "mpi-lite" / "mpi-lite.mk", names)
 
 
-def said(command: Sequence[str | Path], environment: Mapping[str, str]) -> list[str]:
-    """The lines of a job. Absent if its launcher is not installed."""
-    if shutil.which(str(command[0])) is None:
-        raise Absent(f"{command[0]} is not installed (ports/deps.sh run test)")
+def run(
+    *command: str | Path, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command's end; TACET_* of the caller's environment does not reach it."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TACET_")}
-    done = subprocess.run(
+    return subprocess.run(
         [str(word) for word in command],
-        env=clean | environment,
+        env={**clean, **(environment or {})},
+        cwd=cwd,
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
     )
+
+
+def said(command: Sequence[str | Path], environment: Mapping[str, str]) -> list[str]:
+    """The lines of a job. Absent if its launcher is not installed."""
+    if shutil.which(str(command[0])) is None:
+        raise Absent(f"{command[0]} is not installed (ports/deps.sh run test)")
+    done = run(*command, environment=environment)
     assert (done.returncode, done.stderr) == (0, ""), f"{command}: status {done.returncode}\n{done.stderr}"
     assert done.stdout.endswith("\n"), f"{command}: its last line has no end"
     return done.stdout.splitlines()

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mpi_answers import recorded
+from mpi_answers import recorded, run
 
 from tests.making import ROOT, made
 
@@ -40,21 +40,6 @@ program hello
   call MPI_Finalize(error)
 end program
 """
-
-
-def run(
-    *command: str | Path, environment: dict[str, str] | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """The command's end; TACET_* of the caller's environment does not reach it."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("TACET_")}
-    return subprocess.run(
-        [str(word) for word in command],
-        env=clean | (environment or {}),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-    )
 
 
 def compiled(

@@ -5,7 +5,6 @@ and nothing else in the program's way; where MPICH's headers are there, the type
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mpi_answers import run
 
 from tests.making import ROOT
 
@@ -30,21 +30,6 @@ GOOD = """\
 int Group_size(MPI_Group group, int *size)
     How many processes it has.
 """
-
-
-def run(
-    *command: str | Path, environment: dict[str, str] | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """The command's end; TACET_* of the caller's environment does not reach it."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("TACET_")}
-    return subprocess.run(
-        [str(word) for word in command],
-        env=clean | (environment or {}),
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
 
 
 def made_of(kind: str, text: str, folder: Path) -> subprocess.CompletedProcess[str]:

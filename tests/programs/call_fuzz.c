@@ -21,6 +21,7 @@
  */
 #define _GNU_SOURCE
 #include "call_shapes.h"
+#include "clock.h"
 #include "machine.h"
 #include "raw_call.h"
 #include "suicide.h"
@@ -85,14 +86,6 @@ static unsigned below(struct fuzzer *f, unsigned limit)
 }
 
 #define CALL(number, ...) bare(number, (const uint64_t[6]){ __VA_ARGS__ })
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* ---- What suicide.h asks ---- */
 

@@ -11,6 +11,7 @@
  * At the end all memory is back.
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -22,7 +23,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define PAGE        MACHINE_PAGE
@@ -37,14 +37,6 @@ static atomic_uint broken, finished;
         if (!(condition) && atomic_fetch_add(&broken, 1) < 5)                                        \
             fprintf(stderr, "%s:%d: broken: %s, errno %d\n", __FILE__, __LINE__, #condition, errno); \
     } while (0)
-
-static uint64_t free_memory(void)
-{
-    struct sysinfo info;
-
-    sysinfo(&info);
-    return info.freeram;
-}
 
 static uint64_t random_number(uint64_t *state, uint64_t below)
 {

@@ -11,6 +11,8 @@
  * those of them that succeeded.
  */
 #define _GNU_SOURCE
+#include "clock.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,14 +81,6 @@ static unsigned below(struct thread *t, unsigned limit)
 {
     t->state ^= t->state << 13, t->state ^= t->state >> 7, t->state ^= t->state << 17;
     return (unsigned)((t->state * 0x2545f4914f6cdd1d >> 32) % limit);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static const struct timespec moment = { .tv_nsec = WAIT_NS };

@@ -4,6 +4,7 @@
  * a file, finding it, reading past it, removing it. Under instruction counting only the clock counts
  * instructions, so the costs are compared only where TACET_RANK says that this is a node.
  */
+#include "clock.h"
 #include "promise.h"
 
 #include <dirent.h>
@@ -14,14 +15,6 @@
 
 #define FILES 20000
 #define BATCH 500
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 static const char *name_of(int number)
 {
@@ -54,18 +47,18 @@ static void discard(int number)
 /* ns for each file of a batch that begins with `first`. */
 static double batch(void (*change)(int number), int first)
 {
-    double begin = now();
+    uint64_t begin_ns = now_ns();
 
     for (int i = first; i < first + BATCH; i++)
         change(i);
-    return (now() - begin) / BATCH;
+    return (double)(now_ns() - begin_ns) / BATCH;
 }
 
 /* ns for each entry; all must be met once. */
 static double listing(int files)
 {
     static unsigned char met[FILES];
-    double begin = now();
+    uint64_t begin_ns = now_ns();
     DIR *directory = opendir(".");
     struct dirent *entry;
     int count = 0, number;
@@ -76,7 +69,7 @@ static double listing(int files)
             count += !met[number]++;
     closedir(directory);
     PROMISE(count == files, "%d of %d files are listed", count, files);
-    return (now() - begin) / files;
+    return (double)(now_ns() - begin_ns) / files;
 }
 
 static void compare(const char *what, double few, double many)

@@ -10,6 +10,8 @@
  * is not what was written: each page begins with its number.
  */
 #define _GNU_SOURCE
+#include "clock.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,14 +34,6 @@ static void fail(const char *what)
 {
     perror(what);
     exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static void rate_print(const char *name, uint64_t count, uint64_t begun_ns)

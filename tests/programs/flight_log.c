@@ -15,6 +15,7 @@
  *                             clock event device's rating half-way, which involves every CPU
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 
 #include <errno.h>
@@ -41,14 +42,6 @@ static unsigned rank_here(void)
     const char *text = getenv("TACET_RANK");
 
     return text ? (unsigned)atoi(text) : 0;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static void sleep_ns(uint64_t ns)

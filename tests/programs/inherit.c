@@ -8,6 +8,7 @@
  *   shared     two ranks: one lock for both, a circle, and an owner that ends
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "promise.h"
 
 #include <fcntl.h>
@@ -56,14 +57,6 @@ static int unlock(lock_word *word)
     return atomic_compare_exchange_strong(word, &own, 0)
                ? 0
                : result_of(syscall(SYS_futex, word, FUTEX_UNLOCK_PI));
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
 static void rank_set(uint32_t thread, int policy, int priority)
@@ -160,7 +153,7 @@ static void *take_when_raised(void *unused)
 
 static void *take_for_a_time(void *unused)
 {
-    uint64_t end_ns = now_ns(CLOCK_REALTIME) + wait_ns;
+    uint64_t end_ns = clock_ns(CLOCK_REALTIME) + wait_ns;
     struct timespec end = { (time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000) };
 
     rank_set(0, SCHED_FIFO, 10);
@@ -172,9 +165,9 @@ static void *take_for_a_time(void *unused)
 /* Computes until *flag is set, or a time is over; whether it was set. */
 static bool compute_until(atomic_int *flag, uint64_t ns)
 {
-    uint64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+    uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 
-    while (!*flag && now_ns(CLOCK_MONOTONIC) - begin_ns < ns)
+    while (!*flag && clock_ns(CLOCK_MONOTONIC) - begin_ns < ns)
         ;
     return *flag;
 }
@@ -354,7 +347,7 @@ static void handle(int number)
 
 static bool storm_lock(unsigned which, unsigned micros)
 {
-    uint64_t end_ns = now_ns(CLOCK_REALTIME) + micros * 1000UL;
+    uint64_t end_ns = clock_ns(CLOCK_REALTIME) + micros * 1000UL;
     struct timespec end = { (time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000) };
     uint32_t free = 0;
     int error = atomic_compare_exchange_strong(&storm[which].word, &free, tid())

@@ -9,6 +9,7 @@
  * input, which must not have any.
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -44,14 +45,6 @@ static struct timespec left;
 /* an empty pipe, a full one; an eventfd; an epoll set of the empty pipe; a file that is locked, twice open */
 static int input[2], full[2], events, set, owned, contender;
 static char block[65536];
-
-static long now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000 * NS_PER_MS + time.tv_nsec;
-}
 
 static void install(void (*handler)(int, siginfo_t *, void *), int flags)
 {

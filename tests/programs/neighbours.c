@@ -14,6 +14,7 @@
  *   holes    1 CPU: munmap of every other page costs the same for each, however many there are; exact time
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -44,14 +45,6 @@ static struct shared {
     atomic_uint phase, counted, ready;
 } * shared;
 static unsigned rank;
-
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static void await(const atomic_uint *word, unsigned least)
 {

@@ -9,6 +9,8 @@
  * ns from its last sending to its answer. Then it sends what is no number of a round, three times: the server
  * ends with the first of these, or two seconds after the last number has come.
  */
+#include "clock.h"
+
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -22,14 +24,6 @@
 
 #define AGAIN_MS  20
 #define LINGER_MS 2000
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
 
 static void patience_set(int to, int ms)
 {

@@ -15,6 +15,8 @@
  *   polls        waits for each read by poll or epoll_wait, to the end
  */
 #define _GNU_SOURCE
+#include "clock.h"
+
 #include <stdio.h>
 
 #include <fcntl.h>
@@ -39,14 +41,6 @@
 
 static _Atomic int state; /* 1: the write begins; 2: it has ended */
 static size_t output_bytes = OUTPUT_BYTES;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Numbered lines, each as long as the next. */
 static char *text_of(size_t bytes)

@@ -10,6 +10,7 @@
  *              it says "ready" and computes, with N threads, until it is killed
  *   after      it waits until the service has ended: the rank lives on
  */
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -25,14 +26,6 @@
 
 #define MS          1000000ULL
 #define SERVICE_PID 2 /* beside one rank */
-
-static uint64_t now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 /* By the counter itself: not every C library asks the vDSO for the time. */
 static void compute(uint64_t ns)

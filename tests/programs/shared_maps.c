@@ -4,6 +4,7 @@
  * do read and write. With an argument it then touches the page after the file's end, which is SIGBUS.
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #define PAGE  MACHINE_PAGE
@@ -23,14 +23,6 @@
 #define MINE  (77U + rank)
 
 static unsigned rank, size = 1;
-
-static unsigned long free_bytes(void)
-{
-    struct sysinfo info;
-
-    sysinfo(&info);
-    return info.freeram;
-}
 
 static unsigned from_environment(const char *name, unsigned otherwise)
 {
@@ -87,7 +79,7 @@ int main(int count, char **arguments)
     rank = from_environment("TACET_RANK", 0);
     size = from_environment("TACET_SIZE", 1);
 
-    unsigned long before = free_bytes();
+    unsigned long before = free_memory();
     int file = open("/dev/shm/shared_maps", O_RDWR | O_CREAT, 0600);
     PROMISE(file >= 0 && ftruncate(file, BYTES) == 0, "%s", strerror(errno));
     char *first = mmap(NULL, BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -115,7 +107,7 @@ int main(int count, char **arguments)
     close(file);
     if (size == 1) {
         unlink("/dev/shm/shared_maps");
-        PROMISE(before - free_bytes() <= 6 * PAGE, "%lu bytes are missing", before - free_bytes());
+        PROMISE(before - free_memory() <= 6 * PAGE, "%lu bytes are missing", before - free_memory());
     }
     return promises_kept();
 }

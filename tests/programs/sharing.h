@@ -6,6 +6,7 @@
 #ifndef SHARING_H
 #define SHARING_H
 
+#include "clock.h"
 #include "promise.h"
 #include "waiter.h"
 
@@ -36,19 +37,6 @@ static pthread_t handles[THREADS_MAX];
 static int volatile flags[THREADS_MAX]; /* words for everybody; see go() */
 static uint64_t volatile counts[THREADS_MAX];
 static pid_t volatile tids[THREADS_MAX];
-
-static inline uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000 * MS + (uint64_t)time.tv_nsec;
-}
-
-static inline uint64_t now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
 
 static inline void spin_ns(uint64_t ns)
 {

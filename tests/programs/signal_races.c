@@ -15,6 +15,7 @@
  *   stranger  timers are deleted by a thread that has not made them, before their maker knows of them
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -33,7 +34,7 @@
 #include <unistd.h>
 
 #define STACK_BYTES 65536
-#define WAIT_S      10 /* what takes longer does not come */
+#define WAIT_NS     10000000000UL /* what takes longer does not come */
 #define ALARMS      100
 
 #define THREAD_FLAGS                                                                    \
@@ -49,21 +50,13 @@ static void count(int signal)
     atomic_fetch_add(&handled, 1);
 }
 
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /* Whether *word becomes `value` in time. */
 static bool comes(const void *word, int value)
 {
-    const double end = now_s() + WAIT_S;
+    const uint64_t end_ns = now_ns() + WAIT_NS;
 
     while (__atomic_load_n((const int *)word, __ATOMIC_ACQUIRE) != value)
-        if (now_s() > end)
+        if (now_ns() > end_ns)
             return false;
         else
             machine_relax(); /* under QEMU's icount, what lets another CPU run */
@@ -199,7 +192,7 @@ static bool ignored(void)
     struct sigaction counting = { .sa_handler = count };
     struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN };
     const struct itimerspec often = { { 0, 2000000 }, { 0, 2000000 } };
-    const double end = now_s() + WAIT_S;
+    const uint64_t end_ns = now_ns() + WAIT_NS;
     sigset_t mask, pending;
     int id;
 
@@ -211,14 +204,14 @@ static bool ignored(void)
         return false;
     do
         sigpending(&pending);
-    while (!sigismember(&pending, SIGRTMIN) && now_s() < end);
+    while (!sigismember(&pending, SIGRTMIN) && now_ns() < end_ns);
     signal(SIGRTMIN, SIG_IGN);
     sigpending(&pending);
     PROMISE(!sigismember(&pending, SIGRTMIN), "an ignored signal waits");
     sigaction(SIGRTMIN, &counting, NULL);
     sigprocmask(SIG_UNBLOCK, &mask, NULL);
     while (atomic_load(&handled) < 3)
-        if (now_s() > end)
+        if (now_ns() > end_ns)
             return false;
     return true;
 }

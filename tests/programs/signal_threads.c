@@ -4,6 +4,7 @@
  * signals to the process, stopping. All promises are Linux's: the same program keeps them there.
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 #define THREADS_MAX 8
 #define STORM       100000
 #define WAITED_FOR  200
-#define WAIT_S      20 /* what takes longer does not come */
+#define WAIT_NS     20000000000UL /* what takes longer does not come */
 
 static unsigned thread_count = 4;
 static pthread_t threads[THREADS_MAX];
@@ -30,21 +31,13 @@ static atomic_int finish;
 static __thread unsigned self;
 static __thread volatile long computed;
 
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /* Whether `word` gets to `minimum` in time. */
 static int comes(atomic_long *word, long minimum)
 {
-    const double end = now_s() + WAIT_S;
+    const uint64_t end_ns = now_ns() + WAIT_NS;
 
     while (atomic_load(word) < minimum)
-        if (now_s() > end)
+        if (now_ns() > end_ns)
             return 0;
     return 1;
 }
@@ -107,8 +100,8 @@ static void a_storm_without_waiting_harms_nobody(void)
 
     for (int i = 0; i < STORM; i++)
         pthread_kill(threads[1 + (unsigned)i % (thread_count - 1)], i % 3 ? SIGUSR1 : SIGUSR2);
-    const double end = now_s() + WAIT_S;
-    while (total() == before && now_s() < end)
+    const uint64_t end_ns = now_ns() + WAIT_NS;
+    while (total() == before && now_ns() < end_ns)
         ;
     PROMISE(total() > before && total() - before <= STORM, "%ld", total() - before);
 }
@@ -122,10 +115,10 @@ static void a_signal_to_the_process_goes_to_one_thread_that_takes_it(void)
     pthread_sigmask(SIG_BLOCK, &mask, &old);
     for (int i = 0; i < 20; i++) {
         long before = total();
-        const double end = now_s() + WAIT_S;
+        const uint64_t end_ns = now_ns() + WAIT_NS;
 
         kill(getpid(), SIGTERM);
-        while (thread_count > 1 && total() == before && now_s() < end)
+        while (thread_count > 1 && total() == before && now_ns() < end_ns)
             ;
         PROMISE(total() == before + 1 && atomic_load(&counts[0]) == 0, "%ld more, %ld here", total() - before,
                 atomic_load(&counts[0]));

@@ -8,6 +8,7 @@
  *                  with ranks, only rank 0 does, and the others go on
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -18,7 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,14 +30,6 @@ static long raw(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uin
     long result = syscall(number, a, b, c, d, e, 0L);
 
     return result == -1 ? -errno : result;
-}
-
-static uint64_t free_memory(void)
-{
-    struct sysinfo info;
-
-    sysinfo(&info);
-    return info.freeram;
 }
 
 /* ---- bounds ---- */

@@ -9,6 +9,7 @@
  *   touch       no page fault while a program touches all that it has
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <tacet.h>
 #include <unistd.h>
 
@@ -25,14 +25,6 @@
 #define ARENA       (128UL << 20)
 #define COUNT       1000
 #define STACK_BYTES (8UL << 20)
-
-static uint64_t free_memory(void)
-{
-    struct sysinfo info;
-
-    sysinfo(&info);
-    return info.freeram;
-}
 
 static void *map(size_t bytes, int rights)
 {

@@ -10,6 +10,7 @@
  *   leave      the first thread ends alone; the last of the others ends the process
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "promise.h"
 
 #include <errno.h>
@@ -40,14 +41,6 @@ enum {
 #define ROUNDS      2000
 
 static unsigned cpus; /* that this process may use */
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
-}
 
 static unsigned cpu_here(void)
 {
@@ -144,7 +137,7 @@ static void waits_end_by_their_time(void)
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_t thread;
     struct timespec until;
-    uint64_t start_ns = now_ns(CLOCK_MONOTONIC);
+    uint64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 
     pthread_barrier_init(&barrier, NULL, 2);
     pthread_create(&thread, NULL, unlock_late, &mutex);
@@ -154,7 +147,7 @@ static void waits_end_by_their_time(void)
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     PROMISE(pthread_mutex_timedlock(&mutex, &until) == ETIMEDOUT, "the lock was free");
-    PROMISE(now_ns(CLOCK_MONOTONIC) - start_ns >= 5000000, "too early");
+    PROMISE(clock_ns(CLOCK_MONOTONIC) - start_ns >= 5000000, "too early");
     timed_out = true;
     PROMISE(pthread_mutex_lock(&mutex) == 0, "%s", strerror(errno));
     pthread_join(thread, NULL);
@@ -254,7 +247,7 @@ static void bad_futexes_are_refused(void)
 static void *report_itself(void *number)
 {
     char name[16] = "", mine[16];
-    uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), until = now_ns(CLOCK_MONOTONIC) + 3000000;
+    uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), until = clock_ns(CLOCK_MONOTONIC) + 3000000;
 
     PROMISE(syscall(SYS_gettid) != getpid(), "%ld", syscall(SYS_gettid));
     snprintf(mine, sizeof(mine), "worker-%u", (unsigned)(uintptr_t)number);
@@ -262,20 +255,20 @@ static void *report_itself(void *number)
     pthread_barrier_wait(&barrier);
     prctl(PR_GET_NAME, name);
     PROMISE(strcmp(name, mine) == 0, "%s", name);
-    while (now_ns(CLOCK_MONOTONIC) < until)
+    while (clock_ns(CLOCK_MONOTONIC) < until)
         ;
-    cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-    PROMISE(cpu_ns > 0 && cpu_ns < now_ns(CLOCK_MONOTONIC), "%llu", (unsigned long long)cpu_ns);
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    PROMISE(cpu_ns > 0 && cpu_ns < clock_ns(CLOCK_MONOTONIC), "%llu", (unsigned long long)cpu_ns);
     return NULL;
 }
 
 static void threads_have_their_own_identity(void)
 {
-    uint64_t before_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t before_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
     pthread_barrier_init(&barrier, NULL, cpus - 1);
     together(cpus - 1, report_itself);
-    PROMISE(now_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns >= 1000000,
+    PROMISE(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns >= 1000000,
             "the process's clock counts all threads");
     PROMISE(syscall(SYS_gettid) == getpid(), "the first thread's is the process's");
 }

@@ -13,6 +13,7 @@
  *   mapping    2 ranks: one ends with another's file mapped, whose memory goes back all the same
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "machine.h"
 #include "promise.h"
 #include "waiter.h"
@@ -28,7 +29,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,14 +54,6 @@ static unsigned from_environment(const char *name, unsigned otherwise)
     const char *text = getenv(name);
 
     return text ? (unsigned)atoi(text) : otherwise;
-}
-
-static unsigned long free_bytes(void)
-{
-    struct sysinfo info;
-
-    sysinfo(&info);
-    return info.freeram;
 }
 
 static long futex(void *word, int operation, unsigned value, const struct timespec *time)
@@ -164,7 +156,7 @@ static void proc(void)
         pthread_join(threads[i], NULL);
 
     /* What is left is all there, and nobody's else. */
-    size_t all = free_bytes() / 2 & ~(PAGE - 1);
+    size_t all = free_memory() / 2 & ~(PAGE - 1);
     char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     PROMISE(memory != MAP_FAILED, "%lu bytes: %s", all, strerror(errno));
     munmap(memory, all);
@@ -427,7 +419,7 @@ static struct meeting *meet(const char *path, unsigned rank, size_t bytes, int *
 
 static void mapping(unsigned rank)
 {
-    unsigned long before = free_bytes();
+    unsigned long before = free_memory();
     int file;
     struct meeting *meeting = meet("/dev/shm/mapping", rank, BYTES, &file);
 
@@ -440,9 +432,9 @@ static void mapping(unsigned rank)
     munmap(meeting, BYTES);
     close(file);
     unlink("/dev/shm/mapping");
-    for (int i = 0; i < LOOKS_MAX && free_bytes() + BYTES / 2 < before; i++)
+    for (int i = 0; i < LOOKS_MAX && free_memory() + BYTES / 2 < before; i++)
         usleep(1000);
-    PROMISE(free_bytes() + BYTES / 2 >= before, "%lu bytes did not come back", before - free_bytes());
+    PROMISE(free_memory() + BYTES / 2 >= before, "%lu bytes did not come back", before - free_memory());
 }
 
 /* Two threads write records of two parts each, by one writev, through descriptors of their own or a common

@@ -197,14 +197,6 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def is_running(pid: int) -> bool:
-    """Neither gone nor a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 class Running:
     """A run whose nodes are between gates, all of this machine that it uses in a folder of its own."""
 
@@ -234,7 +226,7 @@ class Running:
     def ended(self) -> tuple[int, str]:
         """Its status and its words; nothing remains."""
         text, _ = self.process.communicate(timeout=LIMIT_S)
-        waiting.until(lambda: not any(map(is_running, self.nodes)), "the end of all nodes", LIMIT_S)
+        waiting.until(lambda: not any(map(waiting.is_running, self.nodes)), "the end of all nodes", LIMIT_S)
         assert list(self.temporary.iterdir()) == []
         return self.process.returncode, text
 
@@ -274,7 +266,7 @@ def test_a_node_whose_qemu_ends_is_named(running: Running) -> None:
     """The other one goes on; it is killed, too, as it sleeps for long."""
     for pid in running.nodes:
         os.kill(pid, signal.SIGKILL)
-        running.wait(lambda pid=pid: not is_running(pid))
+        running.wait(lambda pid=pid: not waiting.is_running(pid))
     status, text = running.ended()
     assert status == NO_STATUS, text
     for name in ("node1", "node2"):

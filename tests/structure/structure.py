@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,12 +39,17 @@ COLUMNS_MAX = 110
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
 NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 def without_comments(text: str) -> str:
     """C without its comments; line ends stay."""
-    return COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return COMMENT.sub(blank, text)
 
 
 def place_of(path: str) -> str:
@@ -58,9 +63,19 @@ def place_of(path: str) -> str:
     return folder or "kernel"
 
 
-def is_upward(user: str, used: str) -> bool:
-    """Whether a room of the kernel uses one that is above it."""
-    return ROOMS.index(used) < ROOMS.index(user)
+def refusal(user: str, used: str) -> str:
+    """Why a source may not use another one, by where they stand; "" if it may, or if the contract decides."""
+    here, there = place_of(user), place_of(used)
+    if here in (*ROOMS, "kernel") and there == "drivers":
+        return "the kernel knows no driver; an architecture registers them"
+    if there not in ROOMS:
+        return ""
+    if here in ROOMS and ROOMS.index(there) < ROOMS.index(here):
+        return f"{here}/ is below {there}/"
+    header = re.sub(r"\.c$", ".h", used.removeprefix("kernel/"))
+    if here == "drivers" and there not in ROOMS_OF_DRIVERS and header not in HEADERS_OF_DRIVERS:
+        return f"a driver may use {', '.join(ROOMS_OF_DRIVERS)}"
+    return ""
 
 
 # ---- Symbols ----
@@ -127,29 +142,17 @@ class Contract:
 
 
 def check_symbols(objects: Objects, contract: Contract) -> list[str]:
-    """Uses that run up, or past the contract."""
+    """Uses that run up, or past the contract. Where none runs up, rooms use each other in no circle."""
     complaints = []
     for user, definer, name in sorted(objects.uses()):
         above, below = place_of(user), place_of(definer)
-        what = f"{user} uses {name} of {definer}"
-        if above in ROOMS and below in ROOMS:
-            if is_upward(above, below):
-                complaints.append(f"{what}: {above}/ is below {below}/")
-        elif below == "arch" and above in (*ROOMS, "drivers"):
-            if name not in contract.provided:
-                complaints.append(f"{what}: kernel/arch.h does not name it")
-        elif above == "arch" and below in ROOMS:
-            if name not in contract.call_up:
-                complaints.append(f"{what}: kernel/arch.h does not list it as call-up")
-        elif above in ROOMS and below == "drivers":
-            complaints.append(f"{what}: the kernel knows no driver; an architecture registers them")
-        elif (
-            above == "drivers"
-            and below in ROOMS
-            and below not in ROOMS_OF_DRIVERS
-            and re.sub(r"\.c$", ".h", definer.removeprefix("kernel/")) not in HEADERS_OF_DRIVERS
-        ):
-            complaints.append(f"{what}: a driver may use {', '.join(ROOMS_OF_DRIVERS)}")
+        reason = refusal(user, definer)
+        if below == "arch" and above in (*ROOMS, "drivers") and name not in contract.provided:
+            reason = "kernel/arch.h does not name it"
+        elif above == "arch" and below in ROOMS and name not in contract.call_up:
+            reason = "kernel/arch.h does not list it as call-up"
+        if reason:
+            complaints.append(f"{user} uses {name} of {definer}: {reason}")
     for name in sorted(contract.call_up - set(objects.defined)):
         complaints.append(f"kernel/arch.h lists {name} as call-up, and no object defines it")
     return complaints
@@ -168,113 +171,83 @@ def check_provided(objects: Objects, header: str) -> list[str]:
     ]
 
 
-def room_circles(objects: Objects) -> list[str]:
-    """Circles among rooms, by symbols: none can be where no use runs up; said in words of its own."""
-    graph: dict[str, set[str]] = defaultdict(set)
-    for user, definer, _ in objects.uses():
-        above, below = place_of(user), place_of(definer)
-        if above in ROOMS and below in ROOMS and above != below:
-            graph[above].add(below)
-    return [
-        f"{first}/ and {second}/ use each other, through {' -> '.join(path)}"
-        for first in ROOMS
-        for second in sorted(graph[first])
-        if (path := path_between(graph, second, first))
-    ]
-
-
-def path_between(graph: Mapping[str, set[str]], start: str, end: str) -> list[str]:
-    """The rooms on a way from start to end; [] where there is none."""
-    ways = {start: [start]}
-    queue = [start]
-    while queue:
-        room = queue.pop(0)
-        if room == end:
-            return ways[room]
-        for following in sorted(graph.get(room, ())):
-            if following not in ways:
-                ways[following] = [*ways[room], following]
-                queue.append(following)
-    return []
-
-
 # ---- Includes ----
+
+
+def include_refusal(path: str, name: str, sources: Container[str]) -> str:
+    """Why a source of kernel/ or drivers/ may not include a header, or ""."""
+    if name in ("arch.h", "tacet.h", *CONTRACT_HEADERS):
+        return ""
+    if name.startswith("arch/"):
+        return f"of an architecture only {', '.join(CONTRACT_HEADERS)}"
+    if name.startswith("lwip/"):
+        return "" if place_of(path) == "net" else "net/ alone knows the stack"
+    if name.startswith("drivers/"):
+        return refusal(path, name)
+    target = f"kernel/{name}"
+    if "/" not in name or target not in sources:
+        return f"an include names its room, and there is no {target}"
+    return refusal(path, target)
 
 
 def check_includes(sources: Mapping[str, str]) -> list[str]:
     """Includes of kernel/ and drivers/ that run up, or past the contract. `sources`: text by path."""
-    complaints = []
-    for path, text in sorted(sources.items()):
-        here = place_of(path)
-        for name in INCLUDE.findall(text):
-            what = f"{path} includes {name}"
-            if name.startswith("arch/") or name == "arch.h":
-                if name != "arch.h" and name not in CONTRACT_HEADERS:
-                    complaints.append(f"{what}: of an architecture only {', '.join(CONTRACT_HEADERS)}")
-                continue
-            if name.startswith("drivers/"):
-                if here != "drivers":
-                    complaints.append(f"{what}: the kernel knows no driver")
-                continue
-            if name.startswith("lwip/"):
-                if here != "net":
-                    complaints.append(f"{what}: net/ alone knows the stack")
-                continue
-            target = f"kernel/{name}"
-            if "/" not in name or target not in sources:
-                if name != "tacet.h":
-                    complaints.append(f"{what}: an include names its room, and there is no {target}")
-                continue
-            there = place_of(target)
-            if here in ROOMS and is_upward(here, there):
-                complaints.append(f"{what}: {here}/ is below {there}/")
-            elif (
-                here == "drivers"
-                and there not in ROOMS_OF_DRIVERS
-                and (target.removeprefix("kernel/") not in HEADERS_OF_DRIVERS)
-            ):
-                complaints.append(f"{what}: a driver may use {', '.join(ROOMS_OF_DRIVERS)}")
-    return complaints
-
-
-def check_architecture_names(sources: Mapping[str, str]) -> list[str]:
-    """Sources that ask which architecture they are compiled for, or use weak symbols."""
-    asks = re.compile(
-        r"#\s*(?:if|ifdef|ifndef|elif)\b.*\b__(?:x86_64|powerpc|PPC|ppc)\w*|__attribute__\s*\(\(weak"
-    )
     return [
-        f"{path}:{line}: {match[0].strip()}: nothing here knows an architecture"
+        f"{path} includes {name}: {reason}"
         for path, text in sorted(sources.items())
-        for match in asks.finditer(without_comments(text))
-        for line in [text.count("\n", 0, match.start()) + 1]
+        for name in INCLUDE.findall(text)
+        if (reason := include_refusal(path, name, sources))
     ]
 
 
-#: What the size of one architecture's pages and tables looks like. (4096 itself is Linux's for other things.)
-PAGE_NUMBERS = re.compile(r"[&+] *4095\b|[%/] *4096\b|~ *0xfff\b|\b2(?:ULL?)? *<< *20\b")
+# ---- What no source may contain ----
 
 
-def check_page_numbers(sources: Mapping[str, str]) -> list[str]:
-    """Sources that know how large a page is."""
+@dataclass(frozen=True)
+class Ban:
+    """A pattern that code in some folders must not contain, outside comments and strings."""
+
+    pattern: str
+    reason: str
+    folders: tuple[str, ...] = ("kernel/", "drivers/")
+    but_in: str = ""
+
+
+BANS = {
+    "architecture": Ban(
+        r"#\s*(?:if|ifdef|ifndef|elif)\b.*\b__(?:x86_64|powerpc|PPC|ppc)\w*|__attribute__\s*\(\(weak",
+        "nothing here knows an architecture",
+    ),
+    # What the size of one architecture's pages and tables looks like. (4096 itself is Linux's for other
+    # things.)
+    "page size": Ban(
+        r"[&+] *4095\b|[%/] *4096\b|~ *0xfff\b|\b2(?:ULL?)? *<< *20\b",
+        "pages are ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE",
+    ),
+    "16 bits": Ban(
+        r"\((?:u16_t|uint16_t|unsigned short)\) *[\w~(]",
+        "a cast to 16 bits: use size_16 (net/size.h)",
+        folders=("kernel/net/", "ports/lwip/"),
+        but_in="kernel/net/size.c",
+    ),
+    # Parts of identifiers that the field has better words for: notify, TLB shootdown, spurious, MAX, MIN,
+    # reclaim, after, requested.
+    "words": Ban(
+        r"(?i)\b(?:\w*_)?(?:tells?|told|forgets?|forgotten|unasked|most|least|settle|behind|gone"
+        r"|wants?|wanted|asks?|asked)(?:_\w*)?\b",
+        "see the words of docs/glossary.md",
+        folders=("kernel/", "arch/", "drivers/", "apps/", "simulator/"),
+    ),
+}
+
+
+def check_ban(ban: Ban, sources: Mapping[str, str]) -> list[str]:
+    """Places in sources, by line, that a ban names."""
     return [
-        f"{path}:{line}: {match[0]}: pages are ARCH_PAGE, ARCH_LARGE_PAGE, ARCH_HUGE_PAGE"
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0].strip()}: {ban.reason}"
         for path, text in sorted(sources.items())
-        for match in PAGE_NUMBERS.finditer(without_comments(text))
-        for line in [text.count("\n", 0, match.start()) + 1]
-    ]
-
-
-#: A cast that cuts a number to 16 bits; only net/size.c does, which looks first.
-CUTS = re.compile(r"\((?:u16_t|uint16_t|unsigned short)\) *[\w~(]")
-
-
-def check_cuts(sources: Mapping[str, str]) -> list[str]:
-    """Sources of the network that cut numbers to 16 bits without a look at them."""
-    return [
-        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: a cast to 16 bits: use size_16 (net/size.h)"
-        for path, text in sorted(sources.items())
-        if path != "kernel/net/size.c"
-        for match in CUTS.finditer(without_comments(text))
+        if path != ban.but_in
+        for match in re.finditer(ban.pattern, STRING.sub(blank, without_comments(text)))
     ]
 
 
@@ -338,28 +311,6 @@ def check_hooks(sources: Mapping[str, str], page: str) -> list[str]:
         f"docs/architecture.md, Hooks, has {name}, and no source does" for name in sorted(listed - set(found))
     ]
     return complaints
-
-
-# ---- Words ----
-
-#: Words that the field has better ones for, as parts of identifiers: notify, TLB shootdown, spurious, MAX,
-#: MIN, reclaim, after, requested.
-WORDS = re.compile(
-    r"(?:^|_)(?:tells?|told|forgets?|forgotten|unasked|most|least|settle|behind|gone"
-    r"|wants?|wanted|asks?|asked)(?:_|$)",
-    re.I,
-)
-STRING = re.compile(r'"(?:\\.|[^"\\\n])*"')
-
-
-def check_words(sources: Mapping[str, str]) -> list[str]:
-    """Identifiers of C and C++ that a reader of the field would have to ask for."""
-    return [
-        f"{path} has {name}: see the words of docs/glossary.md"
-        for path, text in sorted(sources.items())
-        for name in sorted(set(NAME.findall(STRING.sub("", without_comments(text)))))
-        if WORDS.search(name)
-    ]
 
 
 # ---- Sizes ----
