@@ -81,8 +81,7 @@ struct cpu_time process_time(struct process *process)
 {
     spin_lock(&process->lock);
     struct cpu_time sum = process->ended_time;
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         lock_work_step();
         sum = cpu_time_sum(sum, thread_time(thread));
     }

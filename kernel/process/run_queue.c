@@ -151,8 +151,7 @@ struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu)
 {
     struct thread *found = NULL;
 
-    CPU_MASK_EACH(busy, &group->movable)
-    {
+    CPU_MASK_EACH(busy, &group->movable) {
         struct run_queue *queue = run_queue_of((unsigned)busy);
         struct thread *other = queue->movable && is_busy(queue) ? first_for(queue, cpu) : NULL;
 

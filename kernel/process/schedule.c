@@ -53,8 +53,7 @@ static struct run_queue *idle_choose(const struct cpu_group *group, const struct
     if (before->group == group && run_queue_is_idle(before) &&
         cpu_mask_test(&thread->schedule.affinity, before->cpu) && idle_worth(before) == WORTH_MAX)
         return before;
-    CPU_MASK_EACH_COMMON(cpu, &group->idle, &thread->schedule.affinity)
-    {
+    CPU_MASK_EACH_COMMON(cpu, &group->idle, &thread->schedule.affinity) {
         struct run_queue *queue = run_queue_of((unsigned)cpu);
         int worth = 2 * idle_worth(queue) + (queue == before);
 
@@ -76,8 +75,7 @@ static struct run_queue *busy_choose(const struct cpu_group *group, const struct
     int lowest = 0;
     unsigned fewest = 0;
 
-    CPU_MASK_EACH_COMMON(cpu, &group->cpus, &thread->schedule.affinity)
-    {
+    CPU_MASK_EACH_COMMON(cpu, &group->cpus, &thread->schedule.affinity) {
         struct run_queue *queue = run_queue_of((unsigned)cpu);
         int rank = queue->current ? queue->current->schedule.rank : RANK_BACKGROUND;
         unsigned ready = run_queue_ready(queue);
@@ -284,8 +282,8 @@ void schedule_finish(void)
     for (struct cpu_group *group = groups; group; group = group->next) {
         spin_lock(&group->lock);
         CPU_MASK_EACH(cpu, &group->cpus)
-        if (run_queue_is_idle(run_queue_of((unsigned)cpu)))
-            idle_end(run_queue_of((unsigned)cpu));
+            if (run_queue_is_idle(run_queue_of((unsigned)cpu)))
+                idle_end(run_queue_of((unsigned)cpu));
         spin_unlock(&group->lock);
     }
 }
@@ -294,8 +292,7 @@ void schedule_groups_drop(void)
 {
     for (struct cpu_group *group = groups, *next; group; group = next) {
         next = group->next;
-        CPU_MASK_EACH(cpu, &group->cpus)
-        {
+        CPU_MASK_EACH(cpu, &group->cpus) {
             struct run_queue *queue = run_queue_of((unsigned)cpu);
 
             queue->group = NULL;
@@ -630,8 +627,7 @@ void schedule_group_add(const struct cpu_mask *cpus, bool services)
     groups = group;
     group->cpus = *cpus;
     group->idle.used = cpus->used; /* CPUs set and clear their bits alone */
-    CPU_MASK_EACH(cpu, cpus)
-    {
+    CPU_MASK_EACH(cpu, cpus) {
         struct run_queue *queue = run_queue_of((unsigned)cpu),
                          *core = run_queue_of(arch_core_of((unsigned)cpu));
 

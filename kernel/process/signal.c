@@ -123,8 +123,7 @@ static void pending_flush(struct process_signals *signals, struct signal_pending
 static void flush_everywhere(struct process *process, uint64_t set)
 {
     pending_flush(&process->signals, &process->signals.pending, set);
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         lock_work_step();
         pending_flush(&process->signals, &thread->signals.pending, set);
     }
@@ -142,8 +141,7 @@ static uint64_t takes(const struct thread *thread)
  * before it has taken it: signal_thread_end notifies another one. */
 static struct thread *recipient_find(const struct process *process, uint64_t bit)
 {
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         lock_work_step();
         if (takes(thread) & bit)
             return thread;
@@ -168,8 +166,7 @@ static void retarget(struct process *process, uint64_t newly_blocked)
 
     if (!set)
         return;
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         uint64_t taken = set & takes(thread);
 
         lock_work_step();

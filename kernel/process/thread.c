@@ -44,8 +44,7 @@ unsigned threads_max(const struct cpu_mask *cpus)
 
 struct thread *thread_find(const struct process *process, uint32_t tid)
 {
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         lock_work_step();
         if (thread->tid == tid)
             return thread;
@@ -57,8 +56,7 @@ const struct thread *thread_from(const struct process *process, uint32_t lowest)
 {
     const struct thread *found = NULL;
 
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         lock_work_step();
         if (thread->tid >= lowest && (!found || thread->tid < found->tid))
             found = thread;
@@ -318,8 +316,7 @@ bool thread_has_pending_work(const struct thread *thread)
 
 void threads_notify(struct process *process)
 {
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         lock_work_step();
         thread_interrupt(thread);
     }
