@@ -55,14 +55,9 @@ static void wake(struct event_list *list, struct waiter *waiter)
 
 static void wake_all(struct event_list *list, uint64_t kinds)
 {
-    for (struct list_link *link = list->waiters.first, *next; link; link = next) {
-        struct waiter *waiter = LIST_OWNER(link, waiter, link);
-
-        next = link->next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &list->waiters)
         if (waiter->kinds & kinds)
             wake(list, waiter);
-    }
 }
 
 static int wait(unsigned which, uint64_t kinds, uint64_t deadline_ns)
@@ -116,10 +111,7 @@ static bool count_event(struct event_list *list)
 
 static void wake_one(struct event_list *list, uint64_t kinds)
 {
-    for (struct list_link *link = list->waiters.first; link; link = link->next) {
-        struct waiter *waiter = LIST_OWNER(link, waiter, link);
-
-        lock_work_step();
+    LIST_EACH(waiter, waiter, &list->waiters) {
         if (!(waiter->kinds & kinds))
             continue;
         waiter->wakes = kinds;

@@ -56,13 +56,11 @@ static void queue_leave(struct waiter *waiter)
 /* How many; -EINVAL where one of them waits for a move to a lock. */
 static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
-    struct waiter *next;
     long woken = 0;
 
-    for (struct waiter *waiter = (void *)queue->waiters.first; waiter && (uint64_t)woken < count;
-         waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &queue->waiters) {
+        if ((uint64_t)woken >= count)
+            break;
         if (waiter->key != key)
             continue;
         if (waiter->lock)
@@ -147,11 +145,9 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
     }
 
     long moved = 0, woken = queue_wake(from, from_key, wake_count, FUTEX_ANY);
-    struct waiter *next;
-    for (struct waiter *waiter = (void *)from->waiters.first;
-         waiter && woken >= 0 && (uint64_t)moved < move_count; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
+        if (woken < 0 || (uint64_t)moved >= move_count)
+            break;
         if (waiter->key != from_key)
             continue;
         if (waiter->lock)
@@ -297,7 +293,6 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
 {
     uint64_t from_key, lock_key;
     long moved = futex_key(from_address, &from_key);
-    struct waiter *next;
 
     if (!moved)
         moved = futex_key(lock_address, &lock_key);
@@ -307,10 +302,9 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
     struct futex_queue *from = queue_of(from_key);
     spin_lock(&from->lock);
     moved = word_compare(from_address, expected);
-    for (struct waiter *waiter = (void *)from->waiters.first;
-         waiter && moved >= 0 && (uint64_t)moved <= move_count; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
+        if (moved < 0 || (uint64_t)moved > move_count)
+            break;
         if (waiter->key != from_key)
             continue;
         struct lock_waiter *lock = waiter->lock;
@@ -323,7 +317,7 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
         int taken = lock_enter(lock, lock_address, false);
         if (taken < 0) {
             waiter->woken = 0;
-            list_insert(&from->waiters, &waiter->link, next ? &next->link : NULL);
+            list_insert(&from->waiters, &waiter->link, waiter_next ? &waiter_next->link : NULL);
         } else if (taken) {
             lock_waiter_wake(lock);
         }

@@ -69,12 +69,9 @@ static void inherit(struct thread *owner)
     while (owner) {
         int rank = RANK_BACKGROUND;
 
-        for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter;
-             waiter = (void *)waiter->link.next) {
-            lock_work_step();
+        LIST_EACH(lock_waiter, waiter, &owner->locks.waiters)
             if (waiter->thread->schedule.rank > rank)
                 rank = waiter->thread->schedule.rank;
-        }
         if (rank == owner->schedule.inherited_rank)
             return;
         schedule_inherit(owner, rank);
@@ -135,25 +132,18 @@ static struct lock_waiter *highest_waiter(const struct thread *owner, uint64_t k
 {
     struct lock_waiter *highest = NULL;
 
-    for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter;
-         waiter = (void *)waiter->link.next) {
-        lock_work_step();
+    LIST_EACH(lock_waiter, waiter, &owner->locks.waiters)
         if (waiter->key == key &&
             (!highest || waiter->thread->schedule.rank > highest->thread->schedule.rank))
             highest = waiter;
-    }
     return highest;
 }
 
 /* A waiter has become the owner in place of another thread; further waiters for the same lock are now its. */
 static void pass_on(struct thread *owner, struct lock_waiter *heir)
 {
-    struct lock_waiter *next;
-
     waiter_leave(heir);
-    for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(lock_waiter, waiter, &owner->locks.waiters) {
         if (waiter->key != heir->key)
             continue;
         list_remove(&owner->locks.waiters, &waiter->link);
@@ -295,12 +285,9 @@ long futex_unlock_pi(uint64_t address)
 void futex_locks_end(struct thread *thread)
 {
     struct spinlock *domain = domain_lock(thread->process, thread->process);
-    struct lock_waiter *next;
 
     thread->locks.has_ended = true;
-    for (struct lock_waiter *waiter = (void *)thread->locks.waiters.first; waiter; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(lock_waiter, waiter, &thread->locks.waiters) {
         waiter_leave(waiter);
         waiter->is_orphan = true;
         lock_waiter_wake(waiter);

@@ -75,12 +75,9 @@ static void pending_add(struct signal_pending *pending, struct signal_entry *ent
 /* The oldest entry of a signal; NULL. */
 static struct signal_entry *pending_find(const struct signal_pending *pending, int signal)
 {
-    for (struct signal_entry *entry = (void *)pending->entries.first; entry;
-         entry = (void *)entry->link.next) {
-        lock_work_step();
+    LIST_EACH(signal_entry, entry, &pending->entries)
         if (entry->info.signal == signal)
             return entry;
-    }
     return NULL;
 }
 
@@ -107,26 +104,19 @@ static void pending_remove(struct process_signals *signals, struct signal_entry 
 /* Discards all signals of a set. */
 static void pending_flush(struct process_signals *signals, struct signal_pending *pending, uint64_t set)
 {
-    struct list_link *next;
-
     if (!(pending->set & set))
         return;
-    for (struct signal_entry *entry = (void *)pending->entries.first; entry; entry = (void *)next) {
-        next = entry->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(signal_entry, entry, &pending->entries)
         if (signal_bit(entry->info.signal) & set)
             entry_release(signals, entry);
-    }
     pending->set &= ~set;
 }
 
 static void flush_everywhere(struct process *process, uint64_t set)
 {
     pending_flush(&process->signals, &process->signals.pending, set);
-    PROCESS_THREADS_EACH(thread, process) {
-        lock_work_step();
+    PROCESS_THREADS_EACH(thread, process)
         pending_flush(&process->signals, &thread->signals.pending, set);
-    }
 }
 
 /* ---- Who takes a signal; under signals.lock ---- */
@@ -141,11 +131,9 @@ static uint64_t takes(const struct thread *thread)
  * before it has taken it: signal_thread_end notifies another one. */
 static struct thread *recipient_find(const struct process *process, uint64_t bit)
 {
-    PROCESS_THREADS_EACH(thread, process) {
-        lock_work_step();
+    PROCESS_THREADS_EACH(thread, process)
         if (takes(thread) & bit)
             return thread;
-    }
     return NULL;
 }
 
@@ -169,7 +157,6 @@ static void retarget(struct process *process, uint64_t newly_blocked)
     PROCESS_THREADS_EACH(thread, process) {
         uint64_t taken = set & takes(thread);
 
-        lock_work_step();
         if (taken)
             thread_interrupt(thread);
         if (!(set &= ~taken))

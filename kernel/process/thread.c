@@ -44,11 +44,9 @@ unsigned threads_max(const struct cpu_mask *cpus)
 
 struct thread *thread_find(const struct process *process, uint32_t tid)
 {
-    PROCESS_THREADS_EACH(thread, process) {
-        lock_work_step();
+    PROCESS_THREADS_EACH(thread, process)
         if (thread->tid == tid)
             return thread;
-    }
     return NULL;
 }
 
@@ -56,11 +54,9 @@ const struct thread *thread_from(const struct process *process, uint32_t lowest)
 {
     const struct thread *found = NULL;
 
-    PROCESS_THREADS_EACH(thread, process) {
-        lock_work_step();
+    PROCESS_THREADS_EACH(thread, process)
         if (thread->tid >= lowest && (!found || thread->tid < found->tid))
             found = thread;
-    }
     return found;
 }
 
@@ -316,10 +312,8 @@ bool thread_has_pending_work(const struct thread *thread)
 
 void threads_notify(struct process *process)
 {
-    PROCESS_THREADS_EACH(thread, process) {
-        lock_work_step();
+    PROCESS_THREADS_EACH(thread, process)
         thread_interrupt(thread);
-    }
 }
 
 /* Whether others want something of the thread that runs here. */
