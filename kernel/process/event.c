@@ -126,12 +126,11 @@ void event_notify(struct process *process, uint64_t kinds)
 
     if (!count_event(list))
         return;
-    spin_lock(&list->lock);
+    SPIN_GUARD(&list->lock);
     if (process == arch_process())
         wake_all(list, kinds);
     else
         wake_one(list, kinds);
-    spin_unlock(&list->lock);
 }
 
 /* Who is new may have checked the object before a notifier changed it that did not see the new one yet. So
@@ -182,9 +181,8 @@ void event_notify_shared(const void *object)
         struct process *process = process_find(pid);
 
         if (process && count_event(&process->events[which])) {
-            spin_lock(&process->events[which].lock);
+            SPIN_GUARD(&process->events[which].lock);
             wake_one(&process->events[which], UINT64_MAX);
-            spin_unlock(&process->events[which].lock);
         }
     }
 }

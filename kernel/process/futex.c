@@ -120,10 +120,8 @@ long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
         return error;
 
     struct futex_queue *queue = queue_of(key);
-    spin_lock(&queue->lock);
-    long woken = queue_wake(queue, key, count, bits);
-    spin_unlock(&queue->lock);
-    return woken;
+    SPIN_GUARD(&queue->lock);
+    return queue_wake(queue, key, count, bits);
 }
 
 long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
@@ -249,11 +247,10 @@ static int waiter_enter(struct waiter *waiter, uint64_t address, uint32_t expect
         return error;
 
     struct futex_queue *queue = queue_of(waiter->key);
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     error = word_compare(address, expected);
     if (!error)
         queue_join(queue, waiter);
-    spin_unlock(&queue->lock);
     return error;
 }
 
@@ -300,7 +297,7 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
         return moved ? moved : -EINVAL;
 
     struct futex_queue *from = queue_of(from_key);
-    spin_lock(&from->lock);
+    SPIN_GUARD(&from->lock);
     moved = word_compare(from_address, expected);
     LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
         if (moved < 0 || (uint64_t)moved > move_count)
@@ -308,10 +305,8 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
         if (waiter->key != from_key)
             continue;
         struct lock_waiter *lock = waiter->lock;
-        if (!lock || lock->key != lock_key) {
-            moved = -EINVAL;
-            break;
-        }
+        if (!lock || lock->key != lock_key)
+            return -EINVAL;
         queue_leave(waiter);
         waiter->woken = 1;
         int taken = lock_enter(lock, lock_address, false);
@@ -323,7 +318,6 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
         }
         moved = taken < 0 ? taken : moved + 1;
     }
-    spin_unlock(&from->lock);
     return moved;
 }
 

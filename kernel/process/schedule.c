@@ -154,19 +154,17 @@ static bool wanderer_fetch(struct run_queue *queue)
     for (struct cpu_group *group = groups; group && !thread && run_queue_wanderers(); group = group->next) {
         if (group == queue->group || !__atomic_load_n(&group->ready, __ATOMIC_RELAXED))
             continue;
-        spin_lock(&group->lock);
+        SPIN_GUARD(&group->lock);
         if ((thread = cpu_group_first(group, queue->cpu))) {
             run_queue_remove(thread);
             thread->schedule.state = THREAD_NEW;
             run_queue_set(thread, queue);
         }
-        spin_unlock(&group->lock);
     }
     if (!thread)
         return false;
-    spin_lock(&queue->group->lock);
+    SPIN_GUARD(&queue->group->lock);
     place(queue->group, thread);
-    spin_unlock(&queue->group->lock);
     return true;
 }
 
@@ -280,11 +278,10 @@ void schedule_finish(void)
 {
     is_finished = true;
     for (struct cpu_group *group = groups; group; group = group->next) {
-        spin_lock(&group->lock);
+        SPIN_GUARD(&group->lock);
         CPU_MASK_EACH(cpu, &group->cpus)
             if (run_queue_is_idle(run_queue_of((unsigned)cpu)))
                 idle_end(run_queue_of((unsigned)cpu));
-        spin_unlock(&group->lock);
     }
 }
 
@@ -660,10 +657,9 @@ struct cpu_time schedule_cpu_time(unsigned cpu)
 {
     struct run_queue *queue = run_queue_of(cpu);
 
-    spin_lock(&queue->group->lock);
+    SPIN_GUARD(&queue->group->lock);
     struct cpu_time time = queue->past;
     if (queue->current)
         time = cpu_time_sum(time, cpu_time_stint(queue->current));
-    spin_unlock(&queue->group->lock);
     return time;
 }

@@ -179,12 +179,11 @@ void signal_thread_end(struct thread *thread)
 {
     struct process *process = thread->process;
 
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     thread->signals.blocked = UINT64_MAX;
     thread->signals.accepted = 0;
     pending_flush(&process->signals, &thread->signals.pending, UINT64_MAX);
     retarget(process, UINT64_MAX);
-    spin_unlock(&process->signals.lock);
 }
 
 /* ---- Sending ---- */
@@ -241,29 +240,25 @@ static int send_locked(struct process *process, struct thread *thread, const str
 
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info)
 {
-    spin_lock(&process->signals.lock);
-    int error = send_locked(process, thread, info);
-    spin_unlock(&process->signals.lock);
-    return error;
+    SPIN_GUARD(&process->signals.lock);
+    return send_locked(process, thread, info);
 }
 
 void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry)
 {
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     sent_effect(process, entry->info.signal);
-    if (!entry->in && !is_discarded(process, thread, entry->info.signal)) {
-        pending_add(thread ? &thread->signals.pending : &process->signals.pending, entry);
-        recipient_notify(process, thread, signal_bit(entry->info.signal));
-    }
-    spin_unlock(&process->signals.lock);
+    if (entry->in || is_discarded(process, thread, entry->info.signal))
+        return;
+    pending_add(thread ? &thread->signals.pending : &process->signals.pending, entry);
+    recipient_notify(process, thread, signal_bit(entry->info.signal));
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
 {
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     if (entry->in)
         pending_remove(&process->signals, entry);
-    spin_unlock(&process->signals.lock);
 }
 
 /* ---- Masks and actions ---- */
@@ -273,12 +268,11 @@ void signal_mask_set(uint64_t blocked)
     struct thread *thread = arch_thread();
     struct process *process = thread->process;
 
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     blocked &= ~SIGNALS_UNBLOCKABLE;
     uint64_t newly_blocked = blocked & ~thread->signals.blocked;
     thread->signals.blocked = blocked;
     retarget(process, newly_blocked);
-    spin_unlock(&process->signals.lock);
 }
 
 void signal_accepted_set(uint64_t set)
@@ -287,11 +281,10 @@ void signal_accepted_set(uint64_t set)
 
     /* The lock orders this with a sender, who adds a signal and then finds its recipient. Of several signals
      * at once the caller takes one; other waiting threads may take the rest. */
-    spin_lock(&thread->process->signals.lock);
+    SPIN_GUARD(&thread->process->signals.lock);
     uint64_t dropped = thread->signals.accepted & ~set;
     thread->signals.accepted = set;
     retarget(thread->process, dropped);
-    spin_unlock(&thread->process->signals.lock);
 }
 
 void signal_mask_swap(uint64_t blocked)
@@ -342,14 +335,13 @@ bool signal_stop(struct process *process)
 {
     struct process_signals *signals = &process->signals;
 
-    spin_lock(&signals->lock);
+    SPIN_GUARD(&signals->lock);
     bool stops = signals->stop_taken;
     if (stops) {
         __atomic_store_n(&signals->stopped, true, __ATOMIC_RELEASE);
         threads_notify(process);
     }
     signals->stop_taken = false;
-    spin_unlock(&signals->lock);
     return stops;
 }
 

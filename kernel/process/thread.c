@@ -129,9 +129,8 @@ void thread_release(struct thread *thread)
 {
     struct process *process = thread->process;
 
-    spin_lock(&process->lock);
+    SPIN_GUARD(&process->lock);
     list_append(&process->threads_free, &thread->link);
-    spin_unlock(&process->lock);
 }
 
 struct thread *thread_first(struct process *process)
