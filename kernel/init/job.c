@@ -19,7 +19,6 @@
 #include "init/node.h"
 #include "launch/launcher.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "net/connection.h"
@@ -31,8 +30,6 @@
 
 #define DRAIN_NS      (2 * NS_PER_S) /* for what programs have sent, at the node's end */
 #define STATUS_FAILED 127            /* of a rank that could not begin, as a shell says it */
-#define VARIABLES_MAX (LAUNCH_VARIABLES_MAX + 3)
-#define NUMBER_BYTES  12 /* of a variable's value with its = and NUL */
 
 struct job job;
 
@@ -237,63 +234,25 @@ static int files_open(struct process *process, struct message *why)
     return 0;
 }
 
-/* What a rank finds in its environment beside that of all. */
-struct rank_variables {
-    const char *texts[VARIABLES_MAX];
-    unsigned count;
-    uint64_t bytes; /* of this structure with its text */
-    char *next, text[];
-};
-
-static void variable_add(struct rank_variables *variables, const char *name, unsigned value)
+static void number_add(struct program *program, const char *name, unsigned value)
 {
-    size_t length = strlen(name);
-
-    variables->texts[variables->count++] = variables->next;
-    variables->next += format_text(variables->next, length + NUMBER_BYTES, "%s=%u", name, value) + 1;
-}
-
-/* NULL: no memory. It is freed as pages of the rank's pool. */
-static struct rank_variables *variables_make(struct process *process)
-{
-    uint64_t bytes = sizeof(struct rank_variables) + 3 * (sizeof("TACET_LOCAL_RANK") + NUMBER_BYTES);
-
-    for (unsigned i = 0; i < job.numbered_count; i++)
-        bytes += strlen(job.numbered[i]) + NUMBER_BYTES;
-    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(bytes), ARCH_PAGE);
-    if (memory == PAGE_POOL_NONE)
-        return NULL;
-
-    struct rank_variables *variables = arch_physical(memory);
-    variables->count = 0;
-    variables->bytes = page_up(bytes);
-    variables->next = variables->text;
-    variable_add(variables, "TACET_RANK", job.first + process->rank);
-    variable_add(variables, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
-    if (launcher_is_on())
-        variable_add(variables, "TACET_LOCAL_RANK", process->rank);
-    for (unsigned i = 0; i < job.numbered_count; i++)
-        variable_add(variables, job.numbered[i], job.first + process->rank);
-    return variables;
+    program->numbers[program->number_count].name = name;
+    program->numbers[program->number_count++].value = value;
 }
 
 /* Loads a program for this CPU's process, with the variables of its rank; the service has none. */
 static int rank_program_load(struct process *process, const struct program *program, uint64_t *entry,
                              uint64_t *stack, struct message *why)
 {
-    struct rank_variables *variables = process->is_service ? NULL : variables_make(process);
     struct program own = *program;
 
-    if (!variables && !process->is_service)
-        return message_set(why, -ENOMEM, "no memory for the environment of %s", process->title);
-    if (variables) {
-        own.variables = variables->texts;
-        own.variable_count = variables->count;
+    if (!process->is_service) {
+        number_add(&own, "TACET_RANK", job.first + process->rank);
+        number_add(&own, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
+        if (launcher_is_on())
+            number_add(&own, "TACET_LOCAL_RANK", process->rank);
     }
-    int error = program_load(process, &own, entry, stack, why);
-    if (variables)
-        page_pool_free(process->vm.pages, arch_physical_of(variables), variables->bytes);
-    return error;
+    return program_load(process, &own, entry, stack, why);
 }
 
 /* The process of a rank, or the service, with its program loaded; this CPU's, until its first thread is

@@ -15,8 +15,6 @@ struct job {
     bool prefix;
     unsigned cores;               /* of each rank; 0: an equal part of all */
     uint32_t number, first, size; /* of one of tacetrun's: docs/jobs.md */
-    const char *const *numbered;  /* variables whose value is the rank's number in the job */
-    unsigned numbered_count;
 
     struct memplan *plan;
     struct tree *tree;

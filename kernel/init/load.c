@@ -34,6 +34,7 @@
 #define STACK_GUARD      ARCH_LARGE_PAGE
 #define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
+#define NUMBER_BYTES     12   /* of a variable's value with its = and NUL */
 
 /* ---- Segments ---- */
 
@@ -161,6 +162,15 @@ static uint64_t push_string(struct stack_builder *stack, const char *text)
     return push_bytes(stack, text, strlen(text) + 1);
 }
 
+/* Pushes NAME=NUMBER. */
+static uint64_t push_number(struct stack_builder *stack, const char *name, unsigned number)
+{
+    char value[NUMBER_BYTES];
+
+    push_bytes(stack, value, format_text(value, sizeof(value), "=%u", number) + 1);
+    return push_bytes(stack, name, strlen(name));
+}
+
 /* Pushes strings, the last one first, so that they follow each other upwards in memory. Their addresses
  * become the words from `word` on; all words are zero before. */
 static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
@@ -170,16 +180,24 @@ static void strings_place(struct stack_builder *stack, const char *const *string
         stack->words[word + i] = push_string(stack, strings[i]);
 }
 
+static unsigned environment_count(const struct program *program)
+{
+    return program->environment_count + program->number_count + program->numbered_count;
+}
+
 /* argc, argv, environment. The environment's strings lie right above the arguments', as programs expect that
  * overwrite both to change the name that ps shows. */
 static void vector_begin(struct stack_builder *stack, const struct program *program,
                          struct process_image *image)
 {
     unsigned environment_word = 1 + program->argument_count + 1;
+    unsigned word = environment_word + environment_count(program);
 
     image->environment_end = stack->at;
-    strings_place(stack, program->variables, program->variable_count,
-                  environment_word + program->environment_count);
+    for (unsigned i = program->numbered_count; i-- > 0;)
+        stack->words[--word] = push_number(stack, program->numbered[i], program->numbers[0].value);
+    for (unsigned i = program->number_count; i-- > 0;)
+        stack->words[--word] = push_number(stack, program->numbers[i].name, program->numbers[i].value);
     strings_place(stack, program->environment, program->environment_count, environment_word);
     image->environment = image->arguments_end = stack->at;
     strings_place(stack, program->arguments, program->argument_count, 1);
@@ -225,8 +243,7 @@ static int stack_build(struct process *process, const struct program *program, c
     };
     uint64_t auxiliary[sizeof(common) / sizeof(common[0]) + ARCH_AUXILIARY_MAX + 1][2] = { { AT_NULL } };
     unsigned auxiliary_count = sizeof(common) / sizeof(common[0]);
-    unsigned auxiliary_word =
-        1 + program->argument_count + 1 + program->environment_count + program->variable_count + 1;
+    unsigned auxiliary_word = 1 + program->argument_count + 1 + environment_count(program) + 1;
 
     memcpy(auxiliary, common, sizeof(common));
     auxiliary_count += arch_auxiliary(platform, &auxiliary[auxiliary_count]) + 1; /* and AT_NULL */
