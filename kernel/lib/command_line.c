@@ -194,9 +194,8 @@ static int option_read(const char *name, const char *text, const struct unit *un
     uint64_t value;
 
     if (!read_value(text, units, &value) || value < low || value > high)
-        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a %s from %llu to %llu%s", SHOWN, name,
-                           SHOWN, text ? text : "", kind, (unsigned long long)low, (unsigned long long)high,
-                           unit);
+        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a %s from %lu to %lu%s", SHOWN, name,
+                           SHOWN, text ? text : "", kind, low, high, unit);
     *out = value;
     return 0;
 }
