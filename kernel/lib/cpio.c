@@ -17,21 +17,18 @@
 #define ALIGNMENT         4
 #define DEVICE_MINOR_BITS 20
 
+/* All but the owner, the group, and a device file's numbers. */
 enum field {
-    FIELD_INODE,
-    FIELD_MODE,
-    FIELD_OWNER,
-    FIELD_GROUP,
-    FIELD_LINKS,
-    FIELD_MTIME,
-    FIELD_BYTES_OF_DATA,
-    FIELD_DEVICE_MAJOR,
-    FIELD_DEVICE_MINOR,
-    FIELD_NODE_MAJOR,
-    FIELD_NODE_MINOR,
-    FIELD_BYTES_OF_NAME,
-    FIELD_CHECKSUM,
-    FIELDS,
+    FIELD_INODE = 0,
+    FIELD_MODE = 1,
+    FIELD_LINKS = 4,
+    FIELD_MTIME = 5,
+    FIELD_BYTES_OF_DATA = 6,
+    FIELD_DEVICE_MAJOR = 7,
+    FIELD_DEVICE_MINOR = 8,
+    FIELD_BYTES_OF_NAME = 11,
+    FIELD_CHECKSUM = 12,
+    FIELDS = 13,
 };
 
 static const struct file_magic other_formats[] = {

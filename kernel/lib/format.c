@@ -20,10 +20,10 @@ struct sink {
 };
 
 struct conversion {
-    bool left, zero, plus, blank, alternate;
+    bool left, zero, alternate;
     int width;
-    int precision;  /* -1: none given */
-    unsigned bytes; /* of an integer argument: 1, 2, 4, 8 */
+    int precision; /* -1: none given */
+    bool is_long;  /* an integer argument has eight bytes, else four */
     char kind;
 };
 
@@ -53,27 +53,12 @@ static void put_bytes(struct sink *sink, const char *text, size_t count)
 
 static const char *read_flags(const char *at, struct conversion *conversion)
 {
-    for (;; at++) {
-        switch (*at) {
-        case '-':
-            conversion->left = true;
-            break;
-        case '0':
-            conversion->zero = true;
-            break;
-        case '+':
-            conversion->plus = true;
-            break;
-        case ' ':
-            conversion->blank = true;
-            break;
-        case '#':
-            conversion->alternate = true;
-            break;
-        default:
-            return at;
-        }
+    for (; *at == '-' || *at == '0' || *at == '#'; at++) {
+        conversion->left |= *at == '-';
+        conversion->zero |= *at == '0';
+        conversion->alternate |= *at == '#';
     }
+    return at;
 }
 
 /* A number or '*'; saturates instead of overflowing. */
@@ -91,31 +76,15 @@ static const char *read_number(const char *at, struct arguments *arguments, int 
     return at;
 }
 
-/* Both architectures are LP64: long, long long, intmax_t, size_t and ptrdiff_t have eight bytes. */
+/* Both architectures are LP64: long, long long and size_t have eight bytes. */
 static const char *read_length(const char *at, struct conversion *conversion)
 {
-    bool twice = *at && at[1] == *at;
-
-    switch (*at) {
-    case 'h':
-        conversion->bytes = twice ? sizeof(char) : sizeof(short);
-        return at + 1 + twice;
-    case 'l':
-        conversion->bytes = sizeof(long);
-        return at + 1 + twice;
-    case 'z':
-    case 't':
-    case 'j':
-        conversion->bytes = sizeof(long);
-        return at + 1;
-    default:
-        conversion->bytes = sizeof(int);
-        return at;
-    }
+    conversion->is_long = *at == 'l' || *at == 'z';
+    if (at[0] == 'l' && at[1] == 'l')
+        at++;
+    return conversion->is_long ? at + 1 : at;
 }
-_Static_assert(sizeof(long) == 8 && sizeof(long long) == 8 && sizeof(intmax_t) == 8 && sizeof(size_t) == 8 &&
-                   sizeof(ptrdiff_t) == 8,
-               "see read_length");
+_Static_assert(sizeof(long) == 8 && sizeof(long long) == 8 && sizeof(size_t) == 8, "see read_length");
 
 /* Reads what follows a '%'; returns what follows the conversion's letter. */
 static const char *read_conversion(const char *at, struct arguments *arguments, struct conversion *conversion)
@@ -137,24 +106,14 @@ static const char *read_conversion(const char *at, struct arguments *arguments, 
     return *at ? at + 1 : at;
 }
 
-/* The argument in the low bytes of a word, whatever is above them. */
-static uint64_t fetch(struct arguments *arguments, const struct conversion *conversion)
-{
-    return conversion->bytes == 8 ? va_arg(arguments->list, uint64_t) : va_arg(arguments->list, unsigned);
-}
-
 static int64_t fetch_signed(struct arguments *arguments, const struct conversion *conversion)
 {
-    unsigned above = 64 - 8 * conversion->bytes;
-
-    return (int64_t)(fetch(arguments, conversion) << above) >> above;
+    return conversion->is_long ? va_arg(arguments->list, int64_t) : va_arg(arguments->list, int);
 }
 
 static uint64_t fetch_unsigned(struct arguments *arguments, const struct conversion *conversion)
 {
-    unsigned above = 64 - 8 * conversion->bytes;
-
-    return fetch(arguments, conversion) << above >> above;
+    return conversion->is_long ? va_arg(arguments->list, uint64_t) : va_arg(arguments->list, unsigned);
 }
 
 static void put_padded(struct sink *sink, const struct conversion *conversion, const char *text,
@@ -182,9 +141,7 @@ static void put_integer(struct sink *sink, const struct conversion *conversion, 
         zeros = (size_t)conversion->precision > count ? (size_t)conversion->precision - count : 0;
     else if (conversion->zero && !conversion->left)
         zeros = width > prefix_length + count ? width - prefix_length - count : 0;
-    if (count + zeros == 0 && (conversion->precision < 0 || (base == 8 && conversion->alternate)))
-        zeros = 1;
-    if (base == 8 && conversion->alternate && zeros == 0)
+    if (count + zeros == 0 && conversion->precision < 0)
         zeros = 1;
 
     size_t length = prefix_length + zeros + count;
@@ -198,12 +155,10 @@ static void put_integer(struct sink *sink, const struct conversion *conversion, 
 
 static void put_signed(struct sink *sink, const struct conversion *conversion, intmax_t value)
 {
-    const char *sign = conversion->plus ? "+" : conversion->blank ? " " : "";
-
     if (value < 0)
         put_integer(sink, conversion, "-", 0 - (uintmax_t)value, 10);
     else
-        put_integer(sink, conversion, sign, (uintmax_t)value, 10);
+        put_integer(sink, conversion, "", (uintmax_t)value, 10);
 }
 
 static void put_hexadecimal(struct sink *sink, const struct conversion *conversion, uintmax_t value)
@@ -230,7 +185,6 @@ static bool put_conversion(struct sink *sink, const struct conversion *conversio
 
     switch (conversion->kind) {
     case 'd':
-    case 'i':
         put_signed(sink, conversion, fetch_signed(arguments, conversion));
         return true;
     case 'u':
