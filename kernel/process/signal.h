@@ -34,22 +34,6 @@ enum restart {
     RESTART_ANYHOW, /* again in either case: locks that inherit priority */
 };
 
-/* What a signal carries: the fields of Linux's siginfo_t that its kinds have. */
-struct signal_info {
-    int32_t signal, error, code;
-    union {
-        struct {
-            uint32_t pid, uid;
-            uint64_t value; /* of sigqueue */
-        } sender;
-        struct {
-            int32_t id, overrun;
-            uint64_t value;
-        } timer;
-        uint64_t fault_address;
-    };
-};
-
 /* A pending signal. The entry belongs to its process's pool, or to the timer that sends it. */
 struct signal_entry {
     struct list_link link;
@@ -166,9 +150,6 @@ void signal_deliver(void *frame);
 /* A fault of the caller's: whether its handler will run. False where there is none, or the signal is blocked:
  * the program cannot go on. */
 bool signal_fault(const struct fault *fault);
-
-/* Linux's siginfo_t of a signal. */
-void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *info);
 
 /* ---- Alternate stacks ---- */
 
