@@ -377,8 +377,10 @@ static int64_t input_take(char *bytes, size_t count)
         int byte = input_byte();
 
         lock_work_step();
+        if (byte == NO_INPUT && !got)
+            return -EAGAIN;
         if (byte < 0)
-            return got ? (int64_t)got : byte == NO_DEVICE ? 0 : -EAGAIN;
+            break;
         if (!input_counted && byte == INPUT_END) { /* bytes before it in the line are returned first */
             stream_ended = !shared;
             break;

@@ -74,29 +74,35 @@ struct cpu_mask job_cpus_of(unsigned rank)
 
 /* ---- The conductor's commands ---- */
 
-static void rank_command(enum beat_code code)
+static int signal_of(enum beat_code code)
 {
-    const unsigned rank = job_rank_of(arch_cpu_index());
-    const bool is_first = rank < process_rank_count && job_cpu_of(rank) == arch_cpu_index();
-    struct process *process = is_first ? process_find(PID_FIRST + rank) : NULL;
-    const struct signal_info info = { .signal = code == BEAT_STOP       ? SIGNAL_STOP
-                                                : code == BEAT_CONTINUE ? SIGNAL_CONT
-                                                                        : SIGNAL_KILL,
-                                      .code = SIGNAL_BY_KERNEL };
-
-    if (code == BEAT_KILL) /* a rank that is about to begin looks there */
-        __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
-    if (process)
-        signal_send(process, NULL, &info);
+    switch (code) {
+    case BEAT_STOP:
+        return SIGNAL_STOP;
+    case BEAT_CONTINUE:
+        return SIGNAL_CONT;
+    default:
+        return SIGNAL_KILL;
+    }
 }
 
-static void rank_kill(unsigned rank)
+static void rank_signal(unsigned rank, int signal)
 {
-    const struct signal_info info = { .signal = SIGNAL_KILL, .code = SIGNAL_BY_KERNEL };
+    const struct signal_info info = { .signal = signal, .code = SIGNAL_BY_KERNEL };
     struct process *process = process_find(PID_FIRST + rank);
 
     if (process)
         signal_send(process, NULL, &info);
+}
+
+static void rank_command(enum beat_code code)
+{
+    const unsigned rank = job_rank_of(arch_cpu_index());
+
+    if (code == BEAT_KILL) /* a rank that is about to begin looks there */
+        __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
+    if (rank < process_rank_count && job_cpu_of(rank) == arch_cpu_index())
+        rank_signal(rank, signal_of(code));
 }
 
 void job_kill(void)
@@ -104,7 +110,7 @@ void job_kill(void)
     __atomic_store_n(&job.is_killed, true, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* then: who is there? A rank that begins asks the other way */
     for (unsigned rank = 0; rank < process_rank_count; rank++)
-        rank_kill(rank);
+        rank_signal(rank, SIGNAL_KILL);
 }
 
 static bool services_first(uint64_t window_ns)
@@ -292,7 +298,7 @@ _Noreturn static void rank_run(unsigned rank)
     if (rank == 0)
         node_zeroed_set(thread->process->vm.zeroed_bytes);
     if (__atomic_load_n(&job.is_killed, __ATOMIC_SEQ_CST)) /* before it could be found */
-        rank_kill(rank);
+        rank_signal(rank, SIGNAL_KILL);
     thread_first_enter(thread, entry, stack);
 }
 

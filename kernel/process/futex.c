@@ -106,7 +106,9 @@ static int word_compare(uint64_t address, uint32_t expected)
 {
     uint32_t value;
 
-    return user_read_word(&value, address) ? -EFAULT : value != expected ? -EAGAIN : 0;
+    if (user_read_word(&value, address))
+        return -EFAULT;
+    return value == expected ? 0 : -EAGAIN;
 }
 
 /* ---- Waking ---- */
@@ -161,11 +163,28 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
     return woken < 0 ? woken : woken + moved;
 }
 
+enum word_operation { SET, ADD, OR, AND_NOT, XOR };
+
+static uint32_t word_changed(uint32_t old, enum word_operation operation, uint32_t with)
+{
+    switch (operation) {
+    case SET:
+        return with;
+    case ADD:
+        return old + with;
+    case OR:
+        return old | with;
+    case AND_NOT:
+        return old & ~with;
+    default: /* XOR */
+        return old ^ with;
+    }
+}
+
 /* FUTEX_WAKE_OP's instruction for the second word: 4 bits of operation, 4 of comparison, 12 each of argument
  * to both. 1 where the old value passes the comparison, 0 where not, -EFAULT, -ENOSYS. */
 static int word_operate(uint64_t address, uint32_t instruction)
 {
-    enum { SET, ADD, OR, AND_NOT, XOR };
     /* For =, !=, <, <=, >, >=: whether a value that is less (bit 0), equal, greater (bit 2) passes. */
     static const uint8_t passing[] = { 2, 5, 1, 3, 4, 6 };
     int32_t argument = (int32_t)(instruction << 8) >> 20, compared = (int32_t)(instruction << 20) >> 20;
@@ -178,16 +197,9 @@ static int word_operate(uint64_t address, uint32_t instruction)
         return -ENOSYS;
     if (user_read_word(&old, address))
         return -EFAULT;
-    do {
-        uint32_t with = (uint32_t)argument;
-        uint32_t changed = operation == SET       ? with
-                           : operation == ADD     ? old + with
-                           : operation == OR      ? old | with
-                           : operation == AND_NOT ? old & ~with
-                                                  : old ^ with;
-
-        done = user_exchange_word(address, &old, changed);
-    } while (done == 0);
+    do
+        done = user_exchange_word(address, &old, word_changed(old, operation, (uint32_t)argument));
+    while (done == 0);
     if (done < 0)
         return done;
 

@@ -207,8 +207,10 @@ int lock_enter(struct lock_waiter *waiter, uint64_t address, bool tries)
         struct thread *owner = owner_find(waiter, owner_tid);
         done = user_exchange_word(address, &value, value | FUTEX_WAITERS);
         bool is_queued = done == 1 && owner && !tries;
-        if (done == 1)
-            done = !owner ? -ESRCH : tries ? -EAGAIN : wait_begin(waiter, owner);
+        if (is_queued)
+            done = wait_begin(waiter, owner);
+        else if (done == 1)
+            done = owner ? -EAGAIN : -ESRCH;
         if (owner)
             spin_unlock(domain_of(owner->process));
         if (is_queued)
@@ -262,9 +264,9 @@ int lock_release(uint64_t address, uint32_t *value, bool ends)
         return done;
     struct spinlock *domain = domain_lock(thread->process, thread->process);
     struct lock_waiter *heir = highest_waiter(thread, key);
-    uint32_t died = ends ? FUTEX_OWNER_DIED : 0;
-    uint32_t changed =
-        heir ? died | FUTEX_WAITERS | heir->thread->tid : died | (ends ? *value & FUTEX_WAITERS : 0);
+    uint32_t changed = ends ? FUTEX_OWNER_DIED | (*value & FUTEX_WAITERS) : 0;
+    if (heir)
+        changed |= FUTEX_WAITERS | heir->thread->tid;
     done = user_exchange_word(address, value, changed);
     if (done == 1 && heir)
         pass_on(thread, heir);

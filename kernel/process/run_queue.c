@@ -42,7 +42,9 @@ static enum level level_of(const struct thread *thread)
 {
     int rank = thread->schedule.rank;
 
-    return rank > RANK_ORDINARY ? LEVEL_PRIORITY : rank == RANK_ORDINARY ? LEVEL_ORDINARY : LEVEL_BACKGROUND;
+    if (rank > RANK_ORDINARY)
+        return LEVEL_PRIORITY;
+    return rank == RANK_ORDINARY ? LEVEL_ORDINARY : LEVEL_BACKGROUND;
 }
 
 static __attribute__((noinline)) void list_as_movable(struct run_queue *queue)
