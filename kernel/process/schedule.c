@@ -215,7 +215,7 @@ static void space_change(struct process *to)
 
 /* Releases the lock that the thread before has left to this one. Out of line: after a switch this may be
  * another CPU than the caller has found. */
-static __attribute__((noinline)) void switch_end(void)
+__attribute__((noinline)) void switch_end(void)
 {
     struct run_queue *queue = run_queue_here();
     struct thread *left = queue->left;
@@ -315,11 +315,6 @@ _Noreturn void schedule_enter(struct thread *thread)
     spin_lock(&queue->group->lock);
     switch_to(queue, thread);
     __builtin_unreachable();
-}
-
-void schedule_begun(void)
-{
-    switch_end();
 }
 
 void schedule_cpu_begin(struct schedule_entry *entry)
@@ -608,11 +603,6 @@ int schedule_configure(const struct command_line *line, struct message *why)
     const char *text = command_line_option(line, "rotation");
 
     return text ? option_time_or_off("rotation", text, ROTATION_MIN_NS, NS_PER_S, &rotation_ns, why) : 0;
-}
-
-uint64_t schedule_rotation_ns(void)
-{
-    return rotation_ns;
 }
 
 void schedule_group_add(const struct cpu_mask *cpus, bool services)

@@ -239,7 +239,7 @@ _Noreturn void thread_begin(void)
 {
     struct thread *thread = arch_thread();
 
-    schedule_begun();
+    switch_end();
     if (thread->set_tid_address)
         user_write(thread->set_tid_address, &thread->tid, sizeof(thread->tid));
     arch_start_enter(&thread->context);

@@ -255,7 +255,7 @@ long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
     long policy = sys_sched_getscheduler(tid);
     bool has_end = (policy & ~RESET_ON_FORK) != POLICY_FIFO;
 
-    return policy < 0 ? policy : timespec_write(interval, has_end ? schedule_rotation_ns() : 0);
+    return policy < 0 ? policy : timespec_write(interval, has_end ? rotation_ns : 0);
 }
 
 long sys_sched_yield(void)
