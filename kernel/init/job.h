@@ -28,9 +28,6 @@ struct cpu_mask job_cpus_of(unsigned rank); /* all of its CPUs */
 /* `service_memory=`, what service= takes of the kernel's pool, in large pages; 0 without one. */
 uint64_t job_service_bytes(const struct command_line *line);
 
-/* `cwd=`, or NULL. */
-const char *job_line_directory(void);
-
 /* Stops the node because something that it needs to start has failed: a message made with this error. */
 _Noreturn void start_failed(int error, const struct message *why);
 

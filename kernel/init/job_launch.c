@@ -102,8 +102,8 @@ static int job_prepare(const struct launch_request *request, struct message *why
     if (!error)
         error = program_take(request, why);
     if (!error)
-        error = directory_find(request->directory ? request->directory : job_line_directory(), &job.directory,
-                               why);
+        error =
+            directory_find(request->directory ? request->directory : job.directory_path, &job.directory, why);
     job.number = request->job;
     job.first = request->first;
     job.size = request->size;

@@ -27,7 +27,6 @@
 
 static const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1], *environment[ENVIRONMENT_MAX],
     *service_arguments[SERVICE_ARGUMENTS_MAX];
-static const char *directory_path; /* cwd=, or NULL */
 
 static void environment_read(const struct command_line *line)
 {
@@ -133,7 +132,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
         node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
                   prefix);
     job.prefix = prefix != NULL;
-    directory_path = command_line_option(line, "cwd");
+    job.directory_path = command_line_option(line, "cwd");
     service_read(line);
     process_rank_count = ranks_read(line, cpu_count);
 }
@@ -156,15 +155,10 @@ _Noreturn void job_start(struct memplan *plan, const struct memory_slice *servic
         job.service.environment_count = job.program.environment_count;
     }
     if (!error)
-        error = directory_find(directory_path, &job.directory, &why);
+        error = directory_find(job.directory_path, &job.directory, &why);
     if (!error)
         error = program_link(job.program.path, &why);
     if (error)
         start_failed(error, &why);
     job_begin();
-}
-
-const char *job_line_directory(void)
-{
-    return directory_path;
 }

@@ -18,8 +18,9 @@ struct job {
 
     struct memplan *plan;
     struct tree *tree;
-    struct inode *directory; /* in which every rank starts */
-    uint64_t started;        /* how many have been, ever; atomic */
+    const char *directory_path; /* cwd=, or NULL */
+    struct inode *directory;    /* in which every rank starts */
+    uint64_t started;           /* how many have been, ever; atomic */
 
     struct program service; /* its path NULL: none */
     uint32_t service_policy;

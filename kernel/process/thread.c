@@ -143,7 +143,7 @@ struct thread *thread_first(struct process *process)
     schedule_affinity_begin(&thread->schedule, &process->cpus);
     schedule_rank_begin(&thread->schedule, RANK_ORDINARY, true);
     schedule_cpu_begin(&thread->schedule);
-    thread->latency_bound_ns = latency_bound_default_ns();
+    thread->latency_bound_ns = latency_bound_default_ns;
     memcpy(thread->name, process->name, sizeof(thread->name));
     list_append(&process->threads, &thread->link);
     process->thread_count = 1;

@@ -100,7 +100,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
         thread_rename(thread->process, thread->tid, name);
         return 0;
     case SET_TIMERSLACK: /* 0 restores the default, 1 ns is exact */
-        thread->latency_bound_ns = argument ? argument : latency_bound_default_ns();
+        thread->latency_bound_ns = argument ? argument : latency_bound_default_ns;
         return 0;
     case GET_TIMERSLACK:
         return (long)thread->latency_bound_ns;

@@ -15,7 +15,7 @@
 #define LATENCY_BOUND_MAX_NS     (10 * NS_PER_S)
 
 bool timer_background_used;
-static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
+uint64_t latency_bound_default_ns = LATENCY_BOUND_DEFAULT_NS;
 
 PER_CPU static struct timer_queue timers __attribute__((aligned(64)));
 
@@ -36,12 +36,9 @@ int timer_configure(const struct command_line *line, struct message *why)
 {
     const char *bound = command_line_option(line, "latency_bound");
 
-    return bound ? option_time("latency_bound", bound, 1, LATENCY_BOUND_MAX_NS, &latency_bound_ns, why) : 0;
-}
-
-uint64_t latency_bound_default_ns(void)
-{
-    return latency_bound_ns;
+    return bound
+               ? option_time("latency_bound", bound, 1, LATENCY_BOUND_MAX_NS, &latency_bound_default_ns, why)
+               : 0;
 }
 
 void timer_cpu_start(void)
@@ -200,7 +197,7 @@ struct timer_counts timer_counts(void)
 
 void timers_describe(struct text_sink *sink)
 {
-    sink_print(sink, "latency_bound_ns %lu\n", latency_bound_ns);
+    sink_print(sink, "latency_bound_ns %lu\n", latency_bound_default_ns);
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const struct timer_queue *queue = PER_CPU_OF(timers, cpu);
         const struct timer_counts *counts = &queue->counts;
