@@ -16,9 +16,6 @@
 #define STOP_SIGNALS                                                                     \
     (1ULL << (SIGNAL_STOP - 1) | 1ULL << (SIGNAL_TSTP - 1) | 1ULL << (SIGNAL_TTIN - 1) | \
      1ULL << (SIGNAL_TTOU - 1))
-#define IGNORED_BY_DEFAULT                                                              \
-    (1ULL << (SIGNAL_CHLD - 1) | 1ULL << (SIGNAL_CONT - 1) | 1ULL << (SIGNAL_URG - 1) | \
-     1ULL << (SIGNAL_WINCH - 1))
 
 const char *signal_name(int signal)
 {
@@ -38,19 +35,9 @@ bool signal_stops_by_default(int signal)
     return STOP_SIGNALS & signal_bit(signal);
 }
 
-static inline __attribute__((always_inline)) bool ignores(uint64_t handler, int signal)
+static bool signal_is_ignored(const struct process *process, int signal)
 {
-    return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & IGNORED_BY_DEFAULT));
-}
-
-bool signal_handler_ignores(uint64_t handler, int signal)
-{
-    return ignores(handler, signal);
-}
-
-bool signal_is_ignored(const struct process *process, int signal)
-{
-    return ignores(process->signals.actions[signal - 1].handler, signal);
+    return signal_handler_ignores(process->signals.actions[signal - 1].handler, signal);
 }
 
 /* ---- Pending signals; under signals.lock ---- */

@@ -124,9 +124,15 @@ void signal_mask_restore(void);
 /* -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are pending no longer. */
 int signal_action_set(int signal, const struct linux_sigaction *action, struct linux_sigaction *old);
 
-/* Whether the program ignores a signal, explicitly or by default. */
-bool signal_handler_ignores(uint64_t handler, int signal);
-bool signal_is_ignored(const struct process *process, int signal);
+#define SIGNALS_IGNORED_BY_DEFAULT                                                      \
+    (1ULL << (SIGNAL_CHLD - 1) | 1ULL << (SIGNAL_CONT - 1) | 1ULL << (SIGNAL_URG - 1) | \
+     1ULL << (SIGNAL_WINCH - 1))
+
+/* Whether a handler ignores a signal, explicitly or by default. */
+static inline __attribute__((always_inline)) bool signal_handler_ignores(uint64_t handler, int signal)
+{
+    return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & SIGNALS_IGNORED_BY_DEFAULT));
+}
 
 /* Stops the process, as the default action of a signal that was taken. False where SIGCONT or SIGKILL has
  * been sent since then: nothing is stopped. */
