@@ -127,13 +127,11 @@ int klog_switch(const char *text)
 }
 
 /* Called by the entry code's variant that logs (arch.h). */
-void klog_system_call(uint64_t number, uint64_t argument);
 void klog_system_call(uint64_t number, uint64_t argument)
 {
     klog(system_call, number, argument);
 }
 
-void klog_system_call_end(uint64_t number, uint64_t result);
 void klog_system_call_end(uint64_t number, uint64_t result)
 {
     klog(system_call_end, number, result);
@@ -142,12 +140,6 @@ void klog_system_call_end(uint64_t number, uint64_t result)
 /* ---- The file ---- */
 
 #define HEAD_BYTES (sizeof(struct klog_header) + KLOG_KINDS * sizeof(struct klog_kind))
-
-uint64_t klog_file_bytes(void)
-{
-    return HEAD_BYTES +
-           arch_cpu_count() * (sizeof(struct klog_cpu) + KLOG_EVENTS * sizeof(struct klog_event));
-}
 
 /* Copies one event, and reads the count after that: by then its CPU may have overwritten it. The count is of
  * complete events, so the slot of the next one may be half-written, too. */

@@ -62,7 +62,7 @@ static unsigned job_rank_of(unsigned cpu)
     return process_rank_count > cores ? cpu : arch_core_of(cpu) / cores_of_rank();
 }
 
-struct cpu_mask job_cpus_of(unsigned rank)
+static struct cpu_mask job_cpus_of(unsigned rank)
 {
     struct cpu_mask cpus = { 0 };
 

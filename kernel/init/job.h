@@ -22,8 +22,7 @@
 /* Reads `ranks=` (1 … CPUs; all CPUs by default) and what else the command line says of the program. Stops
  * the node on bad values. */
 void job_configure(const struct command_line *line, unsigned cpu_count);
-unsigned job_cpu_of(unsigned rank);         /* the CPU that its first thread runs on */
-struct cpu_mask job_cpus_of(unsigned rank); /* all of its CPUs */
+unsigned job_cpu_of(unsigned rank); /* the CPU that its first thread runs on */
 
 /* `service_memory=`, what service= takes of the kernel's pool, in large pages; 0 without one. */
 uint64_t job_service_bytes(const struct command_line *line);
