@@ -240,13 +240,13 @@ static bool waiter_withdraw(struct waiter *waiter)
     for (;;) {
         struct futex_queue *queue = __atomic_load_n(&waiter->queue, __ATOMIC_RELAXED);
 
-        spin_lock(&queue->lock);
-        bool is_here = queue == waiter->queue, was_woken = waiter->woken;
-        if (is_here && !was_woken)
-            queue_leave(waiter);
-        spin_unlock(&queue->lock);
-        if (is_here)
-            return !was_woken;
+        SPIN_GUARD(&queue->lock);
+        if (queue != waiter->queue)
+            continue;
+        if (waiter->woken)
+            return false;
+        queue_leave(waiter);
+        return true;
     }
 }
 

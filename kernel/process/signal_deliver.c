@@ -83,9 +83,8 @@ static void frame_fault(const void *frame, int signal, const char *cause)
     };
 
     if (signal == SIGNAL_SEGV) {
-        spin_lock(&process->signals.lock);
+        SPIN_GUARD(&process->signals.lock);
         process->signals.actions[SIGNAL_SEGV - 1].handler = SIG_DFL;
-        spin_unlock(&process->signals.lock);
     }
     trap_user_fault(&fault);
 }
@@ -149,11 +148,10 @@ static struct linux_sigaction action_take(struct process *process, int signal)
 {
     struct linux_sigaction *kept = &process->signals.actions[signal - 1];
 
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     struct linux_sigaction action = *kept;
     if ((action.flags & SA_RESETHAND) && action.handler != SIG_IGN)
         kept->handler = SIG_DFL;
-    spin_unlock(&process->signals.lock);
     return action;
 }
 
