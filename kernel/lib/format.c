@@ -3,9 +3,8 @@
  * format.c: text from values (format.h).
  *
  * A conversion is read into a struct, its argument fetched at full width, and printed as three parts: sign or
- * prefix, padding, digits. Source: C11 §7.21.6.1, integers and strings only. Unlike glibc's, %p prints a null
- * pointer as 0x0, and %s prints "(null)" cut at the precision. Any context, early start-up included; owns
- * nothing.
+ * prefix, padding, digits. Source: C11 §7.21.6.1, integers and strings only. Unlike glibc's, %s prints
+ * "(null)" cut at the precision. Any context, early start-up included; owns nothing.
  */
 #include "lib/format.h"
 #include "lib/kstring.h"
@@ -196,9 +195,6 @@ static bool put_conversion(struct sink *sink, const struct conversion *conversio
     case 'x':
     case 'X':
         put_hexadecimal(sink, conversion, fetch_unsigned(arguments, conversion));
-        return true;
-    case 'p':
-        put_integer(sink, conversion, "0x", (uintptr_t)va_arg(arguments->list, void *), 16);
         return true;
     case 'c':
         byte = (char)va_arg(arguments->list, int);

@@ -2,7 +2,7 @@
 /*
  * format.h: text from values, for the console, the log and error messages.
  *
- * The conversions are those of C's printf that a kernel needs: %d %u %x %X %o %c %s %p %%, the lengths l ll
+ * The conversions are those of C's printf that a kernel needs: %d %u %x %X %o %c %s %%, the lengths l ll
  * z, the flags '-' '0', '#' (with %x, %X), width and precision (also '*'). An unknown conversion is printed
  * unchanged. Pure functions; any context.
  */
