@@ -167,20 +167,13 @@ static struct klog_header header_make(void)
     };
 }
 
-/* Into zeroes, one of which stays. */
-static void name_copy(char *to, size_t room, const char *name)
-{
-    for (size_t i = 0; i + 1 < room && name[i]; i++)
-        to[i] = name[i];
-}
-
 static struct klog_kind kind_make(unsigned number)
 {
     struct klog_kind kind = { .name = "" };
 
-    name_copy(kind.name, sizeof(kind.name), kinds[number].name);
-    name_copy(kind.class, sizeof(kind.class), class_names[kinds[number].class]);
-    name_copy(kind.words, sizeof(kind.words), kinds[number].words);
+    format_text(kind.name, sizeof(kind.name), "%s", kinds[number].name);
+    format_text(kind.class, sizeof(kind.class), "%s", class_names[kinds[number].class]);
+    format_text(kind.words, sizeof(kind.words), "%s", kinds[number].words);
     return kind;
 }
 
