@@ -101,19 +101,17 @@ int command_line_parse(char *text, struct command_line *out, struct message *why
 
 const char *command_line_option(const struct command_line *line, const char *name)
 {
-    for (unsigned i = line->option_count; i-- > 0;) {
+    for (unsigned i = line->option_count; i-- > 0;)
         if (strcmp(line->options[i].name, name) == 0)
             return line->options[i].value ? line->options[i].value : "";
-    }
     return NULL;
 }
 
 static bool is_known(const char *name, const char *const *known)
 {
-    for (; *known; known++) {
+    for (; *known; known++)
         if (strcmp(name, *known) == 0)
             return true;
-    }
     return false;
 }
 

@@ -76,10 +76,9 @@ static const struct {
 
 static const char *machine_name(uint16_t number)
 {
-    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
         if (machines[i].number == number)
             return machines[i].name;
-    }
     return "a machine unknown here";
 }
 
