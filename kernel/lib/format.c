@@ -26,11 +26,6 @@ struct conversion {
     char kind;
 };
 
-/* The arguments live in a struct, because a va_list can be handed on by address only there. */
-struct arguments {
-    va_list list;
-};
-
 static void put(struct sink *sink, char byte)
 {
     if (sink->length < sink->bytes)
@@ -61,10 +56,10 @@ static const char *read_flags(const char *at, struct conversion *conversion)
 }
 
 /* A number or '*'; saturates instead of overflowing. */
-static const char *read_number(const char *at, struct arguments *arguments, int *number)
+static const char *read_number(const char *at, va_list *arguments, int *number)
 {
     if (*at == '*') {
-        *number = va_arg(arguments->list, int);
+        *number = va_arg(*arguments, int);
         return at + 1;
     }
     for (*number = 0; *at >= '0' && *at <= '9'; at++) {
@@ -86,7 +81,7 @@ static const char *read_length(const char *at, struct conversion *conversion)
 _Static_assert(sizeof(long) == 8 && sizeof(long long) == 8 && sizeof(size_t) == 8, "see read_length");
 
 /* Reads what follows a '%'; returns what follows the conversion's letter. */
-static const char *read_conversion(const char *at, struct arguments *arguments, struct conversion *conversion)
+static const char *read_conversion(const char *at, va_list *arguments, struct conversion *conversion)
 {
     *conversion = (struct conversion){ .precision = -1 };
     at = read_flags(at, conversion);
@@ -105,14 +100,14 @@ static const char *read_conversion(const char *at, struct arguments *arguments, 
     return *at ? at + 1 : at;
 }
 
-static int64_t fetch_signed(struct arguments *arguments, const struct conversion *conversion)
+static int64_t fetch_signed(va_list *arguments, const struct conversion *conversion)
 {
-    return conversion->is_long ? va_arg(arguments->list, int64_t) : va_arg(arguments->list, int);
+    return conversion->is_long ? va_arg(*arguments, int64_t) : va_arg(*arguments, int);
 }
 
-static uint64_t fetch_unsigned(struct arguments *arguments, const struct conversion *conversion)
+static uint64_t fetch_unsigned(va_list *arguments, const struct conversion *conversion)
 {
-    return conversion->is_long ? va_arg(arguments->list, uint64_t) : va_arg(arguments->list, unsigned);
+    return conversion->is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned);
 }
 
 static void put_padded(struct sink *sink, const struct conversion *conversion, const char *text,
@@ -177,8 +172,7 @@ static void put_string(struct sink *sink, const struct conversion *conversion, c
 }
 
 /* False where the conversion is not one of ours. */
-static bool put_conversion(struct sink *sink, const struct conversion *conversion,
-                           struct arguments *arguments)
+static bool put_conversion(struct sink *sink, const struct conversion *conversion, va_list *arguments)
 {
     char byte;
 
@@ -197,11 +191,11 @@ static bool put_conversion(struct sink *sink, const struct conversion *conversio
         put_hexadecimal(sink, conversion, fetch_unsigned(arguments, conversion));
         return true;
     case 'c':
-        byte = (char)va_arg(arguments->list, int);
+        byte = (char)va_arg(*arguments, int);
         put_padded(sink, conversion, &byte, 1);
         return true;
     case 's':
-        put_string(sink, conversion, va_arg(arguments->list, const char *));
+        put_string(sink, conversion, va_arg(*arguments, const char *));
         return true;
     case '%':
         put(sink, '%');
@@ -215,9 +209,9 @@ size_t format_va(char *buffer, size_t bytes, const char *format, va_list list)
 {
     struct sink sink = { buffer, bytes, 0 };
     struct conversion conversion;
-    struct arguments arguments;
+    va_list arguments; /* a copy, whose address can be handed on; a parameter's cannot */
 
-    va_copy(arguments.list, list);
+    va_copy(arguments, list);
     while (*format) {
         if (*format != '%') {
             put(&sink, *format++);
@@ -228,7 +222,7 @@ size_t format_va(char *buffer, size_t bytes, const char *format, va_list list)
             put_bytes(&sink, format, (size_t)(end - format));
         format = end;
     }
-    va_end(arguments.list);
+    va_end(arguments);
     if (bytes > 0)
         buffer[sink.length < bytes ? sink.length : bytes - 1] = '\0';
     return sink.length;
