@@ -115,25 +115,17 @@ static int segments_protect(struct vm *vm, const struct elf_image *image, uint64
 
 /* ---- The vDSO ---- */
 
-/* Where its ELF header lies; 0 where there is none. */
-static uint64_t vdso_address(void)
-{
-    const void *image;
-
-    return arch_vdso_image(&image) ? VDSO_BASE + CLOCK_PAGE_BYTES : 0;
-}
-
-static int vdso_map(struct vm *vm)
+/* *address becomes that of its ELF header; 0 where there is none. */
+static int vdso_map(struct vm *vm, uint64_t *address)
 {
     const void *image;
     uint64_t bytes = arch_vdso_image(&image);
-    int error = 0;
 
-    if (bytes)
-        error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
-    if (bytes && !error)
-        error = vm_map_kernel(vm, vdso_address(), image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
-    return error;
+    *address = bytes ? VDSO_BASE + CLOCK_PAGE_BYTES : 0;
+    if (!bytes)
+        return 0;
+    int error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
+    return error ? error : vm_map_kernel(vm, *address, image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
 }
 
 /* ---- The first stack ---- */
@@ -238,7 +230,7 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_HWCAP2, arch_hwcap(2) },
         { AT_EXECFN, name },
         { AT_PLATFORM, platform },
-        { AT_SYSINFO_EHDR, vdso_address() },
+        { AT_SYSINFO_EHDR, process->image.vdso },
         { AT_TACET_NODE, STACK_TOP },
     };
     uint64_t auxiliary[sizeof(common) / sizeof(common[0]) + ARCH_AUXILIARY_MAX + 1][2] = { { AT_NULL } };
@@ -296,6 +288,7 @@ static int image_load(struct process *process, const struct program *program, st
     struct vm *vm = &process->vm;
     const char *name = program->path, *file = program->inode->data;
     struct message fault = { "" };
+    uint64_t vdso;
     int error = elf_parse(file, program->inode->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, image, &fault);
 
     if (error)
@@ -313,14 +306,14 @@ static int image_load(struct process *process, const struct program *program, st
         error = stack_map(process, program->stack_bytes, why);
     if (error)
         return error;
-    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
+    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm, &vdso))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
     process->image = (struct process_image){
         .bias = base,
         .low = base + image->low,
         .high = base + image->high,
-        .vdso = vdso_address(),
+        .vdso = vdso,
         .file = file,
         .file_bytes = program->inode->bytes,
     };
