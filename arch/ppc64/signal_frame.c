@@ -150,7 +150,7 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     on_stack.info_address = info;
     on_stack.context_address = context;
     on_stack.info = *signal->info;
-    m->signal = signal->info->signal;
+    m->signal = signal->info->info.signal;
     m->handler = signal->handler;
     m->old_mask = signal->blocked;
     m->registers = registers + offsetof(struct machine_context, general);
@@ -164,7 +164,7 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
         return -EFAULT;
     }
     f->gpr[1] = at - CALLER_BYTES;
-    f->gpr[3] = (uint64_t)signal->info->signal;
+    f->gpr[3] = (uint64_t)signal->info->info.signal;
     f->gpr[4] = signal->takes_info ? info : registers;
     f->gpr[5] = context;
     f->gpr[6] = at;

@@ -165,7 +165,7 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
 
     if (!at || state_write(state) || user_write(at, &on_stack, sizeof(on_stack)))
         return -EFAULT;
-    f->rdi = (uint64_t)signal->info->signal;
+    f->rdi = (uint64_t)signal->info->info.signal;
     f->rsi = at + offsetof(struct handler_frame, info);
     f->rdx = at + offsetof(struct handler_frame, context);
     f->rax = 0;

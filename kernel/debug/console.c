@@ -54,8 +54,8 @@ static void kernel_set_default(void)
     unsigned set = 0;
 
     DEVICES_EACH(device, ~0U)
-    if (device->is_default)
-        set |= DEVICE_SET(at - devices);
+        if (device->is_default)
+            set |= DEVICE_SET(at - devices);
     kernel_set = set ? set : DEVICE_SET(0);
 }
 
@@ -154,7 +154,7 @@ static void set_write(unsigned set, const char *text, size_t bytes)
 {
     lock_work_add(bytes);
     DEVICES_EACH(device, set)
-    device->write(device, text, bytes);
+        device->write(device, text, bytes);
 }
 
 /* To the kernel's consoles, which are terminals, a line or a part of one, not empty: with a carriage return
@@ -225,8 +225,8 @@ void console_flush(void)
     bool locked = output_lock();
 
     DEVICES_EACH(device, ~0U)
-    if (device->flush)
-        device->flush(device);
+        if (device->flush)
+            device->flush(device);
     output_unlock(locked);
 }
 
@@ -235,8 +235,8 @@ bool console_key_pressed(void)
     bool pressed = false;
 
     DEVICES_EACH(device, kernel_set)
-    while (device->read && device->read(device, true) >= 0)
-        pressed = true;
+        while (device->read && device->read(device, true) >= 0)
+            pressed = true;
     return pressed;
 }
 
@@ -275,8 +275,8 @@ static int device_byte(bool take)
     int byte = NO_DEVICE;
 
     DEVICES_EACH(device, input_set())
-    if (device->read && byte < 0)
-        byte = device->read(device, take);
+        if (device->read && byte < 0)
+            byte = device->read(device, take);
     return byte;
 }
 
@@ -305,11 +305,11 @@ static void devices_listen(uint32_t count)
     bool moves = count && cpu != interrupted_cpu;
     can_interrupt |= moves;
     DEVICES_EACH(device, input_set())
-    if (device->read) {
-        if (moves && !arch_input_route(device->line, cpu))
-            can_interrupt = false;
-        device->listen(device, count);
-    }
+        if (device->read) {
+            if (moves && !arch_input_route(device->line, cpu))
+                can_interrupt = false;
+            device->listen(device, count);
+        }
     if (moves)
         interrupted_cpu = cpu;
 }
@@ -377,8 +377,10 @@ static int64_t input_take(char *bytes, size_t count)
         int byte = input_byte();
 
         lock_work_step();
+        if (byte == NO_INPUT && !got)
+            return -EAGAIN;
         if (byte < 0)
-            return got ? (int64_t)got : byte == NO_DEVICE ? 0 : -EAGAIN;
+            break;
         if (!input_counted && byte == INPUT_END) { /* bytes before it in the line are returned first */
             stream_ended = !shared;
             break;

@@ -127,13 +127,11 @@ int klog_switch(const char *text)
 }
 
 /* Called by the entry code's variant that logs (arch.h). */
-void klog_system_call(uint64_t number, uint64_t argument);
 void klog_system_call(uint64_t number, uint64_t argument)
 {
     klog(system_call, number, argument);
 }
 
-void klog_system_call_end(uint64_t number, uint64_t result);
 void klog_system_call_end(uint64_t number, uint64_t result)
 {
     klog(system_call_end, number, result);
@@ -142,12 +140,6 @@ void klog_system_call_end(uint64_t number, uint64_t result)
 /* ---- The file ---- */
 
 #define HEAD_BYTES (sizeof(struct klog_header) + KLOG_KINDS * sizeof(struct klog_kind))
-
-uint64_t klog_file_bytes(void)
-{
-    return HEAD_BYTES +
-           arch_cpu_count() * (sizeof(struct klog_cpu) + KLOG_EVENTS * sizeof(struct klog_event));
-}
 
 /* Copies one event, and reads the count after that: by then its CPU may have overwritten it. The count is of
  * complete events, so the slot of the next one may be half-written, too. */
@@ -175,20 +167,13 @@ static struct klog_header header_make(void)
     };
 }
 
-/* Into zeroes, one of which stays. */
-static void name_copy(char *to, size_t room, const char *name)
-{
-    for (size_t i = 0; i + 1 < room && name[i]; i++)
-        to[i] = name[i];
-}
-
 static struct klog_kind kind_make(unsigned number)
 {
     struct klog_kind kind = { .name = "" };
 
-    name_copy(kind.name, sizeof(kind.name), kinds[number].name);
-    name_copy(kind.class, sizeof(kind.class), class_names[kinds[number].class]);
-    name_copy(kind.words, sizeof(kind.words), kinds[number].words);
+    format_text(kind.name, sizeof(kind.name), "%s", kinds[number].name);
+    format_text(kind.class, sizeof(kind.class), "%s", class_names[kinds[number].class]);
+    format_text(kind.words, sizeof(kind.words), "%s", kinds[number].words);
     return kind;
 }
 

@@ -116,8 +116,7 @@ int klog_switch(const char *text);
 /* Applies the mask to this CPU's system calls: its entry code has a variant that logs them. */
 void klog_cpu_start(void);
 
-/* The file: its size at most, and its bytes, handed to `write` in order. */
-uint64_t klog_file_bytes(void);
+/* The file's bytes, handed to `write` in order. */
 void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context);
 
 /* Holds the log: from now on no CPU writes an event, whatever classes are on, and the file stands still,

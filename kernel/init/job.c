@@ -19,7 +19,6 @@
 #include "init/node.h"
 #include "launch/launcher.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "net/connection.h"
@@ -31,8 +30,6 @@
 
 #define DRAIN_NS      (2 * NS_PER_S) /* for what programs have sent, at the node's end */
 #define STATUS_FAILED 127            /* of a rank that could not begin, as a shell says it */
-#define VARIABLES_MAX (LAUNCH_VARIABLES_MAX + 3)
-#define NUMBER_BYTES  12 /* of a variable's value with its = and NUL */
 
 struct job job;
 
@@ -65,7 +62,7 @@ static unsigned job_rank_of(unsigned cpu)
     return process_rank_count > cores ? cpu : arch_core_of(cpu) / cores_of_rank();
 }
 
-struct cpu_mask job_cpus_of(unsigned rank)
+static struct cpu_mask job_cpus_of(unsigned rank)
 {
     struct cpu_mask cpus = { 0 };
 
@@ -77,29 +74,35 @@ struct cpu_mask job_cpus_of(unsigned rank)
 
 /* ---- The conductor's commands ---- */
 
-static void rank_command(enum beat_code code)
+static int signal_of(enum beat_code code)
 {
-    const unsigned rank = job_rank_of(arch_cpu_index());
-    const bool is_first = rank < process_rank_count && job_cpu_of(rank) == arch_cpu_index();
-    struct process *process = is_first ? process_find(PID_FIRST + rank) : NULL;
-    const struct signal_info info = { .signal = code == BEAT_STOP       ? SIGNAL_STOP
-                                                : code == BEAT_CONTINUE ? SIGNAL_CONT
-                                                                        : SIGNAL_KILL,
-                                      .code = SIGNAL_BY_KERNEL };
-
-    if (code == BEAT_KILL) /* a rank that is about to begin looks there */
-        __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
-    if (process)
-        signal_send(process, NULL, &info);
+    switch (code) {
+    case BEAT_STOP:
+        return SIGNAL_STOP;
+    case BEAT_CONTINUE:
+        return SIGNAL_CONT;
+    default:
+        return SIGNAL_KILL;
+    }
 }
 
-static void rank_kill(unsigned rank)
+static void rank_signal(unsigned rank, int signal)
 {
-    const struct signal_info info = { .signal = SIGNAL_KILL, .code = SIGNAL_BY_KERNEL };
+    const struct signal_info info = { .signal = signal, .code = SIGNAL_BY_KERNEL };
     struct process *process = process_find(PID_FIRST + rank);
 
     if (process)
         signal_send(process, NULL, &info);
+}
+
+static void rank_command(enum beat_code code)
+{
+    const unsigned rank = job_rank_of(arch_cpu_index());
+
+    if (code == BEAT_KILL) /* a rank that is about to begin looks there */
+        __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
+    if (rank < process_rank_count && job_cpu_of(rank) == arch_cpu_index())
+        rank_signal(rank, signal_of(code));
 }
 
 void job_kill(void)
@@ -107,7 +110,7 @@ void job_kill(void)
     __atomic_store_n(&job.is_killed, true, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* then: who is there? A rank that begins asks the other way */
     for (unsigned rank = 0; rank < process_rank_count; rank++)
-        rank_kill(rank);
+        rank_signal(rank, SIGNAL_KILL);
 }
 
 static bool services_first(uint64_t window_ns)
@@ -237,63 +240,25 @@ static int files_open(struct process *process, struct message *why)
     return 0;
 }
 
-/* What a rank finds in its environment beside that of all. */
-struct rank_variables {
-    const char *texts[VARIABLES_MAX];
-    unsigned count;
-    uint64_t bytes; /* of this structure with its text */
-    char *next, text[];
-};
-
-static void variable_add(struct rank_variables *variables, const char *name, unsigned value)
+static void number_add(struct program *program, const char *name, unsigned value)
 {
-    size_t length = strlen(name);
-
-    variables->texts[variables->count++] = variables->next;
-    variables->next += format_text(variables->next, length + NUMBER_BYTES, "%s=%u", name, value) + 1;
-}
-
-/* NULL: no memory. It is freed as pages of the rank's pool. */
-static struct rank_variables *variables_make(struct process *process)
-{
-    uint64_t bytes = sizeof(struct rank_variables) + 3 * (sizeof("TACET_LOCAL_RANK") + NUMBER_BYTES);
-
-    for (unsigned i = 0; i < job.numbered_count; i++)
-        bytes += strlen(job.numbered[i]) + NUMBER_BYTES;
-    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(bytes), ARCH_PAGE);
-    if (memory == PAGE_POOL_NONE)
-        return NULL;
-
-    struct rank_variables *variables = arch_physical(memory);
-    variables->count = 0;
-    variables->bytes = page_up(bytes);
-    variables->next = variables->text;
-    variable_add(variables, "TACET_RANK", job.first + process->rank);
-    variable_add(variables, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
-    if (launcher_is_on())
-        variable_add(variables, "TACET_LOCAL_RANK", process->rank);
-    for (unsigned i = 0; i < job.numbered_count; i++)
-        variable_add(variables, job.numbered[i], job.first + process->rank);
-    return variables;
+    program->numbers[program->number_count].name = name;
+    program->numbers[program->number_count++].value = value;
 }
 
 /* Loads a program for this CPU's process, with the variables of its rank; the service has none. */
 static int rank_program_load(struct process *process, const struct program *program, uint64_t *entry,
                              uint64_t *stack, struct message *why)
 {
-    struct rank_variables *variables = process->is_service ? NULL : variables_make(process);
     struct program own = *program;
 
-    if (!variables && !process->is_service)
-        return message_set(why, -ENOMEM, "no memory for the environment of %s", process->title);
-    if (variables) {
-        own.variables = variables->texts;
-        own.variable_count = variables->count;
+    if (!process->is_service) {
+        number_add(&own, "TACET_RANK", job.first + process->rank);
+        number_add(&own, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
+        if (launcher_is_on())
+            number_add(&own, "TACET_LOCAL_RANK", process->rank);
     }
-    int error = program_load(process, &own, entry, stack, why);
-    if (variables)
-        page_pool_free(process->vm.pages, arch_physical_of(variables), variables->bytes);
-    return error;
+    return program_load(process, &own, entry, stack, why);
 }
 
 /* The process of a rank, or the service, with its program loaded; this CPU's, until its first thread is
@@ -333,7 +298,7 @@ _Noreturn static void rank_run(unsigned rank)
     if (rank == 0)
         node_zeroed_set(thread->process->vm.zeroed_bytes);
     if (__atomic_load_n(&job.is_killed, __ATOMIC_SEQ_CST)) /* before it could be found */
-        rank_kill(rank);
+        rank_signal(rank, SIGNAL_KILL);
     thread_first_enter(thread, entry, stack);
 }
 

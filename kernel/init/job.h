@@ -22,14 +22,10 @@
 /* Reads `ranks=` (1 … CPUs; all CPUs by default) and what else the command line says of the program. Stops
  * the node on bad values. */
 void job_configure(const struct command_line *line, unsigned cpu_count);
-unsigned job_cpu_of(unsigned rank);         /* the CPU that its first thread runs on */
-struct cpu_mask job_cpus_of(unsigned rank); /* all of its CPUs */
+unsigned job_cpu_of(unsigned rank); /* the CPU that its first thread runs on */
 
 /* `service_memory=`, what service= takes of the kernel's pool, in large pages; 0 without one. */
 uint64_t job_service_bytes(const struct command_line *line);
-
-/* `cwd=`, or NULL. */
-const char *job_line_directory(void);
 
 /* Stops the node because something that it needs to start has failed: a message made with this error. */
 _Noreturn void start_failed(int error, const struct message *why);

@@ -102,17 +102,17 @@ static int job_prepare(const struct launch_request *request, struct message *why
     if (!error)
         error = program_take(request, why);
     if (!error)
-        error = directory_find(request->directory ? request->directory : job_line_directory(), &job.directory,
-                               why);
+        error =
+            directory_find(request->directory ? request->directory : job.directory_path, &job.directory, why);
     job.number = request->job;
     job.first = request->first;
     job.size = request->size;
-    job.numbered = request->numbers;
-    job.numbered_count = request->number_count;
     job.program.arguments = request->arguments;
     job.program.argument_count = request->argument_count;
     job.program.environment = request->variables;
     job.program.environment_count = request->variable_count;
+    job.program.numbered = request->numbers;
+    job.program.numbered_count = request->number_count;
     __atomic_store_n(&job.is_killed, false, __ATOMIC_SEQ_CST);
     return error;
 }

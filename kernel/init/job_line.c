@@ -27,7 +27,6 @@
 
 static const char *arguments[COMMAND_LINE_ARGUMENTS_MAX + 1], *environment[ENVIRONMENT_MAX],
     *service_arguments[SERVICE_ARGUMENTS_MAX];
-static const char *directory_path; /* cwd=, or NULL */
 
 static void environment_read(const struct command_line *line)
 {
@@ -42,13 +41,14 @@ static void environment_read(const struct command_line *line)
     }
 }
 
-static uint64_t stack_bytes_read(const struct command_line *line)
+/* An option's size; without it `bytes`. */
+static uint64_t bytes_read(const struct command_line *line, const char *name, uint64_t low, uint64_t high,
+                           uint64_t bytes)
 {
-    const char *text = command_line_option(line, "stack");
-    uint64_t bytes = STACK_BYTES_DEFAULT;
+    const char *text = command_line_option(line, name);
     struct message why;
 
-    if (text && option_bytes("stack", text, STACK_BYTES_MIN, STACK_BYTES_MAX, &bytes, &why))
+    if (text && option_bytes(name, text, low, high, &bytes, &why))
         node_stop(STOP_BAD_INPUT, "%s", why.text);
     return bytes;
 }
@@ -104,12 +104,9 @@ static void service_read(const struct command_line *line)
 
 uint64_t job_service_bytes(const struct command_line *line)
 {
-    const char *text = command_line_option(line, "service_memory");
-    uint64_t bytes = SERVICE_MEMORY_DEFAULT;
-    struct message why;
+    uint64_t bytes =
+        bytes_read(line, "service_memory", SERVICE_MEMORY_MIN, SERVICE_MEMORY_MAX, SERVICE_MEMORY_DEFAULT);
 
-    if (text && option_bytes("service_memory", text, SERVICE_MEMORY_MIN, SERVICE_MEMORY_MAX, &bytes, &why))
-        node_stop(STOP_BAD_INPUT, "%s", why.text);
     return command_line_option(line, "service") ? (bytes + ARCH_LARGE_PAGE - 1) & -ARCH_LARGE_PAGE : 0;
 }
 
@@ -124,7 +121,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
         .arguments = arguments,
         .argument_count = line->argument_count + 1,
         .environment = environment,
-        .stack_bytes = stack_bytes_read(line),
+        .stack_bytes = bytes_read(line, "stack", STACK_BYTES_MIN, STACK_BYTES_MAX, STACK_BYTES_DEFAULT),
     };
     arguments[0] = name ? name : job.program.path;
     memcpy(&arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
@@ -133,7 +130,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
         node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
                   prefix);
     job.prefix = prefix != NULL;
-    directory_path = command_line_option(line, "cwd");
+    job.directory_path = command_line_option(line, "cwd");
     service_read(line);
     process_rank_count = ranks_read(line, cpu_count);
 }
@@ -156,15 +153,10 @@ _Noreturn void job_start(struct memplan *plan, const struct memory_slice *servic
         job.service.environment_count = job.program.environment_count;
     }
     if (!error)
-        error = directory_find(directory_path, &job.directory, &why);
+        error = directory_find(job.directory_path, &job.directory, &why);
     if (!error)
         error = program_link(job.program.path, &why);
     if (error)
         start_failed(error, &why);
     job_begin();
-}
-
-const char *job_line_directory(void)
-{
-    return directory_path;
 }

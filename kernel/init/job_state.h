@@ -15,13 +15,12 @@ struct job {
     bool prefix;
     unsigned cores;               /* of each rank; 0: an equal part of all */
     uint32_t number, first, size; /* of one of tacetrun's: docs/jobs.md */
-    const char *const *numbered;  /* variables whose value is the rank's number in the job */
-    unsigned numbered_count;
 
     struct memplan *plan;
     struct tree *tree;
-    struct inode *directory; /* in which every rank starts */
-    uint64_t started;        /* how many have been, ever; atomic */
+    const char *directory_path; /* cwd=, or NULL */
+    struct inode *directory;    /* in which every rank starts */
+    uint64_t started;           /* how many have been, ever; atomic */
 
     struct program service; /* its path NULL: none */
     uint32_t service_policy;

@@ -34,6 +34,7 @@
 #define STACK_GUARD      ARCH_LARGE_PAGE
 #define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
 #define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
+#define NUMBER_BYTES     12   /* of a variable's value with its = and NUL */
 
 /* ---- Segments ---- */
 
@@ -114,25 +115,17 @@ static int segments_protect(struct vm *vm, const struct elf_image *image, uint64
 
 /* ---- The vDSO ---- */
 
-/* Where its ELF header lies; 0 where there is none. */
-static uint64_t vdso_address(void)
-{
-    const void *image;
-
-    return arch_vdso_image(&image) ? VDSO_BASE + CLOCK_PAGE_BYTES : 0;
-}
-
-static int vdso_map(struct vm *vm)
+/* *address becomes that of its ELF header; 0 where there is none. */
+static int vdso_map(struct vm *vm, uint64_t *address)
 {
     const void *image;
     uint64_t bytes = arch_vdso_image(&image);
-    int error = 0;
 
-    if (bytes)
-        error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
-    if (bytes && !error)
-        error = vm_map_kernel(vm, vdso_address(), image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
-    return error;
+    *address = bytes ? VDSO_BASE + CLOCK_PAGE_BYTES : 0;
+    if (!bytes)
+        return 0;
+    int error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
+    return error ? error : vm_map_kernel(vm, *address, image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
 }
 
 /* ---- The first stack ---- */
@@ -161,6 +154,15 @@ static uint64_t push_string(struct stack_builder *stack, const char *text)
     return push_bytes(stack, text, strlen(text) + 1);
 }
 
+/* Pushes NAME=NUMBER. */
+static uint64_t push_number(struct stack_builder *stack, const char *name, unsigned number)
+{
+    char value[NUMBER_BYTES];
+
+    push_bytes(stack, value, format_text(value, sizeof(value), "=%u", number) + 1);
+    return push_bytes(stack, name, strlen(name));
+}
+
 /* Pushes strings, the last one first, so that they follow each other upwards in memory. Their addresses
  * become the words from `word` on; all words are zero before. */
 static void strings_place(struct stack_builder *stack, const char *const *strings, unsigned count,
@@ -170,16 +172,24 @@ static void strings_place(struct stack_builder *stack, const char *const *string
         stack->words[word + i] = push_string(stack, strings[i]);
 }
 
+static unsigned environment_count(const struct program *program)
+{
+    return program->environment_count + program->number_count + program->numbered_count;
+}
+
 /* argc, argv, environment. The environment's strings lie right above the arguments', as programs expect that
  * overwrite both to change the name that ps shows. */
 static void vector_begin(struct stack_builder *stack, const struct program *program,
                          struct process_image *image)
 {
     unsigned environment_word = 1 + program->argument_count + 1;
+    unsigned word = environment_word + environment_count(program);
 
     image->environment_end = stack->at;
-    strings_place(stack, program->variables, program->variable_count,
-                  environment_word + program->environment_count);
+    for (unsigned i = program->numbered_count; i-- > 0;)
+        stack->words[--word] = push_number(stack, program->numbered[i], program->numbers[0].value);
+    for (unsigned i = program->number_count; i-- > 0;)
+        stack->words[--word] = push_number(stack, program->numbers[i].name, program->numbers[i].value);
     strings_place(stack, program->environment, program->environment_count, environment_word);
     image->environment = image->arguments_end = stack->at;
     strings_place(stack, program->arguments, program->argument_count, 1);
@@ -220,13 +230,12 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_HWCAP2, arch_hwcap(2) },
         { AT_EXECFN, name },
         { AT_PLATFORM, platform },
-        { AT_SYSINFO_EHDR, vdso_address() },
+        { AT_SYSINFO_EHDR, process->image.vdso },
         { AT_TACET_NODE, STACK_TOP },
     };
     uint64_t auxiliary[sizeof(common) / sizeof(common[0]) + ARCH_AUXILIARY_MAX + 1][2] = { { AT_NULL } };
     unsigned auxiliary_count = sizeof(common) / sizeof(common[0]);
-    unsigned auxiliary_word =
-        1 + program->argument_count + 1 + program->environment_count + program->variable_count + 1;
+    unsigned auxiliary_word = 1 + program->argument_count + 1 + environment_count(program) + 1;
 
     memcpy(auxiliary, common, sizeof(common));
     auxiliary_count += arch_auxiliary(platform, &auxiliary[auxiliary_count]) + 1; /* and AT_NULL */
@@ -279,6 +288,7 @@ static int image_load(struct process *process, const struct program *program, st
     struct vm *vm = &process->vm;
     const char *name = program->path, *file = program->inode->data;
     struct message fault = { "" };
+    uint64_t vdso;
     int error = elf_parse(file, program->inode->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, image, &fault);
 
     if (error)
@@ -296,14 +306,14 @@ static int image_load(struct process *process, const struct program *program, st
         error = stack_map(process, program->stack_bytes, why);
     if (error)
         return error;
-    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
+    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm, &vdso))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
     process->image = (struct process_image){
         .bias = base,
         .low = base + image->low,
         .high = base + image->high,
-        .vdso = vdso_address(),
+        .vdso = vdso,
         .file = file,
         .file_bytes = program->inode->bytes,
     };

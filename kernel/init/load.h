@@ -7,6 +7,8 @@
 
 #include "process/process.h"
 
+#define PROGRAM_NUMBERS_MAX 3
+
 /* A program of the tree, and what it is started with. */
 struct program {
     const char *path;
@@ -15,8 +17,15 @@ struct program {
     unsigned argument_count;
     const char *const *environment;
     unsigned environment_count;
-    const char *const *variables; /* that follow these: of the rank alone */
-    unsigned variable_count;
+    /* Variables that follow these, of the rank alone, whose values are numbers; then such with the first
+     * one's value. */
+    struct {
+        const char *name;
+        unsigned value;
+    } numbers[PROGRAM_NUMBERS_MAX];
+    unsigned number_count;
+    const char *const *numbered;
+    unsigned numbered_count;
     uint64_t stack_bytes;
 };
 

@@ -12,6 +12,7 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "net/address_option.h"
 #include "net/ninep_mount.h"
 
 #define PORT           564
@@ -24,8 +25,8 @@
     "mount=/home:10.0.2.2:/srv/home"
 
 struct request {
-    char place[PART_BYTES], export[PART_BYTES];
-    uint32_t address;
+    char place[PART_BYTES], server[PART_BYTES], export[PART_BYTES];
+    uint32_t address; /* in network byte order */
     uint16_t port;
 };
 
@@ -53,20 +54,6 @@ static const char *number_read(const char *text, uint32_t high, uint32_t *number
     return text > start && *number <= high ? text : NULL;
 }
 
-static const char *address_read(const char *text, uint32_t *address)
-{
-    *address = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        uint32_t number;
-
-        text = number_read(text, 255, &number);
-        if (!text || (i < 3 && *text++ != '.'))
-            return NULL;
-        *address = *address << 8 | number;
-    }
-    return text;
-}
-
 /* One of the option's mounts; *text becomes what follows. */
 static int request_read(const char **text, struct request *request)
 {
@@ -74,10 +61,11 @@ static int request_read(const char **text, struct request *request)
     uint32_t port = PORT;
 
     if (at && *at == ':')
-        at = address_read(at + 1, &request->address);
+        at = part_read(at + 1, "::", request->server);
     if (at && at[0] == ':' && at[1] != '/')
         at = number_read(at + 1, UINT16_MAX, &port);
-    if (!at || at[0] != ':' || at[1] != '/' || request->place[0] != '/' || port == 0)
+    if (!at || at[0] != ':' || at[1] != '/' || request->place[0] != '/' || port == 0 ||
+        !address_parse(request->server, request->server + strlen(request->server), &request->address))
         return -EINVAL;
     at = part_read(at + 1, ",,", request->export);
     if (!at)
@@ -91,8 +79,8 @@ static int mount_make(const struct request *request, uint64_t timeout_ns, struct
                       struct message *why)
 {
     struct mount *mount;
-    int error = ninep_mount_make(request->place, request->address, request->port, request->export, timeout_ns,
-                                 &mount, why);
+    int error = ninep_mount_make(request->place, __builtin_bswap32(request->address), request->port,
+                                 request->export, timeout_ns, &mount, why);
 
     if (!error)
         error = mount_add(tree, mount, why);

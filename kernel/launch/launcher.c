@@ -142,7 +142,7 @@ void launcher_rest(uint64_t deadline_ns)
     if (network_poll())
         return;
     if (deadline_ns != WAIT_FOREVER)
-        timer_start(&timer, deadline_ns, latency_bound_default_ns());
+        timer_start(&timer, deadline_ns, latency_bound_default_ns);
     timer_idle();
     timer_cancel(&timer);
 }

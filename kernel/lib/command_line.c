@@ -101,19 +101,17 @@ int command_line_parse(char *text, struct command_line *out, struct message *why
 
 const char *command_line_option(const struct command_line *line, const char *name)
 {
-    for (unsigned i = line->option_count; i-- > 0;) {
+    for (unsigned i = line->option_count; i-- > 0;)
         if (strcmp(line->options[i].name, name) == 0)
             return line->options[i].value ? line->options[i].value : "";
-    }
     return NULL;
 }
 
 static bool is_known(const char *name, const char *const *known)
 {
-    for (; *known; known++) {
+    for (; *known; known++)
         if (strcmp(name, *known) == 0)
             return true;
-    }
     return false;
 }
 
@@ -194,9 +192,8 @@ static int option_read(const char *name, const char *text, const struct unit *un
     uint64_t value;
 
     if (!read_value(text, units, &value) || value < low || value > high)
-        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a %s from %llu to %llu%s", SHOWN, name,
-                           SHOWN, text ? text : "", kind, (unsigned long long)low, (unsigned long long)high,
-                           unit);
+        return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a %s from %lu to %lu%s", SHOWN, name,
+                           SHOWN, text ? text : "", kind, low, high, unit);
     *out = value;
     return 0;
 }

@@ -17,21 +17,18 @@
 #define ALIGNMENT         4
 #define DEVICE_MINOR_BITS 20
 
+/* All but the owner, the group, and a device file's numbers. */
 enum field {
-    FIELD_INODE,
-    FIELD_MODE,
-    FIELD_OWNER,
-    FIELD_GROUP,
-    FIELD_LINKS,
-    FIELD_MTIME,
-    FIELD_BYTES_OF_DATA,
-    FIELD_DEVICE_MAJOR,
-    FIELD_DEVICE_MINOR,
-    FIELD_NODE_MAJOR,
-    FIELD_NODE_MINOR,
-    FIELD_BYTES_OF_NAME,
-    FIELD_CHECKSUM,
-    FIELDS,
+    FIELD_INODE = 0,
+    FIELD_MODE = 1,
+    FIELD_LINKS = 4,
+    FIELD_MTIME = 5,
+    FIELD_BYTES_OF_DATA = 6,
+    FIELD_DEVICE_MAJOR = 7,
+    FIELD_DEVICE_MINOR = 8,
+    FIELD_BYTES_OF_NAME = 11,
+    FIELD_CHECKSUM = 12,
+    FIELDS = 13,
 };
 
 static const struct file_magic other_formats[] = {
@@ -60,10 +57,8 @@ static int refuse_magic(const uint8_t *at, uint64_t bytes, uint64_t offset, stru
         file_magic_find(other_formats, sizeof(other_formats) / sizeof(other_formats[0]), at, bytes);
 
     if (fault)
-        return message_set(why, -EINVAL, "cpio: what begins at offset %llu is %s", (unsigned long long)offset,
-                           fault);
-    return message_set(why, -EINVAL, "cpio: no newc header (070701 or 070702) at offset %llu",
-                       (unsigned long long)offset);
+        return message_set(why, -EINVAL, "cpio: what begins at offset %lu is %s", offset, fault);
+    return message_set(why, -EINVAL, "cpio: no newc header (070701 or 070702) at offset %lu", offset);
 }
 
 /* False where a field is not eight hexadecimal digits. */
@@ -100,7 +95,7 @@ static bool checksum_matches(const uint8_t *data, uint64_t bytes, uint32_t expec
 static int read_entry(const uint8_t *archive, uint64_t bytes, uint64_t *offset, struct cpio_entry *entry,
                       struct message *why)
 {
-    const unsigned long long at = *offset;
+    const uint64_t at = *offset;
     const uint8_t *header = archive + *offset;
     uint64_t rest = bytes - *offset;
     uint32_t fields[FIELDS];
@@ -108,23 +103,23 @@ static int read_entry(const uint8_t *archive, uint64_t bytes, uint64_t *offset, 
     if (!cpio_recognise(header, rest) || *offset % ALIGNMENT != 0)
         return refuse_magic(header, rest, *offset, why);
     if (rest < HEADER_BYTES)
-        return message_set(why, -EINVAL, "cpio: truncated in the header at offset %llu", at);
+        return message_set(why, -EINVAL, "cpio: truncated in the header at offset %lu", at);
     if (!read_fields(header, fields))
-        return message_set(why, -EINVAL,
-                           "cpio: a field of the header at offset %llu is no hexadecimal number", at);
+        return message_set(why, -EINVAL, "cpio: a field of the header at offset %lu is no hexadecimal number",
+                           at);
 
     uint64_t name_at = *offset + HEADER_BYTES, name_bytes = fields[FIELD_BYTES_OF_NAME];
     if (name_bytes == 0 || name_bytes > bytes - name_at || archive[name_at + name_bytes - 1] != 0)
-        return message_set(why, -EINVAL, "cpio: the name of %llu bytes at offset %llu does not end in a NUL",
-                           (unsigned long long)name_bytes, at);
+        return message_set(why, -EINVAL, "cpio: the name of %lu bytes at offset %lu does not end in a NUL",
+                           name_bytes, at);
     uint64_t data_at = align(name_at + name_bytes), data_bytes = fields[FIELD_BYTES_OF_DATA];
     if (data_bytes > 0 && (data_at > bytes || data_bytes > bytes - data_at))
         return message_set(why, -EINVAL,
-                           "cpio: truncated in the %llu bytes of \"%.80s\" (header at offset %llu)",
-                           (unsigned long long)data_bytes, (const char *)archive + name_at, at);
+                           "cpio: truncated in the %lu bytes of \"%.80s\" (header at offset %lu)", data_bytes,
+                           (const char *)archive + name_at, at);
     if (header[5] == '2' && data_bytes > 0 &&
         !checksum_matches(archive + data_at, data_bytes, fields[FIELD_CHECKSUM]))
-        return message_set(why, -EINVAL, "cpio: wrong checksum of \"%.80s\" (header at offset %llu)",
+        return message_set(why, -EINVAL, "cpio: wrong checksum of \"%.80s\" (header at offset %lu)",
                            (const char *)archive + name_at, at);
 
     *entry = (struct cpio_entry){

@@ -76,10 +76,9 @@ static const struct {
 
 static const char *machine_name(uint16_t number)
 {
-    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
         if (machines[i].number == number)
             return machines[i].name;
-    }
     return "a machine unknown here";
 }
 
@@ -114,8 +113,8 @@ static int check_header(const uint8_t *at, uint64_t bytes, uint16_t machine, str
     if (!bytes_begin_with(at, bytes, "\177ELF", 4))
         return refuse_foreign(at, bytes, why);
     if (bytes < HEADER_BYTES)
-        return message_set(why, -ENOEXEC, "ELF: truncated in the header: %llu bytes of %d",
-                           (unsigned long long)bytes, HEADER_BYTES);
+        return message_set(why, -ENOEXEC, "ELF: truncated in the header: %lu bytes of %d", bytes,
+                           HEADER_BYTES);
     const uint16_t number = at[5] == LITTLE_ENDIAN ? load_le16(at + 18) : load_be16(at + 18);
     if (at[4] != CLASS_64)
         return message_set(why, -ENOEXEC,
@@ -145,9 +144,9 @@ static int find_program_headers(struct file *file, struct message *why)
                            PROGRAM_HEADER_BYTES);
     uint64_t table_bytes = (uint64_t)file->header_count * PROGRAM_HEADER_BYTES;
     if (file->headers_offset > file->bytes || table_bytes > file->bytes - file->headers_offset)
-        return message_set(
-            why, -ENOEXEC, "ELF: truncated in the program headers: %u at offset 0x%llx, file of 0x%llx bytes",
-            file->header_count, (unsigned long long)file->headers_offset, (unsigned long long)file->bytes);
+        return message_set(why, -ENOEXEC,
+                           "ELF: truncated in the program headers: %u at offset 0x%lx, file of 0x%lx bytes",
+                           file->header_count, file->headers_offset, file->bytes);
     return 0;
 }
 
@@ -172,22 +171,21 @@ static int check_load_place(const struct file *file, const struct program_header
     uint64_t limit = file->address_limit / PAGE * PAGE;
 
     if (load->memory_bytes > limit || load->address > limit - load->memory_bytes)
-        return message_set(why, -ENOEXEC, "ELF: segment %u at 0x%llx of 0x%llx bytes is not below 0x%llx",
-                           index, (unsigned long long)load->address, (unsigned long long)load->memory_bytes,
-                           (unsigned long long)limit);
+        return message_set(why, -ENOEXEC, "ELF: segment %u at 0x%lx of 0x%lx bytes is not below 0x%lx", index,
+                           load->address, load->memory_bytes, limit);
     if (load->address < PAGE && !position_independent)
         return message_set(why, -ENOEXEC, "ELF: segment %u lies on page zero, which catches null pointers",
                            index);
     if (load->address % PAGE != load->offset % PAGE)
         return message_set(why, -ENOEXEC,
-                           "ELF: segment %u at 0x%llx does not fit its file offset 0x%llx modulo a page",
-                           index, (unsigned long long)load->address, (unsigned long long)load->offset);
+                           "ELF: segment %u at 0x%lx does not fit its file offset 0x%lx modulo a page", index,
+                           load->address, load->offset);
     if ((load->alignment & (load->alignment - 1)) != 0 && load->alignment != 0)
-        return message_set(why, -ENOEXEC, "ELF: alignment 0x%llx of segment %u is no power of two",
-                           (unsigned long long)load->alignment, index);
+        return message_set(why, -ENOEXEC, "ELF: alignment 0x%lx of segment %u is no power of two",
+                           load->alignment, index);
     if (load->alignment > ELF_ALIGNMENT_MAX)
-        return message_set(why, -ENOEXEC, "ELF: alignment 0x%llx of segment %u is above 0x%llx",
-                           (unsigned long long)load->alignment, index, ELF_ALIGNMENT_MAX);
+        return message_set(why, -ENOEXEC, "ELF: alignment 0x%lx of segment %u is above 0x%lx",
+                           load->alignment, index, ELF_ALIGNMENT_MAX);
     return 0;
 }
 
@@ -195,15 +193,12 @@ static int check_load_content(const struct file *file, const struct program_head
                               struct message *why)
 {
     if (load->file_bytes > load->memory_bytes)
-        return message_set(why, -ENOEXEC,
-                           "ELF: segment %u has 0x%llx bytes in the file, but 0x%llx in memory", index,
-                           (unsigned long long)load->file_bytes, (unsigned long long)load->memory_bytes);
+        return message_set(why, -ENOEXEC, "ELF: segment %u has 0x%lx bytes in the file, but 0x%lx in memory",
+                           index, load->file_bytes, load->memory_bytes);
     if (load->offset > file->bytes || load->file_bytes > file->bytes - load->offset)
-        return message_set(
-            why, -ENOEXEC,
-            "ELF: truncated in segment %u: 0x%llx bytes at offset 0x%llx, file of 0x%llx bytes", index,
-            (unsigned long long)load->file_bytes, (unsigned long long)load->offset,
-            (unsigned long long)file->bytes);
+        return message_set(why, -ENOEXEC,
+                           "ELF: truncated in segment %u: 0x%lx bytes at offset 0x%lx, file of 0x%lx bytes",
+                           index, load->file_bytes, load->offset, file->bytes);
     if ((load->flags & FLAG_WRITE) && (load->flags & FLAG_EXECUTE))
         return message_set(why, -ENOEXEC, "ELF: segment %u is writable and executable; link without -N",
                            index);
@@ -282,8 +277,8 @@ static int check_order(const struct elf_image *out, struct message *why)
         const struct elf_segment *below = &out->segments[i - 1], *above = &out->segments[i];
 
         if (above->address - below->address < below->memory_bytes)
-            return message_set(why, -ENOEXEC, "ELF: the segments at 0x%llx and 0x%llx overlap",
-                               (unsigned long long)below->address, (unsigned long long)above->address);
+            return message_set(why, -ENOEXEC, "ELF: the segments at 0x%lx and 0x%lx overlap", below->address,
+                               above->address);
     }
     return 0;
 }
@@ -344,8 +339,7 @@ int elf_parse(const void *bytes_of_file, uint64_t bytes, uint16_t machine, uint6
     if (error)
         return error;
     if (!entry_is_executable(out))
-        return message_set(why, -ENOEXEC, "ELF: the entry 0x%llx lies in no executable segment",
-                           (unsigned long long)out->entry);
+        return message_set(why, -ENOEXEC, "ELF: the entry 0x%lx lies in no executable segment", out->entry);
 
     const struct elf_segment *last = &out->segments[out->segment_count - 1];
     out->low = out->segments[0].address / PAGE * PAGE;

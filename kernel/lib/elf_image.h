@@ -18,7 +18,7 @@ enum memory_rights {
     RIGHT_EXECUTE = 4,
 };
 
-#define ELF_ALIGNMENT_MAX (1ULL << 30)
+#define ELF_ALIGNMENT_MAX (1UL << 30)
 
 /* One PT_LOAD, in ascending order of address; no two overlap by a byte, but two may share a page. */
 struct elf_segment {

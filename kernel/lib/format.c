@@ -3,9 +3,8 @@
  * format.c: text from values (format.h).
  *
  * A conversion is read into a struct, its argument fetched at full width, and printed as three parts: sign or
- * prefix, padding, digits. Source: C11 §7.21.6.1, integers and strings only. Unlike glibc's, %p prints a null
- * pointer as 0x0, and %s prints "(null)" cut at the precision. Any context, early start-up included; owns
- * nothing.
+ * prefix, padding, digits. Source: C11 §7.21.6.1, integers and strings only. Unlike glibc's, %s prints
+ * "(null)" cut at the precision. Any context, early start-up included; owns nothing.
  */
 #include "lib/format.h"
 #include "lib/kstring.h"
@@ -20,16 +19,11 @@ struct sink {
 };
 
 struct conversion {
-    bool left, zero, plus, blank, alternate;
+    bool left, zero, alternate;
     int width;
-    int precision;  /* -1: none given */
-    unsigned bytes; /* of an integer argument: 1, 2, 4, 8 */
+    int precision; /* -1: none given */
+    bool is_long;  /* an integer argument has eight bytes, else four */
     char kind;
-};
-
-/* The arguments live in a struct, because a va_list can be handed on by address only there. */
-struct arguments {
-    va_list list;
 };
 
 static void put(struct sink *sink, char byte)
@@ -53,34 +47,19 @@ static void put_bytes(struct sink *sink, const char *text, size_t count)
 
 static const char *read_flags(const char *at, struct conversion *conversion)
 {
-    for (;; at++) {
-        switch (*at) {
-        case '-':
-            conversion->left = true;
-            break;
-        case '0':
-            conversion->zero = true;
-            break;
-        case '+':
-            conversion->plus = true;
-            break;
-        case ' ':
-            conversion->blank = true;
-            break;
-        case '#':
-            conversion->alternate = true;
-            break;
-        default:
-            return at;
-        }
+    for (; *at == '-' || *at == '0' || *at == '#'; at++) {
+        conversion->left |= *at == '-';
+        conversion->zero |= *at == '0';
+        conversion->alternate |= *at == '#';
     }
+    return at;
 }
 
 /* A number or '*'; saturates instead of overflowing. */
-static const char *read_number(const char *at, struct arguments *arguments, int *number)
+static const char *read_number(const char *at, va_list *arguments, int *number)
 {
     if (*at == '*') {
-        *number = va_arg(arguments->list, int);
+        *number = va_arg(*arguments, int);
         return at + 1;
     }
     for (*number = 0; *at >= '0' && *at <= '9'; at++) {
@@ -91,34 +70,18 @@ static const char *read_number(const char *at, struct arguments *arguments, int 
     return at;
 }
 
-/* Both architectures are LP64: long, long long, intmax_t, size_t and ptrdiff_t have eight bytes. */
+/* Both architectures are LP64: long, long long and size_t have eight bytes. */
 static const char *read_length(const char *at, struct conversion *conversion)
 {
-    bool twice = *at && at[1] == *at;
-
-    switch (*at) {
-    case 'h':
-        conversion->bytes = twice ? sizeof(char) : sizeof(short);
-        return at + 1 + twice;
-    case 'l':
-        conversion->bytes = sizeof(long);
-        return at + 1 + twice;
-    case 'z':
-    case 't':
-    case 'j':
-        conversion->bytes = sizeof(long);
-        return at + 1;
-    default:
-        conversion->bytes = sizeof(int);
-        return at;
-    }
+    conversion->is_long = *at == 'l' || *at == 'z';
+    if (at[0] == 'l' && at[1] == 'l')
+        at++;
+    return conversion->is_long ? at + 1 : at;
 }
-_Static_assert(sizeof(long) == 8 && sizeof(long long) == 8 && sizeof(intmax_t) == 8 && sizeof(size_t) == 8 &&
-                   sizeof(ptrdiff_t) == 8,
-               "see read_length");
+_Static_assert(sizeof(long) == 8 && sizeof(long long) == 8 && sizeof(size_t) == 8, "see read_length");
 
 /* Reads what follows a '%'; returns what follows the conversion's letter. */
-static const char *read_conversion(const char *at, struct arguments *arguments, struct conversion *conversion)
+static const char *read_conversion(const char *at, va_list *arguments, struct conversion *conversion)
 {
     *conversion = (struct conversion){ .precision = -1 };
     at = read_flags(at, conversion);
@@ -137,24 +100,14 @@ static const char *read_conversion(const char *at, struct arguments *arguments, 
     return *at ? at + 1 : at;
 }
 
-/* The argument in the low bytes of a word, whatever is above them. */
-static uint64_t fetch(struct arguments *arguments, const struct conversion *conversion)
+static int64_t fetch_signed(va_list *arguments, const struct conversion *conversion)
 {
-    return conversion->bytes == 8 ? va_arg(arguments->list, uint64_t) : va_arg(arguments->list, unsigned);
+    return conversion->is_long ? va_arg(*arguments, int64_t) : va_arg(*arguments, int);
 }
 
-static int64_t fetch_signed(struct arguments *arguments, const struct conversion *conversion)
+static uint64_t fetch_unsigned(va_list *arguments, const struct conversion *conversion)
 {
-    unsigned above = 64 - 8 * conversion->bytes;
-
-    return (int64_t)(fetch(arguments, conversion) << above) >> above;
-}
-
-static uint64_t fetch_unsigned(struct arguments *arguments, const struct conversion *conversion)
-{
-    unsigned above = 64 - 8 * conversion->bytes;
-
-    return fetch(arguments, conversion) << above >> above;
+    return conversion->is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned);
 }
 
 static void put_padded(struct sink *sink, const struct conversion *conversion, const char *text,
@@ -182,9 +135,7 @@ static void put_integer(struct sink *sink, const struct conversion *conversion, 
         zeros = (size_t)conversion->precision > count ? (size_t)conversion->precision - count : 0;
     else if (conversion->zero && !conversion->left)
         zeros = width > prefix_length + count ? width - prefix_length - count : 0;
-    if (count + zeros == 0 && (conversion->precision < 0 || (base == 8 && conversion->alternate)))
-        zeros = 1;
-    if (base == 8 && conversion->alternate && zeros == 0)
+    if (count + zeros == 0 && conversion->precision < 0)
         zeros = 1;
 
     size_t length = prefix_length + zeros + count;
@@ -198,12 +149,10 @@ static void put_integer(struct sink *sink, const struct conversion *conversion, 
 
 static void put_signed(struct sink *sink, const struct conversion *conversion, intmax_t value)
 {
-    const char *sign = conversion->plus ? "+" : conversion->blank ? " " : "";
-
     if (value < 0)
         put_integer(sink, conversion, "-", 0 - (uintmax_t)value, 10);
     else
-        put_integer(sink, conversion, sign, (uintmax_t)value, 10);
+        put_integer(sink, conversion, "", (uintmax_t)value, 10);
 }
 
 static void put_hexadecimal(struct sink *sink, const struct conversion *conversion, uintmax_t value)
@@ -223,14 +172,12 @@ static void put_string(struct sink *sink, const struct conversion *conversion, c
 }
 
 /* False where the conversion is not one of ours. */
-static bool put_conversion(struct sink *sink, const struct conversion *conversion,
-                           struct arguments *arguments)
+static bool put_conversion(struct sink *sink, const struct conversion *conversion, va_list *arguments)
 {
     char byte;
 
     switch (conversion->kind) {
     case 'd':
-    case 'i':
         put_signed(sink, conversion, fetch_signed(arguments, conversion));
         return true;
     case 'u':
@@ -243,15 +190,12 @@ static bool put_conversion(struct sink *sink, const struct conversion *conversio
     case 'X':
         put_hexadecimal(sink, conversion, fetch_unsigned(arguments, conversion));
         return true;
-    case 'p':
-        put_integer(sink, conversion, "0x", (uintptr_t)va_arg(arguments->list, void *), 16);
-        return true;
     case 'c':
-        byte = (char)va_arg(arguments->list, int);
+        byte = (char)va_arg(*arguments, int);
         put_padded(sink, conversion, &byte, 1);
         return true;
     case 's':
-        put_string(sink, conversion, va_arg(arguments->list, const char *));
+        put_string(sink, conversion, va_arg(*arguments, const char *));
         return true;
     case '%':
         put(sink, '%');
@@ -265,9 +209,9 @@ size_t format_va(char *buffer, size_t bytes, const char *format, va_list list)
 {
     struct sink sink = { buffer, bytes, 0 };
     struct conversion conversion;
-    struct arguments arguments;
+    va_list arguments; /* a copy, whose address can be handed on; a parameter's cannot */
 
-    va_copy(arguments.list, list);
+    va_copy(arguments, list);
     while (*format) {
         if (*format != '%') {
             put(&sink, *format++);
@@ -278,7 +222,7 @@ size_t format_va(char *buffer, size_t bytes, const char *format, va_list list)
             put_bytes(&sink, format, (size_t)(end - format));
         format = end;
     }
-    va_end(arguments.list);
+    va_end(arguments);
     if (bytes > 0)
         buffer[sink.length < bytes ? sink.length : bytes - 1] = '\0';
     return sink.length;

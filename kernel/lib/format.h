@@ -2,9 +2,9 @@
 /*
  * format.h: text from values, for the console, the log and error messages.
  *
- * The conversions are those of C's printf that a kernel needs: %d %i %u %x %X %o %c %s %p %%, the lengths hh
- * h l ll z t j, the flags '-' '0' '+' ' ' '#', width and precision (also '*'). No floating point, no
- * positional arguments, no %n. An unknown conversion is printed unchanged. Pure functions; any context.
+ * The conversions are those of C's printf that a kernel needs: %d %u %x %X %o %c %s %%, the lengths l ll
+ * z, the flags '-' '0', '#' (with %x, %X), width and precision (also '*'). An unknown conversion is printed
+ * unchanged. Pure functions; any context.
  */
 #ifndef TACET_FORMAT_H
 #define TACET_FORMAT_H

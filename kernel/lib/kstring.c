@@ -81,10 +81,9 @@ int memcmp(const void *left, const void *right, size_t bytes)
 {
     const unsigned char *a = left, *b = right;
 
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         if (a[i] != b[i])
             return a[i] - b[i];
-    }
     return 0;
 }
 

@@ -68,16 +68,27 @@ struct linux_sigaction {
 #define SS_DISABLE    2U
 #define SS_AUTODISARM (1U << 31)
 
-struct linux_siginfo {
+/* What a signal carries, and a siginfo_t, which begins with that. */
+struct signal_info {
     int32_t signal, error, code, padding;
     union {
         struct {
-            int32_t pid, uid; /* or a timer's id and overruns */
+            uint32_t pid, uid;
+            uint64_t value; /* of sigqueue */
+        } sender;
+        struct {
+            int32_t id, overrun;
             uint64_t value;
-        };
-        uint64_t address;
-        uint64_t whole[14];
+        } timer;
+        struct {
+            uint64_t address, zero;
+        } fault;
     };
+};
+
+struct linux_siginfo {
+    struct signal_info info;
+    uint64_t zeros[12];
 };
 
 /* A robust lock's word */

@@ -5,6 +5,8 @@
  *
  *      struct waiter { struct list_link link; … };         the link comes first
  *      for (struct waiter *waiter = (void *)list.first; waiter; waiter = (void *)waiter->link.next)
+ *
+ * LIST_EACH (smp/lock_work.h) goes through one with a lock held.
  */
 #ifndef TACET_LIST_H
 #define TACET_LIST_H

@@ -140,7 +140,7 @@ static uint32_t due_tick(const struct connection *connection)
 
 static void start(struct rank_timer *timer)
 {
-    timer_start(&timer->timer, timer->armed * TICK_NS, latency_bound_default_ns());
+    timer_start(&timer->timer, timer->armed * TICK_NS, latency_bound_default_ns);
 }
 
 static void start_there(void *timer)

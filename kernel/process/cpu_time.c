@@ -62,18 +62,29 @@ struct cpu_time cpu_time_leave(struct thread *thread)
     return stint;
 }
 
-struct cpu_time cpu_time_stint(const struct thread *thread)
+/* With what lies before its last arrival on a CPU, or without. */
+static struct cpu_time time_read(const struct cpu_time_record *record, bool with_past)
 {
-    const struct cpu_time_record *record = &thread->time;
     struct cpu_time time;
-    uint32_t sequence;
+    uint32_t number;
 
     do {
-        sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
-        time = record->arrived_ns ? stint_of(record) : (struct cpu_time){ 0 };
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    } while ((sequence & 1) || sequence != __atomic_load_n(&record->sequence, __ATOMIC_RELAXED));
+        number = clock_sequence_begin(&record->sequence);
+        time = with_past ? record->past : (struct cpu_time){ 0 };
+        if (record->arrived_ns)
+            time = cpu_time_sum(time, stint_of(record));
+    } while (clock_sequence_changed(&record->sequence, number));
     return time;
+}
+
+struct cpu_time cpu_time_stint(const struct thread *thread)
+{
+    return time_read(&thread->time, false);
+}
+
+struct cpu_time thread_time(const struct thread *thread)
+{
+    return time_read(&thread->time, true);
 }
 
 void cpu_time_idle_begin(struct thread *thread)
@@ -91,22 +102,6 @@ void cpu_time_idle_end(struct thread *thread, uint64_t now_ns)
     record->idle_ns += now_ns - record->idle_since_ns;
     record->idle_since_ns = 0;
     change_end(record);
-}
-
-struct cpu_time thread_time(const struct thread *thread)
-{
-    const struct cpu_time_record *record = &thread->time;
-    struct cpu_time time;
-    uint32_t sequence;
-
-    do {
-        sequence = __atomic_load_n(&record->sequence, __ATOMIC_ACQUIRE);
-        time = record->past;
-        if (record->arrived_ns)
-            time = cpu_time_sum(time, stint_of(record));
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    } while ((sequence & 1) || sequence != __atomic_load_n(&record->sequence, __ATOMIC_RELAXED));
-    return time;
 }
 
 struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b)

@@ -55,14 +55,9 @@ static void wake(struct event_list *list, struct waiter *waiter)
 
 static void wake_all(struct event_list *list, uint64_t kinds)
 {
-    for (struct list_link *link = list->waiters.first, *next; link; link = next) {
-        struct waiter *waiter = LIST_OWNER(link, waiter, link);
-
-        next = link->next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &list->waiters)
         if (waiter->kinds & kinds)
             wake(list, waiter);
-    }
 }
 
 static int wait(unsigned which, uint64_t kinds, uint64_t deadline_ns)
@@ -116,10 +111,7 @@ static bool count_event(struct event_list *list)
 
 static void wake_one(struct event_list *list, uint64_t kinds)
 {
-    for (struct list_link *link = list->waiters.first; link; link = link->next) {
-        struct waiter *waiter = LIST_OWNER(link, waiter, link);
-
-        lock_work_step();
+    LIST_EACH(waiter, waiter, &list->waiters) {
         if (!(waiter->kinds & kinds))
             continue;
         waiter->wakes = kinds;
@@ -134,12 +126,11 @@ void event_notify(struct process *process, uint64_t kinds)
 
     if (!count_event(list))
         return;
-    spin_lock(&list->lock);
+    SPIN_GUARD(&list->lock);
     if (process == arch_process())
         wake_all(list, kinds);
     else
         wake_one(list, kinds);
-    spin_unlock(&list->lock);
 }
 
 /* Who is new may have checked the object before a notifier changed it that did not see the new one yet. So
@@ -190,9 +181,8 @@ void event_notify_shared(const void *object)
         struct process *process = process_find(pid);
 
         if (process && count_event(&process->events[which])) {
-            spin_lock(&process->events[which].lock);
+            SPIN_GUARD(&process->events[which].lock);
             wake_one(&process->events[which], UINT64_MAX);
-            spin_unlock(&process->events[which].lock);
         }
     }
 }

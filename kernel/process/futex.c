@@ -56,13 +56,11 @@ static void queue_leave(struct waiter *waiter)
 /* How many; -EINVAL where one of them waits for a move to a lock. */
 static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
-    struct waiter *next;
     long woken = 0;
 
-    for (struct waiter *waiter = (void *)queue->waiters.first; waiter && (uint64_t)woken < count;
-         waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &queue->waiters) {
+        if ((uint64_t)woken >= count)
+            break;
         if (waiter->key != key)
             continue;
         if (waiter->lock)
@@ -108,7 +106,9 @@ static int word_compare(uint64_t address, uint32_t expected)
 {
     uint32_t value;
 
-    return user_read_word(&value, address) ? -EFAULT : value != expected ? -EAGAIN : 0;
+    if (user_read_word(&value, address))
+        return -EFAULT;
+    return value == expected ? 0 : -EAGAIN;
 }
 
 /* ---- Waking ---- */
@@ -122,10 +122,8 @@ long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
         return error;
 
     struct futex_queue *queue = queue_of(key);
-    spin_lock(&queue->lock);
-    long woken = queue_wake(queue, key, count, bits);
-    spin_unlock(&queue->lock);
-    return woken;
+    SPIN_GUARD(&queue->lock);
+    return queue_wake(queue, key, count, bits);
 }
 
 long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
@@ -147,11 +145,9 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
     }
 
     long moved = 0, woken = queue_wake(from, from_key, wake_count, FUTEX_ANY);
-    struct waiter *next;
-    for (struct waiter *waiter = (void *)from->waiters.first;
-         waiter && woken >= 0 && (uint64_t)moved < move_count; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
+        if (woken < 0 || (uint64_t)moved >= move_count)
+            break;
         if (waiter->key != from_key)
             continue;
         if (waiter->lock)
@@ -167,11 +163,28 @@ long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_cou
     return woken < 0 ? woken : woken + moved;
 }
 
+enum word_operation { SET, ADD, OR, AND_NOT, XOR };
+
+static uint32_t word_changed(uint32_t old, enum word_operation operation, uint32_t with)
+{
+    switch (operation) {
+    case SET:
+        return with;
+    case ADD:
+        return old + with;
+    case OR:
+        return old | with;
+    case AND_NOT:
+        return old & ~with;
+    default: /* XOR */
+        return old ^ with;
+    }
+}
+
 /* FUTEX_WAKE_OP's instruction for the second word: 4 bits of operation, 4 of comparison, 12 each of argument
  * to both. 1 where the old value passes the comparison, 0 where not, -EFAULT, -ENOSYS. */
 static int word_operate(uint64_t address, uint32_t instruction)
 {
-    enum { SET, ADD, OR, AND_NOT, XOR };
     /* For =, !=, <, <=, >, >=: whether a value that is less (bit 0), equal, greater (bit 2) passes. */
     static const uint8_t passing[] = { 2, 5, 1, 3, 4, 6 };
     int32_t argument = (int32_t)(instruction << 8) >> 20, compared = (int32_t)(instruction << 20) >> 20;
@@ -184,16 +197,9 @@ static int word_operate(uint64_t address, uint32_t instruction)
         return -ENOSYS;
     if (user_read_word(&old, address))
         return -EFAULT;
-    do {
-        uint32_t with = (uint32_t)argument;
-        uint32_t changed = operation == SET       ? with
-                           : operation == ADD     ? old + with
-                           : operation == OR      ? old | with
-                           : operation == AND_NOT ? old & ~with
-                                                  : old ^ with;
-
-        done = user_exchange_word(address, &old, changed);
-    } while (done == 0);
+    do
+        done = user_exchange_word(address, &old, word_changed(old, operation, (uint32_t)argument));
+    while (done == 0);
     if (done < 0)
         return done;
 
@@ -234,13 +240,13 @@ static bool waiter_withdraw(struct waiter *waiter)
     for (;;) {
         struct futex_queue *queue = __atomic_load_n(&waiter->queue, __ATOMIC_RELAXED);
 
-        spin_lock(&queue->lock);
-        bool is_here = queue == waiter->queue, was_woken = waiter->woken;
-        if (is_here && !was_woken)
-            queue_leave(waiter);
-        spin_unlock(&queue->lock);
-        if (is_here)
-            return !was_woken;
+        SPIN_GUARD(&queue->lock);
+        if (queue != waiter->queue)
+            continue;
+        if (waiter->woken)
+            return false;
+        queue_leave(waiter);
+        return true;
     }
 }
 
@@ -253,11 +259,10 @@ static int waiter_enter(struct waiter *waiter, uint64_t address, uint32_t expect
         return error;
 
     struct futex_queue *queue = queue_of(waiter->key);
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     error = word_compare(address, expected);
     if (!error)
         queue_join(queue, waiter);
-    spin_unlock(&queue->lock);
     return error;
 }
 
@@ -297,7 +302,6 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
 {
     uint64_t from_key, lock_key;
     long moved = futex_key(from_address, &from_key);
-    struct waiter *next;
 
     if (!moved)
         moved = futex_key(lock_address, &lock_key);
@@ -305,31 +309,27 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
         return moved ? moved : -EINVAL;
 
     struct futex_queue *from = queue_of(from_key);
-    spin_lock(&from->lock);
+    SPIN_GUARD(&from->lock);
     moved = word_compare(from_address, expected);
-    for (struct waiter *waiter = (void *)from->waiters.first;
-         waiter && moved >= 0 && (uint64_t)moved <= move_count; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
+        if (moved < 0 || (uint64_t)moved > move_count)
+            break;
         if (waiter->key != from_key)
             continue;
         struct lock_waiter *lock = waiter->lock;
-        if (!lock || lock->key != lock_key) {
-            moved = -EINVAL;
-            break;
-        }
+        if (!lock || lock->key != lock_key)
+            return -EINVAL;
         queue_leave(waiter);
         waiter->woken = 1;
         int taken = lock_enter(lock, lock_address, false);
         if (taken < 0) {
             waiter->woken = 0;
-            list_insert(&from->waiters, &waiter->link, next ? &next->link : NULL);
+            list_insert(&from->waiters, &waiter->link, waiter_next ? &waiter_next->link : NULL);
         } else if (taken) {
             lock_waiter_wake(lock);
         }
         moved = taken < 0 ? taken : moved + 1;
     }
-    spin_unlock(&from->lock);
     return moved;
 }
 

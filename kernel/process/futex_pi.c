@@ -69,12 +69,9 @@ static void inherit(struct thread *owner)
     while (owner) {
         int rank = RANK_BACKGROUND;
 
-        for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter;
-             waiter = (void *)waiter->link.next) {
-            lock_work_step();
+        LIST_EACH(lock_waiter, waiter, &owner->locks.waiters)
             if (waiter->thread->schedule.rank > rank)
                 rank = waiter->thread->schedule.rank;
-        }
         if (rank == owner->schedule.inherited_rank)
             return;
         schedule_inherit(owner, rank);
@@ -135,25 +132,18 @@ static struct lock_waiter *highest_waiter(const struct thread *owner, uint64_t k
 {
     struct lock_waiter *highest = NULL;
 
-    for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter;
-         waiter = (void *)waiter->link.next) {
-        lock_work_step();
+    LIST_EACH(lock_waiter, waiter, &owner->locks.waiters)
         if (waiter->key == key &&
             (!highest || waiter->thread->schedule.rank > highest->thread->schedule.rank))
             highest = waiter;
-    }
     return highest;
 }
 
 /* A waiter has become the owner in place of another thread; further waiters for the same lock are now its. */
 static void pass_on(struct thread *owner, struct lock_waiter *heir)
 {
-    struct lock_waiter *next;
-
     waiter_leave(heir);
-    for (struct lock_waiter *waiter = (void *)owner->locks.waiters.first; waiter; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(lock_waiter, waiter, &owner->locks.waiters) {
         if (waiter->key != heir->key)
             continue;
         list_remove(&owner->locks.waiters, &waiter->link);
@@ -217,8 +207,10 @@ int lock_enter(struct lock_waiter *waiter, uint64_t address, bool tries)
         struct thread *owner = owner_find(waiter, owner_tid);
         done = user_exchange_word(address, &value, value | FUTEX_WAITERS);
         bool is_queued = done == 1 && owner && !tries;
-        if (done == 1)
-            done = !owner ? -ESRCH : tries ? -EAGAIN : wait_begin(waiter, owner);
+        if (is_queued)
+            done = wait_begin(waiter, owner);
+        else if (done == 1)
+            done = owner ? -EAGAIN : -ESRCH;
         if (owner)
             spin_unlock(domain_of(owner->process));
         if (is_queued)
@@ -272,9 +264,9 @@ int lock_release(uint64_t address, uint32_t *value, bool ends)
         return done;
     struct spinlock *domain = domain_lock(thread->process, thread->process);
     struct lock_waiter *heir = highest_waiter(thread, key);
-    uint32_t died = ends ? FUTEX_OWNER_DIED : 0;
-    uint32_t changed =
-        heir ? died | FUTEX_WAITERS | heir->thread->tid : died | (ends ? *value & FUTEX_WAITERS : 0);
+    uint32_t changed = ends ? FUTEX_OWNER_DIED | (*value & FUTEX_WAITERS) : 0;
+    if (heir)
+        changed |= FUTEX_WAITERS | heir->thread->tid;
     done = user_exchange_word(address, value, changed);
     if (done == 1 && heir)
         pass_on(thread, heir);
@@ -295,12 +287,9 @@ long futex_unlock_pi(uint64_t address)
 void futex_locks_end(struct thread *thread)
 {
     struct spinlock *domain = domain_lock(thread->process, thread->process);
-    struct lock_waiter *next;
 
     thread->locks.has_ended = true;
-    for (struct lock_waiter *waiter = (void *)thread->locks.waiters.first; waiter; waiter = next) {
-        next = (void *)waiter->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(lock_waiter, waiter, &thread->locks.waiters) {
         waiter_leave(waiter);
         waiter->is_orphan = true;
         lock_waiter_wake(waiter);

@@ -38,11 +38,10 @@ static void signal_now(struct posix_timer *timer)
         signal_send_entry(process, NULL, &timer->entry);
         return;
     }
-    spin_lock(&process->lock);
+    SPIN_GUARD(&process->lock);
     struct thread *thread = thread_find(process, timer->tid);
     if (thread) /* else the signal is lost */
         signal_send_entry(process, thread, &timer->entry);
-    spin_unlock(&process->lock);
 }
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns)
@@ -51,16 +50,15 @@ static void fire(struct smart_timer *alarm, uint64_t now_ns)
     struct process *process = alarm->context;
 
     (void)now_ns;
-    spin_lock(&process->timers.lock);
-    if (timer->armed && !timer->alarm.pending) {
-        if (deadline_is_over(deadline_of_timer(timer))) {
-            timer->armed = false;
-            signal_now(timer);
-        } else {
-            timer_start(alarm, deadline_of_timer(timer), alarm->bound_ns);
-        }
+    SPIN_GUARD(&process->timers.lock);
+    if (!timer->armed || timer->alarm.pending)
+        return;
+    if (deadline_is_over(deadline_of_timer(timer))) {
+        timer->armed = false;
+        signal_now(timer);
+    } else {
+        timer_start(alarm, deadline_of_timer(timer), alarm->bound_ns);
     }
-    spin_unlock(&process->timers.lock);
 }
 
 /* ---- Under the lock ---- */
@@ -129,14 +127,13 @@ void posix_timer_signal_taken(struct posix_timer *timer, uint64_t setting, struc
 {
     struct process *process = arch_process();
 
-    spin_lock(&process->timers.lock);
-    if (timer->setting == setting) {
-        if (!timer->armed) /* else posix_timers_resume was faster */
-            rearm(timer);
-        if (info->code == SIGNAL_BY_TIMER)
-            info->timer.overrun = timer->overrun;
-    }
-    spin_unlock(&process->timers.lock);
+    SPIN_GUARD(&process->timers.lock);
+    if (timer->setting != setting)
+        return;
+    if (!timer->armed) /* else posix_timers_resume was faster */
+        rearm(timer);
+    if (info->code == SIGNAL_BY_TIMER)
+        info->timer.overrun = timer->overrun;
 }
 
 void posix_timers_resume(struct process *process, int signal)
@@ -145,11 +142,10 @@ void posix_timers_resume(struct process *process, int signal)
 
     if (!timers->some_set) /* a timer whose signal was discarded was set before: signals.lock has shown it */
         return;
-    spin_lock(&timers->lock);
+    SPIN_GUARD(&timers->lock);
     for (struct posix_timer *timer = timers->all; timer <= &timers->all[POSIX_TIMERS_MAX]; timer++)
         if (timer->process && timer->entry.info.signal == signal && is_suspended(timer))
             rearm(timer);
-    spin_unlock(&timers->lock);
 }
 
 int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_silent, bool is_wall)
@@ -158,7 +154,7 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
     struct process_timers *timers = &process->timers;
     int id = -EAGAIN;
 
-    spin_lock(&timers->lock);
+    SPIN_GUARD(&timers->lock);
     for (int i = 0; i < POSIX_TIMERS_MAX && id < 0; i++)
         if (!timers->all[i].process)
             id = i;
@@ -177,7 +173,6 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
                             .timer = { .id = id, .value = value ? *value : (uint64_t)id } }
         };
     }
-    spin_unlock(&timers->lock);
     return id;
 }
 
@@ -194,12 +189,11 @@ struct posix_timer *posix_timer_real(void)
     struct process *process = arch_process();
     struct posix_timer *timer = &process->timers.all[POSIX_TIMERS_MAX];
 
-    spin_lock(&process->timers.lock);
+    SPIN_GUARD(&process->timers.lock);
     if (!timer->process) { /* else it may be about to fire */
         timer->entry.info = (struct signal_info){ .signal = SIGNAL_ALRM, .code = SIGNAL_BY_KERNEL };
         timer->process = process;
     }
-    spin_unlock(&process->timers.lock);
     return timer;
 }
 
@@ -207,14 +201,13 @@ int posix_timer_delete(uint64_t id)
 {
     struct process_timers *timers = &arch_process()->timers;
 
-    spin_lock(&timers->lock);
+    SPIN_GUARD(&timers->lock);
     struct posix_timer *timer = posix_timer_find(id);
-    if (timer) {
-        stop(timer);
-        timer->process = NULL;
-    }
-    spin_unlock(&timers->lock);
-    return timer ? 0 : -EINVAL;
+    if (!timer)
+        return -EINVAL;
+    stop(timer);
+    timer->process = NULL;
+    return 0;
 }
 
 void posix_timer_set(struct posix_timer *timer, uint64_t deadline, uint64_t interval_ns,
@@ -222,29 +215,25 @@ void posix_timer_set(struct posix_timer *timer, uint64_t deadline, uint64_t inte
 {
     struct process_timers *timers = &arch_process()->timers;
 
-    spin_lock(&timers->lock);
+    SPIN_GUARD(&timers->lock);
     *old = setting_of(timer);
-    if (timer->process) { /* another thread may have deleted it meanwhile */
-        stop(timer);
-        timer->goes_by_wall = deadline_is_wall(deadline);
-        timer->deadline_ns = timer->goes_by_wall ? deadline & ~DEADLINE_WALL : deadline;
-        timer->interval_ns = deadline ? interval_ns : 0;
-        timer->overrun = 0;
-        if (deadline)
-            arm(timer);
-        timers->some_set = true;
-    }
-    spin_unlock(&timers->lock);
+    if (!timer->process) /* another thread has deleted it meanwhile */
+        return;
+    stop(timer);
+    timer->goes_by_wall = deadline_is_wall(deadline);
+    timer->deadline_ns = timer->goes_by_wall ? deadline & ~DEADLINE_WALL : deadline;
+    timer->interval_ns = deadline ? interval_ns : 0;
+    timer->overrun = 0;
+    if (deadline)
+        arm(timer);
+    timers->some_set = true;
 }
 
 struct timer_setting posix_timer_get(struct posix_timer *timer)
 {
-    struct process_timers *timers = &arch_process()->timers;
+    SPIN_GUARD(&arch_process()->timers.lock);
 
-    spin_lock(&timers->lock);
-    struct timer_setting setting = setting_of(timer);
-    spin_unlock(&timers->lock);
-    return setting;
+    return setting_of(timer);
 }
 
 void posix_timers_end(struct process *process)

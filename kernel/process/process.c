@@ -79,14 +79,10 @@ _Noreturn void process_exit(unsigned status)
 
 struct cpu_time process_time(struct process *process)
 {
-    spin_lock(&process->lock);
+    SPIN_GUARD(&process->lock);
     struct cpu_time sum = process->ended_time;
     PROCESS_THREADS_EACH(thread, process)
-    {
-        lock_work_step();
         sum = cpu_time_sum(sum, thread_time(thread));
-    }
-    spin_unlock(&process->lock);
     return sum;
 }
 

@@ -42,7 +42,9 @@ static enum level level_of(const struct thread *thread)
 {
     int rank = thread->schedule.rank;
 
-    return rank > RANK_ORDINARY ? LEVEL_PRIORITY : rank == RANK_ORDINARY ? LEVEL_ORDINARY : LEVEL_BACKGROUND;
+    if (rank > RANK_ORDINARY)
+        return LEVEL_PRIORITY;
+    return rank == RANK_ORDINARY ? LEVEL_ORDINARY : LEVEL_BACKGROUND;
 }
 
 static __attribute__((noinline)) void list_as_movable(struct run_queue *queue)
@@ -151,8 +153,7 @@ struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu)
 {
     struct thread *found = NULL;
 
-    CPU_MASK_EACH(busy, &group->movable)
-    {
+    CPU_MASK_EACH(busy, &group->movable) {
         struct run_queue *queue = run_queue_of((unsigned)busy);
         struct thread *other = queue->movable && is_busy(queue) ? first_for(queue, cpu) : NULL;
 

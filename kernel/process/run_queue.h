@@ -110,9 +110,6 @@ unsigned run_queue_wanderers(void);
 
 /* ---- Turns ---- */
 
-/* How long one lasts, ns; 0: no rotation. */
-extern uint64_t rotation_ns;
-
 /* Whether a ready thread of this rank would take turns with the one that runs; whether who has just been
  * queued is seen by this CPU when a turn is over. */
 bool takes_turns(const struct run_queue *queue, int rank);

@@ -53,8 +53,7 @@ static struct run_queue *idle_choose(const struct cpu_group *group, const struct
     if (before->group == group && run_queue_is_idle(before) &&
         cpu_mask_test(&thread->schedule.affinity, before->cpu) && idle_worth(before) == WORTH_MAX)
         return before;
-    CPU_MASK_EACH_COMMON(cpu, &group->idle, &thread->schedule.affinity)
-    {
+    CPU_MASK_EACH_COMMON(cpu, &group->idle, &thread->schedule.affinity) {
         struct run_queue *queue = run_queue_of((unsigned)cpu);
         int worth = 2 * idle_worth(queue) + (queue == before);
 
@@ -76,8 +75,7 @@ static struct run_queue *busy_choose(const struct cpu_group *group, const struct
     int lowest = 0;
     unsigned fewest = 0;
 
-    CPU_MASK_EACH_COMMON(cpu, &group->cpus, &thread->schedule.affinity)
-    {
+    CPU_MASK_EACH_COMMON(cpu, &group->cpus, &thread->schedule.affinity) {
         struct run_queue *queue = run_queue_of((unsigned)cpu);
         int rank = queue->current ? queue->current->schedule.rank : RANK_BACKGROUND;
         unsigned ready = run_queue_ready(queue);
@@ -156,19 +154,17 @@ static bool wanderer_fetch(struct run_queue *queue)
     for (struct cpu_group *group = groups; group && !thread && run_queue_wanderers(); group = group->next) {
         if (group == queue->group || !__atomic_load_n(&group->ready, __ATOMIC_RELAXED))
             continue;
-        spin_lock(&group->lock);
+        SPIN_GUARD(&group->lock);
         if ((thread = cpu_group_first(group, queue->cpu))) {
             run_queue_remove(thread);
             thread->schedule.state = THREAD_NEW;
             run_queue_set(thread, queue);
         }
-        spin_unlock(&group->lock);
     }
     if (!thread)
         return false;
-    spin_lock(&queue->group->lock);
+    SPIN_GUARD(&queue->group->lock);
     place(queue->group, thread);
-    spin_unlock(&queue->group->lock);
     return true;
 }
 
@@ -219,7 +215,7 @@ static void space_change(struct process *to)
 
 /* Releases the lock that the thread before has left to this one. Out of line: after a switch this may be
  * another CPU than the caller has found. */
-static __attribute__((noinline)) void switch_end(void)
+__attribute__((noinline)) void switch_end(void)
 {
     struct run_queue *queue = run_queue_here();
     struct thread *left = queue->left;
@@ -282,11 +278,10 @@ void schedule_finish(void)
 {
     is_finished = true;
     for (struct cpu_group *group = groups; group; group = group->next) {
-        spin_lock(&group->lock);
+        SPIN_GUARD(&group->lock);
         CPU_MASK_EACH(cpu, &group->cpus)
-        if (run_queue_is_idle(run_queue_of((unsigned)cpu)))
-            idle_end(run_queue_of((unsigned)cpu));
-        spin_unlock(&group->lock);
+            if (run_queue_is_idle(run_queue_of((unsigned)cpu)))
+                idle_end(run_queue_of((unsigned)cpu));
     }
 }
 
@@ -294,8 +289,7 @@ void schedule_groups_drop(void)
 {
     for (struct cpu_group *group = groups, *next; group; group = next) {
         next = group->next;
-        CPU_MASK_EACH(cpu, &group->cpus)
-        {
+        CPU_MASK_EACH(cpu, &group->cpus) {
             struct run_queue *queue = run_queue_of((unsigned)cpu);
 
             queue->group = NULL;
@@ -321,11 +315,6 @@ _Noreturn void schedule_enter(struct thread *thread)
     spin_lock(&queue->group->lock);
     switch_to(queue, thread);
     __builtin_unreachable();
-}
-
-void schedule_begun(void)
-{
-    switch_end();
 }
 
 void schedule_cpu_begin(struct schedule_entry *entry)
@@ -616,11 +605,6 @@ int schedule_configure(const struct command_line *line, struct message *why)
     return text ? option_time_or_off("rotation", text, ROTATION_MIN_NS, NS_PER_S, &rotation_ns, why) : 0;
 }
 
-uint64_t schedule_rotation_ns(void)
-{
-    return rotation_ns;
-}
-
 void schedule_group_add(const struct cpu_mask *cpus, bool services)
 {
     struct cpu_group *group = PER_CPU_OF(cpu_group, cpu_mask_first(cpus));
@@ -630,8 +614,7 @@ void schedule_group_add(const struct cpu_mask *cpus, bool services)
     groups = group;
     group->cpus = *cpus;
     group->idle.used = cpus->used; /* CPUs set and clear their bits alone */
-    CPU_MASK_EACH(cpu, cpus)
-    {
+    CPU_MASK_EACH(cpu, cpus) {
         struct run_queue *queue = run_queue_of((unsigned)cpu),
                          *core = run_queue_of(arch_core_of((unsigned)cpu));
 
@@ -664,10 +647,9 @@ struct cpu_time schedule_cpu_time(unsigned cpu)
 {
     struct run_queue *queue = run_queue_of(cpu);
 
-    spin_lock(&queue->group->lock);
+    SPIN_GUARD(&queue->group->lock);
     struct cpu_time time = queue->past;
     if (queue->current)
         time = cpu_time_sum(time, cpu_time_stint(queue->current));
-    spin_unlock(&queue->group->lock);
     return time;
 }

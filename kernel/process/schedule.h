@@ -96,8 +96,8 @@ extern void (*schedule_home_hook)(void) __attribute__((noreturn));
 /* Once all of them have: there are no groups any more. */
 void schedule_groups_drop(void);
 
-/* How long a turn lasts; 0: no rotation. */
-uint64_t schedule_rotation_ns(void);
+/* How long a turn lasts, ns; 0: no rotation. Constant once threads run. */
+extern uint64_t rotation_ns;
 
 /* ---- Threads ---- */
 
@@ -113,8 +113,8 @@ void schedule_start(struct thread *thread);
 /* A new thread's CPU: this one. */
 void schedule_cpu_begin(struct schedule_entry *entry);
 
-/* The first thing that a thread does on its own stack. */
-void schedule_begun(void);
+/* Ends a switch, on the stack of the thread that has the CPU now: the first thing that a new thread does. */
+void switch_end(void);
 
 /* Blocks the caller until thread_wake; no locks held. */
 void thread_block(void);

@@ -16,9 +16,6 @@
 #define STOP_SIGNALS                                                                     \
     (1ULL << (SIGNAL_STOP - 1) | 1ULL << (SIGNAL_TSTP - 1) | 1ULL << (SIGNAL_TTIN - 1) | \
      1ULL << (SIGNAL_TTOU - 1))
-#define IGNORED_BY_DEFAULT                                                              \
-    (1ULL << (SIGNAL_CHLD - 1) | 1ULL << (SIGNAL_CONT - 1) | 1ULL << (SIGNAL_URG - 1) | \
-     1ULL << (SIGNAL_WINCH - 1))
 
 const char *signal_name(int signal)
 {
@@ -38,19 +35,9 @@ bool signal_stops_by_default(int signal)
     return STOP_SIGNALS & signal_bit(signal);
 }
 
-static inline __attribute__((always_inline)) bool ignores(uint64_t handler, int signal)
+static bool signal_is_ignored(const struct process *process, int signal)
 {
-    return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & IGNORED_BY_DEFAULT));
-}
-
-bool signal_handler_ignores(uint64_t handler, int signal)
-{
-    return ignores(handler, signal);
-}
-
-bool signal_is_ignored(const struct process *process, int signal)
-{
-    return ignores(process->signals.actions[signal - 1].handler, signal);
+    return signal_handler_ignores(process->signals.actions[signal - 1].handler, signal);
 }
 
 /* ---- Pending signals; under signals.lock ---- */
@@ -75,12 +62,9 @@ static void pending_add(struct signal_pending *pending, struct signal_entry *ent
 /* The oldest entry of a signal; NULL. */
 static struct signal_entry *pending_find(const struct signal_pending *pending, int signal)
 {
-    for (struct signal_entry *entry = (void *)pending->entries.first; entry;
-         entry = (void *)entry->link.next) {
-        lock_work_step();
+    LIST_EACH(signal_entry, entry, &pending->entries)
         if (entry->info.signal == signal)
             return entry;
-    }
     return NULL;
 }
 
@@ -107,16 +91,11 @@ static void pending_remove(struct process_signals *signals, struct signal_entry 
 /* Discards all signals of a set. */
 static void pending_flush(struct process_signals *signals, struct signal_pending *pending, uint64_t set)
 {
-    struct list_link *next;
-
     if (!(pending->set & set))
         return;
-    for (struct signal_entry *entry = (void *)pending->entries.first; entry; entry = (void *)next) {
-        next = entry->link.next;
-        lock_work_step();
+    LIST_EACH_SAFE(signal_entry, entry, &pending->entries)
         if (signal_bit(entry->info.signal) & set)
             entry_release(signals, entry);
-    }
     pending->set &= ~set;
 }
 
@@ -124,10 +103,7 @@ static void flush_everywhere(struct process *process, uint64_t set)
 {
     pending_flush(&process->signals, &process->signals.pending, set);
     PROCESS_THREADS_EACH(thread, process)
-    {
-        lock_work_step();
         pending_flush(&process->signals, &thread->signals.pending, set);
-    }
 }
 
 /* ---- Who takes a signal; under signals.lock ---- */
@@ -143,11 +119,8 @@ static uint64_t takes(const struct thread *thread)
 static struct thread *recipient_find(const struct process *process, uint64_t bit)
 {
     PROCESS_THREADS_EACH(thread, process)
-    {
-        lock_work_step();
         if (takes(thread) & bit)
             return thread;
-    }
     return NULL;
 }
 
@@ -168,11 +141,9 @@ static void retarget(struct process *process, uint64_t newly_blocked)
 
     if (!set)
         return;
-    PROCESS_THREADS_EACH(thread, process)
-    {
+    PROCESS_THREADS_EACH(thread, process) {
         uint64_t taken = set & takes(thread);
 
-        lock_work_step();
         if (taken)
             thread_interrupt(thread);
         if (!(set &= ~taken))
@@ -195,12 +166,11 @@ void signal_thread_end(struct thread *thread)
 {
     struct process *process = thread->process;
 
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     thread->signals.blocked = UINT64_MAX;
     thread->signals.accepted = 0;
     pending_flush(&process->signals, &thread->signals.pending, UINT64_MAX);
     retarget(process, UINT64_MAX);
-    spin_unlock(&process->signals.lock);
 }
 
 /* ---- Sending ---- */
@@ -257,29 +227,25 @@ static int send_locked(struct process *process, struct thread *thread, const str
 
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info)
 {
-    spin_lock(&process->signals.lock);
-    int error = send_locked(process, thread, info);
-    spin_unlock(&process->signals.lock);
-    return error;
+    SPIN_GUARD(&process->signals.lock);
+    return send_locked(process, thread, info);
 }
 
 void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry)
 {
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     sent_effect(process, entry->info.signal);
-    if (!entry->in && !is_discarded(process, thread, entry->info.signal)) {
-        pending_add(thread ? &thread->signals.pending : &process->signals.pending, entry);
-        recipient_notify(process, thread, signal_bit(entry->info.signal));
-    }
-    spin_unlock(&process->signals.lock);
+    if (entry->in || is_discarded(process, thread, entry->info.signal))
+        return;
+    pending_add(thread ? &thread->signals.pending : &process->signals.pending, entry);
+    recipient_notify(process, thread, signal_bit(entry->info.signal));
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
 {
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     if (entry->in)
         pending_remove(&process->signals, entry);
-    spin_unlock(&process->signals.lock);
 }
 
 /* ---- Masks and actions ---- */
@@ -289,12 +255,11 @@ void signal_mask_set(uint64_t blocked)
     struct thread *thread = arch_thread();
     struct process *process = thread->process;
 
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     blocked &= ~SIGNALS_UNBLOCKABLE;
     uint64_t newly_blocked = blocked & ~thread->signals.blocked;
     thread->signals.blocked = blocked;
     retarget(process, newly_blocked);
-    spin_unlock(&process->signals.lock);
 }
 
 void signal_accepted_set(uint64_t set)
@@ -303,11 +268,10 @@ void signal_accepted_set(uint64_t set)
 
     /* The lock orders this with a sender, who adds a signal and then finds its recipient. Of several signals
      * at once the caller takes one; other waiting threads may take the rest. */
-    spin_lock(&thread->process->signals.lock);
+    SPIN_GUARD(&thread->process->signals.lock);
     uint64_t dropped = thread->signals.accepted & ~set;
     thread->signals.accepted = set;
     retarget(thread->process, dropped);
-    spin_unlock(&thread->process->signals.lock);
 }
 
 void signal_mask_swap(uint64_t blocked)
@@ -358,14 +322,13 @@ bool signal_stop(struct process *process)
 {
     struct process_signals *signals = &process->signals;
 
-    spin_lock(&signals->lock);
+    SPIN_GUARD(&signals->lock);
     bool stops = signals->stop_taken;
     if (stops) {
         __atomic_store_n(&signals->stopped, true, __ATOMIC_RELEASE);
         threads_notify(process);
     }
     signals->stop_taken = false;
-    spin_unlock(&signals->lock);
     return stops;
 }
 

@@ -34,22 +34,6 @@ enum restart {
     RESTART_ANYHOW, /* again in either case: locks that inherit priority */
 };
 
-/* What a signal carries: the fields of Linux's siginfo_t that its kinds have. */
-struct signal_info {
-    int32_t signal, error, code;
-    union {
-        struct {
-            uint32_t pid, uid;
-            uint64_t value; /* of sigqueue */
-        } sender;
-        struct {
-            int32_t id, overrun;
-            uint64_t value;
-        } timer;
-        uint64_t fault_address;
-    };
-};
-
 /* A pending signal. The entry belongs to its process's pool, or to the timer that sends it. */
 struct signal_entry {
     struct list_link link;
@@ -140,9 +124,15 @@ void signal_mask_restore(void);
 /* -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are pending no longer. */
 int signal_action_set(int signal, const struct linux_sigaction *action, struct linux_sigaction *old);
 
-/* Whether the program ignores a signal, explicitly or by default. */
-bool signal_handler_ignores(uint64_t handler, int signal);
-bool signal_is_ignored(const struct process *process, int signal);
+#define SIGNALS_IGNORED_BY_DEFAULT                                                      \
+    (1ULL << (SIGNAL_CHLD - 1) | 1ULL << (SIGNAL_CONT - 1) | 1ULL << (SIGNAL_URG - 1) | \
+     1ULL << (SIGNAL_WINCH - 1))
+
+/* Whether a handler ignores a signal, explicitly or by default. */
+static inline __attribute__((always_inline)) bool signal_handler_ignores(uint64_t handler, int signal)
+{
+    return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & SIGNALS_IGNORED_BY_DEFAULT));
+}
 
 /* Stops the process, as the default action of a signal that was taken. False where SIGCONT or SIGKILL has
  * been sent since then: nothing is stopped. */
@@ -166,9 +156,6 @@ void signal_deliver(void *frame);
 /* A fault of the caller's: whether its handler will run. False where there is none, or the signal is blocked:
  * the program cannot go on. */
 bool signal_fault(const struct fault *fault);
-
-/* Linux's siginfo_t of a signal. */
-void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *info);
 
 /* ---- Alternate stacks ---- */
 

@@ -49,24 +49,6 @@ int signal_stack_set(const struct signal_stack *requested, uint64_t at)
 
 /* ---- Faults ---- */
 
-void signal_info_to_linux(struct linux_siginfo *to, const struct signal_info *info)
-{
-    *to = (struct linux_siginfo){
-        .signal = info->signal, .error = info->error, .code = info->code, .whole = { 0 }
-    };
-    if (info->code == SIGNAL_BY_TIMER) {
-        to->pid = info->timer.id;
-        to->uid = info->timer.overrun;
-        to->value = info->timer.value;
-    } else if (info->code <= 0) {
-        to->pid = (int32_t)info->sender.pid;
-        to->uid = (int32_t)info->sender.uid;
-        to->value = info->sender.value;
-    } else {
-        to->address = info->fault_address;
-    }
-}
-
 /* As on Linux the signal of a fault cannot be deferred: where the thread blocks or ignores it, the default
  * action is taken. */
 bool signal_fault(const struct fault *fault)
@@ -81,7 +63,7 @@ bool signal_fault(const struct fault *fault)
     if (!code)
         code = vm_find(&arch_process()->vm, fault->address, &area) ? SEGV_NO_RIGHT : SEGV_NOT_MAPPED;
     signals->forced =
-        (struct signal_info){ .signal = fault->signal, .code = code, .fault_address = fault->address };
+        (struct signal_info){ .signal = fault->signal, .code = code, .fault.address = fault->address };
     signals->is_forced = true;
     return true;
 }
@@ -101,9 +83,8 @@ static void frame_fault(const void *frame, int signal, const char *cause)
     };
 
     if (signal == SIGNAL_SEGV) {
-        spin_lock(&process->signals.lock);
+        SPIN_GUARD(&process->signals.lock);
         process->signals.actions[SIGNAL_SEGV - 1].handler = SIG_DFL;
-        spin_unlock(&process->signals.lock);
     }
     trap_user_fault(&fault);
 }
@@ -126,7 +107,7 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
                           const struct linux_sigaction *action)
 {
     struct thread_signals *signals = &thread->signals;
-    struct linux_siginfo linux_info;
+    const struct linux_siginfo linux_info = { .info = *info };
     struct arch_signal signal = {
         .info = &linux_info,
         .handler = action->handler,
@@ -139,7 +120,6 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
     };
     uint64_t own = action->flags & SA_NODEFER ? 0 : signal_bit(info->signal), place = 0;
 
-    signal_info_to_linux(&linux_info, info);
     if (SIGNAL_RESTORER_REQUIRED && !(action->flags & SA_RESTORER)) {
         frame_fault(frame, info->signal, "a signal's handler without SA_RESTORER: it could not return");
         return;
@@ -168,11 +148,10 @@ static struct linux_sigaction action_take(struct process *process, int signal)
 {
     struct linux_sigaction *kept = &process->signals.actions[signal - 1];
 
-    spin_lock(&process->signals.lock);
+    SPIN_GUARD(&process->signals.lock);
     struct linux_sigaction action = *kept;
     if ((action.flags & SA_RESETHAND) && action.handler != SIG_IGN)
         kept->handler = SIG_DFL;
-    spin_unlock(&process->signals.lock);
     return action;
 }
 

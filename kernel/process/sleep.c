@@ -46,6 +46,16 @@ static bool is_over(struct thread *thread, uint64_t deadline)
     return false;
 }
 
+/* How a sleep ends, if it does; else 1. */
+static int outcome(struct thread *thread, const uint32_t *woken, uint64_t deadline, bool ends_for_work)
+{
+    if (woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE))
+        return 0;
+    if (deadline != TIMER_NEVER && is_over(thread, deadline))
+        return -ETIMEDOUT;
+    return ends_for_work && thread_has_pending_work(thread) ? -EINTR : 1;
+}
+
 static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
 {
     struct thread *thread = arch_thread();
@@ -61,15 +71,8 @@ static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
         timer->is_background = schedule_is_background(&thread->schedule);
         timer_start(timer, deadline, thread->latency_bound_ns);
     }
-    for (;;) {
-        result = woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE)  ? 0
-                 : is_limited && is_over(thread, deadline)          ? -ETIMEDOUT
-                 : ends_for_work && thread_has_pending_work(thread) ? -EINTR
-                                                                    : 1;
-        if (result <= 0)
-            break;
+    while ((result = outcome(thread, woken, deadline, ends_for_work)) > 0)
         now_ns = block(thread);
-    }
     if (is_limited)
         timer_cancel(timer);
     klog(sleep_end, wait_ns, now_ns ? now_ns : clock_now_ns());

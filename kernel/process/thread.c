@@ -45,11 +45,8 @@ unsigned threads_max(const struct cpu_mask *cpus)
 struct thread *thread_find(const struct process *process, uint32_t tid)
 {
     PROCESS_THREADS_EACH(thread, process)
-    {
-        lock_work_step();
         if (thread->tid == tid)
             return thread;
-    }
     return NULL;
 }
 
@@ -58,11 +55,8 @@ const struct thread *thread_from(const struct process *process, uint32_t lowest)
     const struct thread *found = NULL;
 
     PROCESS_THREADS_EACH(thread, process)
-    {
-        lock_work_step();
         if (thread->tid >= lowest && (!found || thread->tid < found->tid))
             found = thread;
-    }
     return found;
 }
 
@@ -135,9 +129,8 @@ void thread_release(struct thread *thread)
 {
     struct process *process = thread->process;
 
-    spin_lock(&process->lock);
+    SPIN_GUARD(&process->lock);
     list_append(&process->threads_free, &thread->link);
-    spin_unlock(&process->lock);
 }
 
 struct thread *thread_first(struct process *process)
@@ -150,7 +143,7 @@ struct thread *thread_first(struct process *process)
     schedule_affinity_begin(&thread->schedule, &process->cpus);
     schedule_rank_begin(&thread->schedule, RANK_ORDINARY, true);
     schedule_cpu_begin(&thread->schedule);
-    thread->latency_bound_ns = latency_bound_default_ns();
+    thread->latency_bound_ns = latency_bound_default_ns;
     memcpy(thread->name, process->name, sizeof(thread->name));
     list_append(&process->threads, &thread->link);
     process->thread_count = 1;
@@ -246,7 +239,7 @@ _Noreturn void thread_begin(void)
 {
     struct thread *thread = arch_thread();
 
-    schedule_begun();
+    switch_end();
     if (thread->set_tid_address)
         user_write(thread->set_tid_address, &thread->tid, sizeof(thread->tid));
     arch_start_enter(&thread->context);
@@ -319,10 +312,7 @@ bool thread_has_pending_work(const struct thread *thread)
 void threads_notify(struct process *process)
 {
     PROCESS_THREADS_EACH(thread, process)
-    {
-        lock_work_step();
         thread_interrupt(thread);
-    }
 }
 
 /* Whether others want something of the thread that runs here. */

@@ -97,9 +97,7 @@ void thread_release(struct thread *thread);
 
 /* For each thread of a process, in the order of their beginning; under the process's lock, or its signals'.
  */
-#define PROCESS_THREADS_EACH(thread, of_process)                              \
-    for (struct thread *thread = (void *)(of_process)->threads.first; thread; \
-         thread = (void *)thread->link.next)
+#define PROCESS_THREADS_EACH(member, process) LIST_EACH(thread, member, &(process)->threads)
 
 /* The thread of a process with this tid; NULL. Under the process's lock. */
 struct thread *thread_find(const struct process *process, uint32_t tid);

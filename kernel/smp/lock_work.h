@@ -91,4 +91,15 @@ void lock_work_count(uint64_t bytes, uint64_t steps);
 
 #endif
 
+/* For each member of a list that a lock guards, whose link comes first in it: a step each. */
+#define LIST_EACH(type, member, list)                                                     \
+    for (struct type *member = (void *)(list)->first; member && (lock_work_step(), true); \
+         member = (void *)member->link.next)
+
+/* The same where the loop may take the member out of the list. The one after it is NAME_next. */
+#define LIST_EACH_SAFE(type, member, list)                                              \
+    for (struct type *member = (void *)(list)->first, *member##_next;                   \
+         member && (member##_next = (void *)member->link.next, lock_work_step(), true); \
+         member = member##_next)
+
 #endif

@@ -90,19 +90,17 @@ long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
 static long timed_wait(const uint64_t *words)
 {
     uint64_t set = words[0], address = words[1], deadline_ns = words[2];
-    struct linux_siginfo linux_info;
-    struct signal_info info;
-    int signal = signal_take(set, &info), slept = 0;
+    struct linux_siginfo linux_info = { .zeros = { 0 } };
+    int signal = signal_take(set, &linux_info.info), slept = 0;
 
     if (!signal && deadline_ns > clock_now_ns()) {
         signal_accepted_set(set);
         slept = thread_sleep(NULL, deadline_ns);
-        signal = signal_take(set, &info);
+        signal = signal_take(set, &linux_info.info);
         signal_accepted_set(0);
     }
     if (!signal)
         return slept == -EINTR ? thread_interrupted_wait(timed_wait, words) : -EAGAIN;
-    signal_info_to_linux(&linux_info, &info);
     return address && user_write(address, &linux_info, sizeof(linux_info)) ? -EFAULT : signal;
 }
 
@@ -250,13 +248,10 @@ static int info_read(struct signal_info *info, uint64_t address, uint64_t signal
         return -EFAULT;
     if ((uint32_t)signal > SIGNAL_COUNT)
         return -EINVAL;
-    if ((linux_info.code >= 0 || linux_info.code == SIGNAL_BY_TKILL) && (uint32_t)pid != arch_process()->pid)
+    *info = linux_info.info;
+    if ((info->code >= 0 || info->code == SIGNAL_BY_TKILL) && (uint32_t)pid != arch_process()->pid)
         return -EPERM;
-    *info = (struct signal_info){ .signal = (int32_t)signal,
-                                  .error = linux_info.error,
-                                  .code = linux_info.code,
-                                  .sender = { (uint32_t)linux_info.pid, (uint32_t)linux_info.uid,
-                                              linux_info.value } };
+    info->signal = (int32_t)signal;
     return 0;
 }
 

@@ -100,7 +100,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
         thread_rename(thread->process, thread->tid, name);
         return 0;
     case SET_TIMERSLACK: /* 0 restores the default, 1 ns is exact */
-        thread->latency_bound_ns = argument ? argument : latency_bound_default_ns();
+        thread->latency_bound_ns = argument ? argument : latency_bound_default_ns;
         return 0;
     case GET_TIMERSLACK:
         return (long)thread->latency_bound_ns;
@@ -255,7 +255,7 @@ long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
     long policy = sys_sched_getscheduler(tid);
     bool has_end = (policy & ~RESET_ON_FORK) != POLICY_FIFO;
 
-    return policy < 0 ? policy : timespec_write(interval, has_end ? schedule_rotation_ns() : 0);
+    return policy < 0 ? policy : timespec_write(interval, has_end ? rotation_ns : 0);
 }
 
 long sys_sched_yield(void)

@@ -88,15 +88,15 @@ int clock_event_rate(const char *text)
     if (!*space || option_number("rating", space + 1, 0, CLOCK_EVENT_RATING_MAX, &rating, &why))
         return -EINVAL;
 
-    spin_lock(&lock);
+    SPIN_GUARD(&lock);
     struct clock_event_device *device = device_find(text, (size_t)(space - text));
-    int result = !device                                 ? -ENODEV
-                 : rating == 0 && device_is_last(device) ? -EBUSY
-                                                         : device->rating != rating;
-    if (result > 0)
-        device->rating = (unsigned)rating;
-    spin_unlock(&lock);
-    return result;
+    if (!device)
+        return -ENODEV;
+    if (rating == 0 && device_is_last(device))
+        return -EBUSY;
+    bool changes = device->rating != rating;
+    device->rating = (unsigned)rating;
+    return changes;
 }
 
 void clock_event_devices_describe(struct text_sink *sink)

@@ -15,7 +15,7 @@
 #define LATENCY_BOUND_MAX_NS     (10 * NS_PER_S)
 
 bool timer_background_used;
-static uint64_t latency_bound_ns = LATENCY_BOUND_DEFAULT_NS;
+uint64_t latency_bound_default_ns = LATENCY_BOUND_DEFAULT_NS;
 
 PER_CPU static struct timer_queue timers __attribute__((aligned(64)));
 
@@ -28,21 +28,17 @@ static struct timer_queue *queue_here(void)
 
 static void expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted)
 {
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     timer_queue_expire(queue, now_ns, interrupted);
-    spin_unlock(&queue->lock);
 }
 
 int timer_configure(const struct command_line *line, struct message *why)
 {
     const char *bound = command_line_option(line, "latency_bound");
 
-    return bound ? option_time("latency_bound", bound, 1, LATENCY_BOUND_MAX_NS, &latency_bound_ns, why) : 0;
-}
-
-uint64_t latency_bound_default_ns(void)
-{
-    return latency_bound_ns;
+    return bound
+               ? option_time("latency_bound", bound, 1, LATENCY_BOUND_MAX_NS, &latency_bound_default_ns, why)
+               : 0;
 }
 
 void timer_cpu_start(void)
@@ -88,12 +84,11 @@ void timer_cancel(struct smart_timer *timer)
 
     if (!timer_is_pending(timer))
         return;
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     if (queue == queue_here())
         timer_queue_cancel(queue, timer);
     else
         timer_queue_withdraw(queue, timer);
-    spin_unlock(&queue->lock);
 }
 
 void timer_foreground_set(bool is_foreground)
@@ -104,9 +99,8 @@ void timer_foreground_set(bool is_foreground)
         queue->is_foreground = is_foreground;
         return;
     }
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     timer_queue_foreground_set(queue, is_foreground);
-    spin_unlock(&queue->lock);
 }
 
 void timer_background_expire(void)
@@ -115,9 +109,8 @@ void timer_background_expire(void)
 
     if (!queue->heaps[1])
         return;
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     timer_queue_background_expire(queue, clock_now_ns());
-    spin_unlock(&queue->lock);
 }
 
 void timer_serve(void)
@@ -144,9 +137,8 @@ void timer_global_offset_set(uint64_t offset_ns)
 
     if (offset_ns - queue->global_offset_ns + GLOBAL_OFFSET_STEP_NS <= 2 * GLOBAL_OFFSET_STEP_NS)
         return;
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     timer_queue_global_offset_set(queue, offset_ns);
-    spin_unlock(&queue->lock);
 }
 
 void timer_wall_check(void)
@@ -157,9 +149,8 @@ void timer_wall_check(void)
     if (queue->wall_steps == steps)
         return;
     queue->wall_steps = steps;
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     timer_queue_wall_stepped(queue);
-    spin_unlock(&queue->lock);
 }
 
 void timer_idle(void)
@@ -181,11 +172,10 @@ static void device_follow(void *unused)
     const struct clock_event_device *top = clock_event_top();
 
     (void)unused; /* of a crosscall */
-    spin_lock(&queue->lock);
+    SPIN_GUARD(&queue->lock);
     if (queue->device != top)
         timer_queue_device_set(queue, top);
     exact_request(queue);
-    spin_unlock(&queue->lock);
 }
 
 int timer_device_rate(const char *text)
@@ -207,7 +197,7 @@ struct timer_counts timer_counts(void)
 
 void timers_describe(struct text_sink *sink)
 {
-    sink_print(sink, "latency_bound_ns %lu\n", latency_bound_ns);
+    sink_print(sink, "latency_bound_ns %lu\n", latency_bound_default_ns);
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const struct timer_queue *queue = PER_CPU_OF(timers, cpu);
         const struct timer_counts *counts = &queue->counts;

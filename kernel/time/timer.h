@@ -14,8 +14,8 @@
 /* Applies `latency_bound=`. -EINVAL with `why`. */
 int timer_configure(const struct command_line *line, struct message *why);
 
-/* The bound of timers whose owner sets none: latency_bound=, ns. */
-uint64_t latency_bound_default_ns(void);
+/* The bound of timers whose owner sets none: latency_bound=, ns. Constant after boot. */
+extern uint64_t latency_bound_default_ns;
 
 /* Prepares this CPU's queue, once the devices have their ratings. */
 void timer_cpu_start(void);

@@ -136,7 +136,6 @@ uint64_t timer_boundary(uint64_t deadline_ns, uint64_t bound_ns, uint64_t global
 static void device_disarm(struct timer_queue *queue)
 {
     queue->armed_ns = TIMER_NEVER;
-    queue->counts.disarmed++;
     klog(clockevent_disarm, 0, 0);
     if (queue->device)
         queue->device->disarm();
@@ -184,10 +183,8 @@ void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uin
                        uint64_t bound_ns)
 {
     if (timer->pending) {
-        queue->counts.moved++;
         heap_remove(queue, timer);
     } else {
-        queue->counts.started++;
         queue->pending++;
         timer->queue = queue;
         timer->pending = true;

@@ -57,16 +57,12 @@ struct smart_timer {
     struct smart_timer *child, *next, *previous; /* a pairing heap by boundary, then by deadline */
 };
 
-/* Counts since boot; /proc/tacet/timers shows them. Two sums always hold outside of timer_queue_expire:
- *      started = expired + cancelled + pending (of the queue)
- *      interrupts = those that served a timer + rearms + spurious */
+/* Counts since boot; /proc/tacet/timers shows them. Outside of timer_queue_expire interrupts = those that
+ * served a timer + rearms + spurious. */
 struct timer_counts {
-    uint64_t started;     /* timers that became pending */
-    uint64_t moved;       /* pending ones that were started anew */
     uint64_t expired;     /* served */
     uint64_t cancelled;   /* while pending */
     uint64_t armed;       /* requests to a device */
-    uint64_t disarmed;    /* requests withdrawn: nothing was left to wait for, or the device was changed */
     uint64_t interrupts;  /* taken */
     uint64_t rearms;      /* of these: before the boundary, for the device cannot wait as long */
     uint64_t spurious;    /* of these: with nothing due; in flight when the request was withdrawn, or for a

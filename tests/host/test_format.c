@@ -34,12 +34,11 @@ static void append(char *text, const char *more)
 static void random_prefix(char *format, char kind)
 {
     static const char *const numbers[] = { "", "", "", "1", "2", "7", "12", "30" };
-    bool number = strchr("di", kind) != NULL;
-    bool based = strchr("oxX", kind) != NULL;
+    bool is_hexadecimal = strchr("xX", kind) != NULL;
 
     strcpy(format, "<%");
     for (int i = 0; i < 3; i++) {
-        switch (check_random(&seed) % 8) {
+        switch (check_random(&seed) % 6) {
         case 0:
             append(format, "-");
             break;
@@ -47,13 +46,7 @@ static void random_prefix(char *format, char kind)
             append(format, strchr("cs", kind) ? "" : "0");
             break;
         case 2:
-            append(format, number ? "+" : "");
-            break;
-        case 3:
-            append(format, number ? " " : "");
-            break;
-        case 4:
-            append(format, based ? "#" : "");
+            append(format, is_hexadecimal ? "#" : "");
             break;
         default:
             break;
@@ -80,20 +73,20 @@ static uint64_t random_value(void)
 
 TEST(integers_equal_libc_in_every_length_and_flag)
 {
-    static const char *const lengths[] = { "hh", "h", "", "l", "ll", "j", "z", "t" };
-    static const char kinds[] = "diuoxX";
+    static const char *const lengths[] = { "", "l", "ll", "z" };
+    static const char kinds[] = "duoxX";
     char format[64];
 
     for (int round = 0; round < 200000; round++) {
-        char kind = kinds[check_random(&seed) % 6];
-        unsigned length = check_random(&seed) % 8;
+        char kind = kinds[check_random(&seed) % 5];
+        unsigned length = check_random(&seed) % 4;
         uint64_t value = random_value();
 
         random_prefix(format, kind);
         append(format, lengths[length]);
         strncat(format, &kind, 1);
         append(format, ">");
-        if (length < 3)
+        if (length == 0)
             COMPARE(format, (int)value);
         else
             COMPARE(format, value);
@@ -131,15 +124,6 @@ TEST(stars_take_width_and_precision_from_the_arguments)
     }
 }
 
-TEST(pointers_print_as_hexadecimal)
-{
-    char text[40];
-
-    COMPARE("<%p %20p %-20p>", (void *)text, (void *)text, (void *)text);
-    CHECK_EQUAL(format_text(text, sizeof(text), "%p", (void *)0), 3);
-    CHECK_TEXT(text, "0x0");
-}
-
 TEST(several_conversions_keep_their_order)
 {
     COMPARE("%d%%%s/%c|%lx %u", -1, "two", '3', 4UL, 5u);
@@ -150,8 +134,8 @@ TEST(unknown_conversions_stand_as_they_are)
 {
     char text[64];
 
-    format_text(text, sizeof(text), "a %5.1f b %n c %y %d", 7);
-    CHECK_TEXT(text, "a %5.1f b %n c %y 7");
+    format_text(text, sizeof(text), "a %5.1f b %n c %y %+d %i %hd %p %d", 7);
+    CHECK_TEXT(text, "a %5.1f b %n c %y %+d %i %hd %p 7");
     format_text(text, sizeof(text), "50 %");
     CHECK_TEXT(text, "50 %");
     format_text(text, sizeof(text), "%-08l");
@@ -192,7 +176,6 @@ int main(void)
     RUN(integers_equal_libc_in_every_length_and_flag);
     RUN(strings_and_characters_equal_libc);
     RUN(stars_take_width_and_precision_from_the_arguments);
-    RUN(pointers_print_as_hexadecimal);
     RUN(several_conversions_keep_their_order);
     RUN(unknown_conversions_stand_as_they_are);
     RUN(null_string_is_named);

@@ -70,7 +70,7 @@ struct model_timer {
 static struct smart_timer timers[SLOTS];
 static struct model_timer model[SLOTS];
 static struct {
-    uint64_t started, moved, cancelled, expired, boundaries, interrupts, served_by_interrupt;
+    uint64_t started, cancelled, expired, boundaries, interrupts, served_by_interrupt;
 } expected;
 static uint64_t offset_now_ns, boundary_served_ns;
 static unsigned served[SLOTS], served_count; /* slots, in the order in which they expired */
@@ -179,12 +179,9 @@ static void check_agreement(void)
     CHECK_EQUAL(queue.armed_ns, earliest);
     CHECK_EQUAL(device.armed, earliest != TIMER_NEVER);
     CHECK_EQUAL(counts->armed, device.arms);
-    CHECK_EQUAL(counts->disarmed, device.disarms);
-    CHECK_EQUAL(counts->started, expected.started);
-    CHECK_EQUAL(counts->moved, expected.moved);
     CHECK_EQUAL(counts->cancelled, expected.cancelled);
     CHECK_EQUAL(counts->expired, expected.expired);
-    CHECK_EQUAL(counts->started, counts->expired + counts->cancelled + queue.pending);
+    CHECK_EQUAL(expected.started, counts->expired + counts->cancelled + queue.pending);
     CHECK_EQUAL(counts->interrupts, expected.interrupts);
     CHECK_EQUAL(counts->interrupts, expected.served_by_interrupt + counts->rearms + counts->spurious);
 }
@@ -209,17 +206,21 @@ static void begin(uint64_t now_ns, uint64_t range_ns)
     }
 }
 
+static void start_counted(struct smart_timer *timer, uint64_t deadline_ns, uint64_t bound_ns)
+{
+    expected.started += !timer->pending;
+    timer_queue_start(&queue, timer, deadline_ns, bound_ns);
+}
+
 static void start(unsigned slot, uint64_t deadline_ns, uint64_t bound_ns)
 {
     struct model_timer *timer = &model[slot];
 
-    expected.moved += timer->pending;
-    expected.started += !timer->pending;
     timer->pending = true;
     timer->deadline_ns = deadline_ns;
     timer->bound_ns = model_bound(bound_ns);
     timer->boundary_ns = model_boundary(deadline_ns, timer->bound_ns, offset_now_ns);
-    timer_queue_start(&queue, &timers[slot], deadline_ns, bound_ns);
+    start_counted(&timers[slot], deadline_ns, bound_ns);
     CHECK(timers[slot].pending);
     CHECK_EQUAL(timers[slot].boundary_ns, timer->boundary_ns);
     CHECK_EQUAL(timers[slot].bound_ns, timer->bound_ns);
@@ -679,7 +680,7 @@ TEST(later_timer_does_not_touch_the_hardware)
     CHECK_EQUAL(queue.counts.armed, 1);
     start(0, MS - 1, 0);
     CHECK_EQUAL(queue.counts.armed, 2);
-    CHECK_EQUAL(queue.counts.disarmed, 0);
+    CHECK_EQUAL(device.disarms, 0);
     check_agreement();
 }
 
@@ -861,7 +862,7 @@ TEST(timer_that_is_due_can_still_be_moved)
     for (unsigned i = 0; i < SLOTS; i++)
         CHECK_EQUAL(calls[i], i % 2 == 0); /* each one that is served puts its neighbour off */
     CHECK_EQUAL(queue.pending, SLOTS / 2);
-    CHECK_EQUAL(queue.counts.moved, SLOTS / 2);
+    CHECK_EQUAL(queue.counts.expired, SLOTS / 2);
     CHECK_EQUAL(device.fires_ns, 2 * MS + SECOND);
 }
 
@@ -883,10 +884,10 @@ static void do_anything(struct smart_timer *timer, uint64_t now_ns)
             timer_queue_cancel(&queue, other);
             break;
         case 5:
-            timer_queue_start(&queue, other, now_ns - random_below(MS), random_bound());
+            start_counted(other, now_ns - random_below(MS), random_bound());
             break;
         default:
-            timer_queue_start(&queue, other, now_ns + random_below(100 * MS), random_bound() / 256);
+            start_counted(other, now_ns + random_below(100 * MS), random_bound() / 256);
         }
     }
 }
@@ -898,12 +899,12 @@ TEST(expiring_timers_may_do_anything_to_all_timers)
         timers[i].expire = do_anything;
     for (unsigned round = 0; round < 200000 && check_state.failures == 0; round++) {
         if (queue.pending < SLOTS / 2)
-            timer_queue_start(&queue, &timers[random_below(SLOTS)], device.now_ns + random_below(10 * MS),
-                              random_bound());
+            start_counted(&timers[random_below(SLOTS)], device.now_ns + random_below(10 * MS),
+                          random_bound());
         device.now_ns = device.fires_ns > device.now_ns ? device.fires_ns : device.now_ns;
         device.armed = false;
         timer_queue_expire(&queue, device.now_ns, true);
-        CHECK_EQUAL(queue.counts.started, queue.counts.expired + queue.counts.cancelled + queue.pending);
+        CHECK_EQUAL(expected.started, queue.counts.expired + queue.counts.cancelled + queue.pending);
         uint64_t pending = 0, earliest = TIMER_NEVER;
         for (unsigned i = 0; i < SLOTS; i++) {
             pending += timers[i].pending;
