@@ -40,7 +40,7 @@ struct mount_call {
                                    * be any open file: /proc/self/fd/N opens it once more */
     const char *path;             /* NUL-terminated; without a leading slash; "" is the start itself; a slash
                                    * at the end asks for a directory */
-    uint32_t user, group;
+    uint32_t group;
     unsigned symlinks; /* followed so far, of TREE_SYMLINKS_MAX */
     char *left;        /* TREE_PATH_MAX bytes for the path that leads out, "" at first: of two calls
                         * (link, rename), the one that is set has led out */

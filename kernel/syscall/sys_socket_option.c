@@ -47,8 +47,6 @@ static long option_of(struct socket *socket, uint32_t option)
     switch (option) {
     case SO_TYPE:
         return socket->type;
-    case SO_ERROR:
-        return -socket_error_take(socket);
     case SO_SNDBUF:
         return socket->send_room;
     case SO_RCVBUF:
@@ -59,6 +57,7 @@ static long option_of(struct socket *socket, uint32_t option)
         return socket->family;
     case SO_PROTOCOL:
         return socket->protocol;
+    case SO_ERROR: /* of a family that has none pending */
     case SO_ACCEPTCONN:
     case SO_PRIORITY:
         return 0;
