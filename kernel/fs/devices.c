@@ -263,19 +263,19 @@ static uint64_t no_size(const struct file *file)
 
 static const struct {
     const char *path;
-    struct device_number number;
+    uint16_t number;                   /* major << 8 | minor */
     struct file_operations operations; /* without them: a standard stream */
 } devices[DEVICE_COUNT] = {
-    [DEVICE_STDOUT] = { "/dev/tty", { 5, 0 }, { 0 } },
-    [DEVICE_STDERR] = { NULL, { 5, 0 }, { 0 } }, /* /dev/stderr is a link to the descriptor */
-    [DEVICE_NULL] = { "/dev/null", { 1, 3 }, { .read = null_read, .write = null_write, .size = no_size } },
-    [DEVICE_ZERO] = { "/dev/zero", { 1, 5 }, { .read = zero_read, .write = null_write, .size = no_size } },
-    [DEVICE_FULL] = { "/dev/full", { 1, 7 }, { .read = zero_read, .write = full_write, .size = no_size } },
+    [DEVICE_STDOUT] = { "/dev/tty", 5 << 8, { 0 } },
+    [DEVICE_STDERR] = { NULL, 5 << 8, { 0 } }, /* /dev/stderr is a link to the descriptor */
+    [DEVICE_NULL] = { "/dev/null", 1 << 8 | 3, { .read = null_read, .write = null_write, .size = no_size } },
+    [DEVICE_ZERO] = { "/dev/zero", 1 << 8 | 5, { .read = zero_read, .write = null_write, .size = no_size } },
+    [DEVICE_FULL] = { "/dev/full", 1 << 8 | 7, { .read = zero_read, .write = full_write, .size = no_size } },
     [DEVICE_RANDOM] = { "/dev/random",
-                        { 1, 8 },
+                        1 << 8 | 8,
                         { .read = random_read, .write = null_write, .size = no_size } },
     [DEVICE_URANDOM] = { "/dev/urandom",
-                         { 1, 9 },
+                         1 << 8 | 9,
                          { .read = random_read, .write = null_write, .size = no_size } },
 };
 
@@ -291,9 +291,9 @@ void file_open_null(struct process *process)
     file_put(file);
 }
 
-struct device_number device_number(unsigned device)
+uint64_t device_number(unsigned device)
 {
-    return device < DEVICE_COUNT ? devices[device].number : (struct device_number){ 0, 0 };
+    return device < DEVICE_COUNT ? devices[device].number : 0;
 }
 
 static int device_open(struct file *file)

@@ -168,12 +168,9 @@ int64_t file_wall_clock_ns(void);
 /* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);
 
-/* The numbers of a character device, by inode.device or file.device: Linux's admin-guide/devices.txt;
- * zero for what is none. devices.c */
-struct device_number {
-    uint32_t major, minor;
-};
-struct device_number device_number(unsigned device);
+/* The number of a character device (major << 8 | minor), by inode.device or file.device: Linux's
+ * admin-guide/devices.txt; zero for what is none. devices.c */
+uint64_t device_number(unsigned device);
 
 /* The inode of a standard stream's device, NULL for other files. devices.c */
 struct inode *device_of_stream(const struct file *file);
