@@ -17,7 +17,7 @@ int pipe_create(struct process *process, unsigned flags, struct file *ends[2]);
 bool file_is_pipe(const struct file *file);
 
 /* Bytes that can be read. */
-uint64_t pipe_unread(struct file *file);
+int32_t pipe_unread(struct file *file);
 
 /* Sends SIGPIPE to the calling thread, as sockets do, too. */
 void broken_pipe_signal(void);

@@ -25,7 +25,7 @@ struct unix_ring {
     struct process *payer;
     struct event_audience audience;      /* of both */
     int error;                           /* pending of who sends: 0 or negative */
-    bool has_messages;                   /* instead of the bytes of a stream */
+    bool has_messages;                   /* instead of the bytes of a stream or a pipe */
     bool ended;                          /* by the peer: an end of file */
     bool unwanted;                       /* the receiver has shut it down, */
     bool closed;                         /* or is no more */
@@ -89,6 +89,11 @@ int32_t unix_unread(struct unix_ring *ring, unsigned type);
 /* Whether something can be received; whether a quarter of the ring is taken at most. */
 bool unix_ring_has(struct unix_ring *ring);
 bool unix_ring_has_room(struct unix_ring *ring);
+
+/* Of the bytes of a pipe, without waiting: -EAGAIN; 0 at the end. Sends at least `whole` bytes or none;
+ * -EPIPE. */
+int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector);
+int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole);
 
 int64_t unix_send(struct file *file, struct socket_message *message);
 int64_t unix_receive(struct file *file, struct socket_message *message);

@@ -144,8 +144,12 @@ bool unix_ring_has(struct unix_ring *ring)
 
 int32_t unix_unread(struct unix_ring *ring, unsigned type)
 {
-    if (!ring->has_messages)
-        return (int32_t)(head_of(ring) - __atomic_load_n(&ring->tail, __ATOMIC_RELAXED));
+    if (!ring->has_messages) {
+        uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE); /* first: it never passes the head */
+        uint64_t unread = head_of(ring) - tail;
+
+        return unread < RING_BYTES ? (int32_t)unread : RING_BYTES;
+    }
     if (type != SOCK_DGRAM)
         return (int32_t)__atomic_load_n(&ring->unread, __ATOMIC_RELAXED);
     spin_lock_own(&ring->receive_lock);
@@ -293,6 +297,7 @@ static int64_t bytes_receive(struct unix_ring *ring, struct socket_message *mess
     return (int64_t)part;
 }
 
+/* 0 at the end. */
 static int64_t receive_once(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
     spin_lock_own(&ring->receive_lock);
@@ -304,8 +309,17 @@ static int64_t receive_once(struct unix_ring *ring, struct socket_message *messa
     return with->is_end ? 0 : got;
 }
 
+int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector)
+{
+    struct socket_message message = { .vector = vector };
+    struct received with = { 0 };
+
+    return receive_once(ring, &message, &with);
+}
+
 /* What is sent with the bytes. */
 struct sent {
+    uint64_t whole;                    /* of a stream: at least so many bytes, or none */
     const struct socket_address *name; /* the sender's */
     uint32_t sender;
     struct rights **rights; /* taken where something is sent */
@@ -326,7 +340,7 @@ static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, co
     uint64_t part = vector->left < room ? vector->left : room;
     int error = refusal(ring, SOCK_STREAM);
 
-    if (error || part == 0)
+    if (error || room < with->whole)
         return error ? error : -EAGAIN;
     if (ring_copy(ring->bytes, ring->head, vector, part, false))
         return -EFAULT;
@@ -390,6 +404,14 @@ static int64_t send_once(struct unix_ring *ring, unsigned type, struct user_vect
     int64_t put = bytes_send(ring, vector, with);
     spin_unlock_own(&ring->send_lock);
     return put;
+}
+
+int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole)
+{
+    struct rights *none = NULL;
+    const struct sent with = { .whole = whole, .rights = &none };
+
+    return send_once(ring, SOCK_STREAM, vector, &with);
 }
 
 /* ---- Receiving ---- */
@@ -535,7 +557,8 @@ int64_t unix_send(struct file *file, struct socket_message *message)
     struct socket_control *control = message->control;
     bool has_credentials = control && control->has_credentials;
     struct rights *none = NULL;
-    struct sent with = { .name = &socket->name,
+    struct sent with = { .whole = 1,
+                         .name = &socket->name,
                          .sender = has_credentials ? control->process : (uint32_t)arch_process()->pid,
                          .rights = control ? &control->rights : &none };
     struct unix_ring *ring;

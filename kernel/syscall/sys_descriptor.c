@@ -195,7 +195,7 @@ static long unread_query(struct file *file, uint64_t argument)
     int32_t unread = 0;
 
     if (file_is_pipe(file)) {
-        unread = (int32_t)pipe_unread(file);
+        unread = pipe_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
         int64_t size = (int64_t)file->operations->size(file), left = size - (int64_t)file->offset;
 
