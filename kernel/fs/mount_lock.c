@@ -27,12 +27,11 @@ int mount_lock_held(struct file *file)
 {
     int held = F_UNLCK;
 
-    spin_lock(&file->process->tree->lock);
+    SPIN_GUARD(&file->process->tree->lock);
     for (const struct file_lock *lock = file->inode->locks; lock && held != F_WRLCK; lock = lock->next) {
         lock_work_step();
         held = lock->exclusive ? F_WRLCK : F_RDLCK;
     }
-    spin_unlock(&file->process->tree->lock);
     return held;
 }
 

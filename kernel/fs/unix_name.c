@@ -184,8 +184,7 @@ void unix_name_end(struct unix_socket *socket)
         socket->inode = NULL;
         shared_memory_reclaim();
     } else if (socket->is_listed) {
-        spin_lock(&names_lock);
+        SPIN_GUARD(&names_lock);
         list_remove(list_of(&socket->name), &socket->named);
-        spin_unlock(&names_lock);
     }
 }

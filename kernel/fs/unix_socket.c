@@ -294,9 +294,8 @@ static int unix_connect(struct file *file, const struct socket_address *address)
         unix_socket_put(other);
     }
     if (error && !datagram) {
-        spin_lock(&socket->lock);
+        SPIN_GUARD(&socket->lock);
         socket->state = UNIX_FRESH;
-        spin_unlock(&socket->lock);
     }
     return error;
 }

@@ -97,9 +97,8 @@ static long flags_set(struct file *file, uint64_t flags)
 {
     const unsigned settable = O_APPEND | O_NONBLOCK;
 
-    spin_lock(&file->lock);
+    SPIN_GUARD(&file->lock);
     file->flags = (file->flags & ~settable) | ((unsigned)flags & settable);
-    spin_unlock(&file->lock);
     return 0;
 }
 

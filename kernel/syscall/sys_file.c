@@ -231,9 +231,8 @@ static int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t wh
             file_offset_release(file);
         }
     } else {
-        spin_lock(&file->lock);
+        SPIN_GUARD(&file->lock);
         result = seek(file, offset, whence);
-        spin_unlock(&file->lock);
     }
     file_put(file);
     return result;
