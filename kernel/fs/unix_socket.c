@@ -148,23 +148,17 @@ int unix_socket_pair(struct file *files[2], int type)
 
     if (!error)
         error = unix_socket_create(files[1], type, 0);
-    if (!error && type != SOCK_STREAM && type != SOCK_SEQPACKET) {
-        rings[0] = unix_of(files[0])->in, rings[1] = unix_of(files[1])->in;
-        rings_set(unix_of(files[0]), rings[0], rings[1]);
-        rings_set(unix_of(files[1]), rings[1], rings[0]);
-    } else if (!error) {
-        error = rings_make(rings, (unsigned)type);
-        if (!error) {
-            rings_set(unix_of(files[0]), rings[0], rings[1]);
-            rings_set(unix_of(files[1]), rings[1], rings[0]);
-        }
-    }
     if (error)
         return error;
+    struct unix_socket *one = unix_of(files[0]), *other = unix_of(files[1]);
+    rings[0] = one->in, rings[1] = other->in; /* of datagrams */
+    if (!one->in && (error = rings_make(rings, (unsigned)type)) != 0)
+        return error;
+    rings_set(one, rings[0], rings[1]);
+    rings_set(other, rings[1], rings[0]);
     unix_ring_put(rings[0]);
     unix_ring_put(rings[1]);
-    for (unsigned end = 0; end < 2; end++)
-        unix_of(files[end])->pid = unix_of(files[end])->peer_pid = (uint32_t)arch_process()->pid;
+    one->pid = one->peer_pid = other->pid = other->peer_pid = (uint32_t)arch_process()->pid;
     return 0;
 }
 
