@@ -29,19 +29,6 @@ struct file *file_get(struct process *process, uint64_t number)
     return file;
 }
 
-int64_t file_inspect(struct process *process, uint64_t descriptor,
-                     int64_t (*inspect)(const struct file *file, void *context), void *context)
-{
-    struct file_table *table = process->files;
-
-    if (descriptor >= FILE_DESCRIPTORS_MAX)
-        return inspect(NULL, context);
-    spin_lock(&table->lock);
-    int64_t result = inspect(table->descriptors[descriptor], context);
-    spin_unlock(&table->lock);
-    return result;
-}
-
 /* Releases the locks that `owner` has on a file. */
 static void locks_release(struct file *file, const void *owner)
 {

@@ -178,8 +178,4 @@ struct inode *device_of_stream(const struct file *file);
 /* Random bytes to the program's memory: user_write_partial's answers. devices.c */
 int64_t random_write(uint64_t buffer, uint64_t bytes);
 
-/* Calls `inspect` with the open file of a descriptor, or NULL, under the table's lock; returns its result. */
-int64_t file_inspect(struct process *process, uint64_t descriptor,
-                     int64_t (*inspect)(const struct file *file, void *context), void *context);
-
 #endif
