@@ -227,9 +227,7 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
 
     mode = (uint32_t)mode;
     flags = (uint32_t)flags;
-    if ((mode & ~7ULL) || (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EACCESS | AT_EMPTY_PATH)))
-        return -EINVAL;
-    if (flags & AT_EMPTY_PATH)
+    if ((mode & ~7ULL) || (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EACCESS)))
         return -EINVAL;
     bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
     long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
@@ -245,152 +243,134 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
 
 /* ---- Directories ---- */
 
-/* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
-static int64_t record_make_of(char *text, uint64_t capacity, uint64_t number, uint32_t type, const char *name,
-                              uint64_t name_bytes, uint64_t next)
+/* Fills *entry; `next` is the position after it. */
+static void entry_set(struct mount_entry *entry, const struct inode *inode, uint32_t tid, const char *name,
+                      uint64_t name_bytes, uint64_t next)
 {
-    uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
+    entry->number = inode_number(inode, tid);
+    entry->next = next;
+    entry->type = inode->mode >> 12 & 15; /* DT_ values are S_IFMT's bits */
+    entry->name_bytes = (uint16_t)name_bytes;
+    memcpy(entry->name, name, name_bytes);
+}
+
+/* What stands at a position of a directory of the tree or after it, as mounts' `list`: 1, or 0 at the end. 0
+ * is the position of ".", 1 of "..", then come those of the entries, some of which may have been removed. */
+static int tree_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+{
+    const struct inode *directory = file->inode;
+    const struct directory_entry *found;
+    struct tree *tree = file->process->tree;
+
+    SPIN_GUARD(&tree->lock);
+    if (directory != tree->root && directory->links == 0)
+        return -ENOENT;
+    if (position == 0)
+        entry_set(entry, directory, file->tid, ".", 1, 1);
+    else if (position == 1)
+        entry_set(entry, tree_parent(tree, directory), 0, "..", 2, 2);
+    if (position < 2)
+        return 1;
+    while ((found = tree_entry_at(directory, position)) && !tree_entry_visible(found))
+        position = found->position + 1;
+    if (found)
+        entry_set(entry, found->inode, file->tid, found->name, found->name_bytes, found->position + 1);
+    return found != NULL;
+}
+
+/* The same for a directory of threads, after "..". In the order of their numbers, so that a thread is listed
+ * once, and those that stay are all listed, whoever begins and ends. Without the tree's lock. */
+static int thread_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+{
+    uint32_t tid = (uint32_t)(position < UINT32_MAX ? position - 1 : UINT32_MAX);
+    const struct inode *inode = file->inode->operations->next_thread(&tid);
+    char name[12];
+
+    if (!inode)
+        return 0;
+    entry_set(entry, inode, tid, name, format_text(name, sizeof(name), "%u", tid), tid + 2ULL);
+    return 1;
+}
+
+static int directory_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+{
+    struct mount_file *on_mount = mount_file_of(file->inode);
+
+    if (file->inode->mount)
+        return on_mount->mount->operations->list(on_mount, position, entry);
+    int listed = tree_list(file, position, entry);
+    if (listed == 0 && file->inode->operations && file->inode->operations->next_thread)
+        return thread_list(file, position, entry);
+    return listed;
+}
+
+/* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
+static int64_t record_make(char *text, uint64_t capacity, const struct mount_entry *entry)
+{
+    uint64_t bytes = (sizeof(struct linux_dirent) + entry->name_bytes + 1ULL + 7) & ~7ULL;
     struct linux_dirent record = {
-        .inode = number,
-        .next = (int64_t)next,
+        .inode = entry->number,
+        .next = (int64_t)entry->next,
         .record_bytes = (uint16_t)bytes,
-        .type = (uint8_t)type,
+        .type = entry->type,
     };
 
     if (bytes > capacity)
         return -EINVAL;
     memset(text, 0, bytes);
     memcpy(text, &record, sizeof(record));
-    memcpy(text + sizeof(record), name, name_bytes);
+    memcpy(text + sizeof(record), entry->name, entry->name_bytes);
     return (int64_t)bytes;
 }
 
-static int64_t record_make(char *text, uint64_t capacity, const struct inode *inode, uint32_t tid,
-                           const char *name, uint64_t name_bytes, uint64_t next)
-{
-    return record_make_of(text, capacity, inode_number(inode, tid),
-                          inode->mode >> 12 & 15, /* DT_ values are S_IFMT's bits */
-                          name, name_bytes, next);
-}
-
-/* Makes records of what stands at *position and after it, which advances; 0 at the end. With the tree's lock.
- * 0 is the position of ".", 1 of "..", then come those of the entries, some of which may have been removed.
- */
-static int64_t records_make(const struct tree *tree, const struct inode *directory, uint32_t tid,
-                            uint64_t *position, char *text, uint64_t capacity)
-{
-    int64_t used = 0, made;
-
-    if (directory != tree->root && directory->links == 0)
-        return -ENOENT;
-    for (;; used += made) {
-        uint64_t at = *position;
-
-        if (at < 2) {
-            made = record_make(text + used, capacity - (uint64_t)used,
-                               at ? tree_parent(tree, directory) : directory, at ? 0 : tid, "..", at + 1,
-                               at + 1);
-        } else {
-            const struct directory_entry *entry = tree_entry_at(directory, at);
-
-            if (!entry)
-                return used;
-            at = entry->position;
-            made = tree_entry_visible(entry)
-                       ? record_make(text + used, capacity - (uint64_t)used, entry->inode, tid, entry->name,
-                                     entry->name_bytes, at + 1)
-                       : 0;
-        }
-        if (made < 0)
-            return used ? used : made;
-        *position = at + 1;
-    }
-}
-
-/* The same for a directory of threads, after "..": one record. In the order of their numbers, so that a
- * thread is listed once, and those that stay are all listed, whoever begins and ends. Without the tree's
- * lock. */
-static int64_t thread_record_make(const struct inode *directory, uint64_t *position, char *text,
-                                  uint64_t capacity)
-{
-    uint32_t tid = (uint32_t)(*position < UINT32_MAX ? *position - 1 : UINT32_MAX);
-    const struct inode *inode = directory->operations->next_thread(&tid);
-    char name[12];
-
-    if (!inode)
-        return 0;
-    *position = tid + 2;
-    return record_make(text, capacity, inode, tid, name, format_text(name, sizeof(name), "%u", tid),
-                       *position);
-}
-
-/* Page by page, and copied without the tree's lock. With the file's. */
-static int64_t directory_read(struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
-{
-    char *text = path_buffer(0);
-    uint64_t used = 0;
-
-    if (!text)
-        return -ENOMEM;
-    for (;;) {
-        uint64_t position = file->offset, room = bytes - used;
-
-        spin_lock(&tree->lock);
-        int64_t made = records_make(tree, file->inode, file->tid, &position, text,
-                                    room < TREE_PATH_MAX ? room : TREE_PATH_MAX);
-        spin_unlock(&tree->lock);
-        if (made == 0 && file->inode->operations && file->inode->operations->next_thread)
-            made = thread_record_make(file->inode, &position, text, room);
-        if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
-            made = -EFAULT;
-        if (made <= 0)
-            return used ? (int64_t)used : made;
-        file->offset = position;
-        used += (uint64_t)made;
-    }
-}
-
-/* Of a mount, one by one. */
-static int64_t mount_directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
+/* One by one; with the file's offset locked. */
+static int64_t directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     char text[sizeof(struct linux_dirent) + TREE_NAME_MAX + 8];
-    struct mount_file *directory = mount_file_of(file->inode);
     struct mount_entry entry;
-    int64_t made = file_offset_claim(file);
     uint64_t used = 0;
+    int64_t made;
 
-    if (made)
-        return made;
-    for (; (made = directory->mount->operations->list(directory, file->offset, &entry)) > 0;
+    for (; (made = directory_list(file, file->offset, &entry)) > 0;
          used += (uint64_t)made, file->offset = entry.next) {
-        made = record_make_of(text, smaller(sizeof(text), bytes - used), entry.number, entry.type, entry.name,
-                              entry.name_bytes, entry.next);
+        made = record_make(text, smaller(sizeof(text), bytes - used), &entry);
         if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
             made = -EFAULT;
         if (made <= 0)
             break;
     }
-    file_offset_release(file);
     return used ? (int64_t)used : made;
+}
+
+static int64_t directory_call(struct file *file, uint64_t buffer, uint64_t bytes)
+{
+    int64_t result;
+
+    if (file->flags & O_PATH)
+        return -EBADF;
+    if (!file->inode || !mode_is(file->inode->mode, S_IFDIR))
+        return -ENOTDIR;
+    if (!file->operations->waits) {
+        spin_lock_own(&file->lock);
+        result = directory_read(file, buffer, bytes);
+        spin_unlock_own(&file->lock);
+        return result;
+    }
+    result = file_offset_claim(file);
+    if (result)
+        return result;
+    result = directory_read(file, buffer, bytes);
+    file_offset_release(file);
+    return result;
 }
 
 long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     struct file *file = file_get(arch_process(), descriptor);
-    int64_t result = -ENOTDIR;
 
     if (!file)
         return -EBADF;
-    if (file->flags & O_PATH)
-        result = -EBADF;
-    else if (file->inode && mode_is(file->inode->mode, S_IFDIR) && file->inode->mount) {
-        result = mount_directory_read(file, buffer, smaller((uint32_t)bytes, DIRECTORY_READ_MAX));
-    } else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
-        spin_lock_own(&file->lock);
-        result = directory_read(file->process->tree, file, buffer,
-                                bytes < DIRECTORY_READ_MAX ? bytes : DIRECTORY_READ_MAX);
-        spin_unlock_own(&file->lock);
-    }
+    int64_t result = directory_call(file, buffer, smaller((uint32_t)bytes, DIRECTORY_READ_MAX));
     file_put(file);
     return result;
 }
