@@ -62,7 +62,9 @@ static long wait_decode(uint64_t address, uint64_t operation, uint64_t value, ui
     uint64_t deadline_ns;
     int error = deadline_decode(operation, timeout, &deadline_ns);
 
-    return error ? error : bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
+    if (error)
+        return error;
+    return bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
 }
 
 /* Locks are taken whatever handlers do. Their times are absolute, so that the call can start again. */

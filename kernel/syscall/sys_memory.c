@@ -124,8 +124,8 @@ static int flags_check(uint64_t flags, uint64_t bytes, uint64_t offset)
         return -ENOMEM;
     if (bytes + ARCH_PAGE > UINT64_MAX - offset)
         return -EOVERFLOW;
-    if (type == MAP_SHARED_VALIDATE)
-        return flags & MAP_ANONYMOUS ? -EINVAL : flags & ~(uint64_t)MAP_VALID ? -EOPNOTSUPP : 0;
+    if (type == MAP_SHARED_VALIDATE && !(flags & MAP_ANONYMOUS))
+        return flags & ~(uint64_t)MAP_VALID ? -EOPNOTSUPP : 0;
     if (type != MAP_SHARED && type != MAP_PRIVATE)
         return -EINVAL;
     return flags & MAP_32BIT && !(flags & MAP_FIXED) ? -ENOMEM : 0;

@@ -41,7 +41,9 @@ static int credentials_read(struct socket_control *control, uint64_t address, ui
         return -EFAULT;
     control->has_credentials = true;
     control->process = words[0];
-    return !process_find(words[0]) ? -ESRCH : words[1] || words[2] ? -EPERM : 0;
+    if (!process_find(words[0]))
+        return -ESRCH;
+    return words[1] || words[2] ? -EPERM : 0;
 }
 
 static int packet_info_read(struct socket_control *control, uint64_t address, uint64_t bytes)
@@ -150,8 +152,7 @@ static void rights_write(struct control_room *room, const struct rights *rights,
 static void control_write(struct control_room *room, const struct socket_control *control, bool close_on_exec)
 {
     if (control->has_time) {
-        struct linux_timeval time = { (int64_t)(control->time_ns / NS_PER_S),
-                                      (int64_t)(control->time_ns % NS_PER_S / 1000) };
+        struct linux_timeval time = timeval_of(control->time_ns);
 
         control_item_write(room, SOL_SOCKET, SO_TIMESTAMP, &time, sizeof(time));
     }

@@ -72,8 +72,7 @@ static long common_read(struct socket *socket, uint32_t option, uint64_t buffer,
     const uint64_t *limit = time_limit_of(socket, option);
 
     if (limit) {
-        uint64_t us = __atomic_load_n(limit, __ATOMIC_RELAXED) / 1000;
-        struct linux_timeval time = { (int64_t)(us / US_PER_S), (int64_t)(us % US_PER_S) };
+        struct linux_timeval time = timeval_of(__atomic_load_n(limit, __ATOMIC_RELAXED));
 
         return socket_answer_write(&time, sizeof(time), buffer, room_address, false);
     }
