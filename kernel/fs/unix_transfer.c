@@ -357,8 +357,10 @@ static int message_reserve(struct unix_ring *ring, unsigned type, uint64_t whole
     SPIN_GUARD(&ring->lock);
     uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
     int error = refusal(ring, type);
-    if (error || whole > room)
-        return error ? error : whole > RING_BYTES ? -EMSGSIZE : -EAGAIN;
+    if (error)
+        return error;
+    if (whole > room)
+        return whole > RING_BYTES ? -EMSGSIZE : -EAGAIN;
     *position = ring->head;
     *header_at(ring, ring->head) = (struct message_header){ .whole = (uint32_t)whole };
     __atomic_store_n(&ring->head, ring->head + whole, __ATOMIC_RELEASE);
@@ -497,15 +499,20 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
             unix_ring_get(*out);
         return *out ? 0 : -ENOTCONN;
     }
+    if (socket->socket.type != SOCK_DGRAM && socket->out)
+        return -EISCONN;
     if (socket->socket.type != SOCK_DGRAM)
-        return socket->out ? -EISCONN : socket->socket.type == SOCK_STREAM ? -EOPNOTSUPP : -ENOTCONN;
+        return socket->socket.type == SOCK_STREAM ? -EOPNOTSUPP : -ENOTCONN;
     int error = unix_name_check(address, &name);
     if (!error)
         error = unix_name_find(&name, &other);
     if (error)
         return error;
-    error = other->socket.type != SOCK_DGRAM ? -EPROTOTYPE : !unix_accepts_from(other, socket) ? -EPERM : 0;
-    if (!error) {
+    if (other->socket.type != SOCK_DGRAM) {
+        error = -EPROTOTYPE;
+    } else if (!unix_accepts_from(other, socket)) {
+        error = -EPERM;
+    } else {
         *out = other->in;
         unix_ring_get(*out);
     }
