@@ -96,6 +96,15 @@ struct file_table {
 struct file *file_get(struct process *process, uint64_t descriptor);
 void file_put(struct file *file);
 
+/* The type of a variable whose reference, unless it is NULL, is dropped where the enclosing block ends, also
+ * by a return: whose value is computed before. */
+#define FILE_REFERENCE __attribute__((cleanup(file_reference_end))) struct file *
+static inline void file_reference_end(struct file *const *file)
+{
+    if (*file)
+        file_put(*file);
+}
+
 /* An unused open file with one reference, the caller's; NULL where all are in use. */
 struct file *file_allocate(struct process *process);
 int files_allocate(struct process *process, struct file *files[2]); /* two, or none and -EMFILE */

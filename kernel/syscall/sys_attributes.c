@@ -36,21 +36,16 @@ static int attributes_set(struct inode *inode, const struct mount_change *change
 /* Of an open file; one that was opened with O_PATH will do only where `allows_path`. */
 static long open_attributes_set(uint64_t descriptor, const struct mount_change *change, bool allows_path)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    long result = -EROFS;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if (!file)
+    if (!file || ((file->flags & O_PATH) && !allows_path))
         return -EBADF;
-    if ((file->flags & O_PATH) && !allows_path) {
-        result = -EBADF;
-    } else if (file->inode && file->inode->mount) {
-        result = file->inode->mount->operations->file_change(mount_file_of(file->inode), change);
-    } else if (file->inode) {
-        SPIN_GUARD(&file->process->tree->lock);
-        result = attributes_set(file->inode, change);
-    }
-    file_put(file);
-    return result;
+    if (!file->inode)
+        return -EROFS;
+    if (file->inode->mount)
+        return file->inode->mount->operations->file_change(mount_file_of(file->inode), change);
+    SPIN_GUARD(&file->process->tree->lock);
+    return attributes_set(file->inode, change);
 }
 
 static long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags,

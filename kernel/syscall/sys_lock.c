@@ -104,10 +104,8 @@ static int lock_query(struct file *file, const struct file_lock *requested, stru
  * descriptor which another thread has closed meanwhile would never end: it is released here. */
 static int lock_confirm(struct file *file, uint64_t descriptor, struct file_lock *lock)
 {
-    struct file *now = file_get(arch_process(), descriptor);
+    FILE_REFERENCE now = file_get(arch_process(), descriptor);
 
-    if (now)
-        file_put(now);
     if (now == file)
         return 0;
     lock->releases = true;
@@ -171,11 +169,9 @@ static long whole_file_lock(struct file *file, uint32_t operation)
 
 long sys_flock(uint64_t descriptor, uint64_t operation)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if (!file)
+    if (!file || (file->flags & O_PATH))
         return -EBADF;
-    long result = file->flags & O_PATH ? -EBADF : whole_file_lock(file, (uint32_t)operation);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_flock, result);
+    return restartable(SYSCALL_NUMBER_flock, whole_file_lock(file, (uint32_t)operation));
 }

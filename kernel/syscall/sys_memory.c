@@ -135,7 +135,7 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
               uint64_t offset)
 {
     struct process *process = arch_process();
-    struct file *file = NULL;
+    FILE_REFERENCE file = NULL;
     unsigned rights, vm_flags = 0;
     int error;
 
@@ -161,8 +161,6 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         error =
             file ? file_map(&process->vm, &address, bytes, rights, vm_flags, file, offset, flags & MAP_TYPE)
                  : vm_map(&process->vm, &address, bytes, rights, vm_flags, "");
-    if (file)
-        file_put(file);
     if (error)
         return error == -ENOMEM ? refuse("mmap of", bytes) : error;
     klog(map, address, bytes);

@@ -119,7 +119,7 @@ static long open_mount_link(const struct file *file, struct mount_call *to)
 /* Gives an open file a name (AT_EMPTY_PATH). */
 static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t address)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     struct path path;
 
     if (!file)
@@ -132,9 +132,7 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
             result =
                 file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
     while (path_leads_on(&path, &result));
-    result = path_end(&path, result);
-    file_put(file);
-    return result;
+    return path_end(&path, result);
 }
 
 long sys_linkat(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t address, uint64_t flags)

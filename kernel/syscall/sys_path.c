@@ -134,19 +134,17 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     if ((flags & O_CREAT) && (flags & O_DIRECTORY))
         return -EINVAL;
 
-    struct file *file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE; /* there are as many open files as descriptors */
-    int result = inode_open(&path, directory, address, flags, mode);
-    if (!result) {
-        file->inode = path.found.inode;
-        file->tid = path.found.tid;
-        file->flags = ((unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL)) |
-                      (flags & O_PATH ? 0 : O_LARGEFILE);
-        result = file_complete(file, flags);
-    }
-    file_put(file);
-    return result;
+    int error = inode_open(&path, directory, address, flags, mode);
+    if (error)
+        return error;
+    file->inode = path.found.inode;
+    file->tid = path.found.tid;
+    file->flags = ((unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL)) |
+                  (flags & O_PATH ? 0 : O_LARGEFILE);
+    return file_complete(file, flags);
 }
 
 /* A file without a name, with one reference: shared memory by descriptor. */
@@ -175,7 +173,6 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
 {
     struct process *process = arch_process();
     char *text = path_buffer(0);
-    struct file *file;
 
     flags = (uint32_t)flags;
     if (!text)
@@ -185,14 +182,12 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
     int64_t length = user_read_string(text, name, MFD_NAME_MAX + 1);
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
-    file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE;
     file->inode = unnamed_create(process);
     file->flags = O_RDWR | O_LARGEFILE;
-    int result = file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
-    file_put(file);
-    return result;
+    return file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
 }
 
 /* ---- Permissions ---- */
@@ -342,11 +337,13 @@ static int64_t directory_read(struct file *file, uint64_t buffer, uint64_t bytes
     return used ? (int64_t)used : made;
 }
 
-static int64_t directory_call(struct file *file, uint64_t buffer, uint64_t bytes)
+long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     int64_t result;
 
-    if (file->flags & O_PATH)
+    bytes = smaller((uint32_t)bytes, DIRECTORY_READ_MAX);
+    if (!file || (file->flags & O_PATH))
         return -EBADF;
     if (!file->inode || !mode_is(file->inode->mode, S_IFDIR))
         return -ENOTDIR;
@@ -361,17 +358,6 @@ static int64_t directory_call(struct file *file, uint64_t buffer, uint64_t bytes
         return result;
     result = directory_read(file, buffer, bytes);
     file_offset_release(file);
-    return result;
-}
-
-long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-
-    if (!file)
-        return -EBADF;
-    int64_t result = directory_call(file, buffer, smaller((uint32_t)bytes, DIRECTORY_READ_MAX));
-    file_put(file);
     return result;
 }
 
@@ -427,20 +413,17 @@ long sys_chdir(uint64_t address)
 
 long sys_fchdir(uint64_t descriptor)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     struct tree *tree = arch_process()->tree;
-    int error = -ENOTDIR;
 
     if (!file)
         return -EBADF;
-    if (file->inode) {
-        spin_lock(&tree->lock);
-        inode_get(file->inode);
-        spin_unlock(&tree->lock);
-        error = directory_change(tree, file->inode, file->tid);
-    }
-    file_put(file);
-    return error;
+    if (!file->inode)
+        return -ENOTDIR;
+    spin_lock(&tree->lock);
+    inode_get(file->inode);
+    spin_unlock(&tree->lock);
+    return directory_change(tree, file->inode, file->tid);
 }
 
 /* Where a link leads, as far as `bytes` reach, in `text`: its length. With the tree's lock. */

@@ -49,11 +49,9 @@ long sys_eventfd2(uint64_t value, uint64_t flags)
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE))
         return -EINVAL;
 
-    struct file *file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE;
     eventfd_initialise(file, (uint32_t)value, (unsigned)flags);
-    int result = file_install(process, file, 0, flags & O_CLOEXEC);
-    file_put(file);
-    return result;
+    return file_install(process, file, 0, flags & O_CLOEXEC);
 }

@@ -64,17 +64,14 @@ static struct mount_status open_file_status(struct file *file)
 
 static int open_status(uint64_t descriptor, struct mount_status *status)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = 0;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
     if (!file)
         return -EBADF;
     if (file->inode && file->inode->mount)
-        error = mount_file_status(file->inode, status);
-    else
-        *status = open_file_status(file);
-    file_put(file);
-    return error;
+        return mount_file_status(file->inode, status);
+    *status = open_file_status(file);
+    return 0;
 }
 
 static int directory_status(struct mount_status *status)
@@ -289,7 +286,7 @@ long sys_statfs(uint64_t address, uint64_t buffer)
 
 long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     struct mount_statistics statistics;
     int error = 0;
 
@@ -302,7 +299,6 @@ long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
     } else {
         statistics = tree_statistics(file->inode ? file->inode->filesystem : FILESYSTEM_UNNAMED);
     }
-    file_put(file);
     return error ? error : statistics_write(buffer, &statistics);
 }
 
