@@ -189,19 +189,14 @@ long sys_sendto(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t f
     struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
     struct socket_message message = { .vector = &vector, .flags = (uint32_t)flags };
     struct socket_address address;
-    struct file *file;
-    int64_t result = socket_get(descriptor, &file);
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
 
-    if (result)
-        return result;
-    if (name) {
-        result = socket_address_read(&address, name, name_bytes);
+    if (!error && name) {
+        error = socket_address_read(&address, name, name_bytes);
         message.address = &address;
     }
-    if (!result)
-        result = socket_send(file, &message);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_sendto, result);
+    return error ? error : restartable(SYSCALL_NUMBER_sendto, socket_send(file, &message));
 }
 
 long sys_recvfrom(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t flags, uint64_t name,
@@ -212,20 +207,17 @@ long sys_recvfrom(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t
     struct socket_message message = { .vector = &vector,
                                       .flags = (uint32_t)flags,
                                       .address = name ? &address : NULL };
-    struct file *file;
+    FILE_REFERENCE file;
     int64_t result = socket_get(descriptor, &file);
 
     address.bytes = 0;
     if (result)
         return result;
     result = received(&message, socket_receive(file, &message));
-    file_put(file);
-    if (result >= 0 && name) {
-        long error = socket_answer_write(address.raw, address.bytes, name, room_address, true);
-
-        result = error ? error : result;
-    }
-    return restartable(SYSCALL_NUMBER_recvfrom, result);
+    if (result < 0 || !name)
+        return restartable(SYSCALL_NUMBER_recvfrom, result);
+    long error = socket_answer_write(address.raw, address.bytes, name, room_address, true);
+    return error ? error : result;
 }
 
 /* ---- Messages ---- */
@@ -298,27 +290,21 @@ static int64_t message_receive(struct file *file, uint64_t buffer, unsigned flag
     return user_write(buffer, &header, sizeof(header)) ? -EFAULT : got;
 }
 
-static int64_t message_call(uint64_t descriptor, uint64_t buffer, uint64_t flags,
-                            int64_t (*move)(struct file *, uint64_t, unsigned))
-{
-    struct file *file;
-    int64_t result = socket_get(descriptor, &file);
-
-    if (result)
-        return result;
-    result = move(file, buffer, (uint32_t)flags);
-    file_put(file);
-    return result;
-}
-
 long sys_sendmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
 {
-    return restartable(SYSCALL_NUMBER_sendmsg, message_call(descriptor, buffer, flags, message_send));
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
+
+    return error ? error : restartable(SYSCALL_NUMBER_sendmsg, message_send(file, buffer, (uint32_t)flags));
 }
 
 long sys_recvmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
 {
-    return restartable(SYSCALL_NUMBER_recvmsg, message_call(descriptor, buffer, flags, message_receive));
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
+
+    return error ? error
+                 : restartable(SYSCALL_NUMBER_recvmsg, message_receive(file, buffer, (uint32_t)flags));
 }
 
 /* ---- Many messages ---- */
@@ -332,7 +318,7 @@ struct linux_mmsghdr {
 static int64_t messages_move(uint64_t descriptor, uint64_t list, uint64_t count, unsigned flags, bool send,
                              uint64_t deadline_ns)
 {
-    struct file *file;
+    FILE_REFERENCE file;
     int64_t result = socket_get(descriptor, &file), done = 0;
 
     if (result)
@@ -354,7 +340,6 @@ static int64_t messages_move(uint64_t descriptor, uint64_t list, uint64_t count,
             break;
         crosscall_serve();
     }
-    file_put(file);
     return done ? done : result;
 }
 

@@ -195,26 +195,18 @@ static int option_set(struct file *file, uint32_t level, uint32_t option, uint64
 long sys_getsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer,
                     uint64_t room_address)
 {
-    struct file *file;
-    long result = socket_get(descriptor, &file);
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
 
-    if (result)
-        return result;
-    result = option_read(file, (uint32_t)level, (uint32_t)option, buffer, room_address);
-    file_put(file);
-    return result;
+    return error ? error : option_read(file, (uint32_t)level, (uint32_t)option, buffer, room_address);
 }
 
 long sys_setsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer, uint64_t bytes)
 {
-    struct file *file;
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
 
     if ((int32_t)bytes < 0)
         return -EINVAL;
-    int error = socket_get(descriptor, &file);
-    if (error)
-        return error;
-    error = option_set(file, (uint32_t)level, (uint32_t)option, buffer, (uint32_t)bytes);
-    file_put(file);
-    return error;
+    return error ? error : option_set(file, (uint32_t)level, (uint32_t)option, buffer, (uint32_t)bytes);
 }
