@@ -134,10 +134,8 @@ static int rings_make(struct unix_ring *rings[2], unsigned type)
 /* With the socket's lock, unless nobody else knows it; the rings get one reference each. */
 static void rings_set(struct unix_socket *socket, struct unix_ring *in, struct unix_ring *out)
 {
-    unix_ring_get(in);
-    unix_ring_get(out);
-    socket->out = out;
-    __atomic_store_n(&socket->in, in, __ATOMIC_RELEASE);
+    socket->out = unix_ring_get(out);
+    __atomic_store_n(&socket->in, unix_ring_get(in), __ATOMIC_RELEASE);
     socket->state = UNIX_CONNECTED;
 }
 
@@ -165,16 +163,13 @@ int unix_socket_pair(struct file *files[2], int type)
 /* Of datagrams; NULL: nobody any more. */
 static int peer_set(struct unix_socket *socket, struct unix_socket *other)
 {
-    struct unix_ring *old, *out = other ? other->in : NULL;
-
     if (other && other->socket.type != SOCK_DGRAM)
         return -EPROTOTYPE;
     if (other && !unix_accepts_from(other, socket))
         return -EPERM;
-    if (other)
-        unix_ring_get(out);
+    struct unix_ring *out = unix_ring_get(other ? other->in : NULL);
     spin_lock(&socket->lock);
-    old = socket->out;
+    struct unix_ring *old = socket->out;
     socket->out = out;
     socket->state = out ? UNIX_CONNECTED : UNIX_FRESH;
     if (other)
@@ -355,11 +350,9 @@ static int unix_shutdown(struct file *file, bool receiving, bool sending)
 
     spin_lock(&socket->lock);
     enum unix_state state = socket->state;
-    struct unix_ring *in = socket->in, *out = socket->out;
+    struct unix_ring *in = socket->in, *out = unix_ring_get(socket->out);
     if (state == UNIX_LISTENING && receiving)
         socket->state = UNIX_CLOSED;
-    if (out)
-        unix_ring_get(out);
     spin_unlock(&socket->lock);
     if (state == UNIX_LISTENING && receiving) {
         listener_end(socket);
@@ -442,9 +435,7 @@ static unsigned unix_ready(struct file *file)
     if (!in)
         return listener_ready(socket);
     spin_lock(&socket->lock);
-    out = socket->out;
-    if (out)
-        unix_ring_get(out);
+    out = unix_ring_get(socket->out);
     spin_unlock(&socket->lock);
 
     event_audience_add(&in->audience, in);

@@ -71,8 +71,8 @@ void unix_socket_put(struct unix_socket *socket);
 /* ---- unix_transfer.c ---- */
 
 struct unix_ring *unix_ring_create(bool has_messages);
-void unix_ring_get(struct unix_ring *ring);
-void unix_ring_put(struct unix_ring *ring); /* NULL: nothing */
+struct unix_ring *unix_ring_get(struct unix_ring *ring); /* adds a reference, and returns it; NULL: nothing */
+void unix_ring_put(struct unix_ring *ring);              /* NULL: nothing */
 void unix_ring_notify(struct unix_ring *ring);
 
 /* Ends what its sender, or its receiver, does with it; `reset`: its sender learns that what it sent is lost.

@@ -48,9 +48,11 @@ struct unix_ring *unix_ring_create(bool has_messages)
     return ring;
 }
 
-void unix_ring_get(struct unix_ring *ring)
+struct unix_ring *unix_ring_get(struct unix_ring *ring)
 {
-    __atomic_fetch_add(&ring->references, 1, __ATOMIC_RELAXED);
+    if (ring)
+        __atomic_fetch_add(&ring->references, 1, __ATOMIC_RELAXED);
+    return ring;
 }
 
 void unix_ring_put(struct unix_ring *ring)
@@ -494,9 +496,7 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
 
     if (!address || !address->bytes) {
         SPIN_GUARD(&socket->lock);
-        *out = socket->out;
-        if (*out)
-            unix_ring_get(*out);
+        *out = unix_ring_get(socket->out);
         return *out ? 0 : -ENOTCONN;
     }
     if (socket->socket.type != SOCK_DGRAM && socket->out)
@@ -513,8 +513,7 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
     } else if (!unix_accepts_from(other, socket)) {
         error = -EPERM;
     } else {
-        *out = other->in;
-        unix_ring_get(*out);
+        *out = unix_ring_get(other->in);
     }
     unix_socket_put(other);
     return error;
