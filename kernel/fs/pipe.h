@@ -6,7 +6,6 @@
 #define TACET_PIPE_H
 
 #include "fs/file.h"
-#include "fs/ring.h"
 
 #define PIPE_ATOMIC_BYTES 4096 /* PIPE_BUF: writes of up to so many bytes are atomic */
 

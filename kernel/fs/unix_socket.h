@@ -8,16 +8,18 @@
 #ifndef TACET_UNIX_SOCKET_H
 #define TACET_UNIX_SOCKET_H
 
-#include "fs/ring.h"
 #include "fs/socket.h"
 #include "lib/list.h"
 #include "process/event.h"
 
+#define RING_BYTES 65536
+
 struct rights;
 
-/* Nothing that another rank can wait for is held while bytes are copied. The locks of either direction are:
- * they are of those who share one end of a stream, or receive from one socket. Who sends a message, which
- * many may at a time, reserves its place with `lock`, copies without, and then commits it. */
+/* The ring of bytes that pipes and sockets of AF_UNIX keep what was sent in. Positions count all bytes ever
+ * sent. Nothing that another rank can wait for is held while bytes are copied. The locks of either direction
+ * are: they are of those who share one end of a stream, or receive from one socket. Who sends a message,
+ * which many may at a time, reserves its place with `lock`, copies without, and then commits it. */
 struct unix_ring {
     struct spinlock lock; /* guards the flags, the rights and, of messages, the head; held shortly */
     struct spinlock send_lock, receive_lock;

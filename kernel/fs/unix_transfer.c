@@ -231,6 +231,16 @@ struct rights *unix_rights_take(const struct file *file)
 
 /* ---- Once, without waiting: -EAGAIN ---- */
 
+/* Copies between a ring, from a position on, and the program. -EFAULT. */
+static int ring_copy(char *ring, uint64_t position, struct user_vector *vector, uint64_t bytes,
+                     bool to_program)
+{
+    uint64_t at = position % RING_BYTES, first = bytes < RING_BYTES - at ? bytes : RING_BYTES - at;
+    int error = user_vector_copy(vector, ring + at, first, to_program);
+
+    return error || first == bytes ? error : user_vector_copy(vector, ring, bytes - first, to_program);
+}
+
 /* Copies a name of at most `bytes` into the ring, or out of it. */
 static void name_copy(struct unix_ring *ring, uint64_t position, uint8_t *name, uint64_t bytes, bool out)
 {

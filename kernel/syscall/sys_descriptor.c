@@ -6,7 +6,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "fs/pipe.h"
-#include "fs/socket.h"
+#include "fs/unix_socket.h"
 #include "process/process.h"
 #include "net/interface_facts.h"
 #include "mm/shared_memory.h"

@@ -80,8 +80,7 @@ BANDS = (
                 ("the open file's hook `move`:", "`ring_copy`, with the lock of", "those who write"),
                 {
                     "kernel/fs/pipe.c": ["pipe_write"],
-                    "kernel/fs/unix_transfer.c": ["unix_bytes_send", "send_once", "bytes_send"],
-                    "kernel/fs/ring.h": ["ring_copy"],
+                    "kernel/fs/unix_transfer.c": ["unix_bytes_send", "send_once", "bytes_send", "ring_copy"],
                 },
             ),
             Box(
