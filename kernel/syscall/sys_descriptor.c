@@ -62,11 +62,6 @@ static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
     return (long)to;
 }
 
-long sys_dup(uint64_t descriptor)
-{
-    return duplicate_above(descriptor, 0, false);
-}
-
 long sys_dup2(uint64_t from, uint64_t to)
 {
     return duplicate_to(from, to, false);

@@ -80,7 +80,6 @@ int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask)
 long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
 {
     uint64_t blocked;
-
     int error = signal_mask_read(mask, set_bytes, &blocked);
 
     if (error)
@@ -113,13 +112,10 @@ static long timed_wait(const uint64_t *words)
 long sys_rt_sigtimedwait(uint64_t set_address, uint64_t info_address, uint64_t timeout, uint64_t set_bytes)
 {
     uint64_t set, ns = UINT64_MAX;
-    int error;
+    int error = signal_mask_read(set_address, set_bytes, &set);
 
-    if (set_bytes != SET_BYTES)
-        return -EINVAL;
-    if (user_read(&set, set_address, sizeof(set)))
-        return -EFAULT;
-    error = timeout ? timespec_read(timeout, &ns) : 0;
+    if (!error && timeout)
+        error = timespec_read(timeout, &ns);
     if (error)
         return error;
 
