@@ -105,11 +105,10 @@ static void line_write(struct process *process, enum console_stream stream)
 
 void file_streams_flush(struct process *process)
 {
-    spin_lock_own(&process->lines_lock);
+    SPIN_GUARD_OWN(&process->lines_lock);
     for (enum console_stream stream = CONSOLE_STDOUT; stream <= CONSOLE_STDERR; stream++)
         if (process->lines[stream].used > 0)
             line_write(process, stream);
-    spin_unlock_own(&process->lines_lock);
 }
 
 /* With the rank's number before each line, and each line printed as a whole, in however many pieces it was
@@ -119,7 +118,7 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
 {
     struct process_line *line = &process->lines[stream];
 
-    spin_lock_own(&process->lines_lock);
+    SPIN_GUARD_OWN(&process->lines_lock);
     for (size_t i = 0; i < bytes; i++) {
         if (line->used == 0 && !line->continues)
             line->used = format_text(line->text, PREFIX_BYTES, "%u: ", process->rank);
@@ -127,7 +126,6 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
         if (text[i] == '\n' || line->used == sizeof(line->text))
             line_write(process, stream);
     }
-    spin_unlock_own(&process->lines_lock);
 }
 
 /* Bytes up to the end of the last line; all where no line ends: the console keeps apart what it gets in one

@@ -138,10 +138,8 @@ bool unix_ring_has(struct unix_ring *ring)
 {
     if (!ring->has_messages)
         return head_of(ring) != __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
-    spin_lock_own(&ring->receive_lock);
-    bool has = message_first(ring) != NULL;
-    spin_unlock_own(&ring->receive_lock);
-    return has;
+    SPIN_GUARD_OWN(&ring->receive_lock);
+    return message_first(ring) != NULL;
 }
 
 int32_t unix_unread(struct unix_ring *ring, unsigned type)
@@ -154,11 +152,9 @@ int32_t unix_unread(struct unix_ring *ring, unsigned type)
     }
     if (type != SOCK_DGRAM)
         return (int32_t)__atomic_load_n(&ring->unread, __ATOMIC_RELAXED);
-    spin_lock_own(&ring->receive_lock);
+    SPIN_GUARD_OWN(&ring->receive_lock);
     const struct message_header *first = message_first(ring);
-    int32_t unread = first ? (int32_t)first->bytes : 0;
-    spin_unlock_own(&ring->receive_lock);
-    return unread;
+    return first ? (int32_t)first->bytes : 0;
 }
 
 /* ---- Rights ---- */
@@ -198,7 +194,7 @@ static struct rights *message_rights_of(struct unix_ring *ring)
 {
     struct rights *all = NULL;
 
-    spin_lock_own(&ring->receive_lock);
+    SPIN_GUARD_OWN(&ring->receive_lock);
     for (uint64_t at = ring->tail, head = head_of(ring); at != head; at += header_at(ring, at)->whole) {
         struct message_header *header = header_at(ring, at);
 
@@ -208,7 +204,6 @@ static struct rights *message_rights_of(struct unix_ring *ring)
         all = header->rights;
         header->rights = NULL;
     }
-    spin_unlock_own(&ring->receive_lock);
     return all;
 }
 
@@ -312,11 +307,10 @@ static int64_t bytes_receive(struct unix_ring *ring, struct socket_message *mess
 /* 0 at the end. */
 static int64_t receive_once(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
-    spin_lock_own(&ring->receive_lock);
+    SPIN_GUARD_OWN(&ring->receive_lock);
     bool no_more = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE) || ring->unwanted;
     int64_t got =
         ring->has_messages ? message_receive(ring, message, with) : bytes_receive(ring, message, with);
-    spin_unlock_own(&ring->receive_lock);
     with->is_end = got == -EAGAIN && no_more;
     return with->is_end ? 0 : got;
 }
@@ -414,10 +408,8 @@ static int64_t send_once(struct unix_ring *ring, unsigned type, struct user_vect
 {
     if (ring->has_messages)
         return message_send(ring, type, vector, with);
-    spin_lock_own(&ring->send_lock);
-    int64_t put = bytes_send(ring, vector, with);
-    spin_unlock_own(&ring->send_lock);
-    return put;
+    SPIN_GUARD_OWN(&ring->send_lock);
+    return bytes_send(ring, vector, with);
 }
 
 int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole)

@@ -37,14 +37,13 @@ static int64_t vector_move(struct file *file, struct user_vector *vector, const 
         return file->operations->move_at ? file->operations->move_at(file, vector, offset, write)
                                          : file_move(file, vector, offset ? *offset : 0, write);
 
-    spin_lock_own(&file->lock);
+    SPIN_GUARD_OWN(&file->lock);
     bool appends = write && (file->flags & O_APPEND) && file->inode && file->inode->memory;
     uint64_t at = offset ? *offset : file->offset;
     int64_t moved =
         appends && vector->left > 0 ? file_append(file, vector, &at) : file_move(file, vector, at, write);
     if (!offset && moved > 0)
         file->offset = at + (uint64_t)moved;
-    spin_unlock_own(&file->lock);
     return moved;
 }
 

@@ -340,7 +340,6 @@ static int64_t directory_read(struct file *file, uint64_t buffer, uint64_t bytes
 long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
     FILE_REFERENCE file = file_get(arch_process(), descriptor);
-    int64_t result;
 
     bytes = smaller((uint32_t)bytes, DIRECTORY_READ_MAX);
     if (!file || (file->flags & O_PATH))
@@ -348,15 +347,13 @@ long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     if (!file->inode || !mode_is(file->inode->mode, S_IFDIR))
         return -ENOTDIR;
     if (!file->operations->waits) {
-        spin_lock_own(&file->lock);
-        result = directory_read(file, buffer, bytes);
-        spin_unlock_own(&file->lock);
-        return result;
+        SPIN_GUARD_OWN(&file->lock);
+        return directory_read(file, buffer, bytes);
     }
-    result = file_offset_claim(file);
-    if (result)
-        return result;
-    result = directory_read(file, buffer, bytes);
+    int error = file_offset_claim(file);
+    if (error)
+        return error;
+    int64_t result = directory_read(file, buffer, bytes);
     file_offset_release(file);
     return result;
 }
