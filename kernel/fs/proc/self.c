@@ -204,23 +204,17 @@ static const struct file_operations comm_operations = {
 
 static void cmdline_text(struct file *file)
 {
-    const struct process_image *image = &arch_process()->image;
-
-    text_add_user(file, image->arguments, image->arguments_end - image->arguments);
+    text_add_user(file, arch_process()->image.arguments, arch_process()->image.arguments_end);
 }
 
 static void environ_text(struct file *file)
 {
-    const struct process_image *image = &arch_process()->image;
-
-    text_add_user(file, image->environment, image->environment_end - image->environment);
+    text_add_user(file, arch_process()->image.environment, arch_process()->image.environment_end);
 }
 
 static void auxv_text(struct file *file)
 {
-    const struct process_image *image = &arch_process()->image;
-
-    text_add_user(file, image->auxiliary, image->auxiliary_end - image->auxiliary);
+    text_add_user(file, arch_process()->image.auxiliary, arch_process()->image.auxiliary_end);
 }
 
 static void limits_text(struct file *file)
