@@ -197,12 +197,11 @@ void file_open_streams(struct process *process)
     if (process->rank == 0)
         input_process = process;
     for (unsigned d = 0; d < 3; d++) {
-        struct file *file = file_allocate(process);
+        FILE_REFERENCE file = file_allocate(process);
 
         stream_bind(file, d < 2 ? DEVICE_STDOUT : DEVICE_STDERR);
         file->flags = O_RDWR;
         file_install(process, file, 0, false);
-        file_put(file);
     }
 }
 
@@ -279,14 +278,13 @@ static const struct {
 
 void file_open_null(struct process *process)
 {
-    struct file *file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
 
     file->operations = &devices[DEVICE_NULL].operations;
     file->mode = S_IFCHR | 0666;
     file->device = DEVICE_NULL;
     file->flags = O_RDWR;
     file_install(process, file, 0, false);
-    file_put(file);
 }
 
 uint64_t device_number(unsigned device)

@@ -154,7 +154,7 @@ int mount_add(struct tree *tree, struct mount *mount, struct message *why);
 /* Puts the mounts that there are into a tree that was built anew. As above. */
 int mounts_put(struct tree *tree, struct message *why);
 
-/* Looks an absolute path up at boot, as tree_lookup; what is on a mount is opened with `flags`: its inode has
+/* Looks an absolute path up at boot, as tree_find; what is on a mount is opened with `flags`: its inode has
  * a reference. */
 int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct inode **inode);
 

@@ -223,17 +223,6 @@ int tree_find(const struct tree *tree, struct inode *directory, const char *path
     return tree_find_span(tree, directory, 0, span, NULL, follow, found);
 }
 
-int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,
-                struct inode **out)
-{
-    struct path_lookup found;
-    int error = tree_find(tree, directory, path, follow_last ? TREE_FOLLOW : TREE_NO_FOLLOW, &found);
-
-    if (!error)
-        *out = found.inode;
-    return error;
-}
-
 struct inode *tree_parent(const struct tree *tree, const struct inode *directory)
 {
     if (directory == tree->root)
