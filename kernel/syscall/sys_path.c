@@ -16,16 +16,12 @@
 
 /* ---- Opening ---- */
 
-static bool needs_writing(uint64_t flags)
-{
-    return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
-}
-
 /* Whether what exists already may be opened with these flags. */
 static int open_check(const struct path_lookup *found, uint64_t flags)
 {
     const struct inode *inode = found->inode;
     uint32_t kind = inode->mode & S_IFMT;
+    bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 
     if ((flags & O_CREAT) && (flags & O_EXCL))
         return -EEXIST;
@@ -35,7 +31,7 @@ static int open_check(const struct path_lookup *found, uint64_t flags)
         return -ELOOP; /* only with O_NOFOLLOW */
     if (kind != S_IFDIR && (flags & O_DIRECTORY))
         return -ENOTDIR;
-    if ((flags & O_PATH) || !needs_writing(flags))
+    if ((flags & O_PATH) || !writes)
         return 0;
     if (kind == S_IFDIR)
         return -EISDIR;

@@ -184,13 +184,6 @@ static long sleep_resume(const uint64_t *words)
     return thread_interrupted_wait(sleep_resume, words);
 }
 
-static long sleep_for(uint64_t ns, uint64_t remainder)
-{
-    const uint64_t words[RESUME_WORDS] = { time_add(clock_now_ns(), ns), remainder };
-
-    return sleep_resume(words);
-}
-
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
 {
     bool absolute = flags & TIMER_ABSOLUTE;
@@ -211,7 +204,7 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
 
     /* An absolute time is the deadline itself, so that one on a timer boundary is served by that boundary. */
     if (!absolute)
-        return sleep_for(ns, remainder);
+        return sleep_resume((const uint64_t[RESUME_WORDS]){ time_add(clock_now_ns(), ns), remainder });
     if (clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_TAI)
         ns = deadline_by(clock == CLOCK_ID_TAI ? DEADLINE_TAI : DEADLINE_WALL, ns);
     return thread_sleep(NULL, ns) == -EINTR

@@ -290,14 +290,8 @@ static void mounts_text(struct file *file)
 
 /* ---- The name of this boot ---- */
 
-static uint64_t boot_id[2];
-
 /* Linux's random name of this boot: a UUID of version 4 [RFC 4122 §4.4]. */
-static void boot_id_make(void)
-{
-    boot_id[0] = (arch_random() & ~0xf000ULL) | 0x4000;
-    boot_id[1] = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
-}
+static uint64_t boot_id[2];
 
 static void boot_id_text(struct file *file)
 {
@@ -489,7 +483,8 @@ int proc_add(struct tree *tree, struct message *why)
 {
     static const char mounts[] = "self/mounts";
 
-    boot_id_make();
+    boot_id[0] = (arch_random() & ~0xf000ULL) | 0x4000;
+    boot_id[1] = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
     if (!tree_mount(tree, "/proc", 0555, FILESYSTEM_PROC, why) ||
         !tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why))
         return -ENOMEM;
