@@ -24,7 +24,7 @@ static const struct socket_operations unix_operations;
 
 /* ---- Making, ending ---- */
 
-struct unix_socket *unix_socket_make(unsigned type)
+static struct unix_socket *socket_make(unsigned type)
 {
     struct process *process = arch_process();
     uint64_t memory = page_pool_allocate(process->vm.pages, SOCKET_MEMORY, ARCH_PAGE);
@@ -108,7 +108,7 @@ int unix_socket_create(struct file *file, int type, int protocol)
         type = SOCK_DGRAM; /* as Linux */
     if (type != SOCK_STREAM && type != SOCK_DGRAM && type != SOCK_SEQPACKET)
         return -ESOCKTNOSUPPORT;
-    struct unix_socket *socket = unix_socket_make((unsigned)type);
+    struct unix_socket *socket = socket_make((unsigned)type);
     if (!socket)
         return -ENOMEM;
     if (type == SOCK_DGRAM && !(socket->in = unix_ring_create(true))) {
@@ -183,7 +183,7 @@ static int peer_set(struct unix_socket *socket, struct unix_socket *other)
 static struct unix_socket *end_make(const struct unix_socket *client, const struct unix_socket *listener,
                                     struct unix_ring *rings[2])
 {
-    struct unix_socket *end = unix_socket_make(client->socket.type);
+    struct unix_socket *end = socket_make(client->socket.type);
 
     if (!end)
         return NULL;

@@ -67,7 +67,6 @@ static inline struct unix_socket *unix_of(const struct file *file)
     return file->object;
 }
 
-struct unix_socket *unix_socket_make(unsigned type);
 void unix_socket_put(struct unix_socket *socket);
 
 /* ---- unix_transfer.c ---- */

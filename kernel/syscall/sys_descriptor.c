@@ -38,18 +38,6 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 
 /* ---- Duplicating ---- */
 
-static long duplicate_above(uint64_t descriptor, uint64_t lowest, bool close_on_exec)
-{
-    struct process *process = arch_process();
-    FILE_REFERENCE file = file_get(process, descriptor);
-
-    if (!file)
-        return -EBADF;
-    if (lowest >= FILE_DESCRIPTORS_MAX)
-        return -EINVAL;
-    return file_install(process, file, (unsigned)lowest, close_on_exec);
-}
-
 static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
 {
     FILE_REFERENCE file = file_get(arch_process(), from);
@@ -118,21 +106,24 @@ long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
 {
     struct process *process = arch_process();
     bool *close_on_exec = &process->files->close_on_exec[(uint32_t)descriptor % FILE_DESCRIPTORS_MAX];
-
-    command = (uint32_t)command;
-    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-        return duplicate_above(descriptor, argument, command == F_DUPFD_CLOEXEC);
-
     FILE_REFERENCE file = file_get(process, descriptor);
 
     if (!file)
         return -EBADF;
-    if (command == F_GETFD)
+    switch ((uint32_t)command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+        if (argument >= FILE_DESCRIPTORS_MAX)
+            return -EINVAL;
+        return file_install(process, file, (unsigned)argument, (uint32_t)command == F_DUPFD_CLOEXEC);
+    case F_GETFD:
         return *close_on_exec;
-    if (command != F_SETFD)
+    case F_SETFD:
+        *close_on_exec = argument & 1;
+        return 0;
+    default:
         return restartable(SYSCALL_NUMBER_fcntl, file_control(file, descriptor, (uint32_t)command, argument));
-    *close_on_exec = argument & 1;
-    return 0;
+    }
 }
 
 /* ---- ioctl ---- */
