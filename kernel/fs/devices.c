@@ -173,22 +173,15 @@ static int64_t stream_move(struct file *file, struct user_vector *vector, bool w
     return write ? stream_write(file, vector) : file_move(file, vector, 0, false);
 }
 
-static const struct file_operations terminal_operations = { .read = stream_read,
-                                                            .move = stream_move,
-                                                            .ready = stream_ready,
-                                                            .terminal = true,
-                                                            .waits = true,
-                                                            .events = stream_events };
 static const struct file_operations stream_operations = {
     .read = stream_read, .move = stream_move, .ready = stream_ready, .waits = true, .events = stream_events
 };
 
 static void stream_bind(struct file *file, enum device device)
 {
-    bool terminal = console_is_shared(device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT);
-
-    file->operations = terminal ? &terminal_operations : &stream_operations;
-    file->mode = terminal ? S_IFCHR | 0620 : S_IFIFO | 0600;
+    file->is_terminal = console_is_shared(device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT);
+    file->operations = &stream_operations;
+    file->mode = file->is_terminal ? S_IFCHR | 0620 : S_IFIFO | 0600;
     file->device = device;
 }
 
@@ -310,7 +303,7 @@ static struct inode *stream_inodes[2];
 
 struct inode *device_of_stream(const struct file *file)
 {
-    if (file->operations != &terminal_operations && file->operations != &stream_operations)
+    if (file->operations != &stream_operations)
         return NULL; /* whatever its number is: other kinds have their own */
     return stream_inodes[file->device - DEVICE_STDOUT];
 }

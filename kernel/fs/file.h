@@ -45,7 +45,6 @@ struct file_operations {
     void (*release)(struct file *file);        /* after the last reference */
     const char *name;                          /* of what has no inode, for /proc/self/fd */
     uint64_t (*events)(const struct file *file); /* that may make it ready; NULL: those of the file */
-    bool terminal;
     bool waits;   /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
     bool travels; /* or, though they may wait, other processes may get it (SCM_RIGHTS): it wakes them, too */
 };
@@ -63,6 +62,7 @@ struct file {
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
     bool in_use;
+    bool is_terminal; /* a standard stream that is the console */
     uint8_t claim;    /* file_offset_claim */
     bool has_locks;   /* flock's, or those of an open file description; or had some */
     uint64_t serial;  /* different from that of every other file that was ever opened; not 0 */

@@ -172,7 +172,7 @@ static long unread_query(struct file *file, uint64_t argument)
         if (size < 0)
             return size; /* of a mount */
         unread = left > INT32_MAX ? INT32_MAX : (int32_t)left;
-    } else if (!file->operations->terminal) {
+    } else if (!file->is_terminal) {
         return -ENOTTY;
     } else {
         unread = (file_ready(file) & READY_IN) != 0;
@@ -210,6 +210,6 @@ long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
             return socket_control(file, (uint32_t)request, argument);
         if ((uint32_t)request == FIONREAD)
             return unread_query(file, argument);
-        return file->operations->terminal ? terminal_control((uint32_t)request, argument) : -ENOTTY;
+        return file->is_terminal ? terminal_control((uint32_t)request, argument) : -ENOTTY;
     }
 }

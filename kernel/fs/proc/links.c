@@ -87,7 +87,7 @@ static int64_t descriptor_read_link(const struct tree *tree, const struct inode 
         return inode_name(tree, file->inode, file->tid, text, bytes);
     if (file->operations->name)
         name = file->operations->name;
-    else if (file->operations->terminal)
+    else if (file->is_terminal)
         name = "/dev/tty";
     else if (mode_is(file->mode, S_IFIFO) || mode_is(file->mode, S_IFSOCK))
         return (int64_t)format_text(text, bytes, "%s:[%lu]", mode_is(file->mode, S_IFIFO) ? "pipe" : "socket",
