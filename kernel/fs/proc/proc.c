@@ -36,21 +36,21 @@ uint64_t clock_ticks_of(uint64_t ns)
 
 /* ---- CPUs ---- */
 
-void text_add_cpus(struct file *file, const struct cpu_mask *cpus)
+void text_add_cpus(struct file *file, struct cpu_mask cpus)
 {
     const char *comma = "";
-    unsigned first = cpu_mask_first(cpus);
+    unsigned first = cpu_mask_first(&cpus);
 
     while (first != CPU_MASK_END) {
         unsigned last = first;
 
-        while (last + 1 < CPU_MASK_END && cpu_mask_test(cpus, last + 1))
+        while (last + 1 < CPU_MASK_END && cpu_mask_test(&cpus, last + 1))
             last++;
         text_add(file, "%s%u", comma, first);
         if (last > first)
             text_add(file, "-%u", last);
         comma = ",";
-        first = cpu_mask_next(cpus, last + 1);
+        first = cpu_mask_next(&cpus, last + 1);
     }
     text_add(file, "\n");
 }
@@ -67,14 +67,12 @@ void text_add_cpu_words(struct file *file, const struct cpu_mask *cpus)
 
 static void cpus_online_text(struct file *file)
 {
-    text_add_cpus(file, &arch_process()->cpus);
+    text_add_cpus(file, arch_process()->cpus);
 }
 
 static void cpus_all_text(struct file *file)
 {
-    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
-
-    text_add_cpus(file, &all);
+    text_add_cpus(file, cpu_mask_below(arch_cpu_count()));
 }
 
 /* The CPUs of the same package as `cpu`; with `same_core`, of the same core. */
@@ -122,21 +120,14 @@ static void package_id_text(struct file *file)
     text_add(file, "%u\n", arch_cpu_place(cpu_of(file)).package);
 }
 
-static void siblings_add(struct file *file, bool same_core)
-{
-    struct cpu_mask siblings = siblings_of(cpu_of(file), same_core);
-
-    text_add_cpus(file, &siblings);
-}
-
 static void thread_siblings_text(struct file *file)
 {
-    siblings_add(file, true);
+    text_add_cpus(file, siblings_of(cpu_of(file), true));
 }
 
 static void core_siblings_text(struct file *file)
 {
-    siblings_add(file, false);
+    text_add_cpus(file, siblings_of(cpu_of(file), false));
 }
 
 /* A CPU of which the firmware reports no domain is in domain 0. */
@@ -159,9 +150,7 @@ static struct cpu_mask domains_present(void)
 
 static void domains_online_text(struct file *file)
 {
-    const struct cpu_mask present = domains_present();
-
-    text_add_cpus(file, &present);
+    text_add_cpus(file, domains_present());
 }
 
 static void domain_cpus_text(struct file *file)
@@ -172,7 +161,7 @@ static void domain_cpus_text(struct file *file)
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (domain_of(cpu) == domain)
             cpu_mask_set(&cpus, cpu);
-    text_add_cpus(file, &cpus);
+    text_add_cpus(file, cpus);
 }
 
 static void cpuinfo_text(struct file *file)

@@ -52,7 +52,7 @@ bool proc_made_add(struct tree *tree, struct inode *directory, const char *name,
 uint64_t clock_ticks_of(uint64_t ns);
 
 /* Appends a mask of CPUs, or of NUMA domains, as a line: "0-3,8". */
-void text_add_cpus(struct file *file, const struct cpu_mask *cpus);
+void text_add_cpus(struct file *file, struct cpu_mask cpus);
 
 /* The same as Linux writes a mask: a bit for each CPU that there is, highest first, in groups of 32. */
 void text_add_cpu_words(struct file *file, const struct cpu_mask *cpus);

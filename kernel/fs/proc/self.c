@@ -175,7 +175,7 @@ static void status_text(struct file *file)
     text_add(file, "Cpus_allowed:\t");
     text_add_cpu_words(file, &subject.cpus);
     text_add(file, "Cpus_allowed_list:\t");
-    text_add_cpus(file, &subject.cpus);
+    text_add_cpus(file, subject.cpus);
     /* Switches are counted for CPUs (/proc/tacet/threads), not for threads. */
     text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
 }
