@@ -105,11 +105,10 @@ static void line_write(struct process *process, enum console_stream stream)
 
 void file_streams_flush(struct process *process)
 {
-    spin_lock_own(&process->lines_lock);
+    SPIN_GUARD_OWN(&process->lines_lock);
     for (enum console_stream stream = CONSOLE_STDOUT; stream <= CONSOLE_STDERR; stream++)
         if (process->lines[stream].used > 0)
             line_write(process, stream);
-    spin_unlock_own(&process->lines_lock);
 }
 
 /* With the rank's number before each line, and each line printed as a whole, in however many pieces it was
@@ -119,7 +118,7 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
 {
     struct process_line *line = &process->lines[stream];
 
-    spin_lock_own(&process->lines_lock);
+    SPIN_GUARD_OWN(&process->lines_lock);
     for (size_t i = 0; i < bytes; i++) {
         if (line->used == 0 && !line->continues)
             line->used = format_text(line->text, PREFIX_BYTES, "%u: ", process->rank);
@@ -127,7 +126,6 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
         if (text[i] == '\n' || line->used == sizeof(line->text))
             line_write(process, stream);
     }
-    spin_unlock_own(&process->lines_lock);
 }
 
 /* Bytes up to the end of the last line; all where no line ends: the console keeps apart what it gets in one
@@ -175,22 +173,15 @@ static int64_t stream_move(struct file *file, struct user_vector *vector, bool w
     return write ? stream_write(file, vector) : file_move(file, vector, 0, false);
 }
 
-static const struct file_operations terminal_operations = { .read = stream_read,
-                                                            .move = stream_move,
-                                                            .ready = stream_ready,
-                                                            .terminal = true,
-                                                            .waits = true,
-                                                            .events = stream_events };
 static const struct file_operations stream_operations = {
     .read = stream_read, .move = stream_move, .ready = stream_ready, .waits = true, .events = stream_events
 };
 
 static void stream_bind(struct file *file, enum device device)
 {
-    bool terminal = console_is_shared(device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT);
-
-    file->operations = terminal ? &terminal_operations : &stream_operations;
-    file->mode = terminal ? S_IFCHR | 0620 : S_IFIFO | 0600;
+    file->is_terminal = console_is_shared(device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT);
+    file->operations = &stream_operations;
+    file->mode = file->is_terminal ? S_IFCHR | 0620 : S_IFIFO | 0600;
     file->device = device;
 }
 
@@ -199,12 +190,11 @@ void file_open_streams(struct process *process)
     if (process->rank == 0)
         input_process = process;
     for (unsigned d = 0; d < 3; d++) {
-        struct file *file = file_allocate(process);
+        FILE_REFERENCE file = file_allocate(process);
 
         stream_bind(file, d < 2 ? DEVICE_STDOUT : DEVICE_STDERR);
         file->flags = O_RDWR;
         file_install(process, file, 0, false);
-        file_put(file);
     }
 }
 
@@ -263,37 +253,36 @@ static uint64_t no_size(const struct file *file)
 
 static const struct {
     const char *path;
-    struct device_number number;
+    uint16_t number;                   /* major << 8 | minor */
     struct file_operations operations; /* without them: a standard stream */
 } devices[DEVICE_COUNT] = {
-    [DEVICE_STDOUT] = { "/dev/tty", { 5, 0 }, { 0 } },
-    [DEVICE_STDERR] = { NULL, { 5, 0 }, { 0 } }, /* /dev/stderr is a link to the descriptor */
-    [DEVICE_NULL] = { "/dev/null", { 1, 3 }, { .read = null_read, .write = null_write, .size = no_size } },
-    [DEVICE_ZERO] = { "/dev/zero", { 1, 5 }, { .read = zero_read, .write = null_write, .size = no_size } },
-    [DEVICE_FULL] = { "/dev/full", { 1, 7 }, { .read = zero_read, .write = full_write, .size = no_size } },
+    [DEVICE_STDOUT] = { "/dev/tty", 5 << 8, { 0 } },
+    [DEVICE_STDERR] = { NULL, 5 << 8, { 0 } }, /* /dev/stderr is a link to the descriptor */
+    [DEVICE_NULL] = { "/dev/null", 1 << 8 | 3, { .read = null_read, .write = null_write, .size = no_size } },
+    [DEVICE_ZERO] = { "/dev/zero", 1 << 8 | 5, { .read = zero_read, .write = null_write, .size = no_size } },
+    [DEVICE_FULL] = { "/dev/full", 1 << 8 | 7, { .read = zero_read, .write = full_write, .size = no_size } },
     [DEVICE_RANDOM] = { "/dev/random",
-                        { 1, 8 },
+                        1 << 8 | 8,
                         { .read = random_read, .write = null_write, .size = no_size } },
     [DEVICE_URANDOM] = { "/dev/urandom",
-                         { 1, 9 },
+                         1 << 8 | 9,
                          { .read = random_read, .write = null_write, .size = no_size } },
 };
 
 void file_open_null(struct process *process)
 {
-    struct file *file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
 
     file->operations = &devices[DEVICE_NULL].operations;
     file->mode = S_IFCHR | 0666;
     file->device = DEVICE_NULL;
     file->flags = O_RDWR;
     file_install(process, file, 0, false);
-    file_put(file);
 }
 
-struct device_number device_number(unsigned device)
+uint64_t device_number(unsigned device)
 {
-    return device < DEVICE_COUNT ? devices[device].number : (struct device_number){ 0, 0 };
+    return device < DEVICE_COUNT ? devices[device].number : 0;
 }
 
 static int device_open(struct file *file)
@@ -314,7 +303,7 @@ static struct inode *stream_inodes[2];
 
 struct inode *device_of_stream(const struct file *file)
 {
-    if (file->operations != &terminal_operations && file->operations != &stream_operations)
+    if (file->operations != &stream_operations)
         return NULL; /* whatever its number is: other kinds have their own */
     return stream_inodes[file->device - DEVICE_STDOUT];
 }

@@ -13,36 +13,27 @@
 
 #define VALUE_MAX (UINT64_MAX - 1)
 
-/* A step of a read: subtracts the value that it answers, all of it, or one from a semaphore. */
-static int64_t value_consume(struct file *file, uint64_t *value)
+/* A read subtracts the value that it answers, all of it, or one from a semaphore; a write adds its own. */
+static int64_t value_move(struct file *file, uint64_t *value, bool write)
 {
-    spin_lock(&file->lock);
-    bool available = file->event.value > 0;
-    *value = file->event.is_semaphore && available ? 1 : file->event.value;
-    file->event.value -= *value;
-    file->event.changes += available;
-    spin_unlock(&file->lock);
-    return available ? 0 : -EAGAIN;
+    uint64_t *counter = &file->event.value;
+
+    SPIN_GUARD(&file->lock);
+    if (write ? *value > VALUE_MAX - *counter : *counter == 0)
+        return -EAGAIN;
+    if (!write)
+        *value = file->event.is_semaphore ? 1 : *counter;
+    *counter = write ? *counter + *value : *counter - *value;
+    file->event.changes++;
+    return 0;
 }
 
-/* A step of a write. */
-static int64_t value_add(struct file *file, uint64_t *value)
-{
-    spin_lock(&file->lock);
-    bool fits = *value <= VALUE_MAX - file->event.value;
-    file->event.value += fits ? *value : 0;
-    file->event.changes += fits;
-    spin_unlock(&file->lock);
-    return fits ? 0 : -EAGAIN;
-}
-
-/* Repeats a step until it succeeds, then notifies the threads that wait for the opposite one. */
-static int64_t value_change(struct file *file, int64_t (*step)(struct file *file, uint64_t *value),
-                            uint64_t *value)
+/* Repeats that until it succeeds, then notifies the threads that wait for the opposite one. */
+static int64_t value_change(struct file *file, uint64_t *value, bool write)
 {
     int64_t error;
 
-    while ((error = step(file, value)) != 0) {
+    while ((error = value_move(file, value, write)) != 0) {
         if (!(file->flags & O_NONBLOCK))
             error = event_wait(event_of(file), WAIT_FOREVER);
         if (error)
@@ -59,7 +50,7 @@ static int64_t eventfd_read(struct file *file, uint64_t buffer, uint64_t bytes, 
     (void)offset;
     if (bytes < sizeof(value))
         return -EINVAL;
-    int64_t error = value_change(file, value_consume, &value);
+    int64_t error = value_change(file, &value, false);
     if (error)
         return error;
     return user_write(buffer, &value, sizeof(value)) ? -EFAULT : (int64_t)sizeof(value);
@@ -76,7 +67,7 @@ static int64_t eventfd_write(struct file *file, uint64_t buffer, uint64_t bytes,
         return -EFAULT;
     if (value > VALUE_MAX)
         return -EINVAL;
-    int64_t error = value_change(file, value_add, &value);
+    int64_t error = value_change(file, &value, true);
     return error ? error : (int64_t)sizeof(value);
 }
 

@@ -22,42 +22,34 @@ struct file *file_get(struct process *process, uint64_t number)
 
     if (descriptor >= FILE_DESCRIPTORS_MAX)
         return NULL;
-    spin_lock(&table->lock);
+    SPIN_GUARD(&table->lock);
     struct file *file = table->descriptors[descriptor];
     if (file)
         __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
-    spin_unlock(&table->lock);
     return file;
 }
 
-int64_t file_inspect(struct process *process, uint64_t descriptor,
-                     int64_t (*inspect)(const struct file *file, void *context), void *context)
+/* Releases the locks that `owner` has on a file. */
+static void locks_release(struct file *file, const void *owner)
 {
-    struct file_table *table = process->files;
+    struct tree *tree = file->process->tree;
 
-    if (descriptor >= FILE_DESCRIPTORS_MAX)
-        return inspect(NULL, context);
-    spin_lock(&table->lock);
-    int64_t result = inspect(table->descriptors[descriptor], context);
-    spin_unlock(&table->lock);
-    return result;
+    spin_lock(&tree->lock);
+    file_locks_release(tree, file->inode, owner);
+    spin_unlock(&tree->lock);
+    event_notify_shared(file->inode);
 }
 
 /* After the last reference. */
 static void file_end(struct file *file)
 {
     struct tree *tree = file->process->tree;
-    const void *inode = file->inode;
 
     if (file->operations && file->operations->release)
         file->operations->release(file);
     if (file->inode) {
-        if (file->has_locks) {
-            spin_lock(&tree->lock);
-            file_locks_release(tree, file->inode, file);
-            spin_unlock(&tree->lock);
-            event_notify_shared(inode);
-        }
+        if (file->has_locks)
+            locks_release(file, file);
         inode_drop(tree, file->inode);
         shared_memory_reclaim();
     }
@@ -73,34 +65,27 @@ void file_put(struct file *file)
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec)
 {
     struct file_table *table = process->files;
-    int descriptor = -EMFILE;
 
-    spin_lock(&table->lock);
-    for (unsigned d = lowest; d < FILE_DESCRIPTORS_MAX && descriptor < 0; d++) {
+    SPIN_GUARD(&table->lock);
+    for (unsigned d = lowest; d < FILE_DESCRIPTORS_MAX; d++) {
         if (table->descriptors[d])
             continue;
         table->descriptors[d] = file;
         table->close_on_exec[d] = close_on_exec;
         __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
-        descriptor = (int)d;
+        return (int)d;
     }
-    spin_unlock(&table->lock);
-    return descriptor;
+    return -EMFILE;
 }
 
 /* Closing any descriptor of a file releases all POSIX locks that the process has on it. */
 static void descriptor_release(struct process *process, struct file *file)
 {
-    struct tree *tree = process->tree;
     bool locked = file->inode && __atomic_load_n(&file->inode->locks, __ATOMIC_RELAXED);
     int held = locked && file->inode->mount ? mount_lock_held(file) : F_UNLCK;
 
-    if (locked) {
-        spin_lock(&tree->lock);
-        file_locks_release(tree, file->inode, process);
-        spin_unlock(&tree->lock);
-        event_notify_shared(file->inode);
-    }
+    if (locked)
+        locks_release(file, process);
     if (held != F_UNLCK)
         mount_lock_reduce(file, held);
     file_put(file);
@@ -123,10 +108,9 @@ void file_install_at(struct process *process, struct file *file, unsigned descri
 struct file *file_allocate(struct process *process)
 {
     struct file_table *table = process->files;
-    struct file *found = NULL;
 
-    spin_lock(&table->lock);
-    for (unsigned i = 0; i < FILE_DESCRIPTORS_MAX && !found; i++) {
+    SPIN_GUARD(&table->lock);
+    for (unsigned i = 0; i < FILE_DESCRIPTORS_MAX; i++) {
         struct file *file = &table->files[i];
 
         if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
@@ -137,10 +121,9 @@ struct file *file_allocate(struct process *process)
             .in_use = true,
             .serial = (uint64_t)process->rank << 40 | ++table->last_serial,
         };
-        found = file;
+        return file;
     }
-    spin_unlock(&table->lock);
-    return found;
+    return NULL;
 }
 
 int files_allocate(struct process *process, struct file *files[2])

@@ -45,7 +45,6 @@ struct file_operations {
     void (*release)(struct file *file);        /* after the last reference */
     const char *name;                          /* of what has no inode, for /proc/self/fd */
     uint64_t (*events)(const struct file *file); /* that may make it ready; NULL: those of the file */
-    bool terminal;
     bool waits;   /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
     bool travels; /* or, though they may wait, other processes may get it (SCM_RIGHTS): it wakes them, too */
 };
@@ -63,6 +62,7 @@ struct file {
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
     bool in_use;
+    bool is_terminal; /* a standard stream that is the console */
     uint8_t claim;    /* file_offset_claim */
     bool has_locks;   /* flock's, or those of an open file description; or had some */
     uint64_t serial;  /* different from that of every other file that was ever opened; not 0 */
@@ -95,6 +95,15 @@ struct file_table {
 /* The open file of a descriptor, with one more reference, or NULL. */
 struct file *file_get(struct process *process, uint64_t descriptor);
 void file_put(struct file *file);
+
+/* The type of a variable whose reference, unless it is NULL, is dropped where the enclosing block ends, also
+ * by a return: whose value is computed before. */
+#define FILE_REFERENCE __attribute__((cleanup(file_reference_end))) struct file *
+static inline void file_reference_end(struct file *const *file)
+{
+    if (*file)
+        file_put(*file);
+}
 
 /* An unused open file with one reference, the caller's; NULL where all are in use. */
 struct file *file_allocate(struct process *process);
@@ -168,21 +177,14 @@ int64_t file_wall_clock_ns(void);
 /* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);
 
-/* The numbers of a character device, by inode.device or file.device: Linux's admin-guide/devices.txt;
- * zero for what is none. devices.c */
-struct device_number {
-    uint32_t major, minor;
-};
-struct device_number device_number(unsigned device);
+/* The number of a character device (major << 8 | minor), by inode.device or file.device: Linux's
+ * admin-guide/devices.txt; zero for what is none. devices.c */
+uint64_t device_number(unsigned device);
 
 /* The inode of a standard stream's device, NULL for other files. devices.c */
 struct inode *device_of_stream(const struct file *file);
 
 /* Random bytes to the program's memory: user_write_partial's answers. devices.c */
 int64_t random_write(uint64_t buffer, uint64_t bytes);
-
-/* Calls `inspect` with the open file of a descriptor, or NULL, under the table's lock; returns its result. */
-int64_t file_inspect(struct process *process, uint64_t descriptor,
-                     int64_t (*inspect)(const struct file *file, void *context), void *context);
 
 #endif

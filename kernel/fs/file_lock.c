@@ -21,6 +21,8 @@ const struct file_lock *file_lock_conflict(const struct inode *inode, const stru
 {
     const struct file_lock *lowest = NULL;
 
+    if (requested->releases)
+        return NULL;
     for (const struct file_lock *lock = inode->locks; lock; lock = lock->next) {
         lock_work_step();
         if (lock->owner != requested->owner && same_domain(lock, requested) && overlap(lock, requested) &&
@@ -82,17 +84,6 @@ static void neighbours_merge(struct tree *tree, struct inode *inode, struct file
     }
 }
 
-static struct file_lock *lock_allocate(struct tree *tree)
-{
-    return tree_allocate(tree, sizeof(struct file_lock));
-}
-
-static void lock_free(struct tree *tree, struct file_lock *lock)
-{
-    if (lock)
-        tree_free(tree, lock, sizeof(*lock));
-}
-
 /* Allocates what range_remove may need: nothing, unless one of the owner's locks extends beyond the range on
  * both sides. -ENOLCK where there is no memory, or no room for so many `more` locks of the file. */
 static int spare_allocate(struct tree *tree, const struct inode *inode, const struct file_lock *range,
@@ -109,33 +100,26 @@ static int spare_allocate(struct tree *tree, const struct inode *inode, const st
     if (more + splits > FILE_LOCKS_MAX)
         return -ENOLCK;
     if (splits)
-        *spare = lock_allocate(tree);
+        *spare = tree_allocate(tree, sizeof(**spare));
     return splits && !*spare ? -ENOLCK : 0;
-}
-
-int file_lock_clear(struct tree *tree, struct inode *inode, const struct file_lock *range)
-{
-    struct file_lock *spare;
-    int error = spare_allocate(tree, inode, range, 0, &spare);
-
-    if (!error)
-        range_remove(tree, inode, range, spare);
-    return error;
 }
 
 int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested)
 {
     struct file_lock *lock, *spare;
-    int error = spare_allocate(tree, inode, requested, 1, &spare);
+    int error = spare_allocate(tree, inode, requested, !requested->releases, &spare);
 
     if (error)
         return error;
-    lock = lock_allocate(tree);
-    if (!lock) {
-        lock_free(tree, spare);
+    lock = requested->releases ? NULL : tree_allocate(tree, sizeof(*lock));
+    if (!lock && !requested->releases) {
+        if (spare)
+            tree_free(tree, spare, sizeof(*spare));
         return -ENOLCK;
     }
     range_remove(tree, inode, requested, spare);
+    if (!lock)
+        return 0;
     *lock = *requested;
     neighbours_merge(tree, inode, lock);
     lock->next = inode->locks;

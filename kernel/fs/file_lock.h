@@ -18,18 +18,16 @@ struct file_lock {
     int32_t pid;         /* for F_GETLK; -1 for OFD */
     bool exclusive;
     bool whole_file; /* flock's */
+    bool releases;   /* of a request: what its owner has in the range, instead of setting anything */
 };
 
-/* The lowest lock of another owner that conflicts with `requested`, or NULL. */
+/* The lowest lock of another owner that conflicts with `requested`, or NULL. With `releases` none does. */
 const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *requested);
 
 /* Sets the lock, replacing what its owner has in the range; no other owner's may conflict. -ENOLCK
- * where there is no memory, or the file has FILE_LOCKS_MAX. */
+ * where there is no memory, or the file has FILE_LOCKS_MAX; with `releases` only where a lock is to be split.
+ */
 int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested);
-
-/* Releases what the owner of `range` has in that range. -ENOLCK where a lock is to be split, and
- * there is no memory, or the file has FILE_LOCKS_MAX. */
-int file_lock_clear(struct tree *tree, struct inode *inode, const struct file_lock *range);
 
 /* Releases all locks that an owner has on an inode. */
 void file_locks_release(struct tree *tree, struct inode *inode, const void *owner);

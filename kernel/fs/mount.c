@@ -15,7 +15,10 @@ static struct mount *mounts[MOUNTS_MAX];
 /* Makes its place a mount point of the tree. */
 static int point_make(struct tree *tree, struct mount *mount, struct message *why)
 {
-    int error = tree_lookup(tree, tree->root, mount->place, true, &mount->point);
+    struct path_lookup found;
+    int error = tree_find(tree, tree->root, mount->place, TREE_FOLLOW, &found);
+
+    mount->point = found.inode;
     if (error == -ENOENT) {
         mount->point = tree_add(tree, mount->place, S_IFDIR | 0755, NULL, 0, why);
         if (!mount->point)

@@ -40,15 +40,16 @@ struct mount_call {
                                    * be any open file: /proc/self/fd/N opens it once more */
     const char *path;             /* NUL-terminated; without a leading slash; "" is the start itself; a slash
                                    * at the end asks for a directory */
-    uint32_t user, group;
+    uint32_t group;
     unsigned symlinks; /* followed so far, of TREE_SYMLINKS_MAX */
     char *left;        /* TREE_PATH_MAX bytes for the path that leads out, "" at first: of two calls
                         * (link, rename), the one that is set has led out */
 };
 
-/* As Linux's stat: `blocks` of 512 bytes, `device` the one that it represents (major << 8 | minor below 256);
- * times in ns since 1970. */
+/* As Linux's stat, also of files of the tree: `blocks` of 512 bytes, `device` the one that it represents
+ * (major << 8 | minor below 256); times in ns since 1970. `filesystem` is set by the caller. */
 struct mount_status {
+    unsigned filesystem; /* enum filesystem */
     uint64_t number, links, bytes, blocks, device, block_bytes;
     uint32_t mode, user, group;
     int64_t accessed_ns, modified_ns, changed_ns;
@@ -65,7 +66,7 @@ enum mount_what {
     MOUNT_USER = 2,
     MOUNT_GROUP = 4,
     MOUNT_BYTES = 8,
-    MOUNT_ACCESSED = 16,     /* to accessed_ns; with MOUNT_ACCESSED_NOW to the server's time */
+    MOUNT_ACCESSED = 16, /* to accessed_ns; with MOUNT_ACCESSED_NOW to the server's time */
     MOUNT_ACCESSED_NOW = 32,
     MOUNT_MODIFIED = 64,
     MOUNT_MODIFIED_NOW = 128,
@@ -79,12 +80,14 @@ struct mount_entry {
 };
 
 struct mount_lock {
-    int type; /* Linux's F_RDLCK, F_WRLCK, F_UNLCK */
+    int type;              /* Linux's F_RDLCK, F_WRLCK, F_UNLCK */
     uint64_t start, bytes; /* 0 bytes: to the end */
     uint32_t process;
 };
 
-struct mount_statistics { /* statfs */
+/* As Linux's statfs, also of file systems of the tree. `filesystem` as above. */
+struct mount_statistics {
+    unsigned filesystem;
     uint64_t type, block_bytes, blocks, blocks_free, blocks_available, files, files_free, name_bytes;
 };
 
@@ -98,7 +101,6 @@ struct mount_operations {
     int (*status)(struct mount_call *call, bool follow, struct mount_status *status);
     int (*change)(struct mount_call *call, bool follow, const struct mount_change *change);
     int (*make_directory)(struct mount_call *call, uint32_t mode);
-    int (*make_special)(struct mount_call *call, uint32_t mode, uint64_t device);
     int (*make_symlink)(struct mount_call *call, const char *target);
     int64_t (*read_link)(struct mount_call *call, char *text, uint64_t bytes);
     int (*link)(struct mount_call *from, bool follow, struct mount_call *to);
@@ -124,8 +126,8 @@ struct mount {
     const struct mount_operations *operations;
     struct inode *point; /* in the tree */
     unsigned index;      /* of mount_at */
-    char place[256];  /* the mount point, absolute: "/home" */
-    char source[128]; /* "10.0.2.2:564:/export", for /proc/mounts */
+    char place[256];     /* the mount point, absolute: "/home" */
+    char source[128];    /* "10.0.2.2:564:/export", for /proc/mounts */
 };
 
 /* What is open there; NULL of the mount point. */
@@ -152,7 +154,7 @@ int mount_add(struct tree *tree, struct mount *mount, struct message *why);
 /* Puts the mounts that there are into a tree that was built anew. As above. */
 int mounts_put(struct tree *tree, struct message *why);
 
-/* Looks an absolute path up at boot, as tree_lookup; what is on a mount is opened with `flags`: its inode has
+/* Looks an absolute path up at boot, as tree_find; what is on a mount is opened with `flags`: its inode has
  * a reference. */
 int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct inode **inode);
 

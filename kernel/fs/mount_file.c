@@ -117,7 +117,9 @@ static int64_t mount_move(struct file *file, struct user_vector *vector, const u
 
     if (moved || vector->left == 0)
         return moved;
-    int64_t at = (int64_t)(appends ? mount_size(file) : offset ? *offset : file->offset);
+    int64_t at = (int64_t)(offset ? *offset : file->offset);
+    if (appends)
+        at = (int64_t)mount_size(file);
     moved = at < 0 ? at : pieces_move(file, vector, (uint64_t)at, write);
     if (!offset) {
         if (moved > 0)

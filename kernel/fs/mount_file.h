@@ -18,8 +18,7 @@ struct mount_call mount_call_of(const struct inode *inode);
 /* Locks of open files on the server. A request that conflicts is made again and again with `wait`. -EAGAIN,
  * -EINTR, -ENOLCK, -EIO. `reduce` gives up what is no longer needed since the node's own locks of the file
  * have become fewer. */
-int mount_lock_acquire(struct file *file, const struct file_lock *requested, bool wait);
-int mount_lock_release(struct file *file, const struct file_lock *range);
+int mount_lock_set(struct file *file, const struct file_lock *requested, bool wait);
 int mount_lock_reduce(struct file *file, int held);
 int mount_lock_held(struct file *file);
 

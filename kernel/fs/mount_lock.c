@@ -23,16 +23,22 @@ static bool stronger(int type, int other)
     return type != other && (type == F_WRLCK || other == F_UNLCK);
 }
 
+static int type_of(const struct file_lock *requested)
+{
+    if (requested->releases)
+        return F_UNLCK;
+    return requested->exclusive ? F_WRLCK : F_RDLCK;
+}
+
 int mount_lock_held(struct file *file)
 {
     int held = F_UNLCK;
 
-    spin_lock(&file->process->tree->lock);
+    SPIN_GUARD(&file->process->tree->lock);
     for (const struct file_lock *lock = file->inode->locks; lock && held != F_WRLCK; lock = lock->next) {
         lock_work_step();
         held = lock->exclusive ? F_WRLCK : F_RDLCK;
     }
-    spin_unlock(&file->process->tree->lock);
     return held;
 }
 
@@ -54,7 +60,7 @@ int mount_lock_reduce(struct file *file, int held)
 static int lock_try(struct file *file, const struct file_lock *requested)
 {
     struct tree *tree = file->process->tree;
-    int held = mount_lock_held(file), type = requested->exclusive ? F_WRLCK : F_RDLCK, error = 0;
+    int held = mount_lock_held(file), type = type_of(requested), error = 0;
 
     spin_lock(&tree->lock);
     bool conflicts = file_lock_conflict(file->inode, requested);
@@ -64,18 +70,17 @@ static int lock_try(struct file *file, const struct file_lock *requested)
     if (stronger(type, held))
         error = server_lock(file, type);
     if (error && held != F_UNLCK)
-        server_lock(file,
-                    held); /* a conversion that fails may lose the lock, flock(2); an error comes again */
+        server_lock(file, held); /* a conversion that fails may lose the lock, flock(2) */
     if (error)
         return error;
     tree_lock_to_add(tree);
     error = file_lock_set(tree, file->inode, requested);
     spin_unlock(&tree->lock);
-    mount_lock_reduce(file, stronger(type, held) ? type : held); /* where it fails, later calls do */
-    return error;
+    int reduced = mount_lock_reduce(file, stronger(type, held) ? type : held);
+    return error || !requested->releases ? error : reduced; /* of a set one later calls fail */
 }
 
-int mount_lock_acquire(struct file *file, const struct file_lock *requested, bool wait)
+int mount_lock_set(struct file *file, const struct file_lock *requested, bool wait)
 {
     for (uint64_t pause = RETRY_NS;; pause = pause < RETRY_NS_MAX ? 2 * pause : pause) {
         int error = file_offset_claim(file);
@@ -91,29 +96,11 @@ int mount_lock_acquire(struct file *file, const struct file_lock *requested, boo
     }
 }
 
-int mount_lock_release(struct file *file, const struct file_lock *range)
-{
-    struct tree *tree = file->process->tree;
-    int error = file_offset_claim(file);
-
-    if (error)
-        return error;
-    int held = mount_lock_held(file);
-    tree_lock_to_add(tree);
-    error = file_lock_clear(tree, file->inode, range);
-    spin_unlock(&tree->lock);
-    if (!error)
-        error = mount_lock_reduce(file, held);
-    file_offset_release(file);
-    return error;
-}
-
 int mount_lock_query(struct file *file, const struct file_lock *requested, struct mount_lock *answer)
 {
     int held = mount_lock_held(file);
 
-    *answer = (struct mount_lock){ .type = requested->exclusive ? F_WRLCK : F_RDLCK,
-                                   .process = (uint32_t)file->process->pid };
+    *answer = (struct mount_lock){ .type = type_of(requested), .process = (uint32_t)file->process->pid };
     if (!stronger(answer->type, held)) { /* nobody else can have one that conflicts */
         answer->type = F_UNLCK;
         return 0;

@@ -66,8 +66,10 @@ int path_find(struct path *path, enum tree_follow follow)
 {
     const struct process *process = arch_process();
     struct inode *directory = path->directory ? path->directory : process->directory;
-    uint32_t tid = path->directory ? path->file ? path->file->tid : 0 : process->directory_tid;
+    uint32_t tid = path->file ? path->file->tid : 0;
 
+    if (!path->directory)
+        tid = process->directory_tid;
     if (path->start)
         return TREE_LEFT; /* as it was found before */
     int error = tree_find_from(path->tree, directory, tid, path->text, follow, &path->found);

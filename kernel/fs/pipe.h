@@ -6,7 +6,6 @@
 #define TACET_PIPE_H
 
 #include "fs/file.h"
-#include "fs/ring.h"
 
 #define PIPE_ATOMIC_BYTES 4096 /* PIPE_BUF: writes of up to so many bytes are atomic */
 
@@ -17,7 +16,7 @@ int pipe_create(struct process *process, unsigned flags, struct file *ends[2]);
 bool file_is_pipe(const struct file *file);
 
 /* Bytes that can be read. */
-uint64_t pipe_unread(struct file *file);
+int32_t pipe_unread(struct file *file);
 
 /* Sends SIGPIPE to the calling thread, as sockets do, too. */
 void broken_pipe_signal(void);

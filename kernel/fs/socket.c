@@ -56,11 +56,6 @@ uint64_t socket_send_deadline(const struct file *file)
     return deadline_after(&socket_of(file)->send_limit_ns);
 }
 
-int socket_error_take(struct socket *socket)
-{
-    return __atomic_exchange_n(&socket->error, 0, __ATOMIC_RELAXED);
-}
-
 int64_t socket_interrupted(int64_t result, const uint64_t *limit_ns)
 {
     bool limited = result == -EINTR && __atomic_load_n(limit_ns, __ATOMIC_RELAXED);

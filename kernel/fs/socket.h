@@ -22,7 +22,6 @@ enum address_family {
     AF_INET = 2,
     AF_INET6 = 10,
     AF_NETLINK = 16,
-    AF_PACKET = 17,
 };
 #define SOL_SOCKET 1
 
@@ -40,7 +39,6 @@ enum socket_option {
     SO_PRIORITY = 12,
     SO_LINGER = 13,
     SO_REUSEPORT = 15,
-    SO_BINDTODEVICE = 25,
     SO_TIMESTAMP = 29,
     SO_ACCEPTCONN = 30,
     SO_PROTOCOL = 38,
@@ -53,11 +51,9 @@ enum socket_type { SOCK_STREAM = 1, SOCK_DGRAM = 2, SOCK_RAW = 3, SOCK_SEQPACKET
 enum message_flags {
     MSG_OOB = 0x1,
     MSG_PEEK = 0x2,
-    MSG_DONTROUTE = 0x4,
     MSG_CTRUNC = 0x8,
     MSG_TRUNC = 0x20,
     MSG_DONTWAIT = 0x40,
-    MSG_EOR = 0x80,
     MSG_WAITALL = 0x100,
     MSG_ERRQUEUE = 0x2000,
     MSG_NOSIGNAL = 0x4000,
@@ -103,7 +99,7 @@ struct socket_message {
     unsigned flags;                 /* of enum message_flags */
     struct socket_address *address; /* destination, or where the sender's goes; NULL: not given, not wanted */
     struct socket_control *control; /* or NULL */
-    unsigned answer_flags;          /* out: MSG_TRUNC, MSG_CTRUNC, MSG_EOR, of what was received */
+    unsigned answer_flags;          /* out: MSG_TRUNC, MSG_CTRUNC, of what was received */
     uint64_t whole_bytes;           /* out: of the datagram, where MSG_TRUNC is set */
 };
 
@@ -133,7 +129,6 @@ struct socket {
     uint32_t switches; /* a bit for each option of SOL_SOCKET that is on, by its number below 32 */
     uint64_t receive_limit_ns, send_limit_ns; /* SO_RCVTIMEO, SO_SNDTIMEO; 0: for as long as it takes */
     uint32_t receive_room, send_room;         /* SO_RCVBUF, SO_SNDBUF, as getsockopt answers */
-    int32_t error;                            /* pending, 0 or negative; SO_ERROR takes it */
     uint32_t linger_s;                        /* SO_LINGER, where its switch is on */
 };
 
@@ -170,9 +165,6 @@ int64_t socket_move(struct file *file, struct user_vector *vector, bool write);
 bool socket_nonblocking(const struct file *file, unsigned flags);
 uint64_t socket_receive_deadline(const struct file *file);
 uint64_t socket_send_deadline(const struct file *file);
-
-/* Takes the pending error, 0 or negative. */
-int socket_error_take(struct socket *socket);
 
 /* ---- Families: what socket(2) calls. They make `file`, unused, a socket; -EPROTONOSUPPORT,
  * -ESOCKTNOSUPPORT, -ENOMEM ---- */

@@ -55,8 +55,10 @@ void text_add_bytes(struct file *file, const void *bytes, uint64_t count)
     file->text.size += count;
 }
 
-void text_add_user(struct file *file, uint64_t address, uint64_t count)
+void text_add_user(struct file *file, uint64_t address, uint64_t end)
 {
+    uint64_t count = end - address;
+
     if (!text_reserve(file, count) || user_read(file->text.bytes + file->text.size, address, count))
         return;
     file->text.size += count;

@@ -152,9 +152,10 @@ int unix_bind(struct file *file, const struct socket_address *address)
     /* One thread at a time gives it a name, and one name only. */
     if (__atomic_exchange_n(&socket->is_named, true, __ATOMIC_ACQ_REL))
         return automatic ? 0 : -EINVAL;
-    error = automatic            ? automatic_bind(socket)
-            : is_abstract(&name) ? abstract_bind(socket, &name)
-                                 : path_bind(socket, &name);
+    if (automatic)
+        error = automatic_bind(socket);
+    else
+        error = is_abstract(&name) ? abstract_bind(socket, &name) : path_bind(socket, &name);
     if (error)
         __atomic_store_n(&socket->is_named, false, __ATOMIC_RELEASE);
     return error;
@@ -184,8 +185,7 @@ void unix_name_end(struct unix_socket *socket)
         socket->inode = NULL;
         shared_memory_reclaim();
     } else if (socket->is_listed) {
-        spin_lock(&names_lock);
+        SPIN_GUARD(&names_lock);
         list_remove(list_of(&socket->name), &socket->named);
-        spin_unlock(&names_lock);
     }
 }

@@ -24,7 +24,7 @@ static const struct socket_operations unix_operations;
 
 /* ---- Making, ending ---- */
 
-struct unix_socket *unix_socket_make(unsigned type)
+static struct unix_socket *socket_make(unsigned type)
 {
     struct process *process = arch_process();
     uint64_t memory = page_pool_allocate(process->vm.pages, SOCKET_MEMORY, ARCH_PAGE);
@@ -108,7 +108,7 @@ int unix_socket_create(struct file *file, int type, int protocol)
         type = SOCK_DGRAM; /* as Linux */
     if (type != SOCK_STREAM && type != SOCK_DGRAM && type != SOCK_SEQPACKET)
         return -ESOCKTNOSUPPORT;
-    struct unix_socket *socket = unix_socket_make((unsigned)type);
+    struct unix_socket *socket = socket_make((unsigned)type);
     if (!socket)
         return -ENOMEM;
     if (type == SOCK_DGRAM && !(socket->in = unix_ring_create(true))) {
@@ -134,10 +134,8 @@ static int rings_make(struct unix_ring *rings[2], unsigned type)
 /* With the socket's lock, unless nobody else knows it; the rings get one reference each. */
 static void rings_set(struct unix_socket *socket, struct unix_ring *in, struct unix_ring *out)
 {
-    unix_ring_get(in);
-    unix_ring_get(out);
-    socket->out = out;
-    __atomic_store_n(&socket->in, in, __ATOMIC_RELEASE);
+    socket->out = unix_ring_get(out);
+    __atomic_store_n(&socket->in, unix_ring_get(in), __ATOMIC_RELEASE);
     socket->state = UNIX_CONNECTED;
 }
 
@@ -148,39 +146,30 @@ int unix_socket_pair(struct file *files[2], int type)
 
     if (!error)
         error = unix_socket_create(files[1], type, 0);
-    if (!error && type != SOCK_STREAM && type != SOCK_SEQPACKET) {
-        rings[0] = unix_of(files[0])->in, rings[1] = unix_of(files[1])->in;
-        rings_set(unix_of(files[0]), rings[0], rings[1]);
-        rings_set(unix_of(files[1]), rings[1], rings[0]);
-    } else if (!error) {
-        error = rings_make(rings, (unsigned)type);
-        if (!error) {
-            rings_set(unix_of(files[0]), rings[0], rings[1]);
-            rings_set(unix_of(files[1]), rings[1], rings[0]);
-        }
-    }
     if (error)
         return error;
+    struct unix_socket *one = unix_of(files[0]), *other = unix_of(files[1]);
+    rings[0] = one->in, rings[1] = other->in; /* of datagrams */
+    if (!one->in && (error = rings_make(rings, (unsigned)type)) != 0)
+        return error;
+    rings_set(one, rings[0], rings[1]);
+    rings_set(other, rings[1], rings[0]);
     unix_ring_put(rings[0]);
     unix_ring_put(rings[1]);
-    for (unsigned end = 0; end < 2; end++)
-        unix_of(files[end])->pid = unix_of(files[end])->peer_pid = (uint32_t)arch_process()->pid;
+    one->pid = one->peer_pid = other->pid = other->peer_pid = (uint32_t)arch_process()->pid;
     return 0;
 }
 
 /* Of datagrams; NULL: nobody any more. */
 static int peer_set(struct unix_socket *socket, struct unix_socket *other)
 {
-    struct unix_ring *old, *out = other ? other->in : NULL;
-
     if (other && other->socket.type != SOCK_DGRAM)
         return -EPROTOTYPE;
     if (other && !unix_accepts_from(other, socket))
         return -EPERM;
-    if (other)
-        unix_ring_get(out);
+    struct unix_ring *out = unix_ring_get(other ? other->in : NULL);
     spin_lock(&socket->lock);
-    old = socket->out;
+    struct unix_ring *old = socket->out;
     socket->out = out;
     socket->state = out ? UNIX_CONNECTED : UNIX_FRESH;
     if (other)
@@ -194,7 +183,7 @@ static int peer_set(struct unix_socket *socket, struct unix_socket *other)
 static struct unix_socket *end_make(const struct unix_socket *client, const struct unix_socket *listener,
                                     struct unix_ring *rings[2])
 {
-    struct unix_socket *end = unix_socket_make(client->socket.type);
+    struct unix_socket *end = socket_make(client->socket.type);
 
     if (!end)
         return NULL;
@@ -294,9 +283,8 @@ static int unix_connect(struct file *file, const struct socket_address *address)
         unix_socket_put(other);
     }
     if (error && !datagram) {
-        spin_lock(&socket->lock);
+        SPIN_GUARD(&socket->lock);
         socket->state = UNIX_FRESH;
-        spin_unlock(&socket->lock);
     }
     return error;
 }
@@ -362,11 +350,9 @@ static int unix_shutdown(struct file *file, bool receiving, bool sending)
 
     spin_lock(&socket->lock);
     enum unix_state state = socket->state;
-    struct unix_ring *in = socket->in, *out = socket->out;
+    struct unix_ring *in = socket->in, *out = unix_ring_get(socket->out);
     if (state == UNIX_LISTENING && receiving)
         socket->state = UNIX_CLOSED;
-    if (out)
-        unix_ring_get(out);
     spin_unlock(&socket->lock);
     if (state == UNIX_LISTENING && receiving) {
         listener_end(socket);
@@ -449,9 +435,7 @@ static unsigned unix_ready(struct file *file)
     if (!in)
         return listener_ready(socket);
     spin_lock(&socket->lock);
-    out = socket->out;
-    if (out)
-        unix_ring_get(out);
+    out = unix_ring_get(socket->out);
     spin_unlock(&socket->lock);
 
     event_audience_add(&in->audience, in);

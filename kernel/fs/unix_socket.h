@@ -8,16 +8,18 @@
 #ifndef TACET_UNIX_SOCKET_H
 #define TACET_UNIX_SOCKET_H
 
-#include "fs/ring.h"
 #include "fs/socket.h"
 #include "lib/list.h"
 #include "process/event.h"
 
+#define RING_BYTES 65536
+
 struct rights;
 
-/* Nothing that another rank can wait for is held while bytes are copied. The locks of either direction are:
- * they are of those who share one end of a stream, or receive from one socket. Who sends a message, which
- * many may at a time, reserves its place with `lock`, copies without, and then commits it. */
+/* The ring of bytes that pipes and sockets of AF_UNIX keep what was sent in. Positions count all bytes ever
+ * sent. Nothing that another rank can wait for is held while bytes are copied. The locks of either direction
+ * are: they are of those who share one end of a stream, or receive from one socket. Who sends a message,
+ * which many may at a time, reserves its place with `lock`, copies without, and then commits it. */
 struct unix_ring {
     struct spinlock lock; /* guards the flags, the rights and, of messages, the head; held shortly */
     struct spinlock send_lock, receive_lock;
@@ -25,7 +27,7 @@ struct unix_ring {
     struct process *payer;
     struct event_audience audience;      /* of both */
     int error;                           /* pending of who sends: 0 or negative */
-    bool has_messages;                   /* instead of the bytes of a stream */
+    bool has_messages;                   /* instead of the bytes of a stream or a pipe */
     bool ended;                          /* by the peer: an end of file */
     bool unwanted;                       /* the receiver has shut it down, */
     bool closed;                         /* or is no more */
@@ -65,14 +67,13 @@ static inline struct unix_socket *unix_of(const struct file *file)
     return file->object;
 }
 
-struct unix_socket *unix_socket_make(unsigned type);
 void unix_socket_put(struct unix_socket *socket);
 
 /* ---- unix_transfer.c ---- */
 
 struct unix_ring *unix_ring_create(bool has_messages);
-void unix_ring_get(struct unix_ring *ring);
-void unix_ring_put(struct unix_ring *ring); /* NULL: nothing */
+struct unix_ring *unix_ring_get(struct unix_ring *ring); /* adds a reference, and returns it; NULL: nothing */
+void unix_ring_put(struct unix_ring *ring);              /* NULL: nothing */
 void unix_ring_notify(struct unix_ring *ring);
 
 /* Ends what its sender, or its receiver, does with it; `reset`: its sender learns that what it sent is lost.
@@ -89,6 +90,11 @@ int32_t unix_unread(struct unix_ring *ring, unsigned type);
 /* Whether something can be received; whether a quarter of the ring is taken at most. */
 bool unix_ring_has(struct unix_ring *ring);
 bool unix_ring_has_room(struct unix_ring *ring);
+
+/* Of the bytes of a pipe, without waiting: -EAGAIN; 0 at the end. Sends at least `whole` bytes or none;
+ * -EPIPE. */
+int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector);
+int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole);
 
 int64_t unix_send(struct file *file, struct socket_message *message);
 int64_t unix_receive(struct file *file, struct socket_message *message);

@@ -48,9 +48,11 @@ struct unix_ring *unix_ring_create(bool has_messages)
     return ring;
 }
 
-void unix_ring_get(struct unix_ring *ring)
+struct unix_ring *unix_ring_get(struct unix_ring *ring)
 {
-    __atomic_fetch_add(&ring->references, 1, __ATOMIC_RELAXED);
+    if (ring)
+        __atomic_fetch_add(&ring->references, 1, __ATOMIC_RELAXED);
+    return ring;
 }
 
 void unix_ring_put(struct unix_ring *ring)
@@ -136,23 +138,23 @@ bool unix_ring_has(struct unix_ring *ring)
 {
     if (!ring->has_messages)
         return head_of(ring) != __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
-    spin_lock_own(&ring->receive_lock);
-    bool has = message_first(ring) != NULL;
-    spin_unlock_own(&ring->receive_lock);
-    return has;
+    SPIN_GUARD_OWN(&ring->receive_lock);
+    return message_first(ring) != NULL;
 }
 
 int32_t unix_unread(struct unix_ring *ring, unsigned type)
 {
-    if (!ring->has_messages)
-        return (int32_t)(head_of(ring) - __atomic_load_n(&ring->tail, __ATOMIC_RELAXED));
+    if (!ring->has_messages) {
+        uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE); /* first: it never passes the head */
+        uint64_t unread = head_of(ring) - tail;
+
+        return unread < RING_BYTES ? (int32_t)unread : RING_BYTES;
+    }
     if (type != SOCK_DGRAM)
         return (int32_t)__atomic_load_n(&ring->unread, __ATOMIC_RELAXED);
-    spin_lock_own(&ring->receive_lock);
+    SPIN_GUARD_OWN(&ring->receive_lock);
     const struct message_header *first = message_first(ring);
-    int32_t unread = first ? (int32_t)first->bytes : 0;
-    spin_unlock_own(&ring->receive_lock);
-    return unread;
+    return first ? (int32_t)first->bytes : 0;
 }
 
 /* ---- Rights ---- */
@@ -192,7 +194,7 @@ static struct rights *message_rights_of(struct unix_ring *ring)
 {
     struct rights *all = NULL;
 
-    spin_lock_own(&ring->receive_lock);
+    SPIN_GUARD_OWN(&ring->receive_lock);
     for (uint64_t at = ring->tail, head = head_of(ring); at != head; at += header_at(ring, at)->whole) {
         struct message_header *header = header_at(ring, at);
 
@@ -202,7 +204,6 @@ static struct rights *message_rights_of(struct unix_ring *ring)
         all = header->rights;
         header->rights = NULL;
     }
-    spin_unlock_own(&ring->receive_lock);
     return all;
 }
 
@@ -224,6 +225,16 @@ struct rights *unix_rights_take(const struct file *file)
 }
 
 /* ---- Once, without waiting: -EAGAIN ---- */
+
+/* Copies between a ring, from a position on, and the program. -EFAULT. */
+static int ring_copy(char *ring, uint64_t position, struct user_vector *vector, uint64_t bytes,
+                     bool to_program)
+{
+    uint64_t at = position % RING_BYTES, first = bytes < RING_BYTES - at ? bytes : RING_BYTES - at;
+    int error = user_vector_copy(vector, ring + at, first, to_program);
+
+    return error || first == bytes ? error : user_vector_copy(vector, ring, bytes - first, to_program);
+}
 
 /* Copies a name of at most `bytes` into the ring, or out of it. */
 static void name_copy(struct unix_ring *ring, uint64_t position, uint8_t *name, uint64_t bytes, bool out)
@@ -293,19 +304,28 @@ static int64_t bytes_receive(struct unix_ring *ring, struct socket_message *mess
     return (int64_t)part;
 }
 
+/* 0 at the end. */
 static int64_t receive_once(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
-    spin_lock_own(&ring->receive_lock);
+    SPIN_GUARD_OWN(&ring->receive_lock);
     bool no_more = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE) || ring->unwanted;
     int64_t got =
         ring->has_messages ? message_receive(ring, message, with) : bytes_receive(ring, message, with);
-    spin_unlock_own(&ring->receive_lock);
     with->is_end = got == -EAGAIN && no_more;
     return with->is_end ? 0 : got;
 }
 
+int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector)
+{
+    struct socket_message message = { .vector = vector };
+    struct received with = { 0 };
+
+    return receive_once(ring, &message, &with);
+}
+
 /* What is sent with the bytes. */
 struct sent {
+    uint64_t whole;                    /* of a stream: at least so many bytes, or none */
     const struct socket_address *name; /* the sender's */
     uint32_t sender;
     struct rights **rights; /* taken where something is sent */
@@ -326,7 +346,7 @@ static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, co
     uint64_t part = vector->left < room ? vector->left : room;
     int error = refusal(ring, SOCK_STREAM);
 
-    if (error || part == 0)
+    if (error || room < with->whole)
         return error ? error : -EAGAIN;
     if (ring_copy(ring->bytes, ring->head, vector, part, false))
         return -EFAULT;
@@ -343,8 +363,10 @@ static int message_reserve(struct unix_ring *ring, unsigned type, uint64_t whole
     SPIN_GUARD(&ring->lock);
     uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
     int error = refusal(ring, type);
-    if (error || whole > room)
-        return error ? error : whole > RING_BYTES ? -EMSGSIZE : -EAGAIN;
+    if (error)
+        return error;
+    if (whole > room)
+        return whole > RING_BYTES ? -EMSGSIZE : -EAGAIN;
     *position = ring->head;
     *header_at(ring, ring->head) = (struct message_header){ .whole = (uint32_t)whole };
     __atomic_store_n(&ring->head, ring->head + whole, __ATOMIC_RELEASE);
@@ -386,10 +408,16 @@ static int64_t send_once(struct unix_ring *ring, unsigned type, struct user_vect
 {
     if (ring->has_messages)
         return message_send(ring, type, vector, with);
-    spin_lock_own(&ring->send_lock);
-    int64_t put = bytes_send(ring, vector, with);
-    spin_unlock_own(&ring->send_lock);
-    return put;
+    SPIN_GUARD_OWN(&ring->send_lock);
+    return bytes_send(ring, vector, with);
+}
+
+int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole)
+{
+    struct rights *none = NULL;
+    const struct sent with = { .whole = whole, .rights = &none };
+
+    return send_once(ring, SOCK_STREAM, vector, &with);
 }
 
 /* ---- Receiving ---- */
@@ -470,22 +498,24 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
 
     if (!address || !address->bytes) {
         SPIN_GUARD(&socket->lock);
-        *out = socket->out;
-        if (*out)
-            unix_ring_get(*out);
+        *out = unix_ring_get(socket->out);
         return *out ? 0 : -ENOTCONN;
     }
+    if (socket->socket.type != SOCK_DGRAM && socket->out)
+        return -EISCONN;
     if (socket->socket.type != SOCK_DGRAM)
-        return socket->out ? -EISCONN : socket->socket.type == SOCK_STREAM ? -EOPNOTSUPP : -ENOTCONN;
+        return socket->socket.type == SOCK_STREAM ? -EOPNOTSUPP : -ENOTCONN;
     int error = unix_name_check(address, &name);
     if (!error)
         error = unix_name_find(&name, &other);
     if (error)
         return error;
-    error = other->socket.type != SOCK_DGRAM ? -EPROTOTYPE : !unix_accepts_from(other, socket) ? -EPERM : 0;
-    if (!error) {
-        *out = other->in;
-        unix_ring_get(*out);
+    if (other->socket.type != SOCK_DGRAM) {
+        error = -EPROTOTYPE;
+    } else if (!unix_accepts_from(other, socket)) {
+        error = -EPERM;
+    } else {
+        *out = unix_ring_get(other->in);
     }
     unix_socket_put(other);
     return error;
@@ -535,7 +565,8 @@ int64_t unix_send(struct file *file, struct socket_message *message)
     struct socket_control *control = message->control;
     bool has_credentials = control && control->has_credentials;
     struct rights *none = NULL;
-    struct sent with = { .name = &socket->name,
+    struct sent with = { .whole = 1,
+                         .name = &socket->name,
                          .sender = has_credentials ? control->process : (uint32_t)arch_process()->pid,
                          .rights = control ? &control->rights : &none };
     struct unix_ring *ring;

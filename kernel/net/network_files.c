@@ -26,9 +26,9 @@ static char resolv_conf[192], hosts[256], hostname[HOST_NAME_BYTES + 1];
 
 static int file_add(struct tree *tree, const char *path, const char *text, struct message *why)
 {
-    struct inode *inode;
+    struct path_lookup found;
 
-    if (!text[0] || tree_lookup(tree, tree->root, path, true, &inode) == 0)
+    if (!text[0] || tree_find(tree, tree->root, path, TREE_FOLLOW, &found) == 0)
         return 0;
     return tree_add(tree, path, S_IFREG | 0644, text, strlen(text), why) ? 0 : -ENOMEM;
 }

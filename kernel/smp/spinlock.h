@@ -90,6 +90,16 @@ static inline __attribute__((always_inline)) void spin_unlock_own(struct spinloc
     __atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
 }
 
+static inline __attribute__((always_inline)) void spin_guard_own_end(struct spinlock *const *lock)
+{
+    spin_unlock_own(*lock);
+}
+
+/* As SPIN_GUARD, below. */
+#define SPIN_GUARD_OWN(lock)                                                                 \
+    struct spinlock *const spin_guard __attribute__((cleanup(spin_guard_own_end))) = (lock); \
+    spin_lock_own(spin_guard)
+
 /* Any other: what is done with it is short (lock_work.h). */
 static inline __attribute__((always_inline)) void spin_lock_at(struct spinlock *lock, const char *place)
 {

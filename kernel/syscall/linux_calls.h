@@ -56,7 +56,6 @@
 
 #define F_SEAL_SEAL 1
 
-
 struct linux_flock {
     int16_t type, whence;
     int32_t padding;
@@ -191,6 +190,11 @@ struct linux_sysinfo {
 struct linux_timeval {
     int64_t seconds, microseconds;
 };
+
+static inline struct linux_timeval timeval_of(uint64_t ns)
+{
+    return (struct linux_timeval){ (int64_t)(ns / 1000 / US_PER_S), (int64_t)(ns / 1000 % US_PER_S) };
+}
 
 struct linux_itimerval {
     struct linux_timeval interval, value;

@@ -10,13 +10,12 @@
 
 int readiness_of(uint64_t descriptor, struct scan *scan)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
     if (!file)
         return -EBADF;
     unsigned ready = file->operations == &epoll_operations ? epoll_readiness(file, scan) : file_ready(file);
     scan->events |= file_events(file); /* a set has said its own */
-    file_put(file);
     return (int)ready;
 }
 

@@ -32,9 +32,9 @@ long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64
 
 long restartable(unsigned number, long result)
 {
-    if (result >= 0)
-        return result;
-    return result == -EINTR            ? thread_interrupted_call(number, RESTART_ALWAYS)
-           : result == -ERESTARTNOHAND ? thread_interrupted_call(number, RESTART_NEVER)
-                                       : result;
+    if (result == -EINTR)
+        return thread_interrupted_call(number, RESTART_ALWAYS);
+    if (result == -ERESTARTNOHAND)
+        return thread_interrupted_call(number, RESTART_NEVER);
+    return result;
 }

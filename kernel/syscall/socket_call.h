@@ -7,7 +7,7 @@
 
 #include "fs/socket.h"
 
-/* The socket of a descriptor, with a reference. -EBADF, -ENOTSOCK. */
+/* The socket of a descriptor. -EBADF, -ENOTSOCK. *out is a FILE_REFERENCE of the caller's in any case. */
 int socket_get(uint64_t descriptor, struct file **out);
 
 /* An address from the program. -EINVAL where it is too long, -EFAULT. */

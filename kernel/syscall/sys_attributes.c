@@ -12,93 +12,59 @@
 
 #define NS_PER_SECOND 1000000000LL
 
-struct attributes {
-    bool sets_mode, sets_owner, sets_access, sets_modify;
-    bool access_now, modify_now; /* these are now */
-    uint32_t mode, user, group;
-    int64_t accessed_ns, modified_ns;
-};
-
 /* With the tree's lock. */
-static int attributes_set(struct inode *inode, const struct attributes *set)
+static int attributes_set(struct inode *inode, const struct mount_change *change)
 {
     if (!inode->writable)
         return -EROFS;
-    if (set->sets_mode && mode_is(inode->mode, S_IFLNK))
+    if ((change->what & MOUNT_MODE) && mode_is(inode->mode, S_IFLNK))
         return -EOPNOTSUPP;
-    if (set->sets_mode)
-        inode->mode = (inode->mode & S_IFMT) | (set->mode & 07777);
-    if (set->sets_owner && set->user != UINT32_MAX)
-        inode->user = set->user;
-    if (set->sets_owner && set->group != UINT32_MAX)
-        inode->group = set->group;
-    if (set->sets_access)
-        inode->accessed_ns = set->accessed_ns;
-    if (set->sets_modify)
-        inode->modified_ns = set->modified_ns;
+    if (change->what & MOUNT_MODE)
+        inode->mode = (inode->mode & S_IFMT) | change->mode;
+    if (change->what & MOUNT_USER)
+        inode->user = change->user;
+    if (change->what & MOUNT_GROUP)
+        inode->group = change->group;
+    if (change->what & MOUNT_ACCESSED)
+        inode->accessed_ns = change->accessed_ns;
+    if (change->what & MOUNT_MODIFIED)
+        inode->modified_ns = change->modified_ns;
     inode->changed_ns = file_wall_clock_ns();
     return 0;
 }
 
-static struct mount_change change_of(const struct attributes *set)
-{
-    bool user = set->sets_owner && set->user != UINT32_MAX,
-         group = set->sets_owner && set->group != UINT32_MAX;
-
-    return (struct mount_change){
-        .what = (set->sets_mode ? MOUNT_MODE : 0U) | (user ? MOUNT_USER : 0U) | (group ? MOUNT_GROUP : 0U) |
-                (set->sets_access ? MOUNT_ACCESSED : 0U) | (set->access_now ? MOUNT_ACCESSED_NOW : 0U) |
-                (set->sets_modify ? MOUNT_MODIFIED : 0U) | (set->modify_now ? MOUNT_MODIFIED_NOW : 0U),
-        .mode = set->mode & 07777,
-        .user = set->user,
-        .group = set->group,
-        .accessed_ns = set->accessed_ns,
-        .modified_ns = set->modified_ns,
-    };
-}
-
 /* Of an open file; one that was opened with O_PATH will do only where `allows_path`. */
-static long open_attributes_set(uint64_t descriptor, const struct attributes *set, bool allows_path)
+static long open_attributes_set(uint64_t descriptor, const struct mount_change *change, bool allows_path)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    struct tree *tree = arch_process()->tree;
-    long result = -EROFS;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if (!file)
+    if (!file || ((file->flags & O_PATH) && !allows_path))
         return -EBADF;
-    if ((file->flags & O_PATH) && !allows_path) {
-        result = -EBADF;
-    } else if (file->inode && file->inode->mount) {
-        struct mount_change change = change_of(set);
-
-        result = file->inode->mount->operations->file_change(mount_file_of(file->inode), &change);
-    } else if (file->inode) {
-        spin_lock(&tree->lock);
-        result = attributes_set(file->inode, set);
-        spin_unlock(&tree->lock);
-    }
-    file_put(file);
-    return result;
+    if (!file->inode)
+        return -EROFS;
+    if (file->inode->mount)
+        return file->inode->mount->operations->file_change(mount_file_of(file->inode), change);
+    SPIN_GUARD(&file->process->tree->lock);
+    return attributes_set(file->inode, change);
 }
 
 static long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags,
-                              const struct attributes *set)
+                              const struct mount_change *change)
 {
     bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
-    struct mount_change change = change_of(set);
     struct path path;
     char first = 1;
 
     if ((flags & AT_EMPTY_PATH) && user_read(&first, address, 1))
         return -EFAULT;
     if (!first && (int32_t)directory != AT_FDCWD)
-        return open_attributes_set(directory, set, true);
+        return open_attributes_set(directory, change, true);
     long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
     do
         if (result == TREE_LEFT)
-            result = path.call.mount->operations->change(&path.call, follow, &change);
+            result = path.call.mount->operations->change(&path.call, follow, change);
         else if (!result)
-            result = attributes_set(path.found.inode, set);
+            result = attributes_set(path.found.inode, change);
     while (path_leads_on(&path, &result));
     return path_end(&path, result);
 }
@@ -110,30 +76,39 @@ static bool flags_known(uint64_t flags)
 
 long sys_fchmodat2(uint64_t directory, uint64_t path, uint64_t mode, uint64_t flags)
 {
-    struct attributes set = { .sets_mode = true, .mode = (uint32_t)mode };
+    struct mount_change change = { .what = MOUNT_MODE, .mode = (uint32_t)mode & 07777 };
 
-    return flags_known(flags) ? attributes_set_at(directory, path, flags, &set) : -EINVAL;
+    return flags_known(flags) ? attributes_set_at(directory, path, flags, &change) : -EINVAL;
 }
 
 long sys_fchmod(uint64_t descriptor, uint64_t mode)
 {
-    struct attributes set = { .sets_mode = true, .mode = (uint32_t)mode };
+    struct mount_change change = { .what = MOUNT_MODE, .mode = (uint32_t)mode & 07777 };
 
-    return open_attributes_set(descriptor, &set, false);
+    return open_attributes_set(descriptor, &change, false);
+}
+
+/* An id of -1 stays as it is. */
+static struct mount_change owner_change(uint64_t user, uint64_t group)
+{
+    return (struct mount_change){ .what = ((uint32_t)user == UINT32_MAX ? 0U : MOUNT_USER) |
+                                          ((uint32_t)group == UINT32_MAX ? 0U : MOUNT_GROUP),
+                                  .user = (uint32_t)user,
+                                  .group = (uint32_t)group };
 }
 
 long sys_fchownat(uint64_t directory, uint64_t path, uint64_t user, uint64_t group, uint64_t flags)
 {
-    struct attributes set = { .sets_owner = true, .user = (uint32_t)user, .group = (uint32_t)group };
+    struct mount_change change = owner_change(user, group);
 
-    return flags_known(flags) ? attributes_set_at(directory, path, flags, &set) : -EINVAL;
+    return flags_known(flags) ? attributes_set_at(directory, path, flags, &change) : -EINVAL;
 }
 
 long sys_fchown(uint64_t descriptor, uint64_t user, uint64_t group)
 {
-    struct attributes set = { .sets_owner = true, .user = (uint32_t)user, .group = (uint32_t)group };
+    struct mount_change change = owner_change(user, group);
 
-    return open_attributes_set(descriptor, &set, false);
+    return open_attributes_set(descriptor, &change, false);
 }
 
 long sys_umask(uint64_t mask)
@@ -153,33 +128,36 @@ static int64_t time_clamp(int64_t seconds, int64_t ns)
     return seconds * NS_PER_SECOND + ns;
 }
 
-static int time_read(const struct linux_timespec *time, int64_t *ns, bool *sets, bool *now)
+/* Adds a time to a change: `set` and `now` are its bits of enum mount_what. */
+static int time_read(struct mount_change *change, const struct linux_timespec *time, int64_t *ns,
+                     unsigned set, unsigned now)
 {
     if (time->nanoseconds == UTIME_OMIT)
         return 0;
-    *sets = true;
-    *now = time->nanoseconds == UTIME_NOW;
-    if (*now)
+    change->what |= set;
+    if (time->nanoseconds == UTIME_NOW) {
+        change->what |= now;
         *ns = file_wall_clock_ns();
-    else if (time->nanoseconds < 0 || time->nanoseconds >= NS_PER_SECOND)
+        return 0;
+    }
+    if (time->nanoseconds < 0 || time->nanoseconds >= NS_PER_SECOND)
         return -EINVAL;
-    else
-        *ns = time_clamp(time->seconds, time->nanoseconds);
+    *ns = time_clamp(time->seconds, time->nanoseconds);
     return 0;
 }
 
 static long times_set(uint64_t directory, uint64_t path, const struct linux_timespec times[2], uint64_t flags)
 {
-    struct attributes set = { 0 };
-    int error = time_read(&times[0], &set.accessed_ns, &set.sets_access, &set.access_now);
+    struct mount_change change = { 0 };
+    int error = time_read(&change, &times[0], &change.accessed_ns, MOUNT_ACCESSED, MOUNT_ACCESSED_NOW);
 
     if (!error)
-        error = time_read(&times[1], &set.modified_ns, &set.sets_modify, &set.modify_now);
+        error = time_read(&change, &times[1], &change.modified_ns, MOUNT_MODIFIED, MOUNT_MODIFIED_NOW);
     if (error)
         return error;
     if (!path)
-        return (int32_t)directory == AT_FDCWD ? -EFAULT : open_attributes_set(directory, &set, false);
-    return attributes_set_at(directory, path, flags, &set);
+        return (int32_t)directory == AT_FDCWD ? -EFAULT : open_attributes_set(directory, &change, false);
+    return attributes_set_at(directory, path, flags, &change);
 }
 
 static const struct linux_timespec both_now[2] = { { 0, UTIME_NOW }, { 0, UTIME_NOW } };

@@ -6,7 +6,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "fs/pipe.h"
-#include "fs/socket.h"
+#include "fs/unix_socket.h"
 #include "process/process.h"
 #include "net/interface_facts.h"
 #include "mm/shared_memory.h"
@@ -38,50 +38,21 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 
 /* ---- Duplicating ---- */
 
-static long duplicate_above(uint64_t descriptor, uint64_t lowest, bool close_on_exec)
-{
-    struct process *process = arch_process();
-    struct file *file = file_get(process, descriptor);
-
-    if (!file)
-        return -EBADF;
-    long result = lowest >= FILE_DESCRIPTORS_MAX
-                      ? -EINVAL
-                      : file_install(process, file, (unsigned)lowest, close_on_exec);
-    file_put(file);
-    return result;
-}
-
 static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
 {
-    struct process *process = arch_process();
+    FILE_REFERENCE file = file_get(arch_process(), from);
 
     to = (uint32_t)to;
-    if (to >= FILE_DESCRIPTORS_MAX)
+    if (!file || to >= FILE_DESCRIPTORS_MAX)
         return -EBADF;
-    struct file *file = file_get(process, from);
-    if (!file)
-        return -EBADF;
-    file_install_at(process, file, (unsigned)to, close_on_exec);
-    file_put(file);
+    if (to != (uint32_t)from) /* else it is that already, as dup2 allows */
+        file_install_at(arch_process(), file, (unsigned)to, close_on_exec);
     return (long)to;
-}
-
-long sys_dup(uint64_t descriptor)
-{
-    return duplicate_above(descriptor, 0, false);
 }
 
 long sys_dup2(uint64_t from, uint64_t to)
 {
-    struct file *file;
-
-    if ((uint32_t)from != (uint32_t)to)
-        return duplicate_to(from, to, false);
-    file = file_get(arch_process(), from);
-    if (file)
-        file_put(file);
-    return file ? (long)(uint32_t)to : -EBADF;
+    return duplicate_to(from, to, false);
 }
 
 long sys_dup3(uint64_t from, uint64_t to, uint64_t flags)
@@ -97,9 +68,8 @@ static long flags_set(struct file *file, uint64_t flags)
 {
     const unsigned settable = O_APPEND | O_NONBLOCK;
 
-    spin_lock(&file->lock);
+    SPIN_GUARD(&file->lock);
     file->flags = (file->flags & ~settable) | ((unsigned)flags & settable);
-    spin_unlock(&file->lock);
     return 0;
 }
 
@@ -136,24 +106,24 @@ long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
 {
     struct process *process = arch_process();
     bool *close_on_exec = &process->files->close_on_exec[(uint32_t)descriptor % FILE_DESCRIPTORS_MAX];
-
-    command = (uint32_t)command;
-    if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-        return duplicate_above(descriptor, argument, command == F_DUPFD_CLOEXEC);
-
-    struct file *file = file_get(process, descriptor);
-    long result = 0;
+    FILE_REFERENCE file = file_get(process, descriptor);
 
     if (!file)
         return -EBADF;
-    if (command == F_GETFD)
-        result = *close_on_exec;
-    else if (command == F_SETFD)
+    switch ((uint32_t)command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+        if (argument >= FILE_DESCRIPTORS_MAX)
+            return -EINVAL;
+        return file_install(process, file, (unsigned)argument, (uint32_t)command == F_DUPFD_CLOEXEC);
+    case F_GETFD:
+        return *close_on_exec;
+    case F_SETFD:
         *close_on_exec = argument & 1;
-    else
-        result = file_control(file, descriptor, (uint32_t)command, argument);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_fcntl, result);
+        return 0;
+    default:
+        return restartable(SYSCALL_NUMBER_fcntl, file_control(file, descriptor, (uint32_t)command, argument));
+    }
 }
 
 /* ---- ioctl ---- */
@@ -195,14 +165,14 @@ static long unread_query(struct file *file, uint64_t argument)
     int32_t unread = 0;
 
     if (file_is_pipe(file)) {
-        unread = (int32_t)pipe_unread(file);
+        unread = pipe_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
         int64_t size = (int64_t)file->operations->size(file), left = size - (int64_t)file->offset;
 
         if (size < 0)
             return size; /* of a mount */
         unread = left > INT32_MAX ? INT32_MAX : (int32_t)left;
-    } else if (!file->operations->terminal) {
+    } else if (!file->is_terminal) {
         return -ENOTTY;
     } else {
         unread = (file_ready(file) & READY_IN) != 0;
@@ -219,14 +189,17 @@ static long socket_control(struct file *file, uint32_t request, uint64_t argumen
     return result == -ENOTTY ? interface_control(request, argument) : result; /* by any socket */
 }
 
-static long file_ioctl(struct file *file, uint64_t descriptor, uint32_t request, uint64_t argument)
+long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
 {
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     int32_t on;
 
-    switch (request) {
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
+    switch ((uint32_t)request) {
     case FIOCLEX:
     case FIONCLEX:
-        arch_process()->files->close_on_exec[(uint32_t)descriptor] = request == FIOCLEX;
+        arch_process()->files->close_on_exec[(uint32_t)descriptor] = (uint32_t)request == FIOCLEX;
         return 0;
     case FIONBIO:
         if (user_read(&on, argument, sizeof(on)))
@@ -234,20 +207,9 @@ static long file_ioctl(struct file *file, uint64_t descriptor, uint32_t request,
         return flags_set(file, on ? file->flags | O_NONBLOCK : file->flags & ~(unsigned)O_NONBLOCK);
     default:
         if (file_is_socket(file))
-            return socket_control(file, request, argument);
-        if (request == FIONREAD)
+            return socket_control(file, (uint32_t)request, argument);
+        if ((uint32_t)request == FIONREAD)
             return unread_query(file, argument);
-        return file->operations->terminal ? terminal_control(request, argument) : -ENOTTY;
+        return file->is_terminal ? terminal_control((uint32_t)request, argument) : -ENOTTY;
     }
-}
-
-long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-
-    if (!file)
-        return -EBADF;
-    long result = file->flags & O_PATH ? -EBADF : file_ioctl(file, descriptor, (uint32_t)request, argument);
-    file_put(file);
-    return result;
 }

@@ -51,35 +51,28 @@ static void epoll_release(struct file *file)
     page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-const struct file_operations epoll_operations = { .ready = epoll_ready,
-                                                  .release = epoll_release,
-                                                  .name = "anon_inode:[eventpoll]",
-                                                  .waits = true };
+const struct file_operations epoll_operations = {
+    .ready = epoll_ready, .release = epoll_release, .name = "anon_inode:[eventpoll]", .waits = true
+};
 
 long sys_epoll_create1(uint64_t flags)
 {
     struct process *process = arch_process();
-    struct file *file;
-    uint64_t memory;
 
     if ((uint32_t)flags & ~(uint32_t)O_CLOEXEC)
         return -EINVAL;
-    file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE;
-    memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
-    if (memory == PAGE_POOL_NONE) {
-        file_put(file);
+    uint64_t memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
-    }
     file->object = arch_physical(memory);
     arch_zero(file->object, EPOLL_MEMORY);
     file->operations = &epoll_operations;
     file->flags = O_RDWR;
     file->mode = 0600;
-    int result = file_install(process, file, 0, flags & O_CLOEXEC);
-    file_put(file);
-    return result;
+    return file_install(process, file, 0, flags & O_CLOEXEC);
 }
 
 long sys_epoll_create(uint64_t size)
@@ -141,13 +134,9 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
 
     if ((uint32_t)operation != EPOLL_CTL_DEL && user_read(&event, address, sizeof(event)))
         return -EFAULT;
-    struct file *set = file_get(process, set_descriptor), *file = file_get(process, descriptor);
-    long result = set && file ? control(set, file, descriptor, operation, &event) : -EBADF;
-    if (set)
-        file_put(set);
-    if (file)
-        file_put(file);
-    return result;
+    FILE_REFERENCE set = file_get(process, set_descriptor);
+    FILE_REFERENCE file = file_get(process, descriptor);
+    return set && file ? control(set, file, descriptor, operation, &event) : -EBADF;
 }
 
 /* ---- Waiting ---- */
@@ -181,7 +170,7 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
     struct linux_epoll_event event = { 0 };
     struct row *row = &epoll->rows[descriptor];
     uint64_t serial = __atomic_load_n(&row->serial, __ATOMIC_RELAXED);
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
     if (!file)
         return event;
@@ -189,7 +178,7 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
     bool is_listed = file->serial == serial;
     uint64_t activity = is_listed && file->operations->activity ? file->operations->activity(file) : 0;
     uint32_t ready = is_listed ? file_ready(file) : 0;
-    spin_lock(&epoll->lock);
+    SPIN_GUARD(&epoll->lock);
     if (row->serial == serial && is_listed) {
         scan->events |= file_events(file);
         ready &= (row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP;
@@ -198,8 +187,6 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
     } else if (row->serial == serial) { /* else it has been added anew meanwhile */
         row->serial = 0;
     }
-    spin_unlock(&epoll->lock);
-    file_put(file);
     return event;
 }
 
@@ -265,18 +252,14 @@ static int64_t epoll_scan(void *set, struct scan *scan)
 
 static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t deadline_ns)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    long result = -EINVAL;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
     if (!file)
         return -EBADF;
-    if (file->operations == &epoll_operations && (int32_t)room > 0) {
-        struct epoll_wait wait = { file->object, buffer, (uint32_t)room };
-
-        result = readiness_wait(epoll_scan, &wait, deadline_ns);
-    }
-    file_put(file);
-    return result;
+    if (file->operations != &epoll_operations || (int32_t)room <= 0)
+        return -EINVAL;
+    struct epoll_wait wait = { file->object, buffer, (uint32_t)room };
+    return readiness_wait(epoll_scan, &wait, deadline_ns);
 }
 
 /* Words: the set's descriptor, where to write events, for how many there is room, the deadline; the mask. */

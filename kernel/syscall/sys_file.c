@@ -37,14 +37,13 @@ static int64_t vector_move(struct file *file, struct user_vector *vector, const 
         return file->operations->move_at ? file->operations->move_at(file, vector, offset, write)
                                          : file_move(file, vector, offset ? *offset : 0, write);
 
-    spin_lock_own(&file->lock);
+    SPIN_GUARD_OWN(&file->lock);
     bool appends = write && (file->flags & O_APPEND) && file->inode && file->inode->memory;
     uint64_t at = offset ? *offset : file->offset;
     int64_t moved =
         appends && vector->left > 0 ? file_append(file, vector, &at) : file_move(file, vector, at, write);
     if (!offset && moved > 0)
         file->offset = at + (uint64_t)moved;
-    spin_unlock_own(&file->lock);
     return moved;
 }
 
@@ -80,37 +79,30 @@ static int64_t vector_transfer(struct file *file, uint64_t list, uint64_t count,
 
 /* ---- The calls ---- */
 
-/* The file of a call; one with an offset needs a file that can be sought in. */
+/* The file of a call, a FILE_REFERENCE of the caller's in any case; one with an offset needs a file that can
+ * be sought in. */
 static int file_of_call(uint64_t descriptor, const uint64_t *offset, struct file **out)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = 0;
-
-    if (!file)
+    *out = file_get(arch_process(), descriptor);
+    if (!*out)
         return -EBADF;
-    *out = file;
-    if (offset)
-        error = (int64_t)*offset < 0      ? -EINVAL
-                : (file->flags & O_PATH)  ? -EBADF
-                : !file->operations->size ? -ESPIPE
-                                          : 0;
-    if (error)
-        file_put(file);
-    return error;
+    if (!offset)
+        return 0;
+    if ((int64_t)*offset < 0)
+        return -EINVAL;
+    if ((*out)->flags & O_PATH)
+        return -EBADF;
+    return (*out)->operations->size ? 0 : -ESPIPE;
 }
 
 static long transfer_call(int64_t (*move)(struct file *, uint64_t, uint64_t, const uint64_t *, bool),
                           uint64_t descriptor, uint64_t address, uint64_t count, const uint64_t *offset,
                           bool write)
 {
-    struct file *file;
-    int64_t moved = file_of_call(descriptor, offset, &file);
+    FILE_REFERENCE file;
+    int error = file_of_call(descriptor, offset, &file);
 
-    if (moved)
-        return moved;
-    moved = move(file, address, count, offset, write);
-    file_put(file);
-    return moved;
+    return error ? error : move(file, address, count, offset, write);
 }
 
 /* The two most frequent calls get code of their own, with all of the above inlined. */
@@ -219,23 +211,20 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
 static int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t whence)
 {
     const uint64_t start = 0;
-    struct file *file;
+    FILE_REFERENCE file;
     int64_t result = file_of_call(descriptor, &start, &file);
 
     if (result)
         return result;
-    if (file->operations->waits) {
-        result = file_offset_claim(file);
-        if (!result) {
-            result = seek(file, offset, whence);
-            file_offset_release(file);
-        }
-    } else {
-        spin_lock(&file->lock);
-        result = seek(file, offset, whence);
-        spin_unlock(&file->lock);
+    if (!file->operations->waits) {
+        SPIN_GUARD(&file->lock);
+        return seek(file, offset, whence);
     }
-    file_put(file);
+    result = file_offset_claim(file);
+    if (result)
+        return result;
+    result = seek(file, offset, whence);
+    file_offset_release(file);
     return result;
 }
 

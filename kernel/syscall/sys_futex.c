@@ -15,20 +15,15 @@
 
 static long wait_resume(const uint64_t *words);
 
-/* What a wait answers that a signal has interrupted. */
-static long wait_interrupted(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
-{
-    const uint64_t words[RESUME_WORDS] = { address, expected, deadline_ns, bits };
-
-    return deadline_ns == TIMER_NEVER ? thread_interrupted_call(SYSCALL_NUMBER_futex, RESTART_ALWAYS)
-                                      : thread_interrupted_wait(wait_resume, words);
-}
-
 static long wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits)
 {
     long result = futex_wait(address, expected, deadline_ns, bits);
 
-    return result == -EINTR ? wait_interrupted(address, expected, deadline_ns, bits) : result;
+    if (result != -EINTR)
+        return result;
+    const uint64_t words[RESUME_WORDS] = { address, expected, deadline_ns, bits };
+    return deadline_ns == TIMER_NEVER ? thread_interrupted_call(SYSCALL_NUMBER_futex, RESTART_ALWAYS)
+                                      : thread_interrupted_wait(wait_resume, words);
 }
 
 static long wait_resume(const uint64_t *words)
@@ -62,7 +57,9 @@ static long wait_decode(uint64_t address, uint64_t operation, uint64_t value, ui
     uint64_t deadline_ns;
     int error = deadline_decode(operation, timeout, &deadline_ns);
 
-    return error ? error : bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
+    if (error)
+        return error;
+    return bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
 }
 
 /* Locks are taken whatever handlers do. Their times are absolute, so that the call can start again. */

@@ -52,7 +52,9 @@ static bool is_unchanged(uint64_t id)
 
 long sys_setuid(uint64_t id)
 {
-    return (uint32_t)id == UINT32_MAX ? -EINVAL : (uint32_t)id ? -EPERM : 0;
+    if ((uint32_t)id == UINT32_MAX)
+        return -EINVAL;
+    return (uint32_t)id ? -EPERM : 0;
 }
 
 long sys_setresuid(uint64_t real, uint64_t effective, uint64_t saved)
@@ -72,7 +74,9 @@ long sys_setgroups(uint64_t count, uint64_t list)
     const uint32_t max = 65536; /* NGROUPS_MAX */
 
     (void)list;
-    return (uint32_t)count > max ? -EINVAL : (uint32_t)count ? -EPERM : 0;
+    if ((uint32_t)count > max)
+        return -EINVAL;
+    return (uint32_t)count ? -EPERM : 0;
 }
 
 /* ---- Children ---- */

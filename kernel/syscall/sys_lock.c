@@ -17,11 +17,12 @@
 /* The range that a program's struct flock describes. */
 static int lock_range(const struct file *file, const struct linux_flock *request, struct file_lock *lock)
 {
-    int64_t base = request->whence == 1   ? (int64_t)file->offset
-                   : request->whence == 2 ? (int64_t)file->operations->size(file)
-                                          : 0;
-    int64_t start, end;
+    int64_t base = 0, start, end;
 
+    if (request->whence == 1)
+        base = (int64_t)file->offset;
+    else if (request->whence == 2)
+        base = (int64_t)file->operations->size(file);
     if (base < 0)
         return (int)base; /* of a mount */
     if (request->whence < 0 || request->whence > 2)
@@ -46,19 +47,19 @@ static int lock_range(const struct file *file, const struct linux_flock *request
     return 0;
 }
 
-/* Sets a lock; with `wait`, as soon as no other one conflicts. */
-static int lock_acquire(struct file *file, const struct file_lock *requested, bool wait)
+/* Sets a lock, or releases it; with `wait`, as soon as no other one conflicts. */
+static int lock_set(struct file *file, const struct file_lock *requested, bool wait)
 {
     struct tree *tree = arch_process()->tree;
 
     if (file->inode->mount)
-        return mount_lock_acquire(file, requested, wait);
+        return mount_lock_set(file, requested, wait);
     for (;;) {
         tree_lock_to_add(tree);
         bool conflicts = file_lock_conflict(file->inode, requested);
         int error = conflicts ? -EAGAIN : file_lock_set(tree, file->inode, requested);
         spin_unlock(&tree->lock);
-        if (!conflicts && !requested->exclusive) /* an exclusive lock may have become a shared one */
+        if (!conflicts && !requested->exclusive) /* an exclusive lock may have become a shared one, or none */
             event_notify_shared(file->inode);
         if (!conflicts || !wait)
             return error;
@@ -68,46 +69,30 @@ static int lock_acquire(struct file *file, const struct file_lock *requested, bo
     }
 }
 
-static int lock_release(struct file *file, const struct file_lock *range)
+/* Describes a lock of this node that conflicts. False: there is none. */
+static bool local_query(struct file *file, const struct file_lock *requested, struct mount_lock *answer)
 {
-    struct tree *tree = arch_process()->tree;
-
-    if (file->inode->mount)
-        return mount_lock_release(file, range);
-    tree_lock_to_add(tree);
-    int error = file_lock_clear(tree, file->inode, range);
-    spin_unlock(&tree->lock);
-    event_notify_shared(file->inode);
-    return error;
-}
-
-/* Describes a lock that conflicts, or changes the answer's type to F_UNLCK. */
-static void lock_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
-{
-    struct tree *tree = arch_process()->tree;
-
-    spin_lock(&tree->lock);
+    SPIN_GUARD(&file->process->tree->lock);
     const struct file_lock *lock = file_lock_conflict(file->inode, requested);
-    if (lock) {
-        uint64_t bytes = lock->end == INT64_MAX ? 0 : lock->end - lock->start + 1;
-
-        *answer = (struct linux_flock){ .type = lock->exclusive ? F_WRLCK : F_RDLCK,
-                                        .start = (int64_t)lock->start,
-                                        .bytes = (int64_t)bytes,
-                                        .pid = lock->pid };
-    }
     if (!lock)
-        answer->type = F_UNLCK;
-    spin_unlock(&tree->lock);
+        return false;
+    *answer = (struct mount_lock){ .type = lock->exclusive ? F_WRLCK : F_RDLCK,
+                                   .start = lock->start,
+                                   .bytes = lock->end == INT64_MAX ? 0 : lock->end - lock->start + 1,
+                                   .process = (uint32_t)lock->pid };
+    return true;
 }
 
-/* The same of other nodes. */
-static int mount_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
+/* Describes a lock that conflicts, also of other nodes, or changes the answer's type to F_UNLCK. */
+static int lock_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
 {
-    struct mount_lock lock;
-    int error = mount_lock_query(file, requested, &lock);
+    struct mount_lock lock = { .type = F_UNLCK };
+    bool found = local_query(file, requested, &lock);
+    int error = !found && file->inode->mount ? mount_lock_query(file, requested, &lock) : 0;
 
-    if (!error && lock.type != F_UNLCK)
+    if (lock.type == F_UNLCK)
+        answer->type = F_UNLCK;
+    else
         *answer = (struct linux_flock){ .type = (int16_t)lock.type,
                                         .start = (int64_t)lock.start,
                                         .bytes = (int64_t)lock.bytes,
@@ -117,15 +102,14 @@ static int mount_query(struct file *file, const struct file_lock *requested, str
 
 /* A process's locks on a file end when it closes a descriptor of the file. One that was acquired through a
  * descriptor which another thread has closed meanwhile would never end: it is released here. */
-static int lock_confirm(struct file *file, uint64_t descriptor, const struct file_lock *lock)
+static int lock_confirm(struct file *file, uint64_t descriptor, struct file_lock *lock)
 {
-    struct file *now = file_get(arch_process(), descriptor);
+    FILE_REFERENCE now = file_get(arch_process(), descriptor);
 
-    if (now)
-        file_put(now);
     if (now == file)
         return 0;
-    lock_release(file, lock);
+    lock->releases = true;
+    lock_set(file, lock, false);
     return -EBADF;
 }
 
@@ -149,20 +133,16 @@ long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint6
     if (error)
         return error;
     lock.exclusive = request.type == F_WRLCK;
+    lock.releases = request.type == F_UNLCK;
     if (query) {
-        lock_query(file, &lock, &request);
-        error = request.type == F_UNLCK && file->inode->mount ? mount_query(file, &lock, &request) : 0;
-        if (error)
-            return error;
-        return user_write(argument, &request, sizeof(request));
+        error = lock_query(file, &lock, &request);
+        return error ? error : user_write(argument, &request, sizeof(request));
     }
-    if (request.type == F_UNLCK)
-        return lock_release(file, &lock);
-    if ((file->flags & O_ACCMODE) == (lock.exclusive ? O_RDONLY : O_WRONLY))
+    if (!lock.releases && (file->flags & O_ACCMODE) == (lock.exclusive ? O_RDONLY : O_WRONLY))
         return -EBADF;
     file->has_locks |= open_file;
-    error = lock_acquire(file, &lock, wait);
-    return error || open_file ? error : lock_confirm(file, descriptor, &lock);
+    error = lock_set(file, &lock, wait);
+    return error || open_file || lock.releases ? error : lock_confirm(file, descriptor, &lock);
 }
 
 static long whole_file_lock(struct file *file, uint32_t operation)
@@ -173,7 +153,8 @@ static long whole_file_lock(struct file *file, uint32_t operation)
         return -EBADF;
     switch (operation & ~(uint32_t)LOCK_NB) {
     case LOCK_UN:
-        return lock_release(file, &lock);
+        lock.releases = true;
+        break;
     case LOCK_EX:
         lock.exclusive = true;
         break;
@@ -183,16 +164,14 @@ static long whole_file_lock(struct file *file, uint32_t operation)
         return -EINVAL;
     }
     file->has_locks = true;
-    return lock_acquire(file, &lock, !(operation & LOCK_NB));
+    return lock_set(file, &lock, !(operation & LOCK_NB));
 }
 
 long sys_flock(uint64_t descriptor, uint64_t operation)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if (!file)
+    if (!file || (file->flags & O_PATH))
         return -EBADF;
-    long result = file->flags & O_PATH ? -EBADF : whole_file_lock(file, (uint32_t)operation);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_flock, result);
+    return restartable(SYSCALL_NUMBER_flock, whole_file_lock(file, (uint32_t)operation));
 }

@@ -124,8 +124,8 @@ static int flags_check(uint64_t flags, uint64_t bytes, uint64_t offset)
         return -ENOMEM;
     if (bytes + ARCH_PAGE > UINT64_MAX - offset)
         return -EOVERFLOW;
-    if (type == MAP_SHARED_VALIDATE)
-        return flags & MAP_ANONYMOUS ? -EINVAL : flags & ~(uint64_t)MAP_VALID ? -EOPNOTSUPP : 0;
+    if (type == MAP_SHARED_VALIDATE && !(flags & MAP_ANONYMOUS))
+        return flags & ~(uint64_t)MAP_VALID ? -EOPNOTSUPP : 0;
     if (type != MAP_SHARED && type != MAP_PRIVATE)
         return -EINVAL;
     return flags & MAP_32BIT && !(flags & MAP_FIXED) ? -ENOMEM : 0;
@@ -135,7 +135,7 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
               uint64_t offset)
 {
     struct process *process = arch_process();
-    struct file *file = NULL;
+    FILE_REFERENCE file = NULL;
     unsigned rights, vm_flags = 0;
     int error;
 
@@ -161,8 +161,6 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         error =
             file ? file_map(&process->vm, &address, bytes, rights, vm_flags, file, offset, flags & MAP_TYPE)
                  : vm_map(&process->vm, &address, bytes, rights, vm_flags, "");
-    if (file)
-        file_put(file);
     if (error)
         return error == -ENOMEM ? refuse("mmap of", bytes) : error;
     klog(map, address, bytes);

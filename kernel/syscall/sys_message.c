@@ -41,7 +41,9 @@ static int credentials_read(struct socket_control *control, uint64_t address, ui
         return -EFAULT;
     control->has_credentials = true;
     control->process = words[0];
-    return !process_find(words[0]) ? -ESRCH : words[1] || words[2] ? -EPERM : 0;
+    if (!process_find(words[0]))
+        return -ESRCH;
+    return words[1] || words[2] ? -EPERM : 0;
 }
 
 static int packet_info_read(struct socket_control *control, uint64_t address, uint64_t bytes)
@@ -150,8 +152,7 @@ static void rights_write(struct control_room *room, const struct rights *rights,
 static void control_write(struct control_room *room, const struct socket_control *control, bool close_on_exec)
 {
     if (control->has_time) {
-        struct linux_timeval time = { (int64_t)(control->time_ns / NS_PER_S),
-                                      (int64_t)(control->time_ns % NS_PER_S / 1000) };
+        struct linux_timeval time = timeval_of(control->time_ns);
 
         control_item_write(room, SOL_SOCKET, SO_TIMESTAMP, &time, sizeof(time));
     }
@@ -188,19 +189,14 @@ long sys_sendto(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t f
     struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
     struct socket_message message = { .vector = &vector, .flags = (uint32_t)flags };
     struct socket_address address;
-    struct file *file;
-    int64_t result = socket_get(descriptor, &file);
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
 
-    if (result)
-        return result;
-    if (name) {
-        result = socket_address_read(&address, name, name_bytes);
+    if (!error && name) {
+        error = socket_address_read(&address, name, name_bytes);
         message.address = &address;
     }
-    if (!result)
-        result = socket_send(file, &message);
-    file_put(file);
-    return restartable(SYSCALL_NUMBER_sendto, result);
+    return error ? error : restartable(SYSCALL_NUMBER_sendto, socket_send(file, &message));
 }
 
 long sys_recvfrom(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t flags, uint64_t name,
@@ -211,20 +207,17 @@ long sys_recvfrom(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t
     struct socket_message message = { .vector = &vector,
                                       .flags = (uint32_t)flags,
                                       .address = name ? &address : NULL };
-    struct file *file;
+    FILE_REFERENCE file;
     int64_t result = socket_get(descriptor, &file);
 
     address.bytes = 0;
     if (result)
         return result;
     result = received(&message, socket_receive(file, &message));
-    file_put(file);
-    if (result >= 0 && name) {
-        long error = socket_answer_write(address.raw, address.bytes, name, room_address, true);
-
-        result = error ? error : result;
-    }
-    return restartable(SYSCALL_NUMBER_recvfrom, result);
+    if (result < 0 || !name)
+        return restartable(SYSCALL_NUMBER_recvfrom, result);
+    long error = socket_answer_write(address.raw, address.bytes, name, room_address, true);
+    return error ? error : result;
 }
 
 /* ---- Messages ---- */
@@ -297,27 +290,21 @@ static int64_t message_receive(struct file *file, uint64_t buffer, unsigned flag
     return user_write(buffer, &header, sizeof(header)) ? -EFAULT : got;
 }
 
-static int64_t message_call(uint64_t descriptor, uint64_t buffer, uint64_t flags,
-                            int64_t (*move)(struct file *, uint64_t, unsigned))
-{
-    struct file *file;
-    int64_t result = socket_get(descriptor, &file);
-
-    if (result)
-        return result;
-    result = move(file, buffer, (uint32_t)flags);
-    file_put(file);
-    return result;
-}
-
 long sys_sendmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
 {
-    return restartable(SYSCALL_NUMBER_sendmsg, message_call(descriptor, buffer, flags, message_send));
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
+
+    return error ? error : restartable(SYSCALL_NUMBER_sendmsg, message_send(file, buffer, (uint32_t)flags));
 }
 
 long sys_recvmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
 {
-    return restartable(SYSCALL_NUMBER_recvmsg, message_call(descriptor, buffer, flags, message_receive));
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
+
+    return error ? error
+                 : restartable(SYSCALL_NUMBER_recvmsg, message_receive(file, buffer, (uint32_t)flags));
 }
 
 /* ---- Many messages ---- */
@@ -331,7 +318,7 @@ struct linux_mmsghdr {
 static int64_t messages_move(uint64_t descriptor, uint64_t list, uint64_t count, unsigned flags, bool send,
                              uint64_t deadline_ns)
 {
-    struct file *file;
+    FILE_REFERENCE file;
     int64_t result = socket_get(descriptor, &file), done = 0;
 
     if (result)
@@ -353,7 +340,6 @@ static int64_t messages_move(uint64_t descriptor, uint64_t list, uint64_t count,
             break;
         crosscall_serve();
     }
-    file_put(file);
     return done ? done : result;
 }
 

@@ -52,14 +52,6 @@ static long tree_change(enum change change, struct path *from, struct path *to, 
     return to->found.inode ? tree_exchange(from->tree, &from->found, &to->found, now_ns) : -ENOENT;
 }
 
-static long mount_change(enum change change, struct path *from, struct path *to, unsigned flags)
-{
-    const struct mount_operations *operations = to->call.mount->operations;
-
-    return change == LINK ? operations->link(&from->call, flags & AT_SYMLINK_FOLLOW, &to->call)
-                          : operations->rename(&from->call, &to->call, flags);
-}
-
 /* Two paths, one of which leads to a mount at least, without the lock. */
 static long two_on_mount(struct path *from, long from_error, struct path *to, long to_error,
                          enum change change, unsigned flags)
@@ -72,7 +64,9 @@ static long two_on_mount(struct path *from, long from_error, struct path *to, lo
     to_error = path_depart(to);
     if (from_error != TREE_LEFT || to_error != TREE_LEFT)
         return from_error != TREE_LEFT ? from_error : to_error;
-    long result = mount_change(change, from, to, flags);
+    const struct mount_operations *operations = to->call.mount->operations;
+    long result = change == LINK ? operations->link(&from->call, flags & AT_SYMLINK_FOLLOW, &to->call)
+                                 : operations->rename(&from->call, &to->call, flags);
     if (result == MOUNT_LEFT && !from->call.left[0] && !to->call.left[0])
         return -EIO; /* it does not say which */
     if (result == MOUNT_LEFT && from->call.left[0] && (from_error = path_return(from)) < 0)
@@ -119,7 +113,7 @@ static long open_mount_link(const struct file *file, struct mount_call *to)
 /* Gives an open file a name (AT_EMPTY_PATH). */
 static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t address)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     struct path path;
 
     if (!file)
@@ -132,9 +126,7 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
             result =
                 file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
     while (path_leads_on(&path, &result));
-    result = path_end(&path, result);
-    file_put(file);
-    return result;
+    return path_end(&path, result);
 }
 
 long sys_linkat(uint64_t from_directory, uint64_t from, uint64_t directory, uint64_t address, uint64_t flags)

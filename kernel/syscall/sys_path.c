@@ -16,16 +16,12 @@
 
 /* ---- Opening ---- */
 
-static bool needs_writing(uint64_t flags)
-{
-    return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
-}
-
 /* Whether what exists already may be opened with these flags. */
 static int open_check(const struct path_lookup *found, uint64_t flags)
 {
     const struct inode *inode = found->inode;
     uint32_t kind = inode->mode & S_IFMT;
+    bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 
     if ((flags & O_CREAT) && (flags & O_EXCL))
         return -EEXIST;
@@ -35,7 +31,7 @@ static int open_check(const struct path_lookup *found, uint64_t flags)
         return -ELOOP; /* only with O_NOFOLLOW */
     if (kind != S_IFDIR && (flags & O_DIRECTORY))
         return -ENOTDIR;
-    if ((flags & O_PATH) || !needs_writing(flags))
+    if ((flags & O_PATH) || !writes)
         return 0;
     if (kind == S_IFDIR)
         return -EISDIR;
@@ -134,19 +130,17 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     if ((flags & O_CREAT) && (flags & O_DIRECTORY))
         return -EINVAL;
 
-    struct file *file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE; /* there are as many open files as descriptors */
-    int result = inode_open(&path, directory, address, flags, mode);
-    if (!result) {
-        file->inode = path.found.inode;
-        file->tid = path.found.tid;
-        file->flags = ((unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL)) |
-                      (flags & O_PATH ? 0 : O_LARGEFILE);
-        result = file_complete(file, flags);
-    }
-    file_put(file);
-    return result;
+    int error = inode_open(&path, directory, address, flags, mode);
+    if (error)
+        return error;
+    file->inode = path.found.inode;
+    file->tid = path.found.tid;
+    file->flags = ((unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL)) |
+                  (flags & O_PATH ? 0 : O_LARGEFILE);
+    return file_complete(file, flags);
 }
 
 /* A file without a name, with one reference: shared memory by descriptor. */
@@ -175,7 +169,6 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
 {
     struct process *process = arch_process();
     char *text = path_buffer(0);
-    struct file *file;
 
     flags = (uint32_t)flags;
     if (!text)
@@ -185,14 +178,12 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
     int64_t length = user_read_string(text, name, MFD_NAME_MAX + 1);
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
-    file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE;
     file->inode = unnamed_create(process);
     file->flags = O_RDWR | O_LARGEFILE;
-    int result = file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
-    file_put(file);
-    return result;
+    return file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
 }
 
 /* ---- Permissions ---- */
@@ -227,9 +218,7 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
 
     mode = (uint32_t)mode;
     flags = (uint32_t)flags;
-    if ((mode & ~7ULL) || (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EACCESS | AT_EMPTY_PATH)))
-        return -EINVAL;
-    if (flags & AT_EMPTY_PATH)
+    if ((mode & ~7ULL) || (flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EACCESS)))
         return -EINVAL;
     bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
     long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
@@ -245,153 +234,123 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
 
 /* ---- Directories ---- */
 
-/* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
-static int64_t record_make_of(char *text, uint64_t capacity, uint64_t number, uint32_t type, const char *name,
-                              uint64_t name_bytes, uint64_t next)
+/* Fills *entry; `next` is the position after it. */
+static void entry_set(struct mount_entry *entry, const struct inode *inode, uint32_t tid, const char *name,
+                      uint64_t name_bytes, uint64_t next)
 {
-    uint64_t bytes = (sizeof(struct linux_dirent) + name_bytes + 1 + 7) & ~7ULL;
+    entry->number = inode_number(inode, tid);
+    entry->next = next;
+    entry->type = inode->mode >> 12 & 15; /* DT_ values are S_IFMT's bits */
+    entry->name_bytes = (uint16_t)name_bytes;
+    memcpy(entry->name, name, name_bytes);
+}
+
+/* What stands at a position of a directory of the tree or after it, as mounts' `list`: 1, or 0 at the end. 0
+ * is the position of ".", 1 of "..", then come those of the entries, some of which may have been removed. */
+static int tree_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+{
+    const struct inode *directory = file->inode;
+    const struct directory_entry *found;
+    struct tree *tree = file->process->tree;
+
+    SPIN_GUARD(&tree->lock);
+    if (directory != tree->root && directory->links == 0)
+        return -ENOENT;
+    if (position == 0)
+        entry_set(entry, directory, file->tid, ".", 1, 1);
+    else if (position == 1)
+        entry_set(entry, tree_parent(tree, directory), 0, "..", 2, 2);
+    if (position < 2)
+        return 1;
+    while ((found = tree_entry_at(directory, position)) && !tree_entry_visible(found))
+        position = found->position + 1;
+    if (found)
+        entry_set(entry, found->inode, file->tid, found->name, found->name_bytes, found->position + 1);
+    return found != NULL;
+}
+
+/* The same for a directory of threads, after "..". In the order of their numbers, so that a thread is listed
+ * once, and those that stay are all listed, whoever begins and ends. Without the tree's lock. */
+static int thread_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+{
+    uint32_t tid = (uint32_t)(position < UINT32_MAX ? position - 1 : UINT32_MAX);
+    const struct inode *inode = file->inode->operations->next_thread(&tid);
+    char name[12];
+
+    if (!inode)
+        return 0;
+    entry_set(entry, inode, tid, name, format_text(name, sizeof(name), "%u", tid), tid + 2ULL);
+    return 1;
+}
+
+static int directory_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+{
+    struct mount_file *on_mount = mount_file_of(file->inode);
+
+    if (file->inode->mount)
+        return on_mount->mount->operations->list(on_mount, position, entry);
+    int listed = tree_list(file, position, entry);
+    if (listed == 0 && file->inode->operations && file->inode->operations->next_thread)
+        return thread_list(file, position, entry);
+    return listed;
+}
+
+/* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
+static int64_t record_make(char *text, uint64_t capacity, const struct mount_entry *entry)
+{
+    uint64_t bytes = (sizeof(struct linux_dirent) + entry->name_bytes + 1ULL + 7) & ~7ULL;
     struct linux_dirent record = {
-        .inode = number,
-        .next = (int64_t)next,
+        .inode = entry->number,
+        .next = (int64_t)entry->next,
         .record_bytes = (uint16_t)bytes,
-        .type = (uint8_t)type,
+        .type = entry->type,
     };
 
     if (bytes > capacity)
         return -EINVAL;
     memset(text, 0, bytes);
     memcpy(text, &record, sizeof(record));
-    memcpy(text + sizeof(record), name, name_bytes);
+    memcpy(text + sizeof(record), entry->name, entry->name_bytes);
     return (int64_t)bytes;
 }
 
-static int64_t record_make(char *text, uint64_t capacity, const struct inode *inode, uint32_t tid,
-                           const char *name, uint64_t name_bytes, uint64_t next)
-{
-    return record_make_of(text, capacity, inode_number(inode, tid),
-                          inode->mode >> 12 & 15, /* DT_ values are S_IFMT's bits */
-                          name, name_bytes, next);
-}
-
-/* Makes records of what stands at *position and after it, which advances; 0 at the end. With the tree's lock.
- * 0 is the position of ".", 1 of "..", then come those of the entries, some of which may have been removed.
- */
-static int64_t records_make(const struct tree *tree, const struct inode *directory, uint32_t tid,
-                            uint64_t *position, char *text, uint64_t capacity)
-{
-    int64_t used = 0, made;
-
-    if (directory != tree->root && directory->links == 0)
-        return -ENOENT;
-    for (;; used += made) {
-        uint64_t at = *position;
-
-        if (at < 2) {
-            made = record_make(text + used, capacity - (uint64_t)used,
-                               at ? tree_parent(tree, directory) : directory, at ? 0 : tid, "..", at + 1,
-                               at + 1);
-        } else {
-            const struct directory_entry *entry = tree_entry_at(directory, at);
-
-            if (!entry)
-                return used;
-            at = entry->position;
-            made = tree_entry_visible(entry)
-                       ? record_make(text + used, capacity - (uint64_t)used, entry->inode, tid, entry->name,
-                                     entry->name_bytes, at + 1)
-                       : 0;
-        }
-        if (made < 0)
-            return used ? used : made;
-        *position = at + 1;
-    }
-}
-
-/* The same for a directory of threads, after "..": one record. In the order of their numbers, so that a
- * thread is listed once, and those that stay are all listed, whoever begins and ends. Without the tree's
- * lock. */
-static int64_t thread_record_make(const struct inode *directory, uint64_t *position, char *text,
-                                  uint64_t capacity)
-{
-    uint32_t tid = (uint32_t)(*position < UINT32_MAX ? *position - 1 : UINT32_MAX);
-    const struct inode *inode = directory->operations->next_thread(&tid);
-    char name[12];
-
-    if (!inode)
-        return 0;
-    *position = tid + 2;
-    return record_make(text, capacity, inode, tid, name, format_text(name, sizeof(name), "%u", tid),
-                       *position);
-}
-
-/* Page by page, and copied without the tree's lock. With the file's. */
-static int64_t directory_read(struct tree *tree, struct file *file, uint64_t buffer, uint64_t bytes)
-{
-    char *text = path_buffer(0);
-    uint64_t used = 0;
-
-    if (!text)
-        return -ENOMEM;
-    for (;;) {
-        uint64_t position = file->offset, room = bytes - used;
-
-        spin_lock(&tree->lock);
-        int64_t made = records_make(tree, file->inode, file->tid, &position, text,
-                                    room < TREE_PATH_MAX ? room : TREE_PATH_MAX);
-        spin_unlock(&tree->lock);
-        if (made == 0 && file->inode->operations && file->inode->operations->next_thread)
-            made = thread_record_make(file->inode, &position, text, room);
-        if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
-            made = -EFAULT;
-        if (made <= 0)
-            return used ? (int64_t)used : made;
-        file->offset = position;
-        used += (uint64_t)made;
-    }
-}
-
-/* Of a mount, one by one. */
-static int64_t mount_directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
+/* One by one; with the file's offset locked. */
+static int64_t directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     char text[sizeof(struct linux_dirent) + TREE_NAME_MAX + 8];
-    struct mount_file *directory = mount_file_of(file->inode);
     struct mount_entry entry;
-    int64_t made = file_offset_claim(file);
     uint64_t used = 0;
+    int64_t made;
 
-    if (made)
-        return made;
-    for (; (made = directory->mount->operations->list(directory, file->offset, &entry)) > 0;
+    for (; (made = directory_list(file, file->offset, &entry)) > 0;
          used += (uint64_t)made, file->offset = entry.next) {
-        made = record_make_of(text, smaller(sizeof(text), bytes - used), entry.number, entry.type, entry.name,
-                              entry.name_bytes, entry.next);
+        made = record_make(text, smaller(sizeof(text), bytes - used), &entry);
         if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
             made = -EFAULT;
         if (made <= 0)
             break;
     }
-    file_offset_release(file);
     return used ? (int64_t)used : made;
 }
 
 long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    int64_t result = -ENOTDIR;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if (!file)
+    bytes = smaller((uint32_t)bytes, DIRECTORY_READ_MAX);
+    if (!file || (file->flags & O_PATH))
         return -EBADF;
-    if (file->flags & O_PATH)
-        result = -EBADF;
-    else if (file->inode && mode_is(file->inode->mode, S_IFDIR) && file->inode->mount) {
-        result = mount_directory_read(file, buffer, smaller((uint32_t)bytes, DIRECTORY_READ_MAX));
-    } else if (file->inode && mode_is(file->inode->mode, S_IFDIR)) {
-        spin_lock_own(&file->lock);
-        result = directory_read(file->process->tree, file, buffer,
-                                bytes < DIRECTORY_READ_MAX ? bytes : DIRECTORY_READ_MAX);
-        spin_unlock_own(&file->lock);
+    if (!file->inode || !mode_is(file->inode->mode, S_IFDIR))
+        return -ENOTDIR;
+    if (!file->operations->waits) {
+        SPIN_GUARD_OWN(&file->lock);
+        return directory_read(file, buffer, bytes);
     }
-    file_put(file);
+    int error = file_offset_claim(file);
+    if (error)
+        return error;
+    int64_t result = directory_read(file, buffer, bytes);
+    file_offset_release(file);
     return result;
 }
 
@@ -447,20 +406,17 @@ long sys_chdir(uint64_t address)
 
 long sys_fchdir(uint64_t descriptor)
 {
-    struct file *file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     struct tree *tree = arch_process()->tree;
-    int error = -ENOTDIR;
 
     if (!file)
         return -EBADF;
-    if (file->inode) {
-        spin_lock(&tree->lock);
-        inode_get(file->inode);
-        spin_unlock(&tree->lock);
-        error = directory_change(tree, file->inode, file->tid);
-    }
-    file_put(file);
-    return error;
+    if (!file->inode)
+        return -ENOTDIR;
+    spin_lock(&tree->lock);
+    inode_get(file->inode);
+    spin_unlock(&tree->lock);
+    return directory_change(tree, file->inode, file->tid);
 }
 
 /* Where a link leads, as far as `bytes` reach, in `text`: its length. With the tree's lock. */

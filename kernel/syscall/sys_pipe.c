@@ -11,30 +11,24 @@
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
-static int both_install(struct process *process, struct file *const ends[2], uint64_t buffer,
-                        bool close_on_exec)
-{
-    int descriptors[2];
-
-    descriptors[0] = file_install(process, ends[0], 0, close_on_exec);
-    if (descriptors[0] < 0)
-        return descriptors[0];
-    descriptors[1] = file_install(process, ends[1], 0, close_on_exec);
-    if (descriptors[1] >= 0 && !user_write(buffer, descriptors, sizeof(descriptors)))
-        return 0;
-    file_close(process, (uint64_t)descriptors[0]);
-    if (descriptors[1] < 0)
-        return descriptors[1];
-    file_close(process, (uint64_t)descriptors[1]);
-    return -EFAULT;
-}
-
 long ends_install(struct file *const ends[2], uint64_t buffer, bool close_on_exec)
 {
-    int error = both_install(arch_process(), ends, buffer, close_on_exec);
+    struct process *process = arch_process();
+    int descriptors[2], installed = 0, error = 0;
 
-    file_put(ends[0]);
-    file_put(ends[1]);
+    for (unsigned end = 0; end < 2; end++) {
+        int descriptor = error ? error : file_install(process, ends[end], 0, close_on_exec);
+
+        if (descriptor < 0)
+            error = descriptor;
+        else
+            descriptors[installed++] = descriptor;
+        file_put(ends[end]);
+    }
+    if (!error && user_write(buffer, descriptors, sizeof(descriptors)))
+        error = -EFAULT;
+    while (error && installed > 0)
+        file_close(process, (uint64_t)descriptors[--installed]);
     return error;
 }
 
@@ -55,11 +49,9 @@ long sys_eventfd2(uint64_t value, uint64_t flags)
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE))
         return -EINVAL;
 
-    struct file *file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE;
     eventfd_initialise(file, (uint32_t)value, (unsigned)flags);
-    int result = file_install(process, file, 0, flags & O_CLOEXEC);
-    file_put(file);
-    return result;
+    return file_install(process, file, 0, flags & O_CLOEXEC);
 }

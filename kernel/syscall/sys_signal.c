@@ -43,7 +43,11 @@ long sys_rt_sigprocmask(uint64_t what, uint64_t new_set, uint64_t old_set, uint6
     if (new_set && how > SIG_SETMASK)
         return -EINVAL;
     if (new_set) {
-        signal_mask_set(how == SIG_BLOCK ? old | set : how == SIG_UNBLOCK ? old & ~set : set);
+        if (how == SIG_BLOCK)
+            set |= old;
+        else if (how == SIG_UNBLOCK)
+            set = old & ~set;
+        signal_mask_set(set);
         thread_return_check();
     }
     return old_set ? user_write(old_set, &old, sizeof(old)) : 0;
@@ -76,7 +80,6 @@ int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask)
 long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
 {
     uint64_t blocked;
-
     int error = signal_mask_read(mask, set_bytes, &blocked);
 
     if (error)
@@ -107,13 +110,10 @@ static long timed_wait(const uint64_t *words)
 long sys_rt_sigtimedwait(uint64_t set_address, uint64_t info_address, uint64_t timeout, uint64_t set_bytes)
 {
     uint64_t set, ns = UINT64_MAX;
-    int error;
+    int error = signal_mask_read(set_address, set_bytes, &set);
 
-    if (set_bytes != SET_BYTES)
-        return -EINVAL;
-    if (user_read(&set, set_address, sizeof(set)))
-        return -EFAULT;
-    error = timeout ? timespec_read(timeout, &ns) : 0;
+    if (!error && timeout)
+        error = timespec_read(timeout, &ns);
     if (error)
         return error;
 
@@ -173,7 +173,9 @@ static struct signal_info info_of(uint64_t signal, int32_t code)
 /* Signal 0 only checks that the process exists. */
 static long process_signal(struct process *process, const struct signal_info *info)
 {
-    return !process ? -ESRCH : info->signal ? signal_send(process, NULL, info) : 0;
+    if (!process)
+        return -ESRCH;
+    return info->signal ? signal_send(process, NULL, info) : 0;
 }
 
 /* The thread `tid`, of the process `group`, or of any process where that is 0. */
@@ -187,11 +189,10 @@ static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info
 
         if (!process)
             continue;
-        spin_lock(&process->lock);
+        SPIN_GUARD(&process->lock);
         struct thread *thread = thread_find(process, (uint32_t)tid);
         if (thread)
             error = info->signal ? signal_send(process, thread, info) : 0;
-        spin_unlock(&process->lock);
     }
     return error;
 }

@@ -15,15 +15,10 @@
 
 int socket_get(uint64_t descriptor, struct file **out)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-
-    *out = file;
-    if (file && file_is_socket(file))
-        return 0;
-    int error = !file || (file->flags & O_PATH) ? -EBADF : -ENOTSOCK;
-    if (file)
-        file_put(file);
-    return error;
+    *out = file_get(arch_process(), descriptor);
+    if (!*out || ((*out)->flags & O_PATH))
+        return -EBADF;
+    return file_is_socket(*out) ? 0 : -ENOTSOCK;
 }
 
 int socket_address_read(struct socket_address *address, uint64_t buffer, uint64_t bytes)
@@ -78,15 +73,12 @@ long sys_socket(uint64_t family, uint64_t type, uint64_t protocol)
 
     if (!type_is_valid(type))
         return -EINVAL;
-    struct file *file = file_allocate(process);
+    FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE;
     file->flags = (unsigned)type & O_NONBLOCK;
-    int result = socket_create(file, family, type, protocol);
-    if (!result)
-        result = file_install(process, file, 0, type & O_CLOEXEC);
-    file_put(file);
-    return result;
+    int error = socket_create(file, family, type, protocol);
+    return error ? error : file_install(process, file, 0, type & O_CLOEXEC);
 }
 
 long sys_socketpair(uint64_t family, uint64_t type, uint64_t protocol, uint64_t buffer)
@@ -114,23 +106,21 @@ long sys_socketpair(uint64_t family, uint64_t type, uint64_t protocol, uint64_t 
 /* ---- Connecting ---- */
 
 /* bind and connect. */
-static long address_call(uint64_t descriptor, uint64_t buffer, uint64_t bytes, bool connects)
+static int64_t address_call(uint64_t descriptor, uint64_t buffer, uint64_t bytes, bool connects)
 {
     struct socket_address address;
-    struct file *file;
+    FILE_REFERENCE file;
     int error = socket_get(descriptor, &file);
 
+    if (!error)
+        error = socket_address_read(&address, buffer, bytes);
     if (error)
         return error;
     const struct socket_operations *operations = socket_of(file)->operations;
     int (*operation)(struct file *, const struct socket_address *) =
         connects ? operations->connect : operations->bind;
-    error = socket_address_read(&address, buffer, bytes);
-    if (!error)
-        error = operation ? operation(file, &address) : -EOPNOTSUPP;
-    error = (int)socket_interrupted(error, &socket_of(file)->send_limit_ns);
-    file_put(file);
-    return error;
+    error = operation ? operation(file, &address) : -EOPNOTSUPP;
+    return socket_interrupted(error, &socket_of(file)->send_limit_ns);
 }
 
 long sys_bind(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
@@ -145,15 +135,13 @@ long sys_connect(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 
 long sys_listen(uint64_t descriptor, uint64_t backlog)
 {
-    struct file *file;
+    FILE_REFERENCE file;
     int error = socket_get(descriptor, &file);
 
     if (error)
         return error;
     const struct socket_operations *operations = socket_of(file)->operations;
-    error = operations->listen ? operations->listen(file, (int32_t)backlog) : -EOPNOTSUPP;
-    file_put(file);
-    return error;
+    return operations->listen ? operations->listen(file, (int32_t)backlog) : -EOPNOTSUPP;
 }
 
 /* The descriptor is reserved by the file before a connection is taken from the listener. */
@@ -174,21 +162,16 @@ static long accept_file(struct file *file, struct file *accepted, uint64_t buffe
 
 static long accept_call(uint64_t descriptor, uint64_t buffer, uint64_t room_address, uint64_t flags)
 {
-    struct file *file, *accepted;
-    long result = socket_get(descriptor, &file);
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
 
-    if (result)
-        return result;
-    accepted = file_allocate(arch_process());
-    if (accepted) {
-        accepted->flags = (unsigned)flags & O_NONBLOCK;
-        result = accept_file(file, accepted, buffer, room_address, flags & O_CLOEXEC);
-        file_put(accepted);
-    } else {
-        result = -EMFILE;
-    }
-    file_put(file);
-    return result;
+    if (error)
+        return error;
+    FILE_REFERENCE accepted = file_allocate(arch_process());
+    if (!accepted)
+        return -EMFILE;
+    accepted->flags = (unsigned)flags & O_NONBLOCK;
+    return accept_file(file, accepted, buffer, room_address, flags & O_CLOEXEC);
 }
 
 long sys_accept(uint64_t descriptor, uint64_t buffer, uint64_t room_address)
@@ -205,19 +188,16 @@ long sys_accept4(uint64_t descriptor, uint64_t buffer, uint64_t room_address, ui
 
 long sys_shutdown(uint64_t descriptor, uint64_t how)
 {
-    struct file *file;
+    FILE_REFERENCE file;
     int error = socket_get(descriptor, &file);
 
     if (error)
         return error;
-    const struct socket_operations *operations = socket_of(file)->operations;
     if ((uint32_t)how > 2)
-        error = -EINVAL;
-    else
-        error = operations->shutdown ? operations->shutdown(file, (uint32_t)how != 1, (uint32_t)how != 0)
-                                     : -EOPNOTSUPP;
-    file_put(file);
-    return error;
+        return -EINVAL;
+    const struct socket_operations *operations = socket_of(file)->operations;
+    return operations->shutdown ? operations->shutdown(file, (uint32_t)how != 1, (uint32_t)how != 0)
+                                : -EOPNOTSUPP;
 }
 
 /* ---- Names ---- */
@@ -225,14 +205,13 @@ long sys_shutdown(uint64_t descriptor, uint64_t how)
 static long name_call(uint64_t descriptor, uint64_t buffer, uint64_t room_address, bool of_peer)
 {
     struct socket_address address;
-    struct file *file;
+    FILE_REFERENCE file;
     int error = socket_get(descriptor, &file);
 
     if (error)
         return error;
     const struct socket_operations *operations = socket_of(file)->operations;
     error = operations->name ? operations->name(file, of_peer, &address) : -EOPNOTSUPP;
-    file_put(file);
     return error ? error : socket_answer_write(address.raw, address.bytes, buffer, room_address, true);
 }
 

@@ -47,8 +47,6 @@ static long option_of(struct socket *socket, uint32_t option)
     switch (option) {
     case SO_TYPE:
         return socket->type;
-    case SO_ERROR:
-        return -socket_error_take(socket);
     case SO_SNDBUF:
         return socket->send_room;
     case SO_RCVBUF:
@@ -59,6 +57,7 @@ static long option_of(struct socket *socket, uint32_t option)
         return socket->family;
     case SO_PROTOCOL:
         return socket->protocol;
+    case SO_ERROR: /* of a family that has none pending */
     case SO_ACCEPTCONN:
     case SO_PRIORITY:
         return 0;
@@ -73,8 +72,7 @@ static long common_read(struct socket *socket, uint32_t option, uint64_t buffer,
     const uint64_t *limit = time_limit_of(socket, option);
 
     if (limit) {
-        uint64_t us = __atomic_load_n(limit, __ATOMIC_RELAXED) / 1000;
-        struct linux_timeval time = { (int64_t)(us / US_PER_S), (int64_t)(us % US_PER_S) };
+        struct linux_timeval time = timeval_of(__atomic_load_n(limit, __ATOMIC_RELAXED));
 
         return socket_answer_write(&time, sizeof(time), buffer, room_address, false);
     }
@@ -197,26 +195,18 @@ static int option_set(struct file *file, uint32_t level, uint32_t option, uint64
 long sys_getsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer,
                     uint64_t room_address)
 {
-    struct file *file;
-    long result = socket_get(descriptor, &file);
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
 
-    if (result)
-        return result;
-    result = option_read(file, (uint32_t)level, (uint32_t)option, buffer, room_address);
-    file_put(file);
-    return result;
+    return error ? error : option_read(file, (uint32_t)level, (uint32_t)option, buffer, room_address);
 }
 
 long sys_setsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer, uint64_t bytes)
 {
-    struct file *file;
+    FILE_REFERENCE file;
+    int error = socket_get(descriptor, &file);
 
     if ((int32_t)bytes < 0)
         return -EINVAL;
-    int error = socket_get(descriptor, &file);
-    if (error)
-        return error;
-    error = option_set(file, (uint32_t)level, (uint32_t)option, buffer, (uint32_t)bytes);
-    file_put(file);
-    return error;
+    return error ? error : option_set(file, (uint32_t)level, (uint32_t)option, buffer, (uint32_t)bytes);
 }

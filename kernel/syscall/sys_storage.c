@@ -24,51 +24,38 @@ static int inode_resize(struct inode *inode, uint64_t bytes)
     return error;
 }
 
-/* A file whose size can be set. */
-static int resizable_get(uint64_t descriptor, struct file **out)
+/* Whether the size of a file can be set. */
+static int resizable_check(const struct file *file)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = 0;
-
-    if (!file)
+    if (!file || (file->flags & O_PATH))
         return -EBADF;
-    if ((file->flags & O_ACCMODE) == O_RDONLY || (file->flags & O_PATH))
-        error = (file->flags & O_PATH) ? -EBADF : -EINVAL;
-    else if (!file->inode || !(file->inode->memory || file->inode->mount))
-        error = -EINVAL;
-    if (error)
-        file_put(file);
-    *out = file;
-    return error;
+    if ((file->flags & O_ACCMODE) == O_RDONLY || !file->inode)
+        return -EINVAL;
+    return file->inode->memory || file->inode->mount ? 0 : -EINVAL;
 }
 
 long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
 {
-    struct file *file;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    struct mount_change change = { .what = MOUNT_BYTES, .bytes = bytes };
 
     if ((int64_t)bytes < 0)
         return -EINVAL;
-    int error = resizable_get(descriptor, &file);
+    int error = resizable_check(file);
     if (error)
         return error;
-    struct mount_change change = { .what = MOUNT_BYTES, .bytes = bytes };
-    error = file->inode->mount
-                ? file->inode->mount->operations->file_change(mount_file_of(file->inode), &change)
-                : inode_resize(file->inode, bytes);
-    file_put(file);
-    return error;
+    if (file->inode->mount)
+        return file->inode->mount->operations->file_change(mount_file_of(file->inode), &change);
+    return inode_resize(file->inode, bytes);
 }
 
 /* With the tree's lock; takes a reference. */
 static int resizable_find(struct inode *inode, struct inode **out)
 {
-    int error = mode_is(inode->mode, S_IFDIR)    ? -EISDIR
-                : !mode_is(inode->mode, S_IFREG) ? -EINVAL
-                : !inode->memory                 ? -EROFS
-                                                 : 0;
-
-    if (error)
-        return error;
+    if (!mode_is(inode->mode, S_IFREG))
+        return mode_is(inode->mode, S_IFDIR) ? -EISDIR : -EINVAL;
+    if (!inode->memory)
+        return -EROFS;
     inode_get(inode);
     *out = inode;
     return 0;
@@ -116,67 +103,41 @@ static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset
 
 long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)
 {
-    struct file *file;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
     mode = (uint32_t)mode;
     if ((int64_t)offset < 0 || (int64_t)bytes <= 0)
         return -EINVAL;
     if ((mode & ~(uint64_t)(FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE)) || mode == FALLOC_PUNCH_HOLE)
         return -EOPNOTSUPP;
-    int error = resizable_get(descriptor, &file);
-    if (error)
-        return error == -EINVAL ? -EBADF : error;
-    error = file->inode->mount ? -EOPNOTSUPP : file_allocate_range(file, mode, offset, bytes);
+    if (resizable_check(file))
+        return -EBADF;
+    if (file->inode->mount)
+        return -EOPNOTSUPP;
+    int error = file_allocate_range(file, mode, offset, bytes);
     if (!error)
         file_touch(file->inode);
-    file_put(file);
     return error;
 }
 
 /* ---- Storage: there is none but memory, and the servers of mounts ---- */
-
-/* -EBADF, or `otherwise` where the file does not suit. */
-static int descriptor_check(uint64_t descriptor, bool (*suits)(const struct file *file), int otherwise)
-{
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = !file || (file->flags & O_PATH) ? -EBADF : suits(file) ? 0 : otherwise;
-
-    if (file)
-        file_put(file);
-    return error;
-}
 
 static bool is_stored(const struct file *file)
 {
     return file->inode && !file->inode->device;
 }
 
-static bool is_any(const struct file *file)
-{
-    return file != NULL;
-}
-
-static bool is_regular(const struct file *file)
-{
-    return is_stored(file) && mode_is(file->inode->mode, S_IFREG);
-}
-
-static bool is_seekable(const struct file *file)
-{
-    return file->operations->size != NULL;
-}
-
 /* Of a mount, whose server is to have stored the file. */
 static long storage_sync(uint64_t descriptor, bool data_only)
 {
-    struct file *file = file_get(arch_process(), descriptor);
-    int error = !file || (file->flags & O_PATH) ? -EBADF : is_stored(file) ? 0 : -EINVAL;
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if (!error && file->inode->mount)
-        error = file->inode->mount->operations->sync(mount_file_of(file->inode), data_only);
-    if (file)
-        file_put(file);
-    return error;
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
+    if (!is_stored(file))
+        return -EINVAL;
+    return file->inode->mount ? file->inode->mount->operations->sync(mount_file_of(file->inode), data_only)
+                              : 0;
 }
 
 long sys_fsync(uint64_t descriptor)
@@ -191,20 +152,30 @@ long sys_fdatasync(uint64_t descriptor)
 
 long sys_syncfs(uint64_t descriptor)
 {
-    return descriptor_check(descriptor, is_any, 0);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+
+    return file && !(file->flags & O_PATH) ? 0 : -EBADF;
 }
 
 long sys_readahead(uint64_t descriptor, uint64_t offset, uint64_t bytes)
 {
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+
     (void)offset, (void)bytes;
-    return descriptor_check(descriptor, is_regular, -EINVAL);
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
+    return is_stored(file) && mode_is(file->inode->mode, S_IFREG) ? 0 : -EINVAL;
 }
 
 long sys_fadvise64(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint64_t advice)
 {
     const uint32_t advice_last = 5; /* POSIX_FADV_NOREUSE */
-    int error = descriptor_check(descriptor, is_seekable, -ESPIPE);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
     (void)offset, (void)bytes;
-    return error ? error : (uint32_t)advice > advice_last ? -EINVAL : 0;
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
+    if (!file->operations->size)
+        return -ESPIPE;
+    return (uint32_t)advice > advice_last ? -EINVAL : 0;
 }

@@ -31,14 +31,14 @@ static int thread_state_read(uint64_t tid, struct thread_state *state)
 {
     struct process *process = arch_process();
 
-    spin_lock(&process->lock);
+    SPIN_GUARD(&process->lock);
     const struct thread *thread = thread_by_tid(tid);
-    if (thread)
-        *state = (struct thread_state){ thread->robust_list, thread->schedule.affinity,
-                                        thread->policy | (thread->resets_policy ? RESET_ON_FORK : 0),
-                                        thread->priority };
-    spin_unlock(&process->lock);
-    return thread ? 0 : -ESRCH;
+    if (!thread)
+        return -ESRCH;
+    *state = (struct thread_state){ thread->robust_list, thread->schedule.affinity,
+                                    thread->policy | (thread->resets_policy ? RESET_ON_FORK : 0),
+                                    thread->priority };
+    return 0;
 }
 
 long sys_gettid(void)
@@ -142,13 +142,14 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     if (user_read(cpus.words, mask, bytes))
         return -EFAULT;
     cpus = cpu_mask_and(&cpus, &process->cpus);
-    bool is_empty = cpu_mask_is_empty(&cpus);
-    spin_lock(&process->lock);
+    SPIN_GUARD(&process->lock);
     struct thread *thread = thread_by_tid(tid);
-    if (thread && !is_empty)
-        schedule_affinity_set(thread, &cpus);
-    spin_unlock(&process->lock);
-    return !thread ? -ESRCH : is_empty ? -EINVAL : 0;
+    if (!thread)
+        return -ESRCH;
+    if (cpu_mask_is_empty(&cpus))
+        return -EINVAL;
+    schedule_affinity_set(thread, &cpus);
+    return 0;
 }
 
 long sys_getcpu(uint64_t cpu_address, uint64_t domain_address, uint64_t cache)
@@ -177,14 +178,16 @@ static int policy_check(uint32_t policy, int32_t priority)
 {
     if (policy > POLICY_IDLE || policy == 4)
         return -EINVAL;
-    return policy_is_realtime(policy) ? (priority < 1 || priority > 99 ? -EINVAL : 0)
-           : priority                 ? -EINVAL
-                                      : 0;
+    if (policy_is_realtime(policy))
+        return priority < 1 || priority > 99 ? -EINVAL : 0;
+    return priority ? -EINVAL : 0;
 }
 
 static int rank_of(uint32_t policy, int32_t priority)
 {
-    return policy_is_realtime(policy) ? priority : policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
+    if (policy_is_realtime(policy))
+        return priority;
+    return policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
 }
 
 /* A negative policy: that which the thread has. */
@@ -192,25 +195,25 @@ static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
 {
     struct process *process = arch_process();
     int32_t priority;
-    int error;
 
     if ((int32_t)tid < 0 || !parameters)
         return -EINVAL;
     if (user_read(&priority, parameters, sizeof(priority)))
         return -EFAULT;
-    spin_lock(&process->lock);
+    SPIN_GUARD(&process->lock);
     struct thread *thread = thread_by_tid(tid);
-    bool resets = policy < 0 ? thread && thread->resets_policy : policy & RESET_ON_FORK;
-    uint32_t plain = policy < 0 ? thread ? thread->policy : 0 : (uint32_t)policy & ~(uint32_t)RESET_ON_FORK;
-    error = thread ? policy_check(plain, priority) : -ESRCH;
-    if (!error) {
-        thread->policy = plain;
-        thread->priority = priority;
-        thread->resets_policy = resets;
-        schedule_rank_set(thread, rank_of(plain, priority), plain != POLICY_FIFO);
-    }
-    spin_unlock(&process->lock);
-    return error;
+    if (!thread)
+        return -ESRCH;
+    bool resets = policy < 0 ? thread->resets_policy : policy & RESET_ON_FORK;
+    uint32_t plain = policy < 0 ? thread->policy : (uint32_t)policy & ~(uint32_t)RESET_ON_FORK;
+    int error = policy_check(plain, priority);
+    if (error)
+        return error;
+    thread->policy = plain;
+    thread->priority = priority;
+    thread->resets_policy = resets;
+    schedule_rank_set(thread, rank_of(plain, priority), plain != POLICY_FIFO);
+    return 0;
 }
 
 long sys_sched_setscheduler(uint64_t tid, uint64_t policy, uint64_t parameters)
@@ -291,7 +294,9 @@ long sys_setpriority(uint64_t kind, uint64_t who, uint64_t value)
 {
     int error = priority_check(kind, who), nice = (int32_t)value;
 
-    if (!error)
-        __atomic_store_n(&arch_process()->nice, nice < -20 ? -20 : nice > 19 ? 19 : nice, __ATOMIC_RELAXED);
-    return error;
+    if (error)
+        return error;
+    nice = nice < -20 ? -20 : nice;
+    __atomic_store_n(&arch_process()->nice, nice > 19 ? 19 : nice, __ATOMIC_RELAXED);
+    return 0;
 }

@@ -95,11 +95,6 @@ long sys_clock_getres(uint64_t clock, uint64_t buffer)
     return buffer ? user_write(buffer, &resolution, sizeof(resolution)) : 0;
 }
 
-static struct linux_timeval timeval_of(uint64_t ns)
-{
-    return (struct linux_timeval){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S / 1000) };
-}
-
 long sys_gettimeofday(uint64_t buffer, uint64_t zone)
 {
     struct linux_timeval time = timeval_of(clock_wall_ns(NULL));
@@ -138,7 +133,7 @@ long sys_settimeofday(uint64_t address, uint64_t zone)
     (void)zone;
     if (address && user_read(&time, address, sizeof(time)))
         return -EFAULT;
-    if (address && (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= 1000000))
+    if (address && (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= US_PER_S))
         return -EINVAL;
     return -EPERM;
 }
@@ -176,11 +171,6 @@ long sys_times(uint64_t buffer)
 
 /* ---- Sleeping ---- */
 
-static long sleep_until(unsigned number, uint64_t deadline)
-{
-    return thread_sleep(NULL, deadline) == -EINTR ? thread_interrupted_call(number, RESTART_NEVER) : 0;
-}
-
 /* Words: the deadline, and where to write the time left when a signal ends the sleep, or 0. */
 static long sleep_resume(const uint64_t *words)
 {
@@ -192,13 +182,6 @@ static long sleep_resume(const uint64_t *words)
     if (remainder && timespec_write(remainder, deadline_ns > now_ns ? deadline_ns - now_ns : 0))
         return -EFAULT;
     return thread_interrupted_wait(sleep_resume, words);
-}
-
-static long sleep_for(uint64_t ns, uint64_t remainder)
-{
-    const uint64_t words[RESUME_WORDS] = { time_add(clock_now_ns(), ns), remainder };
-
-    return sleep_resume(words);
 }
 
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
@@ -221,9 +204,10 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
 
     /* An absolute time is the deadline itself, so that one on a timer boundary is served by that boundary. */
     if (!absolute)
-        return sleep_for(ns, remainder);
-    return sleep_until(SYSCALL_NUMBER_clock_nanosleep, clock == CLOCK_ID_REALTIME
-                                                           ? deadline_by(DEADLINE_WALL, ns)
-                                                       : clock == CLOCK_ID_TAI ? deadline_by(DEADLINE_TAI, ns)
-                                                                               : ns);
+        return sleep_resume((const uint64_t[RESUME_WORDS]){ time_add(clock_now_ns(), ns), remainder });
+    if (clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_TAI)
+        ns = deadline_by(clock == CLOCK_ID_TAI ? DEADLINE_TAI : DEADLINE_WALL, ns);
+    return thread_sleep(NULL, ns) == -EINTR
+               ? thread_interrupted_call(SYSCALL_NUMBER_clock_nanosleep, RESTART_NEVER)
+               : 0;
 }

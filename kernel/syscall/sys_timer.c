@@ -26,16 +26,10 @@ static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
 }
 
 /* Rounded up, so that a timer that still runs never seems to have no time left. */
-static struct linux_timeval timeval_of(uint64_t ns)
-{
-    uint64_t us = ns / 1000 + (ns % 1000 != 0);
-
-    return (struct linux_timeval){ (int64_t)(us / US_PER_S), (int64_t)(us % US_PER_S) };
-}
-
 static struct linux_itimerval itimerval_of(const struct timer_setting *setting)
 {
-    return (struct linux_itimerval){ timeval_of(setting->interval_ns), timeval_of(setting->left_ns) };
+    return (struct linux_itimerval){ timeval_of(time_add(setting->interval_ns, 999)),
+                                     timeval_of(time_add(setting->left_ns, 999)) };
 }
 
 static uint64_t deadline_after(uint64_t ns)
@@ -166,18 +160,12 @@ static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting
     };
 }
 
-/* An absolute time of the timer's clock. */
-static uint64_t deadline_at(const struct posix_timer *timer, uint64_t ns)
-{
-    return timer->is_wall ? deadline_by(DEADLINE_WALL, ns) : ns;
-}
-
 long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t old_value)
 {
     struct posix_timer *timer = posix_timer_find(id);
     struct linux_itimerspec value;
     struct timer_setting old;
-    uint64_t ns, interval_ns, deadline_ns;
+    uint64_t ns, interval_ns;
 
     if (!new_value)
         return -EINVAL;
@@ -185,8 +173,11 @@ long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t
         return -EFAULT;
     if (timespec_to_ns(&value.value, &ns) || timespec_to_ns(&value.interval, &interval_ns) || !timer)
         return -EINVAL;
-    deadline_ns = ns == 0 ? 0 : flags & TIMER_ABSOLUTE ? deadline_at(timer, ns) : deadline_after(ns);
-    posix_timer_set(timer, deadline_ns, interval_ns, &old);
+    if (ns && (flags & TIMER_ABSOLUTE) && timer->is_wall)
+        ns = deadline_by(DEADLINE_WALL, ns);
+    else if (!(flags & TIMER_ABSOLUTE))
+        ns = deadline_after(ns);
+    posix_timer_set(timer, ns, interval_ns, &old);
     value = itimerspec_of(&old);
     return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
 }

@@ -45,15 +45,15 @@ static void promise_inside(const void *part, uint64_t part_bytes)
 static void promise_path(struct inode *inode)
 {
     static char path[1 << 20];
-    struct inode *found = NULL;
+    struct path_lookup found;
     int64_t length = tree_path(seen.tree, inode, path, sizeof(path));
 
     if (length == -ENOENT && inode->links > 0 && !mode_is(inode->mode, S_IFDIR))
         return; /* it has other names, but the one in inode->name was removed */
     PROMISE(length > 0 && (size_t)length == strlen(path));
     if (length < TREE_PATH_MAX) {
-        PROMISE(tree_lookup(seen.tree, seen.tree->root, path, false, &found) == 0);
-        PROMISE(found == inode);
+        PROMISE(tree_find(seen.tree, seen.tree->root, path, TREE_NO_FOLLOW, &found) == 0);
+        PROMISE(found.inode == inode);
     }
 }
 
@@ -107,11 +107,12 @@ static void writable_set(struct inode *inode)
 
 static void try_path(struct tree *tree, const char *path)
 {
-    struct inode *found = NULL;
-    int error = tree_lookup(tree, tree->root, path, strlen(path) % 2 == 0, &found);
+    enum tree_follow follow = strlen(path) % 2 == 0 ? TREE_FOLLOW : TREE_NO_FOLLOW;
+    struct path_lookup found;
+    int error = tree_find(tree, tree->root, path, follow, &found);
 
     PROMISE(error == 0 || error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG);
-    PROMISE(error || found);
+    PROMISE(error || found.inode);
 }
 
 static bool can_create(int error, const struct path_lookup *found)

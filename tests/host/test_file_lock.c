@@ -109,7 +109,9 @@ TEST(random_locks_agree_with_a_model_of_bytes)
             memset(model[0][owner], 0, BYTES);
             memset(model[1][owner], 0, BYTES);
         } else if (below(3) == 0) {
-            CHECK_EQUAL(file_lock_clear(&tree, inode, &lock), 0);
+            lock.releases = true;
+            CHECK(!file_lock_conflict(inode, &lock));
+            CHECK_EQUAL(file_lock_set(&tree, inode, &lock), 0);
             memset(bytes, 0, count);
         } else if (!conflicts) {
             CHECK_EQUAL(file_lock_set(&tree, inode, &lock), 0);
@@ -150,11 +152,13 @@ TEST(a_file_has_no_more_locks_than_all_ranks_can_wait_for)
     }
     lock.end = lock.start;
     CHECK_EQUAL(file_lock_set(&tree, inode, &lock), -ENOLCK);
+    lock.releases = true;
     lock.start = lock.end = 0;
-    CHECK_EQUAL(file_lock_clear(&tree, inode, &lock), 0); /* splits nothing */
+    CHECK_EQUAL(file_lock_set(&tree, inode, &lock), 0); /* splits nothing */
     lock.start = 3;
     lock.end = 4;
-    CHECK_EQUAL(file_lock_clear(&tree, inode, &lock), 0);
+    CHECK_EQUAL(file_lock_set(&tree, inode, &lock), 0);
+    lock.releases = false;
     lock.start = lock.end = 10;
     CHECK_EQUAL(file_lock_set(&tree, inode, &lock), 0);
 }

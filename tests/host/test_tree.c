@@ -47,8 +47,11 @@ static int build(void)
 
 static int find_from(struct inode *directory, const char *path, bool follow, struct inode **out)
 {
-    *out = NULL;
-    return tree_lookup(&tree, directory, path, follow, out);
+    struct path_lookup found;
+    int error = tree_find(&tree, directory, path, follow ? TREE_FOLLOW : TREE_NO_FOLLOW, &found);
+
+    *out = found.inode;
+    return error;
 }
 
 /* The inode at `path`; a failed check, and the root, where there is none. */
@@ -766,9 +769,9 @@ static int exchanged(const char *one, const char *other)
 
 static struct inode *named(const char *path)
 {
-    struct inode *inode = NULL;
+    struct path_lookup found;
 
-    return tree_lookup(&tree, tree.root, path, false, &inode) ? NULL : inode;
+    return tree_find(&tree, tree.root, path, TREE_NO_FOLLOW, &found) ? NULL : found.inode;
 }
 
 TEST(two_names_change_what_they_name)

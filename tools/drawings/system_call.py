@@ -79,8 +79,8 @@ BANDS = (
                 MIDDLE, "`pipe_write`",
                 ("the open file's hook `move`:", "`ring_copy`, with the lock of", "those who write"),
                 {
-                    "kernel/fs/pipe.c": ["pipe_write", "write_once", "write_locked"],
-                    "kernel/fs/ring.h": ["ring_copy"],
+                    "kernel/fs/pipe.c": ["pipe_write"],
+                    "kernel/fs/unix_transfer.c": ["unix_bytes_send", "send_once", "bytes_send", "ring_copy"],
                 },
             ),
             Box(

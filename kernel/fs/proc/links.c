@@ -45,73 +45,54 @@ static const struct inode_operations pid_operations = { .follow = pid_follow, .r
 
 /* ---- Descriptors ---- */
 
-struct link_target {
-    struct inode **inode;
-    uint32_t *tid;
-};
-
-static int64_t target_find(const struct file *file, void *context)
-{
-    const struct link_target *target = context;
-
-    if (!file)
-        return -ENOENT;
-    *target->inode = file->inode ? file->inode : device_of_stream(file);
-    *target->tid = file->tid;
-    return *target->inode ? 0 : -ENXIO;
-}
-
+/* Both look at the file with the table's lock, under which it stays open: a reference that they dropped could
+ * be the last one. */
 static int descriptor_follow(const struct inode *link, struct inode **target, uint32_t *tid)
 {
-    struct link_target found = { target, tid };
-
     if (!arch_process())
         return -ENOENT; /* the boot CPU looks up the program */
-    return (int)file_inspect(arch_process(), number_of(link), target_find, &found);
-}
+    struct file_table *table = arch_process()->files;
 
-struct link_text {
-    const struct tree *tree;
-    char *text;
-    size_t bytes;
-};
-
-static int64_t inode_name(const struct link_text *link, const struct inode *inode, uint32_t tid)
-{
-    int64_t length = inode_path(link->tree, inode, tid, link->text, link->bytes);
-
-    if (length == -ENOENT) /* it was removed, or never had a name */
-        return (int64_t)format_text(link->text, link->bytes,
-                                    inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)"
-                                                                            : "/ (deleted)");
-    return length == -ERANGE ? -ENAMETOOLONG : length;
-}
-
-static int64_t target_name(const struct file *file, void *context)
-{
-    const struct link_text *link = context;
-    const char *name = "anon_inode:[file]";
-
+    SPIN_GUARD(&table->lock);
+    const struct file *file = table->descriptors[number_of(link)];
     if (!file)
         return -ENOENT;
-    if (file->inode)
-        return inode_name(link, file->inode, file->tid);
-    if (file->operations->name)
-        name = file->operations->name;
-    else if (file->operations->terminal)
-        name = "/dev/tty";
-    else if (mode_is(file->mode, S_IFIFO) || mode_is(file->mode, S_IFSOCK))
-        return (int64_t)format_text(link->text, link->bytes, "%s:[%lu]",
-                                    mode_is(file->mode, S_IFIFO) ? "pipe" : "socket", file->serial);
-    return (int64_t)format_text(link->text, link->bytes, "%s", name);
+    *target = file->inode ? file->inode : device_of_stream(file);
+    *tid = file->tid;
+    return *target ? 0 : -ENXIO;
+}
+
+static int64_t inode_name(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text,
+                          size_t bytes)
+{
+    int64_t length = inode_path(tree, inode, tid, text, bytes);
+
+    if (length == -ENOENT) /* it was removed, or never had a name */
+        return (int64_t)format_text(
+            text, bytes, inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)" : "/ (deleted)");
+    return length == -ERANGE ? -ENAMETOOLONG : length;
 }
 
 static int64_t descriptor_read_link(const struct tree *tree, const struct inode *link, char *text,
                                     size_t bytes)
 {
-    struct link_text context = { tree, text, bytes };
+    struct file_table *table = arch_process()->files;
+    const char *name = "anon_inode:[file]";
 
-    return file_inspect(arch_process(), number_of(link), target_name, &context);
+    SPIN_GUARD(&table->lock);
+    const struct file *file = table->descriptors[number_of(link)];
+    if (!file)
+        return -ENOENT;
+    if (file->inode)
+        return inode_name(tree, file->inode, file->tid, text, bytes);
+    if (file->operations->name)
+        name = file->operations->name;
+    else if (file->is_terminal)
+        name = "/dev/tty";
+    else if (mode_is(file->mode, S_IFIFO) || mode_is(file->mode, S_IFSOCK))
+        return (int64_t)format_text(text, bytes, "%s:[%lu]", mode_is(file->mode, S_IFIFO) ? "pipe" : "socket",
+                                    file->serial);
+    return (int64_t)format_text(text, bytes, "%s", name);
 }
 
 static const struct inode_operations descriptor_operations = { .follow = descriptor_follow,
@@ -135,7 +116,7 @@ static int64_t directory_read_link(const struct tree *tree, const struct inode *
     const struct process *process = arch_process();
 
     (void)link;
-    return inode_name(&(struct link_text){ tree, text, bytes }, process->directory, process->directory_tid);
+    return inode_name(tree, process->directory, process->directory_tid, text, bytes);
 }
 
 static const struct inode_operations directory_operations = { .follow = directory_follow,

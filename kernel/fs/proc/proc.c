@@ -7,8 +7,8 @@
  * process's CPUs only, as sched_getaffinity does; what describes the machine (cpuinfo, interrupts, possible,
  * present, topology) shows all CPUs of the node. Memory is the process's slice: nobody else can take it.
  *
- * proc_add runs once at boot, and makes what cannot change any more as plain files of the tree. The contents
- * of the others are made by functions `…_text`, in system calls of the process that opens the file.
+ * proc_add runs once at boot. Files with a constant text are plain files of the tree; the contents of the
+ * others are made by functions `…_text`, in system calls of the process that opens the file.
  */
 #include "fs/proc/proc.h"
 #include "fs/mount.h"
@@ -24,11 +24,9 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       90       /* of the tables, of /dev and of net/, directories included; they are 83 */
-#define ENTRIES_OF_CPU    7        /* two directories, four files, the link of a pid */
-#define ENTRIES_OF_DOMAIN 2        /* a directory, a file */
-#define TEXT_BYTES_OF_CPU (2 * 64) /* as the slabs round them up */
-#define TEXT_BYTES        64       /* of a file whose text is known at boot */
+#define ENTRIES_MAX       90 /* of the tables, of /dev and of net/, directories included; they are 83 */
+#define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
+#define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
 #define NUMA_DOMAINS_MAX  64
 
 uint64_t clock_ticks_of(uint64_t ns)
@@ -38,21 +36,21 @@ uint64_t clock_ticks_of(uint64_t ns)
 
 /* ---- CPUs ---- */
 
-void text_add_cpus(struct file *file, const struct cpu_mask *cpus)
+void text_add_cpus(struct file *file, struct cpu_mask cpus)
 {
     const char *comma = "";
-    unsigned first = cpu_mask_first(cpus);
+    unsigned first = cpu_mask_first(&cpus);
 
     while (first != CPU_MASK_END) {
         unsigned last = first;
 
-        while (last + 1 < CPU_MASK_END && cpu_mask_test(cpus, last + 1))
+        while (last + 1 < CPU_MASK_END && cpu_mask_test(&cpus, last + 1))
             last++;
         text_add(file, "%s%u", comma, first);
         if (last > first)
             text_add(file, "-%u", last);
         comma = ",";
-        first = cpu_mask_next(cpus, last + 1);
+        first = cpu_mask_next(&cpus, last + 1);
     }
     text_add(file, "\n");
 }
@@ -69,14 +67,12 @@ void text_add_cpu_words(struct file *file, const struct cpu_mask *cpus)
 
 static void cpus_online_text(struct file *file)
 {
-    text_add_cpus(file, &arch_process()->cpus);
+    text_add_cpus(file, arch_process()->cpus);
 }
 
 static void cpus_all_text(struct file *file)
 {
-    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
-
-    text_add_cpus(file, &all);
+    text_add_cpus(file, cpu_mask_below(arch_cpu_count()));
 }
 
 /* The CPUs of the same package as `cpu`; with `same_core`, of the same core. */
@@ -106,22 +102,32 @@ static unsigned number_of(const struct inode *directory)
     return number;
 }
 
-static void siblings_add(struct file *file, bool same_core)
+/* The CPU that a file of its topology is about. */
+static unsigned cpu_of(const struct file *file)
 {
     const struct inode *topology = file->inode->name->directory;
-    struct cpu_mask siblings = siblings_of(number_of(topology->name->directory), same_core);
 
-    text_add_cpus(file, &siblings);
+    return number_of(topology->name->directory);
+}
+
+static void core_id_text(struct file *file)
+{
+    text_add(file, "%u\n", arch_cpu_place(cpu_of(file)).core);
+}
+
+static void package_id_text(struct file *file)
+{
+    text_add(file, "%u\n", arch_cpu_place(cpu_of(file)).package);
 }
 
 static void thread_siblings_text(struct file *file)
 {
-    siblings_add(file, true);
+    text_add_cpus(file, siblings_of(cpu_of(file), true));
 }
 
 static void core_siblings_text(struct file *file)
 {
-    siblings_add(file, false);
+    text_add_cpus(file, siblings_of(cpu_of(file), false));
 }
 
 /* A CPU of which the firmware reports no domain is in domain 0. */
@@ -132,31 +138,19 @@ static unsigned domain_of(unsigned cpu)
     return domain < NUMA_DOMAINS_MAX ? domain : 0;
 }
 
-/* A bit for each domain that has CPUs. */
-static uint64_t domains_present(void)
+/* The domains that have CPUs: their numbers fit where CPUs' do. */
+static struct cpu_mask domains_present(void)
 {
-    uint64_t present = 0;
+    struct cpu_mask present = { 0 };
 
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        present |= 1ULL << domain_of(cpu);
+        cpu_mask_set(&present, domain_of(cpu));
     return present;
 }
 
 static void domains_online_text(struct file *file)
 {
-    const char *comma = "";
-    uint64_t present = domains_present();
-
-    for (unsigned first = 0, last; first < NUMA_DOMAINS_MAX; first = last + 1) {
-        last = first;
-        if (!(present >> first & 1))
-            continue;
-        while (last + 1 < NUMA_DOMAINS_MAX && (present >> (last + 1) & 1))
-            last++;
-        text_add(file, last > first ? "%s%u-%u" : "%s%u", comma, first, last);
-        comma = ",";
-    }
-    text_add(file, "\n");
+    text_add_cpus(file, domains_present());
 }
 
 static void domain_cpus_text(struct file *file)
@@ -167,7 +161,7 @@ static void domain_cpus_text(struct file *file)
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (domain_of(cpu) == domain)
             cpu_mask_set(&cpus, cpu);
-    text_add_cpus(file, &cpus);
+    text_add_cpus(file, cpus);
 }
 
 static void cpuinfo_text(struct file *file)
@@ -283,6 +277,17 @@ static void mounts_text(struct file *file)
         text_add(file, "%s %s 9p rw,access=any,trans=tcp 0 0\n", mount->source, mount->place);
 }
 
+/* ---- The name of this boot ---- */
+
+/* Linux's random name of this boot: a UUID of version 4 [RFC 4122 §4.4]. */
+static uint64_t boot_id[2];
+
+static void boot_id_text(struct file *file)
+{
+    text_add(file, "%08lx-%04lx-%04lx-%04lx-%012lx\n", boot_id[0] >> 32, boot_id[0] >> 16 & 0xffff,
+             boot_id[0] & 0xffff, boot_id[1] >> 48, boot_id[1] & 0xffffffffffff);
+}
+
 /* ---- The tables ---- */
 
 static const struct proc_file files[] = {
@@ -300,6 +305,7 @@ static const struct proc_file files[] = {
     { "/proc/sys/kernel/osrelease", .text = LINUX_RELEASE "\n" },
     { "/proc/sys/kernel/ostype", .text = "Linux\n" },
     { "/proc/sys/kernel/pid_max", .text = "32768\n" },
+    { "/proc/sys/kernel/random/boot_id", .make = boot_id_text },
     { "/proc/sys/kernel/randomize_va_space", .text = "0\n" },
     { "/proc/sys/vm/overcommit_memory", .text = "2\n" }, /* never: memory that was granted is there */
     { "/sys/devices/system/cpu/online", .make = cpus_online_text },
@@ -336,22 +342,20 @@ static const struct file_operations command_operations = {
 static int proc_open(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
+    const struct file_operations *operations = kind->command ? &command_operations : &text_operations;
 
-    return text_bind(file,
-                     kind->operations ? kind->operations
-                     : kind->command  ? &command_operations
-                                      : &text_operations,
-                     kind->make);
+    return text_bind(file, kind->operations ? kind->operations : operations, kind->make);
 }
 
 static const struct inode_operations proc_operations = { .open = proc_open };
 
-uint32_t proc_file_mode(const struct proc_file *file)
+static uint32_t file_mode(const struct proc_file *file)
 {
     return S_IFREG | (file->command || file->operations ? 0644 : 0444);
 }
 
-void proc_file_set(struct inode *inode, const struct proc_file *file)
+/* Makes an inode that file, of `make`. */
+static void file_set(struct inode *inode, const struct proc_file *file)
 {
     inode->device = PROC_DEVICE;
     inode->operations = &proc_operations;
@@ -362,18 +366,18 @@ int proc_files_add(struct tree *tree, const struct proc_file *file, struct messa
 {
     for (; file->path; file++) {
         uint64_t bytes = file->text ? strlen(file->text) : 0;
-        struct inode *inode = tree_add(tree, file->path, proc_file_mode(file), file->text, bytes, why);
+        struct inode *inode = tree_add(tree, file->path, file_mode(file), file->text, bytes, why);
 
         if (!inode)
             return -ENOMEM;
         inode->device = PROC_DEVICE;
         if (!file->text)
-            proc_file_set(inode, file);
+            file_set(inode, file);
     }
     return 0;
 }
 
-/* ---- What is known at boot ---- */
+/* ---- Directories with a number ---- */
 
 struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const char *name, bool copy,
                              uint32_t mode, struct message *why)
@@ -386,27 +390,6 @@ struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const c
     return NULL;
 }
 
-/* A file with this text. False with `why`; also where `directory` is NULL, because making that failed. */
-__attribute__((format(printf, 5, 6))) static bool fixed_add(struct tree *tree, struct inode *directory,
-                                                            const char *name, struct message *why,
-                                                            const char *format, ...)
-{
-    struct inode *inode =
-        directory ? proc_inode_add(tree, directory, name, false, S_IFREG | 0444, why) : NULL;
-    char text[TEXT_BYTES];
-    va_list arguments;
-
-    va_start(arguments, format);
-    size_t length = format_va(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    if (!inode)
-        return false;
-    inode->device = PROC_DEVICE;
-    if (inode_data_copy(tree, inode, text, length))
-        return message_set(why, false, "file tree: no memory for the text of \"%s\"", name);
-    return true;
-}
-
 /* A directory with a number in its name. */
 static struct inode *numbered_add(struct tree *tree, struct inode *directory, const char *name,
                                   unsigned number, struct message *why)
@@ -417,33 +400,37 @@ static struct inode *numbered_add(struct tree *tree, struct inode *directory, co
     return proc_inode_add(tree, directory, text, true, S_IFDIR | 0755, why);
 }
 
-/* A file in many directories, whose text is made when it is opened; its path is its name. */
-static bool made_add(struct tree *tree, struct inode *directory, const struct proc_file *file,
-                     struct message *why)
+bool proc_made_add(struct tree *tree, struct inode *directory, const char *name, const struct proc_file *file,
+                   struct message *why)
 {
     struct inode *inode =
-        directory ? proc_inode_add(tree, directory, file->path, false, proc_file_mode(file), why) : NULL;
+        directory ? proc_inode_add(tree, directory, name, false, file_mode(file), why) : NULL;
 
     if (inode)
-        proc_file_set(inode, file);
+        file_set(inode, file);
     return inode;
 }
 
-static const struct proc_file thread_siblings_file = { "thread_siblings_list", .make = thread_siblings_text },
-                              core_siblings_file = { "core_siblings_list", .make = core_siblings_text },
-                              domain_cpus_file = { "cpulist", .make = domain_cpus_text };
+/* Files in many directories; a path is the name in each. */
+static const struct proc_file topology_files[] = {
+    { "core_id", .make = core_id_text },
+    { "physical_package_id", .make = package_id_text },
+    { "thread_siblings_list", .make = thread_siblings_text },
+    { "core_siblings_list", .make = core_siblings_text },
+    { .path = NULL },
+};
+static const struct proc_file domain_cpus_file = { "cpulist", .make = domain_cpus_text };
 
 static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct message *why)
 {
-    struct cpu_place place = arch_cpu_place(cpu);
     struct inode *directory = numbered_add(tree, cpus, "cpu", cpu, why);
+    bool added = directory;
 
     if (directory)
         directory = proc_inode_add(tree, directory, "topology", false, S_IFDIR | 0755, why);
-    return fixed_add(tree, directory, "core_id", why, "%u\n", place.core) &&
-           fixed_add(tree, directory, "physical_package_id", why, "%u\n", place.package) &&
-           made_add(tree, directory, &thread_siblings_file, why) &&
-           made_add(tree, directory, &core_siblings_file, why);
+    for (const struct proc_file *file = topology_files; file->path && added; file++)
+        added = proc_made_add(tree, directory, file->path, file, why);
+    return added;
 }
 
 static bool cpus_add(struct tree *tree, struct message *why)
@@ -460,23 +447,16 @@ static bool cpus_add(struct tree *tree, struct message *why)
 static bool numa_domains_add(struct tree *tree, struct message *why)
 {
     struct inode *domains = tree_add(tree, "/sys/devices/system/node", S_IFDIR | 0755, NULL, 0, why);
-    const uint64_t present = domains_present();
+    const struct cpu_mask present = domains_present();
     bool added = domains;
 
-    for (unsigned domain = 0; domain < NUMA_DOMAINS_MAX && added; domain++)
-        if (present >> domain & 1)
-            added = made_add(tree, numbered_add(tree, domains, "node", domain, why), &domain_cpus_file, why);
+    CPU_MASK_EACH(domain, &present)
+    {
+        struct inode *directory = added ? numbered_add(tree, domains, "node", (unsigned)domain, why) : NULL;
+
+        added = proc_made_add(tree, directory, domain_cpus_file.path, &domain_cpus_file, why);
+    }
     return added;
-}
-
-/* Linux's random name of this boot: a UUID of version 4 [RFC 4122 §4.4]. */
-static bool boot_id_add(struct tree *tree, struct message *why)
-{
-    struct inode *directory = tree_add(tree, "/proc/sys/kernel/random", S_IFDIR | 0755, NULL, 0, why);
-    uint64_t high = (arch_random() & ~0xf000ULL) | 0x4000, low = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
-
-    return fixed_add(tree, directory, "boot_id", why, "%08lx-%04lx-%04lx-%04lx-%012lx\n", high >> 32,
-                     high >> 16 & 0xffff, high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
 uint64_t proc_memory_bytes(void)
@@ -485,13 +465,15 @@ uint64_t proc_memory_bytes(void)
     uint64_t entries =
         ENTRIES_MAX + cpus * ENTRIES_OF_CPU + domains * ENTRIES_OF_DOMAIN + FILE_DESCRIPTORS_MAX;
 
-    return entries * TREE_ENTRY_BYTES_MAX + cpus * TEXT_BYTES_OF_CPU + 2 * ARCH_PAGE;
+    return entries * TREE_ENTRY_BYTES_MAX + 2 * ARCH_PAGE;
 }
 
 int proc_add(struct tree *tree, struct message *why)
 {
     static const char mounts[] = "self/mounts";
 
+    boot_id[0] = (arch_random() & ~0xf000ULL) | 0x4000;
+    boot_id[1] = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
     if (!tree_mount(tree, "/proc", 0555, FILESYSTEM_PROC, why) ||
         !tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why))
         return -ENOMEM;
@@ -499,7 +481,7 @@ int proc_add(struct tree *tree, struct message *why)
         if (proc_files_add(tree, tables[i], why))
             return -ENOMEM;
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
-        !boot_id_add(tree, why) || !cpus_add(tree, why) || !numa_domains_add(tree, why))
+        !cpus_add(tree, why) || !numa_domains_add(tree, why))
         return -ENOMEM;
     int error = proc_links_add(tree, why);
     return error ? error : proc_tasks_add(tree, why);

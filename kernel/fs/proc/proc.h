@@ -24,11 +24,8 @@ struct proc_file {
     const char *text;
     int (*command)(const char *line); /* executes a line that a program writes; NULL: read-only, unless */
     const struct file_operations *operations; /* it has its own */
+    void (*describe)(struct text_sink *sink); /* what `make` calls of another room */
 };
-
-/* Makes an inode that file, of `make`. */
-void proc_file_set(struct inode *inode, const struct proc_file *file);
-uint32_t proc_file_mode(const struct proc_file *file);
 
 /* The tables of self.c and tacet.c end with a NULL path. */
 extern const struct proc_file proc_self_files[], proc_tacet_files[];
@@ -46,11 +43,16 @@ int proc_tasks_add(struct tree *tree, struct message *why);
 struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const char *name, bool copy,
                              uint32_t mode, struct message *why);
 
+/* Adds a file whose contents are made when it is opened. False with `why`; also if `directory` is NULL,
+ * because making that failed. */
+bool proc_made_add(struct tree *tree, struct inode *directory, const char *name, const struct proc_file *file,
+                   struct message *why);
+
 /* Times in Linux's unit for user space, hundredths of a second. */
 uint64_t clock_ticks_of(uint64_t ns);
 
-/* Appends a mask of CPUs as a line: "0-3,8". */
-void text_add_cpus(struct file *file, const struct cpu_mask *cpus);
+/* Appends a mask of CPUs, or of NUMA domains, as a line: "0-3,8". */
+void text_add_cpus(struct file *file, struct cpu_mask cpus);
 
 /* The same as Linux writes a mask: a bit for each CPU that there is, highest first, in groups of 32. */
 void text_add_cpu_words(struct file *file, const struct cpu_mask *cpus);

@@ -87,7 +87,7 @@ struct subject {
     uint64_t id, start_ns, pending, blocked;
     struct cpu_mask cpus;
     char name[THREAD_NAME_BYTES];
-    char state;
+    const char *state; /* as Linux's letter and word */
     unsigned cpu;
     struct cpu_time time;
 };
@@ -99,7 +99,7 @@ static struct subject subject_of(const struct file *file)
     struct subject subject = { .id = process->pid,
                                .start_ns = process->start_ns,
                                .cpus = process->cpus,
-                               .state = 'R',
+                               .state = "R (running)",
                                .cpu = arch_cpu_index() };
     const struct thread *thread = arch_thread();
 
@@ -112,13 +112,13 @@ static struct subject subject_of(const struct file *file)
         subject.id = file->tid;
         thread = thread_find(process, file->tid);
         if (!thread) { /* it has ended since it was found */
-            subject.state = 'X';
+            subject.state = "X (dead)";
             return subject;
         }
         memcpy(subject.name, thread->name, sizeof(subject.name));
         subject.start_ns = thread->time.start_ns;
         subject.cpus = thread->schedule.affinity;
-        subject.state = thread->schedule.state == THREAD_BLOCKED ? 'S' : 'R';
+        subject.state = thread->schedule.state == THREAD_BLOCKED ? "S (sleeping)" : "R (running)";
         subject.cpu = thread->schedule.cpu;
         subject.time = thread_time(thread);
     }
@@ -137,7 +137,7 @@ static void stat_text(struct file *file)
     signal_sets(process, &ignored, &caught);
     /* Fields 1-22: identity, state, parents, terminal, faults, times, priorities, threads, start. */
     text_add(file, "%lu (%s) %c 0 %lu %lu 0 -1 0 0 0 0 0 %lu %lu 0 0 %d %d %u 0 %lu", subject.id,
-             subject.name, subject.state, process->pid, process->pid, clock_ticks_of(subject.time.user_ns),
+             subject.name, subject.state[0], process->pid, process->pid, clock_ticks_of(subject.time.user_ns),
              clock_ticks_of(subject.time.system_ns), 20 + process->nice, process->nice, process->thread_count,
              clock_ticks_of(subject.start_ns));
     /* 23-30: sizes, limit, addresses. */
@@ -162,11 +162,7 @@ static void status_text(struct file *file)
 
     signal_sets(process, &ignored, &caught);
     text_add(file, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%lu\nNgid:\t0\nPid:\t%lu\n", subject.name,
-             process->umask,
-             subject.state == 'R'   ? "R (running)"
-             : subject.state == 'S' ? "S (sleeping)"
-                                    : "X (dead)",
-             process->pid, subject.id);
+             process->umask, subject.state, process->pid, subject.id);
     text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\nGroups:\t\n",
              FILE_DESCRIPTORS_MAX);
     text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmHWM:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n",
@@ -179,7 +175,7 @@ static void status_text(struct file *file)
     text_add(file, "Cpus_allowed:\t");
     text_add_cpu_words(file, &subject.cpus);
     text_add(file, "Cpus_allowed_list:\t");
-    text_add_cpus(file, &subject.cpus);
+    text_add_cpus(file, subject.cpus);
     /* Switches are counted for CPUs (/proc/tacet/threads), not for threads. */
     text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
 }
@@ -208,23 +204,17 @@ static const struct file_operations comm_operations = {
 
 static void cmdline_text(struct file *file)
 {
-    const struct process_image *image = &arch_process()->image;
-
-    text_add_user(file, image->arguments, image->arguments_end - image->arguments);
+    text_add_user(file, arch_process()->image.arguments, arch_process()->image.arguments_end);
 }
 
 static void environ_text(struct file *file)
 {
-    const struct process_image *image = &arch_process()->image;
-
-    text_add_user(file, image->environment, image->environment_end - image->environment);
+    text_add_user(file, arch_process()->image.environment, arch_process()->image.environment_end);
 }
 
 static void auxv_text(struct file *file)
 {
-    const struct process_image *image = &arch_process()->image;
-
-    text_add_user(file, image->auxiliary, image->auxiliary_end - image->auxiliary);
+    text_add_user(file, arch_process()->image.auxiliary, arch_process()->image.auxiliary_end);
 }
 
 static void limits_text(struct file *file)

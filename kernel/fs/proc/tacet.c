@@ -119,19 +119,12 @@ static int priorities_command(const char *line)
     return 0;
 }
 
-static void clockevents_text(struct file *file)
+/* What another room describes to a sink. */
+static void described_text(struct file *file)
 {
-    clock_event_devices_describe(&file->text.sink);
-}
+    const struct proc_file *kind = file->inode->data;
 
-static void timers_text(struct file *file)
-{
-    timers_describe(&file->text.sink);
-}
-
-static void nettick_text(struct file *file)
-{
-    nettick_describe(&file->text.sink);
+    kind->describe(&file->text.sink);
 }
 
 /* The flight log as a file; binary. */
@@ -147,12 +140,13 @@ static void klog_text(struct file *file)
 
 const struct proc_file proc_tacet_files[] = {
     { "/proc/tacet/counters", .make = counters_text },
-    { "/proc/tacet/clockevents", .make = clockevents_text, .command = timer_device_rate },
+    { "/proc/tacet/clockevents", .make = described_text, .describe = clock_event_devices_describe,
+      .command = timer_device_rate },
     { "/proc/tacet/iterations", .make = iterations_text, .command = iterations_command },
     { "/proc/tacet/klog", .make = klog_text, .command = klog_switch },
-    { "/proc/tacet/nettick", .make = nettick_text },
+    { "/proc/tacet/nettick", .make = described_text, .describe = nettick_describe },
     { "/proc/tacet/priorities", .make = priorities_text, .command = priorities_command },
     { "/proc/tacet/threads", .make = threads_text },
-    { "/proc/tacet/timers", .make = timers_text },
+    { "/proc/tacet/timers", .make = described_text, .describe = timers_describe },
     { .path = NULL },
 };

@@ -95,11 +95,8 @@ int proc_tasks_add(struct tree *tree, struct message *why)
     task->links = 2;
     task->filesystem = tasks->filesystem;
     tasks->operations = &tasks_operations;
-    for (const struct proc_file *file = proc_self_files; file->path; file++) {
-        inode = proc_inode_add(tree, task, file->path + sizeof(SELF) - 1, false, proc_file_mode(file), why);
-        if (!inode)
+    for (const struct proc_file *file = proc_self_files; file->path; file++)
+        if (!proc_made_add(tree, task, file->path + sizeof(SELF) - 1, file, why))
             return -ENOMEM;
-        proc_file_set(inode, file);
-    }
     return 0;
 }

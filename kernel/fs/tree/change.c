@@ -141,8 +141,12 @@ int tree_unlink(struct tree *tree, const struct path_lookup *found, int64_t now_
 
 int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
 {
+    static const int errors[] = {
+        [TREE_LAST_DOT] = -EINVAL, [TREE_LAST_DOTDOT] = -ENOTEMPTY, [TREE_LAST_ROOT] = -EBUSY
+    };
+
     if (found->last != TREE_LAST_NAME)
-        return found->last == TREE_LAST_DOT ? -EINVAL : found->last == TREE_LAST_DOTDOT ? -ENOTEMPTY : -EBUSY;
+        return errors[found->last];
     if (!is_directory(found->inode))
         return -ENOTDIR;
     if (found->inode->mount)

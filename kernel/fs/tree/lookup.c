@@ -193,8 +193,8 @@ static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum t
     }
 }
 
-static int span_find(const struct tree *tree, struct inode *directory, uint32_t tid, struct path_span path,
-                     char *rest, enum tree_follow follow, struct path_lookup *found)
+int tree_find_span(const struct tree *tree, struct inode *directory, uint32_t tid, struct path_span path,
+                   char *rest, enum tree_follow follow, struct path_lookup *found)
 {
     struct walk walk = { .tree = tree, .stack = { path }, .rest = rest };
 
@@ -207,18 +207,12 @@ static int span_find(const struct tree *tree, struct inode *directory, uint32_t 
     return walk_run(&walk, absolute ? tree->root : directory, absolute ? 0 : tid, follow, found);
 }
 
-int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
-                   enum tree_follow follow, struct path_lookup *found)
-{
-    return span_find(tree, directory, 0, path, NULL, follow, found);
-}
-
 int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, char *path,
                    enum tree_follow follow, struct path_lookup *found)
 {
     struct path_span span = { path, path + strnlen(path, TREE_PATH_MAX) };
 
-    return span_find(tree, directory, tid, span, path, follow, found);
+    return tree_find_span(tree, directory, tid, span, path, follow, found);
 }
 
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
@@ -226,18 +220,7 @@ int tree_find(const struct tree *tree, struct inode *directory, const char *path
 {
     struct path_span span = { path, path + strnlen(path, TREE_PATH_MAX) };
 
-    return tree_find_span(tree, directory, span, follow, found);
-}
-
-int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,
-                struct inode **out)
-{
-    struct path_lookup found;
-    int error = tree_find(tree, directory, path, follow_last ? TREE_FOLLOW : TREE_NO_FOLLOW, &found);
-
-    if (!error)
-        *out = found.inode;
-    return error;
+    return tree_find_span(tree, directory, 0, span, NULL, follow, found);
 }
 
 struct inode *tree_parent(const struct tree *tree, const struct inode *directory)

@@ -42,9 +42,10 @@ static inline bool component_is(struct path_span component, const char *text)
     return span_bytes(component) == strlen(text) && memcmp(component.at, text, span_bytes(component)) == 0;
 }
 
-/* tree_find for a path that does not end in a NUL. lookup.c */
-int tree_find_span(const struct tree *tree, struct inode *directory, struct path_span path,
-                   enum tree_follow follow, struct path_lookup *found);
+/* tree_find_from for a path that need not end in a NUL; what leads on in a mount is written to `rest`; NULL:
+ * -EXDEV. lookup.c */
+int tree_find_span(const struct tree *tree, struct inode *directory, uint32_t tid, struct path_span path,
+                   char *rest, enum tree_follow follow, struct path_lookup *found);
 
 /* The entry of that name, or NULL. directory.c */
 struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name);

@@ -49,7 +49,7 @@ static int parent_step(struct tree *tree, struct inode **directory, struct path_
     int shown = (int)span_bytes(component), error;
     struct path_lookup found;
 
-    error = tree_find_span(tree, *directory, component, TREE_FOLLOW, &found);
+    error = tree_find_span(tree, *directory, 0, component, NULL, TREE_FOLLOW, &found);
     if (error == -ENOENT && !tree_entry_find(*directory, component)) {
         found.inode = inode_add(tree, *directory, component, PARENT_MODE);
         error = found.inode ? 0 : -ENOMEM;

@@ -27,7 +27,7 @@
 #define TREE_NAME_MAX     255
 #define TREE_SYMLINKS_MAX 40 /* followed in one lookup, as in Linux */
 #define TREE_LINKS_MAX    65000
-#define TREE_LEFT         1 /* answer of a lookup: the path leads to a mount */
+#define TREE_LEFT         1  /* answer of a lookup: the path leads to a mount */
 #define TREE_SIZE_CLASSES 10 /* of the slab allocator; larger allocations take a block */
 
 /* Memory for one entry of an archive, inode and name, with its share of what is lost at ends of blocks. */
@@ -146,7 +146,7 @@ struct path_lookup {
     struct inode *inode;           /* NULL where it is missing */
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
-    uint32_t tid; /* of which thread the inode shows something; 0: it is no thread's */
+    uint32_t tid;      /* of which thread the inode shows something; 0: it is no thread's */
     unsigned followed; /* symbolic links, where the path leads to a mount */
     enum tree_last last;
     bool trailing_slash; /* after the last component: only a directory will do */
@@ -173,10 +173,6 @@ int tree_find(const struct tree *tree, struct inode *directory, const char *path
  * followed. A mount point itself is found with TREE_NAME. The other lookups answer -EXDEV instead. */
 int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, char *path,
                    enum tree_follow follow, struct path_lookup *found);
-
-/* tree_find for callers that need the inode only. */
-int tree_lookup(const struct tree *tree, struct inode *directory, const char *path, bool follow_last,
-                struct inode **out);
 
 /* The directory above a directory; the root's is the root; NULL for one that was removed. */
 struct inode *tree_parent(const struct tree *tree, const struct inode *directory);
