@@ -43,9 +43,7 @@ enum trap_vector {
     TRAP_NMI = 2,
     TRAP_BREAKPOINT = 3,
     TRAP_OVERFLOW = 4,
-    TRAP_BOUND = 5,
     TRAP_INVALID_OPCODE = 6,
-    TRAP_NO_FPU = 7,
     TRAP_DOUBLE_FAULT = 8,
     TRAP_INVALID_TSS = 10,
     TRAP_NO_SEGMENT = 11,
@@ -56,11 +54,11 @@ enum trap_vector {
     TRAP_ALIGNMENT = 17,
     TRAP_MACHINE_CHECK = 18,
     TRAP_SIMD = 19,
-    TRAP_CONTROL = 21,
+    TRAP_LAST = TRAP_SIMD,
     VECTOR_FIRST_INTERRUPT = 32,
-    VECTOR_IPI = 0xf0,   /* from another CPU (arch_ipi_send) */
-    VECTOR_TIMER = 0xf1, /* the local one-shot timer */
-    VECTOR_INPUT = 0xf2, /* a device has input (arch_input_route) */
+    VECTOR_IPI = 0xf0,    /* from another CPU (arch_ipi_send) */
+    VECTOR_TIMER = 0xf1,  /* the local one-shot timer */
+    VECTOR_INPUT = 0xf2,  /* a device has input (arch_input_route) */
     VECTOR_DEVICE = 0xf3, /* of the network (arch_message_interrupt, arch_line_route) */
     VECTOR_BEAT = 0xf4,   /* a heartbeat, passed on (arch_beat_send) */
     VECTOR_SPURIOUS = 255,
