@@ -94,10 +94,7 @@ static void features_read(void)
 
 static void segments_load(struct cpu *cpu)
 {
-    struct {
-        uint16_t limit;
-        uint64_t base;
-    } __attribute__((packed)) pointer = { sizeof(cpu->gdt) - 1, (uint64_t)cpu->gdt };
+    struct table_pointer pointer = { sizeof(cpu->gdt) - 1, (uint64_t)cpu->gdt };
     uint64_t tss = (uint64_t)&cpu->task_state;
 
     cpu->gdt[1] = 0x00209a0000000000; /* kernel code: present, 64-bit */

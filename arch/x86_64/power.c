@@ -114,10 +114,7 @@ static void reset_wait(void)
 
 _Noreturn void arch_reboot(void)
 {
-    static const struct {
-        uint16_t limit;
-        uint64_t base;
-    } __attribute__((packed)) no_table = { 0, 0 };
+    static const struct table_pointer no_table = { 0, 0 };
     const struct acpi_facts *facts = acpi_facts();
 
     if (facts->reset.address) {

@@ -103,10 +103,7 @@ void trap_initialise(void)
     static const uint8_t own_stack[256] = {
         [TRAP_DEBUG] = 1, [TRAP_NMI] = 2, [TRAP_DOUBLE_FAULT] = 3, [TRAP_MACHINE_CHECK] = 4
     };
-    struct {
-        uint16_t limit;
-        uint64_t base;
-    } __attribute__((packed)) pointer = { sizeof(idt) - 1, (uint64_t)idt };
+    struct table_pointer pointer = { sizeof(idt) - 1, (uint64_t)idt };
 
     for (unsigned vector = 0; vector < 256; vector++) {
         uint64_t stub = trap_stubs[vector];

@@ -18,6 +18,12 @@
 int msr_try_read(uint32_t msr, uint64_t *value);
 int msr_try_write(uint32_t msr, uint64_t value);
 
+/* What LGDT and LIDT load. */
+struct table_pointer {
+    uint16_t limit;
+    uint64_t base;
+} __attribute__((packed));
+
 /* Machine checks of the calling CPU (machine_check.c): logs and clears the errors that are left from before
  * the boot, and enables the report of those that the hardware cannot correct; prints what there is of one. */
 #define MACHINE_CHECK_BANKS_MAX 32 /* that have registers; a CPU may count more */
