@@ -101,11 +101,6 @@ static uint32_t field32(const struct table *table, uint32_t offset)
 
 /* ---- the root ---- */
 
-static bool rsdp_valid(const uint8_t *rsdp)
-{
-    return memcmp(rsdp, "RSD PTR ", 8) == 0 && sums_to_zero(rsdp, RSDP_BYTES_OLD);
-}
-
 /* Copies the RSDP at `address`; what an old one lacks is zero. */
 static bool rsdp_read(const struct physical_memory *memory, uint64_t address, uint8_t *rsdp)
 {
@@ -116,7 +111,7 @@ static bool rsdp_read(const struct physical_memory *memory, uint64_t address, ui
         bytes = RSDP_BYTES_OLD;
         at = memory_at(memory, address, bytes);
     }
-    if (!at || !rsdp_valid(at))
+    if (!at || memcmp(at, "RSD PTR ", 8) != 0 || !sums_to_zero(at, RSDP_BYTES_OLD))
         return false;
     memcpy(rsdp, at, bytes);
     memset(rsdp + bytes, 0, RSDP_BYTES - bytes);
@@ -125,10 +120,6 @@ static bool rsdp_read(const struct physical_memory *memory, uint64_t address, ui
 
 static bool rsdp_find(const struct boot_info *info, const struct physical_memory *memory, uint8_t *rsdp)
 {
-    if (info->rsdp_copied && rsdp_valid(info->rsdp_copy)) {
-        memcpy(rsdp, info->rsdp_copy, RSDP_BYTES);
-        return true;
-    }
     if (info->rsdp && rsdp_read(memory, info->rsdp, rsdp))
         return true;
     /* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
@@ -471,8 +462,8 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
 
     memset(out, 0, sizeof(*out));
     if (!rsdp_find(info, &memory, rsdp))
-        return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); the loader names 0x%llx%s",
-                           (unsigned long long)info->rsdp, info->rsdp_copied ? " and a broken copy" : "");
+        return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); the loader names 0x%lx",
+                           info->rsdp);
     if (!root_open(&memory, rsdp, &root, &entry_bytes))
         return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%llx nor an RSDT at 0x%x is valid",
                            (unsigned long long)load_le64(rsdp + 24), load_le32(rsdp + 16));

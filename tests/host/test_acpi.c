@@ -254,17 +254,6 @@ TEST(xsdt_wins_over_the_rsdt)
     CHECK_EQUAL(facts.pm_timer_port, 0x608);
 }
 
-TEST(copied_root_pointer_is_used)
-{
-    begin();
-    memcpy(info.rsdp_copy, bytes + RSDP_AT, 36);
-    memset(bytes + RSDP_AT, 0, 36);
-    info.rsdp_copied = true;
-    info.rsdp = 0;
-    CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.pm_timer_port, 0x608);
-}
-
 TEST(root_pointer_is_searched_in_the_bios_area_but_not_under_uefi)
 {
     struct simulated_memory bios = { 0xe0000, 0x20000, NULL };
@@ -783,7 +772,6 @@ int main(void)
     RUN(old_root_leads_through_the_rsdt);
     RUN(broken_xsdt_falls_back_to_the_rsdt);
     RUN(xsdt_wins_over_the_rsdt);
-    RUN(copied_root_pointer_is_used);
     RUN(root_pointer_is_searched_in_the_bios_area_but_not_under_uefi);
     RUN(broken_roots_are_refused);
     RUN(broken_tables_are_skipped);

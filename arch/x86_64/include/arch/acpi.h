@@ -10,11 +10,11 @@
 #include "arch/boot_protocol.h"
 #include <stdbool.h>
 
-#define ACPI_CPUS_MAX        1024
-#define ACPI_PLACES          (4 * ACPI_CPUS_MAX) /* a power of two */
-#define ACPI_IO_APICS_MAX    16
-#define ACPI_ISA_LINES       16
-#define ACPI_NUMA_RANGES_MAX 128
+#define ACPI_CPUS_MAX         1024
+#define ACPI_PLACES           (4 * ACPI_CPUS_MAX) /* a power of two */
+#define ACPI_IO_APICS_MAX     16
+#define ACPI_ISA_LINES        16
+#define ACPI_NUMA_RANGES_MAX  128
 #define ACPI_PCI_SEGMENTS_MAX 16
 
 struct acpi_facts {
@@ -71,10 +71,9 @@ struct acpi_facts {
     unsigned numa_ranges_dropped; /* beyond ACPI_NUMA_RANGES_MAX */
 };
 
-/* Fills *out from the tables below the RSDP: the copy in `info` where it is valid, else the one at
- * info->rsdp, else, unless UEFI started the machine, the one found in the BIOS area. Tables with a wrong
- * checksum or length are skipped; what could not be found stays zero. Returns 0, or -EINVAL with `why` when
- * there is no valid root at all. */
+/* Fills *out from the tables below the RSDP: the one at info->rsdp where it is valid, else, unless UEFI
+ * started the machine, the one found in the BIOS area. Tables with a wrong checksum or length are skipped;
+ * what could not be found stays zero. Returns 0, or -EINVAL with `why` when there is no valid root at all. */
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
                struct message *why);
 
