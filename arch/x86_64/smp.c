@@ -131,11 +131,9 @@ uint64_t arch_clock_offset(unsigned cpu)
 static uint32_t domain_of(uint32_t apic_id)
 {
     const struct acpi_facts *facts = acpi_facts();
+    const unsigned cpu = acpi_cpu_find(facts, apic_id);
 
-    for (unsigned i = 0; i < facts->cpu_count; i++)
-        if (facts->apic_ids[i] == apic_id)
-            return facts->domains[i];
-    return NUMA_DOMAIN_NONE;
+    return cpu < facts->cpu_count ? facts->domains[cpu] : NUMA_DOMAIN_NONE;
 }
 
 unsigned arch_cpus_present(void)
