@@ -24,7 +24,7 @@
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
 #define EARLY_LIMIT (4ULL << 30) /* of the map that entry.asm builds */
-/* Its last page is for device_page_map. */
+/* Its last page is for device_at. */
 #define DEVICE_WINDOW_BYTES (ARCH_LARGE_PAGE - ARCH_PAGE)
 #define DEVICE_BITS         (PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE)
 #define KERNEL_TABLE_BITS   (PTE_PRESENT | PTE_WRITE)
@@ -33,6 +33,7 @@ extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
 static const struct memory_range first_megabyte = { 0, 1 << 20 };
 static uint64_t root;
+static bool is_loaded; /* instead of the early map */
 static struct page_pool *kernel_pages;
 static uint64_t device_window_used;
 
@@ -168,6 +169,7 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
 
     kernel_map_activate();
+    is_loaded = true;
 }
 
 void kernel_map_activate(void)
@@ -268,10 +270,14 @@ volatile void *arch_device_map(uint64_t physical, uint64_t bytes)
     return (volatile void *)(address + offset);
 }
 
-volatile void *device_page_map(uint64_t physical)
+volatile void *device_at(uint64_t physical)
 {
     const uint64_t address = DEVICE_WINDOW + DEVICE_WINDOW_BYTES;
 
+    if (physical >= (is_loaded ? ADDRESS_LIMIT : EARLY_LIMIT))
+        return NULL;
+    if (!is_loaded)
+        return arch_physical(physical);
     kernel_page(address, physical & ~(ARCH_PAGE - 1), 0, DEVICE_BITS | no_execute());
     tlb_invalidate_page(address);
     return (volatile void *)(address + (physical & (ARCH_PAGE - 1)));

@@ -83,7 +83,7 @@ static __attribute__((noinline)) volatile void *memory_register(uint32_t functio
     if (!segment || !is_reachable(segment))
         return NULL;
     if (kernel_root())
-        return device_page_map(segment->address + at);
+        return device_at(segment->address + at);
     early.first = (uint32_t)segment->number << 8 | segment->bus_first;
     early.count = segment->bus_last - segment->bus_first + 1U;
     early.address = segment->address;

@@ -91,12 +91,6 @@ static void screens_register(void)
     kernel_print("screen: the boot loader names %s; nothing is shown there\n", why.text);
 }
 
-static volatile void *early_device(uint64_t address, uint64_t bytes)
-{
-    return address < arch_early_limit() && bytes <= arch_early_limit() - address ? arch_physical(address)
-                                                                                 : NULL;
-}
-
 _Noreturn void arch_start(unsigned protocol, uint64_t information);
 _Noreturn void arch_start(unsigned protocol, uint64_t information)
 {
@@ -119,7 +113,6 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
         kernel_print("%s; the node can't power itself off\n", why.text);
     pci_quiesce();
     firmware_console_take();
-    power_map(early_device);
     if (error)
         node_stop(STOP_BAD_INPUT, "%s", why.text);
     kernel_start(&boot);
@@ -128,7 +121,6 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
 void arch_initialise(const struct boot_info *info)
 {
     (void)info; /* devices are described by the ACPI facts */
-    power_map(arch_device_map);
     vector_state_report();
     machine_checks_enable();
     interrupts_silence();

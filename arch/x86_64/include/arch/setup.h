@@ -68,8 +68,9 @@ uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 void syscall_entry(void);
 void syscall_entry_logged(void);
 
-/* A page of a device's registers, until the next call: on this CPU, one after the other. kernel_map.c. */
-volatile void *device_page_map(uint64_t physical);
+/* A page of a device's registers, until the next call: on this CPU, one after the other. NULL where the map
+ * of the time does not reach it. kernel_map.c. */
+volatile void *device_at(uint64_t physical);
 
 struct pci_driver;
 extern const uint8_t boot_guard[]; /* not mapped: below the first stack; entry.asm */
@@ -82,10 +83,7 @@ void device_interrupt(void);                         /* of VECTOR_DEVICE; io_api
  * kernel_map.c. */
 void *frame_map(uint64_t physical, uint64_t bytes);
 
-/* The registers in memory that switch the machine off, mapped by this function, which may answer NULL; again
- * when another map is loaded. power.c. */
-void power_map(volatile void *map(uint64_t physical, uint64_t bytes));
-void power_order(void); /* orders the machine to switch itself off, which may take a while */
+void power_order(void); /* orders the machine to switch itself off, which may take a while; power.c */
 
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
