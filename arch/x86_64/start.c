@@ -91,7 +91,6 @@ static void screens_register(void)
     kernel_print("screen: the boot loader names %s; nothing is shown there\n", why.text);
 }
 
-_Noreturn void arch_start(unsigned protocol, uint64_t information);
 _Noreturn void arch_start(unsigned protocol, uint64_t information)
 {
     struct message why = { "" };
