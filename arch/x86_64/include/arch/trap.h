@@ -96,12 +96,11 @@ struct arch_context {
  * where the same has been done. syscall_entry.asm */
 void stack_switch(uint64_t *from, uint64_t to);
 
-/* The slow return to the program, through C: of traps, and of system calls whose function returns to the slow
- * one of these (syscall_entry.asm). Below the top of the stack are so many words before that address. */
-#define CALL_WORDS        8
-#define CALL_WORDS_LOGGED 10
+/* The slow return to the program, through C: of traps, and of system calls that return to call_return_slow
+ * (syscall_entry.asm). Below the top of the stack are so many words before that address. */
+#define CALL_WORDS 8
 void program_return(struct trap_frame *frame);
-void call_return(void), call_return_slow(void), call_return_logged(void), call_return_logged_slow(void);
+void call_return(void), call_return_slow(void);
 
 /* The return after an interrupt: the program can go on where it was, so it is slow only where something is
  * left to be done. */
