@@ -78,7 +78,7 @@
  * drivers/: the consoles that the machine may have, registered before kernel_start(); the devices on PCI:
  * silenced before kernel_start(), started at the end of arch_initialise, with their part of arch_pool_bytes.
  *   call-up: uart_register vga_text_register screen_check screen_register
- *   call-up: pci_quiesce pci_pool_bytes pci_start e1000_driver
+ *   call-up: pci_quiesce pci_pool_bytes pci_start
  * beat/nettick.h: a heartbeat has been passed on to this CPU (arch_beat_send, arch_beat_send_all).
  *   call-up: nettick_interrupt
  * net/device.h: a device of the network has interrupted this CPU.

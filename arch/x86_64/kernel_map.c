@@ -87,7 +87,7 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
     for (unsigned i = 0; i < boot->module_count; i++)
         bytes += range_table_bytes(&boot->modules[i].range);
     return bytes + (arch_cpus_present() - 1) * cpu_further_bytes() +
-           cpu_further_table_bytes(arch_cpus_present() - 1) + pci_pool_bytes(pci_drivers);
+           cpu_further_table_bytes(arch_cpus_present() - 1) + pci_pool_bytes();
 }
 
 static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)

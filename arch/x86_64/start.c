@@ -9,7 +9,6 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "debug/console.h"
-#include "drivers/e1000/e1000.h"
 #include "drivers/pci/pci.h"
 #include "drivers/screen/screen.h"
 #include "drivers/uart/uart16550.h"
@@ -27,8 +26,6 @@ static struct console_device serial_ports[] = {
     { .name = "spcr" } /* the firmware's console, where it is none of these */
 };
 #define COM_PORTS (sizeof(serial_ports) / sizeof(serial_ports[0]) - 1)
-
-const struct pci_driver *const pci_drivers[] = { &e1000_driver, NULL };
 
 static struct boot_info boot;
 static struct acpi_facts facts;
@@ -125,5 +122,5 @@ void arch_initialise(const struct boot_info *info)
     interrupts_silence();
     io_apics_silence();
     clock_initialise();
-    pci_start(pci_drivers);
+    pci_start();
 }

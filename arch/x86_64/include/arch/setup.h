@@ -72,11 +72,9 @@ void syscall_entry_logged(void);
  * of the time does not reach it. kernel_map.c. */
 volatile void *device_at(uint64_t physical);
 
-struct pci_driver;
 extern const uint8_t boot_guard[]; /* not mapped: below the first stack; entry.asm */
 
-extern const struct pci_driver *const pci_drivers[]; /* those of this machine; start.c */
-void device_interrupt(void);                         /* of VECTOR_DEVICE; io_apic.c */
+void device_interrupt(void); /* of VECTOR_DEVICE; io_apic.c */
 
 /* Maps the framebuffer in its window, write-combining where the CPU has that, in the early map and in the
  * final one; once, before arch_memory_initialise. NULL where it does not fit, or the CPU has no such address.
