@@ -134,7 +134,9 @@ static uint64_t image_rights(uint64_t physical)
         return PTE_EXECUTE;
     if (physical < arch_physical_of(image_start) || physical >= arch_physical_of(image_end))
         return PTE_WRITE;
-    return physical < text_end ? PTE_EXECUTE : physical < constants_end ? 0 : PTE_WRITE;
+    if (physical < text_end)
+        return PTE_EXECUTE;
+    return physical < constants_end ? 0 : PTE_WRITE;
 }
 
 /* In pages of 64 KiB up to the end of the image, then as large as fits. */

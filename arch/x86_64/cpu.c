@@ -269,15 +269,14 @@ void cpu_brand(char *text)
 void arch_cpu_describe(char *text, size_t bytes)
 {
     char brand[CPU_BRAND_BYTES];
-    const char *name = brand;
+    const char *name = brand, *vectors = features.xcr0 & 4 ? " avx" : "";
 
+    if (features.xcr0 & 0xe0)
+        vectors = " avx512";
     cpu_brand(brand);
     while (*name == ' ')
         name++;
     format_text(text, bytes, "%s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
                 features.smep ? " smep" : "", features.smap ? " smap" : "", features.umip ? " umip" : "",
-                features.huge_pages ? " 1GiB-pages" : "",
-                features.xcr0 & 0xe0 ? " avx512"
-                : features.xcr0 & 4  ? " avx"
-                                     : "");
+                features.huge_pages ? " 1GiB-pages" : "", vectors);
 }

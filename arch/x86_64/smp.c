@@ -139,9 +139,9 @@ static uint32_t domain_of(uint32_t apic_id)
 
 unsigned arch_cpus_present(void)
 {
-    unsigned count = acpi_facts()->cpu_count;
+    unsigned count = acpi_facts()->cpu_count; /* at most ACPI_CPUS_MAX */
 
-    return count == 0 ? 1 : count < ARCH_CPUS_MAX ? count : ARCH_CPUS_MAX;
+    return count ? count : 1;
 }
 
 static void wait_us(uint64_t us)

@@ -199,11 +199,17 @@ static uint64_t room_allocate(struct page_pool *pool, uint64_t bytes, enum room 
     return address;
 }
 
+/* What a request with that alignment needs. */
+static enum room room_for(uint64_t alignment)
+{
+    if (alignment == ARCH_PAGE)
+        return ROOM_PAGE;
+    return alignment == ARCH_LARGE_PAGE ? ROOM_LARGE : ROOM_HUGE;
+}
+
 uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
 {
-    enum room room = alignment == ARCH_PAGE         ? ROOM_PAGE
-                     : alignment == ARCH_LARGE_PAGE ? ROOM_LARGE
-                                                    : ROOM_HUGE;
+    const enum room room = room_for(alignment);
 
     SPIN_GUARD(&pool->lock);
     if (bytes > pool_room(pool, room))

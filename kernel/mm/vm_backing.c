@@ -104,7 +104,9 @@ uint64_t range_back_bytes(const struct vm *vm, uint64_t start, uint64_t end, con
 {
     uint64_t missing = end - start - backed_bytes(vm, start, end);
 
-    return missing == 0 ? 0 : (model->object ? 0 : missing) + tables_bytes_max(start, end);
+    if (missing == 0)
+        return 0;
+    return (model->object ? 0 : missing) + tables_bytes_max(start, end);
 }
 
 uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end)

@@ -76,7 +76,9 @@ static int property_wrong(firmware_node node, const char *name, const char *expe
 
 static uint64_t number(const uint8_t *at, unsigned cells)
 {
-    return cells == 0 ? 0 : cells == 1 ? load_be32(at) : load_be64(at);
+    if (cells == 0)
+        return 0;
+    return cells == 1 ? load_be32(at) : load_be64(at);
 }
 
 /* A number of one or two cells. */

@@ -109,10 +109,9 @@ static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struc
         *frame = (struct boot_framebuffer){
             .address = address, .pitch = pitch, .width = columns, .height = rows, .bits = tag->at[28]
         };
-        frame->kind = is_direct                          ? FRAMEBUFFER_DIRECT
-                      : tag->at[29] == SCREEN_TYPE_INDEX ? FRAMEBUFFER_INDEXED
-                                                         : FRAMEBUFFER_UNKNOWN;
+        frame->kind = tag->at[29] == SCREEN_TYPE_INDEX ? FRAMEBUFFER_INDEXED : FRAMEBUFFER_UNKNOWN;
         if (is_direct) {
+            frame->kind = FRAMEBUFFER_DIRECT;
             frame->red = (struct boot_colour){ colours[0], colours[1] };
             frame->green = (struct boot_colour){ colours[2], colours[3] };
             frame->blue = (struct boot_colour){ colours[4], colours[5] };
