@@ -350,40 +350,23 @@ static void size_cut(struct shared_memory *object, uint64_t bytes)
     }
 }
 
-enum size_change { RESIZE, GROW, RESERVE };
-
-static int size_change(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
+int shared_memory_size(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
                        enum size_change change)
 {
     use_begin(object);
 
     int error = capacity_is_possible(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
-    if (!error && change == RESIZE)
+    if (!error && change == SIZE_RESIZE)
         size_cut(object, bytes);
-    if (!error && change != RESERVE)
+    if (!error && change != SIZE_RESERVE)
         size_raise(object, bytes);
     if (!error) {
         SPIN_GUARD(&object->lock);
-        if (change == RESIZE || (change == RESERVE && bytes > object->reserved))
-            object->reserved = change == RESIZE ? 0 : bytes;
+        if (change == SIZE_RESIZE || (change == SIZE_RESERVE && bytes > object->reserved))
+            object->reserved = change == SIZE_RESIZE ? 0 : bytes;
     }
     use_end(object);
     return error;
-}
-
-int shared_memory_resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
-{
-    return size_change(object, payer, bytes, RESIZE);
-}
-
-int shared_memory_grow(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
-{
-    return size_change(object, payer, bytes, GROW);
-}
-
-int shared_memory_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
-{
-    return size_change(object, payer, bytes, RESERVE);
 }
 
 void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes)
