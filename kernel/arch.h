@@ -506,8 +506,8 @@ uint64_t arch_hwcap(unsigned word); /* 1: AT_HWCAP, 2: AT_HWCAP2 */
 unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2]);
 
 /* The vDSO: an ELF file of whole pages in the kernel's image, which programs see directly above the page of
- * clock_page.h; 0 bytes where the architecture has none. arch_vdso_features: its word on that page. */
-uint64_t arch_vdso_image(const void **image);
+ * clock_page.h. arch_vdso_features: its word on that page. */
+extern const uint8_t arch_vdso_image[], arch_vdso_image_end[];
 uint32_t arch_vdso_features(void);
 
 #endif

@@ -33,7 +33,8 @@
 #define STACK_TOP        ((ARCH_USER_LIMIT - KERNEL_PAGES_MAX * ARCH_PAGE) & ~(ARCH_LARGE_PAGE - 1))
 #define STACK_GUARD      ARCH_LARGE_PAGE
 #define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
-#define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
+#define VDSO_ADDRESS     (VDSO_BASE + CLOCK_PAGE_BYTES) /* of its ELF header */
+#define VECTOR_WORDS_MAX 2048                           /* argc, pointers and auxiliary vector */
 
 /* ---- Segments ---- */
 
@@ -112,26 +113,13 @@ static int segments_protect(struct vm *vm, const struct elf_image *image, uint64
     return 0;
 }
 
-/* ---- The vDSO ---- */
-
-/* Where its ELF header lies; 0 where there is none. */
-static uint64_t vdso_address(void)
-{
-    const void *image;
-
-    return arch_vdso_image(&image) ? VDSO_BASE + CLOCK_PAGE_BYTES : 0;
-}
-
 static int vdso_map(struct vm *vm)
 {
-    const void *image;
-    uint64_t bytes = arch_vdso_image(&image);
-    int error = 0;
+    const uint64_t bytes = (uint64_t)(arch_vdso_image_end - arch_vdso_image);
+    int error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
 
-    if (bytes)
-        error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
-    if (bytes && !error)
-        error = vm_map_kernel(vm, vdso_address(), image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
+    if (!error)
+        error = vm_map_kernel(vm, VDSO_ADDRESS, arch_vdso_image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
     return error;
 }
 
@@ -220,7 +208,7 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_HWCAP2, arch_hwcap(2) },
         { AT_EXECFN, name },
         { AT_PLATFORM, platform },
-        { AT_SYSINFO_EHDR, vdso_address() },
+        { AT_SYSINFO_EHDR, VDSO_ADDRESS },
         { AT_TACET_NODE, STACK_TOP },
     };
     uint64_t auxiliary[sizeof(common) / sizeof(common[0]) + ARCH_AUXILIARY_MAX + 1][2] = { { AT_NULL } };
@@ -303,7 +291,7 @@ static int image_load(struct process *process, const struct program *program, st
         .bias = base,
         .low = base + image->low,
         .high = base + image->high,
-        .vdso = vdso_address(),
+        .vdso = VDSO_ADDRESS,
         .file = file,
         .file_bytes = program->inode->bytes,
     };
