@@ -15,6 +15,8 @@
  *   ARCH_PAGE, ARCH_LARGE_PAGE,
  *   ARCH_HUGE_PAGE                    page sizes in bytes; arch_huge_pages() says whether the last one exists
  *   ARCH_CPUS_MAX                     as many CPUs as the kernel manages
+ *   ARCH_EARLY_LIMIT,
+ *   ARCH_ADDRESS_LIMIT                the early map, and the final one, reach the physical memory below these
  *   ARCH_USER_LIMIT                   programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
  *   ARCH_PIE_BASE, ARCH_MMAP_BASE     where a static-PIE is loaded; where mmap starts to search
  *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)    selects this architecture's number of a system call
@@ -141,11 +143,8 @@ void input_interrupt(void);
 /* Upper bound of the bytes of the pool that the architecture needs to map all of `boot`'s memory. */
 uint64_t arch_pool_bytes(const struct boot_info *boot);
 
-/* The kernel image in physical memory; the physical addresses that the early map, and the final one, reach:
- * those below these limits. */
+/* The kernel image in physical memory. */
 struct memory_range arch_kernel_image(void);
-uint64_t arch_early_limit(void);
-uint64_t arch_address_limit(void);
 
 /* Replaces the early map by the final one: image with its rights (no page both writable and executable), all
  * of `boot`'s memory in the direct map, nothing else. Tables come from `pool`. Stops the node where there is

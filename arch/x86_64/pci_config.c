@@ -57,7 +57,7 @@ static const struct acpi_pci_segment *segment_of(uint32_t function)
 
 static bool is_reachable(const struct acpi_pci_segment *segment)
 {
-    const uint64_t limit = kernel_root() ? arch_address_limit() : arch_early_limit();
+    const uint64_t limit = kernel_root() ? ARCH_ADDRESS_LIMIT : ARCH_EARLY_LIMIT;
 
     return segment->address < limit && limit - segment->address >= (segment->bus_last + 1ULL) << BUS_SHIFT;
 }

@@ -38,7 +38,7 @@ const struct acpi_facts *acpi_facts(void)
 static const void *early_read(void *context, uint64_t address, uint64_t bytes)
 {
     (void)context; /* there is one memory */
-    if (address >= arch_early_limit() || bytes > arch_early_limit() - address)
+    if (address >= ARCH_EARLY_LIMIT || bytes > ARCH_EARLY_LIMIT - address)
         return NULL;
     return arch_physical(address);
 }
