@@ -469,8 +469,8 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
         return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); the loader names 0x%lx",
                            info->rsdp);
     if (!root_open(&memory, rsdp, &root, &entry_bytes))
-        return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%llx nor an RSDT at 0x%x is valid",
-                           (unsigned long long)load_le64(rsdp + 24), load_le32(rsdp + 16));
+        return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%lx nor an RSDT at 0x%x is valid",
+                           load_le64(rsdp + 24), load_le32(rsdp + 16));
 
     if (root_next(&memory, &root, entry_bytes, "FACP", &fadt_at, &table))
         take_fadt(&memory, &table, out);

@@ -83,8 +83,8 @@ static void screens_register(void)
         return;
     }
     if (!error)
-        message_set(&why, -EINVAL, "a framebuffer at 0x%llx, %llu bytes, is beyond what this CPU can map",
-                    (unsigned long long)boot.framebuffer.address, (unsigned long long)bytes);
+        message_set(&why, -EINVAL, "a framebuffer at 0x%lx, %lu bytes, is beyond what this CPU can map",
+                    boot.framebuffer.address, bytes);
     kernel_print("screen: the boot loader names %s; nothing is shown there\n", why.text);
 }
 

@@ -188,13 +188,12 @@ int multiboot2_parse(uint64_t info_address, physical_reader *read, void *context
 
     const uint8_t *start = read(context, info_address, HEADER_BYTES);
     if (!start)
-        return message_set(why, -EINVAL, "multiboot2: information at 0x%llx cannot be read",
-                           (unsigned long long)info_address);
+        return message_set(why, -EINVAL, "multiboot2: information at 0x%lx cannot be read", info_address);
     uint32_t total = load_le32(start);
     start = read(context, info_address, total);
     if (!start || total < HEADER_BYTES)
-        return message_set(why, -EINVAL, "multiboot2: information at 0x%llx claims %u bytes",
-                           (unsigned long long)info_address, total);
+        return message_set(why, -EINVAL, "multiboot2: information at 0x%lx claims %u bytes", info_address,
+                           total);
 
     int error = parse_tags(start, info_address, total, out, why);
     if (error)
