@@ -15,6 +15,8 @@
  *   ARCH_PAGE, ARCH_LARGE_PAGE,
  *   ARCH_HUGE_PAGE                    page sizes in bytes; arch_huge_pages() says whether the last one exists
  *   ARCH_CPUS_MAX                     as many CPUs as the kernel manages
+ *   ARCH_EARLY_LIMIT,
+ *   ARCH_ADDRESS_LIMIT                the early map, and the final one, reach the physical memory below these
  *   ARCH_USER_LIMIT                   programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
  *   ARCH_PIE_BASE, ARCH_MMAP_BASE     where a static-PIE is loaded; where mmap starts to search
  *   ARCH_SYSCALL_NUMBER(x86_64, ppc64)    selects this architecture's number of a system call
@@ -78,7 +80,7 @@
  * drivers/: the consoles that the machine may have, registered before kernel_start(); the devices on PCI:
  * silenced before kernel_start(), started at the end of arch_initialise, with their part of arch_pool_bytes.
  *   call-up: uart_register vga_text_register screen_check screen_register
- *   call-up: pci_quiesce pci_pool_bytes pci_start e1000_driver
+ *   call-up: pci_quiesce pci_pool_bytes pci_start
  * beat/nettick.h: a heartbeat has been passed on to this CPU (arch_beat_send, arch_beat_send_all).
  *   call-up: nettick_interrupt
  * net/device.h: a device of the network has interrupted this CPU.
@@ -141,11 +143,8 @@ void input_interrupt(void);
 /* Upper bound of the bytes of the pool that the architecture needs to map all of `boot`'s memory. */
 uint64_t arch_pool_bytes(const struct boot_info *boot);
 
-/* The kernel image in physical memory; the physical addresses that the early map, and the final one, reach:
- * those below these limits. */
+/* The kernel image in physical memory. */
 struct memory_range arch_kernel_image(void);
-uint64_t arch_early_limit(void);
-uint64_t arch_address_limit(void);
 
 /* Replaces the early map by the final one: image with its rights (no page both writable and executable), all
  * of `boot`'s memory in the direct map, nothing else. Tables come from `pool`. Stops the node where there is
@@ -506,8 +505,8 @@ uint64_t arch_hwcap(unsigned word); /* 1: AT_HWCAP, 2: AT_HWCAP2 */
 unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2]);
 
 /* The vDSO: an ELF file of whole pages in the kernel's image, which programs see directly above the page of
- * clock_page.h; 0 bytes where the architecture has none. arch_vdso_features: its word on that page. */
-uint64_t arch_vdso_image(const void **image);
+ * clock_page.h. arch_vdso_features: its word on that page. */
+extern const uint8_t arch_vdso_image[], arch_vdso_image_end[];
 uint32_t arch_vdso_features(void);
 
 #endif

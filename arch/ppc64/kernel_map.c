@@ -49,17 +49,6 @@ void process_table_set(unsigned process, uint64_t tree)
               TREE_52_BITS | tree | level_bits(LEVEL_ROOT));
 }
 
-/* Real mode reaches all memory. */
-uint64_t arch_early_limit(void)
-{
-    return ADDRESS_LIMIT;
-}
-
-uint64_t arch_address_limit(void)
-{
-    return ADDRESS_LIMIT;
-}
-
 bool arch_huge_pages(void)
 {
     return true;
@@ -67,7 +56,7 @@ bool arch_huge_pages(void)
 
 static uint64_t range_table_bytes(const struct memory_range *range)
 {
-    const uint64_t bytes = smaller(range->bytes, ADDRESS_LIMIT);
+    const uint64_t bytes = smaller(range->bytes, ARCH_ADDRESS_LIMIT);
 
     return (6 + 2 * (bytes >> 39)) * 4096;
 }
@@ -134,14 +123,17 @@ static uint64_t image_rights(uint64_t physical)
         return PTE_EXECUTE;
     if (physical < arch_physical_of(image_start) || physical >= arch_physical_of(image_end))
         return PTE_WRITE;
-    return physical < text_end ? PTE_EXECUTE : physical < constants_end ? 0 : PTE_WRITE;
+    if (physical < text_end)
+        return PTE_EXECUTE;
+    return physical < constants_end ? 0 : PTE_WRITE;
 }
 
 /* In pages of 64 KiB up to the end of the image, then as large as fits. */
 static void direct_map_range(const struct memory_range *range)
 {
     const uint64_t small_end = align_up(arch_physical_of(image_end), level_bytes(1));
-    uint64_t at = page_down(range->base), end = smaller(page_up(range->base + range->bytes), ADDRESS_LIMIT);
+    uint64_t at = page_down(range->base),
+             end = smaller(page_up(range->base + range->bytes), ARCH_ADDRESS_LIMIT);
 
     while (at < end) {
         int level = 2;

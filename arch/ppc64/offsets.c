@@ -13,7 +13,6 @@
 #define OFFSET(name, type, field) DEFINE(name, offsetof(struct type, field))
 #define CPU_OFFSET(name, field)   DEFINE(name, (int64_t)offsetof(struct cpu, field) - (int64_t)CPU_MIDDLE)
 
-void offsets(void);
 void offsets(void)
 {
     DEFINE(BOOT_STACK, offsetof(struct cpu, stack) + CPU_STACK_BYTES - 32);

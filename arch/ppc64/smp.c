@@ -92,7 +92,6 @@ struct cpu_place arch_cpu_place(unsigned cpu)
 
 /* ---- On the CPU that is started ---- */
 
-_Noreturn void arch_start_further(struct cpu *cpu);
 _Noreturn void arch_start_further(struct cpu *cpu)
 {
     kernel_map_activate();

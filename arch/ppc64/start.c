@@ -55,7 +55,6 @@ static uint32_t cpu_version(void)
     return version;
 }
 
-_Noreturn void arch_start(uint64_t initrd, uint64_t initrd_bytes, uint64_t firmware);
 _Noreturn void arch_start(uint64_t initrd, uint64_t initrd_bytes, uint64_t firmware)
 {
     struct message why = { "" };

@@ -159,7 +159,6 @@ uint64_t arch_call_stack(void)
     return call_frame()->gpr[1];
 }
 
-void system_call_return(struct trap_frame *frame, long result, uint32_t vector);
 void system_call_return(struct trap_frame *frame, long result, uint32_t vector)
 {
     call_complete(frame, result, vector);

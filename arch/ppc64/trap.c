@@ -133,14 +133,18 @@ static uint64_t storage_address(const struct trap_frame *frame)
     return is_instruction(frame) ? frame->instruction : frame->address;
 }
 
+/* Which right the access needs. */
+static unsigned storage_right(const struct trap_frame *frame)
+{
+    if (is_instruction(frame))
+        return RIGHT_EXECUTE;
+    return frame->status & STATUS_STORE ? RIGHT_WRITE : RIGHT_READ;
+}
+
 static bool storage_retry(const struct trap_frame *frame, bool from_user)
 {
-    const unsigned rights = is_instruction(frame)            ? RIGHT_EXECUTE
-                            : (frame->status & STATUS_STORE) ? RIGHT_WRITE
-                                                             : RIGHT_READ;
-
     return (frame->vector == TRAP_DATA || frame->vector == TRAP_INSTRUCTION) &&
-           page_fault_is_spurious(storage_address(frame), rights, from_user);
+           page_fault_is_spurious(storage_address(frame), storage_right(frame), from_user);
 }
 
 static bool user_copy_recover(struct trap_frame *frame)
@@ -181,12 +185,15 @@ static int float_code(void)
     enum { INVALID = 1 << 7, OVERFLOW = 1 << 6, UNDERFLOW = 1 << 5, DIVIDE = 1 << 4, INEXACT = 1 << 3 };
     const uint32_t state = vector_status(), raised = state >> 22 & state;
 
-    return raised & INVALID     ? FPE_INVALID
-           : raised & OVERFLOW  ? FPE_OVERFLOW
-           : raised & UNDERFLOW ? FPE_UNDERFLOW
-           : raised & DIVIDE    ? FPE_DIVIDE
-           : raised & INEXACT   ? FPE_INEXACT
-                                : SIGNAL_BY_KERNEL;
+    if (raised & INVALID)
+        return FPE_INVALID;
+    if (raised & OVERFLOW)
+        return FPE_OVERFLOW;
+    if (raised & UNDERFLOW)
+        return FPE_UNDERFLOW;
+    if (raised & DIVIDE)
+        return FPE_DIVIDE;
+    return raised & INEXACT ? FPE_INEXACT : SIGNAL_BY_KERNEL;
 }
 
 /* Signal, si_code and cause of a fault of the program's that is not one of storage; si_addr is the

@@ -6,15 +6,7 @@
 #include "arch.h"
 #include "arch/setup.h"
 
-extern const uint8_t vdso_image[], vdso_image_end[];
-
 #define ELF_ENTRY_AT 24 /* e_entry of an ELF header of 64 bits */
-
-uint64_t arch_vdso_image(const void **image)
-{
-    *image = vdso_image;
-    return (uint64_t)(vdso_image_end - vdso_image);
-}
 
 uint32_t arch_vdso_features(void)
 {
@@ -23,5 +15,5 @@ uint32_t arch_vdso_features(void)
 
 uint64_t vdso_trampoline(void)
 {
-    return *(const uint64_t *)(vdso_image + ELF_ENTRY_AT);
+    return *(const uint64_t *)(arch_vdso_image + ELF_ENTRY_AT);
 }

@@ -5,8 +5,8 @@
  */
     .section .rodata.vdso, "a"
     .balign 65536
-    .globl vdso_image, vdso_image_end
-vdso_image:
+    .globl arch_vdso_image, arch_vdso_image_end
+arch_vdso_image:
     .incbin "vdso.so"
     .balign 65536, 0
-vdso_image_end:
+arch_vdso_image_end:

@@ -56,7 +56,16 @@ struct table {
 /* Of 1, 2, 4 or 8 bytes. */
 static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
 {
-    return bytes == 8 ? load_le64(at) : bytes == 4 ? load_le32(at) : bytes == 2 ? load_le16(at) : *at;
+    switch (bytes) {
+    case 8:
+        return load_le64(at);
+    case 4:
+        return load_le32(at);
+    case 2:
+        return load_le16(at);
+    default:
+        return *at;
+    }
 }
 
 static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
@@ -101,11 +110,6 @@ static uint32_t field32(const struct table *table, uint32_t offset)
 
 /* ---- the root ---- */
 
-static bool rsdp_valid(const uint8_t *rsdp)
-{
-    return memcmp(rsdp, "RSD PTR ", 8) == 0 && sums_to_zero(rsdp, RSDP_BYTES_OLD);
-}
-
 /* Copies the RSDP at `address`; what an old one lacks is zero. */
 static bool rsdp_read(const struct physical_memory *memory, uint64_t address, uint8_t *rsdp)
 {
@@ -116,7 +120,7 @@ static bool rsdp_read(const struct physical_memory *memory, uint64_t address, ui
         bytes = RSDP_BYTES_OLD;
         at = memory_at(memory, address, bytes);
     }
-    if (!at || !rsdp_valid(at))
+    if (!at || memcmp(at, "RSD PTR ", 8) != 0 || !sums_to_zero(at, RSDP_BYTES_OLD))
         return false;
     memcpy(rsdp, at, bytes);
     memset(rsdp + bytes, 0, RSDP_BYTES - bytes);
@@ -125,10 +129,6 @@ static bool rsdp_read(const struct physical_memory *memory, uint64_t address, ui
 
 static bool rsdp_find(const struct boot_info *info, const struct physical_memory *memory, uint8_t *rsdp)
 {
-    if (info->rsdp_copied && rsdp_valid(info->rsdp_copy)) {
-        memcpy(rsdp, info->rsdp_copy, RSDP_BYTES);
-        return true;
-    }
     if (info->rsdp && rsdp_read(memory, info->rsdp, rsdp))
         return true;
     /* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
@@ -299,24 +299,20 @@ static void take_fadt(const struct physical_memory *memory, const struct table *
     out->pm_timer_32_bits = out->pm_timer_port && (flags & FADT_TIMER_32);
 }
 
-/* The place of that number, or the free one where it belongs: there always is one, because at most a quarter
- * of them are taken. Numbers in a row, as machines have them, have places of their own. */
-static uint16_t *cpu_place(struct acpi_facts *out, uint32_t apic_id)
+unsigned acpi_cpu_find(const struct acpi_facts *facts, uint32_t apic_id)
 {
-    unsigned place = apic_id % ACPI_PLACES;
+    unsigned cpu = 0;
 
-    while (out->apic_places[place] && out->apic_ids[out->apic_places[place] - 1] != apic_id)
-        place = (place + 1) % ACPI_PLACES;
-    return &out->apic_places[place];
+    while (cpu < facts->cpu_count && facts->apic_ids[cpu] != apic_id)
+        cpu++;
+    return cpu;
 }
 
 /* Some firmware lists a CPU both by its APIC and by its x2APIC number. One beyond those that are kept counts
  * each time. */
 static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
 {
-    uint16_t *place = cpu_place(out, apic_id);
-
-    if (*place)
+    if (acpi_cpu_find(out, apic_id) < out->cpu_count)
         return;
     if (out->cpu_count == ACPI_CPUS_MAX) {
         out->cpus_dropped++;
@@ -324,7 +320,6 @@ static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
     }
     out->domains[out->cpu_count] = NUMA_DOMAIN_NONE;
     out->apic_ids[out->cpu_count++] = apic_id;
-    *place = (uint16_t)out->cpu_count;
 }
 
 static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsigned bytes,
@@ -386,10 +381,10 @@ static void take_madt(const struct table *madt, struct acpi_facts *out)
 
 static void set_domain(struct acpi_facts *out, uint32_t apic_id, uint32_t domain)
 {
-    unsigned place = *cpu_place(out, apic_id);
+    unsigned cpu = acpi_cpu_find(out, apic_id);
 
-    if (place && out->domains[place - 1] == NUMA_DOMAIN_NONE)
-        out->domains[place - 1] = domain;
+    if (cpu < out->cpu_count && out->domains[cpu] == NUMA_DOMAIN_NONE)
+        out->domains[cpu] = domain;
 }
 
 static void add_numa_range(struct acpi_facts *out, uint64_t base, uint64_t bytes, uint32_t domain)
@@ -471,11 +466,11 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
 
     memset(out, 0, sizeof(*out));
     if (!rsdp_find(info, &memory, rsdp))
-        return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); the loader names 0x%llx%s",
-                           (unsigned long long)info->rsdp, info->rsdp_copied ? " and a broken copy" : "");
+        return message_set(why, -EINVAL, "acpi: no valid root pointer (RSDP); the loader names 0x%lx",
+                           info->rsdp);
     if (!root_open(&memory, rsdp, &root, &entry_bytes))
-        return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%llx nor an RSDT at 0x%x is valid",
-                           (unsigned long long)load_le64(rsdp + 24), load_le32(rsdp + 16));
+        return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%lx nor an RSDT at 0x%x is valid",
+                           load_le64(rsdp + 24), load_le32(rsdp + 16));
 
     if (root_next(&memory, &root, entry_bytes, "FACP", &fadt_at, &table))
         take_fadt(&memory, &table, out);

@@ -94,10 +94,7 @@ static void features_read(void)
 
 static void segments_load(struct cpu *cpu)
 {
-    struct {
-        uint16_t limit;
-        uint64_t base;
-    } __attribute__((packed)) pointer = { sizeof(cpu->gdt) - 1, (uint64_t)cpu->gdt };
+    struct table_pointer pointer = { sizeof(cpu->gdt) - 1, (uint64_t)cpu->gdt };
     uint64_t tss = (uint64_t)&cpu->task_state;
 
     cpu->gdt[1] = 0x00209a0000000000; /* kernel code: present, 64-bit */
@@ -272,15 +269,14 @@ void cpu_brand(char *text)
 void arch_cpu_describe(char *text, size_t bytes)
 {
     char brand[CPU_BRAND_BYTES];
-    const char *name = brand;
+    const char *name = brand, *vectors = features.xcr0 & 4 ? " avx" : "";
 
+    if (features.xcr0 & 0xe0)
+        vectors = " avx512";
     cpu_brand(brand);
     while (*name == ' ')
         name++;
     format_text(text, bytes, "%s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
                 features.smep ? " smep" : "", features.smap ? " smap" : "", features.umip ? " umip" : "",
-                features.huge_pages ? " 1GiB-pages" : "",
-                features.xcr0 & 0xe0 ? " avx512"
-                : features.xcr0 & 4  ? " avx"
-                                     : "");
+                features.huge_pages ? " 1GiB-pages" : "", vectors);
 }

@@ -108,15 +108,3 @@ struct cpu_place arch_cpu_place(unsigned cpu)
     return (struct cpu_place){ id >> core_bits,
                                (id & ((1U << core_bits) - 1)) >> cpu_features()->thread_bits };
 }
-
-const char *arch_interrupt_name(unsigned number)
-{
-    static const char *const names[256] = { [VECTOR_TIMER] = "LOC Local timer interrupts",
-                                            [VECTOR_IPI] = "RES Wake-ups from other CPUs",
-                                            [VECTOR_INPUT] = "INP Input has arrived",
-                                            [VECTOR_DEVICE] = "NET Network devices",
-                                            [VECTOR_BEAT] = "BEA Heartbeats",
-                                            [VECTOR_SPURIOUS] = "SPU Spurious interrupts" };
-
-    return number < 256 ? names[number] : NULL;
-}

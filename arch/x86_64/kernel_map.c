@@ -23,8 +23,7 @@
 
 extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
-#define EARLY_LIMIT (4ULL << 30) /* of the map that entry.asm builds */
-/* Its last page is for device_page_map. */
+/* Its last page is for device_at. */
 #define DEVICE_WINDOW_BYTES (ARCH_LARGE_PAGE - ARCH_PAGE)
 #define DEVICE_BITS         (PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE)
 #define KERNEL_TABLE_BITS   (PTE_PRESENT | PTE_WRITE)
@@ -33,6 +32,7 @@ extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 
 static const struct memory_range first_megabyte = { 0, 1 << 20 };
 static uint64_t root;
+static bool is_loaded; /* instead of the early map */
 static struct page_pool *kernel_pages;
 static uint64_t device_window_used;
 
@@ -54,24 +54,14 @@ struct memory_range arch_kernel_image(void)
     return (struct memory_range){ (uint64_t)image_start - KERNEL_BASE, (uint64_t)(image_end - image_start) };
 }
 
-uint64_t arch_early_limit(void)
-{
-    return EARLY_LIMIT;
-}
-
-uint64_t arch_address_limit(void)
-{
-    return ADDRESS_LIMIT;
-}
-
 /* A range needs at most two tables for each end that is not on a bound of large pages, and one for each GiB
  * where there are no 1 GiB pages; above these, one for each 512 GiB, and a few for the image and the device
  * window. */
 static uint64_t range_table_bytes(const struct memory_range *range)
 {
-    uint64_t bytes = range->bytes < ADDRESS_LIMIT ? range->bytes : ADDRESS_LIMIT;
+    uint64_t bytes = range->bytes < ARCH_ADDRESS_LIMIT ? range->bytes : ARCH_ADDRESS_LIMIT;
 
-    if (range->base >= ADDRESS_LIMIT || bytes == 0)
+    if (range->base >= ARCH_ADDRESS_LIMIT || bytes == 0)
         return 0;
     return (6 + (bytes >> 39) + (arch_huge_pages() ? 0 : bytes >> 30)) * ARCH_PAGE;
 }
@@ -86,7 +76,7 @@ uint64_t arch_pool_bytes(const struct boot_info *boot)
     for (unsigned i = 0; i < boot->module_count; i++)
         bytes += range_table_bytes(&boot->modules[i].range);
     return bytes + (arch_cpus_present() - 1) * cpu_further_bytes() +
-           cpu_further_table_bytes(arch_cpus_present() - 1) + pci_pool_bytes(pci_drivers);
+           cpu_further_table_bytes(arch_cpus_present() - 1) + pci_pool_bytes();
 }
 
 static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)
@@ -120,15 +110,15 @@ static void image_section_map(const uint8_t *from, const uint8_t *to, uint64_t b
  * because ranges overlap, stay as they are. */
 static void direct_map_range(const struct memory_range *range)
 {
-    if (range->bytes == 0 || range->base >= ADDRESS_LIMIT || range->bytes > UINT64_MAX - range->base)
+    if (range->bytes == 0 || range->base >= ARCH_ADDRESS_LIMIT || range->bytes > UINT64_MAX - range->base)
         return;
 
     uint64_t address = range->base & ~(ARCH_PAGE - 1);
     uint64_t end = range->base + range->bytes;
     const uint64_t bits = PTE_WRITE | no_execute();
 
-    if (end > ADDRESS_LIMIT)
-        end = ADDRESS_LIMIT;
+    if (end > ARCH_ADDRESS_LIMIT)
+        end = ARCH_ADDRESS_LIMIT;
     while (address < end) {
         struct leaf leaf = leaf_find(root, DIRECT_MAP + address);
 
@@ -168,6 +158,7 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
 
     kernel_map_activate();
+    is_loaded = true;
 }
 
 void kernel_map_activate(void)
@@ -260,7 +251,7 @@ volatile void *arch_device_map(uint64_t physical, uint64_t bytes)
     uint64_t length = page_up(offset + bytes);
     uint64_t address = DEVICE_WINDOW + device_window_used;
 
-    if (physical >= ADDRESS_LIMIT || length > DEVICE_WINDOW_BYTES - device_window_used)
+    if (physical >= ARCH_ADDRESS_LIMIT || length > DEVICE_WINDOW_BYTES - device_window_used)
         return NULL;
     for (uint64_t done = 0; done < length; done += ARCH_PAGE)
         kernel_page(address + done, physical - offset + done, 0, DEVICE_BITS | no_execute());
@@ -268,10 +259,14 @@ volatile void *arch_device_map(uint64_t physical, uint64_t bytes)
     return (volatile void *)(address + offset);
 }
 
-volatile void *device_page_map(uint64_t physical)
+volatile void *device_at(uint64_t physical)
 {
     const uint64_t address = DEVICE_WINDOW + DEVICE_WINDOW_BYTES;
 
+    if (physical >= (is_loaded ? ARCH_ADDRESS_LIMIT : ARCH_EARLY_LIMIT))
+        return NULL;
+    if (!is_loaded)
+        return arch_physical(physical);
     kernel_page(address, physical & ~(ARCH_PAGE - 1), 0, DEVICE_BITS | no_execute());
     tlb_invalidate_page(address);
     return (volatile void *)(address + (physical & (ARCH_PAGE - 1)));

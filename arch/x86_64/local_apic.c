@@ -144,7 +144,9 @@ bool local_apic_present(void)
 
 const char *local_apic_mode(void)
 {
-    return mode == X2APIC ? "x2APIC" : mode == XAPIC ? "xAPIC" : "none";
+    static const char *const names[] = { [ABSENT] = "none", [XAPIC] = "xAPIC", [X2APIC] = "x2APIC" };
+
+    return names[mode];
 }
 
 uint32_t local_apic_id(void)

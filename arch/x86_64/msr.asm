@@ -5,17 +5,12 @@
 ; from a program (user_copy.asm), which returns -EFAULT from the function. Above each function stands its C
 ; prototype; it clobbers what C expects a call to clobber, and keeps nothing on the stack.
 
+%include "frame.inc"
+
 bits 64
 default rel
 
 section .text
-
-; The table of instructions that may fault.
-%macro may_fault 1
-[section .user_copy_table progbits alloc noexec nowrite align=8]
-    dq %1
-__SECT__
-%endmacro
 
 ; int msr_try_read(uint32_t msr, uint64_t *value): 0, or -EFAULT and *value unchanged
 global msr_try_read

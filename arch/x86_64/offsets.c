@@ -12,7 +12,6 @@
 #define DEFINE(name, value)       __asm__ volatile("\n->" #name " %0" : : "i"((uint64_t)(value)))
 #define OFFSET(name, type, field) DEFINE(name, offsetof(struct type, field))
 
-void offsets(void);
 void offsets(void)
 {
     DEFINE(KERNEL_BASE, KERNEL_BASE);

@@ -57,7 +57,7 @@ static const struct acpi_pci_segment *segment_of(uint32_t function)
 
 static bool is_reachable(const struct acpi_pci_segment *segment)
 {
-    const uint64_t limit = kernel_root() ? arch_address_limit() : arch_early_limit();
+    const uint64_t limit = kernel_root() ? ARCH_ADDRESS_LIMIT : ARCH_EARLY_LIMIT;
 
     return segment->address < limit && limit - segment->address >= (segment->bus_last + 1ULL) << BUS_SHIFT;
 }
@@ -83,7 +83,7 @@ static __attribute__((noinline)) volatile void *memory_register(uint32_t functio
     if (!segment || !is_reachable(segment))
         return NULL;
     if (kernel_root())
-        return device_page_map(segment->address + at);
+        return device_at(segment->address + at);
     early.first = (uint32_t)segment->number << 8 | segment->bus_first;
     early.count = segment->bus_last - segment->bus_first + 1U;
     early.address = segment->address;

@@ -2,8 +2,7 @@
 /*
  * power.c: switches the machine off by ACPI, resets it, and reads the keyboard and the battery clock.
  *
- * Machines with reduced hardware have two registers for it, which may be in memory, as that which resets may:
- * power_map makes them reachable, as long as the map of the time is in use.
+ * Machines with reduced hardware have two registers for it, which may be in memory, as that which resets may.
  *
  * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in
  * bit 0; the others are not to be changed), §4.8.3.6 (reset register), §4.8.3.7 (sleep control: SLP_TYP in
@@ -34,24 +33,12 @@
 #define KEYBOARD_STEPS    64      /* codes that a call takes at most */
 #define RESET_STEPS       1000000 /* reads of the port, of 1 us each on a PC */
 
-static volatile uint8_t *sleep_control, *sleep_status, *reset; /* where they are in memory, and mapped */
-
-static volatile uint8_t *register_map(const struct acpi_register *at, volatile void *map(uint64_t, uint64_t))
+static void register_write(const struct acpi_register *at, unsigned value)
 {
-    return at->is_port || !at->address ? NULL : map(at->address, 1);
-}
+    volatile uint8_t *memory = at->is_port || !at->address ? NULL : device_at(at->address);
 
-void power_map(volatile void *map(uint64_t physical, uint64_t bytes))
-{
-    sleep_control = register_map(&acpi_facts()->sleep_control, map);
-    sleep_status = register_map(&acpi_facts()->sleep_status, map);
-    reset = register_map(&acpi_facts()->reset, map);
-}
-
-static void register_write(const struct acpi_register *at, volatile uint8_t *mapped, unsigned value)
-{
-    if (mapped)
-        *mapped = (uint8_t)value;
+    if (memory)
+        *memory = (uint8_t)value;
     else if (at->is_port && at->address)
         io_write8(at->address, (uint8_t)value);
 }
@@ -82,9 +69,8 @@ void power_order(void)
     const struct acpi_facts *facts = acpi_facts();
 
     if (facts->hardware_reduced && facts->soft_off_known) {
-        register_write(&facts->sleep_status, sleep_status, SLEEP_WAKE); /* writing it clears it */
-        register_write(&facts->sleep_control, sleep_control,
-                       (unsigned)facts->soft_off_type_a << 2 | SLEEP_ENABLE);
+        register_write(&facts->sleep_status, SLEEP_WAKE); /* writing it clears it */
+        register_write(&facts->sleep_control, (unsigned)facts->soft_off_type_a << 2 | SLEEP_ENABLE);
     } else if (facts->pm1a_control_port && facts->soft_off_known) {
         acpi_mode_enter(facts);
         pm1_sleep(facts->pm1a_control_port, facts->soft_off_type_a);
@@ -114,14 +100,11 @@ static void reset_wait(void)
 
 _Noreturn void arch_reboot(void)
 {
-    static const struct {
-        uint16_t limit;
-        uint64_t base;
-    } __attribute__((packed)) no_table = { 0, 0 };
+    static const struct table_pointer no_table = { 0, 0 };
     const struct acpi_facts *facts = acpi_facts();
 
     if (facts->reset.address) {
-        register_write(&facts->reset, reset, facts->reset_value);
+        register_write(&facts->reset, facts->reset_value);
         reset_wait();
     }
     for (int step = 0; step < RESET_STEPS && io_read8(KEYBOARD_STATUS) & KEYBOARD_BUSY; step++)

@@ -32,6 +32,7 @@
 #define SYNC_QUICK_HZ   1000000
 #define SYNC_SLOW_HZ    1000
 #define SYNC_END        UINT32_MAX
+#define SYNC_CORRECTED  (UINT32_MAX - 1)
 
 #define SILENT_NAMED_MAX 16 /* CPUs with a line each */
 #define KLOG_LONG_CPUS   64 /* up to so many CPUs have a flight log of KLOG_EVENTS */
@@ -131,18 +132,16 @@ uint64_t arch_clock_offset(unsigned cpu)
 static uint32_t domain_of(uint32_t apic_id)
 {
     const struct acpi_facts *facts = acpi_facts();
+    const unsigned cpu = acpi_cpu_find(facts, apic_id);
 
-    for (unsigned i = 0; i < facts->cpu_count; i++)
-        if (facts->apic_ids[i] == apic_id)
-            return facts->domains[i];
-    return NUMA_DOMAIN_NONE;
+    return cpu < facts->cpu_count ? facts->domains[cpu] : NUMA_DOMAIN_NONE;
 }
 
 unsigned arch_cpus_present(void)
 {
-    unsigned count = acpi_facts()->cpu_count;
+    unsigned count = acpi_facts()->cpu_count; /* at most ACPI_CPUS_MAX */
 
-    return count == 0 ? 1 : count < ARCH_CPUS_MAX ? count : ARCH_CPUS_MAX;
+    return count ? count : 1;
 }
 
 static void wait_us(uint64_t us)
@@ -156,8 +155,11 @@ static void wait_us(uint64_t us)
 /* ---- Clocks ---- */
 
 static struct {
-    uint32_t turn;  /* round * 2: request of the first CPU; + 1: the other one has answered; SYNC_END */
+    /* round * 2: request of the first CPU; + 1: the other one has answered; SYNC_END: `ahead` is valid;
+     * SYNC_CORRECTED: the other one's clock is corrected. */
+    uint32_t turn;
     uint64_t ticks; /* the other's TSC */
+    int64_t ahead;
 } sync;
 
 static void sync_answer(void)
@@ -199,7 +201,6 @@ static int64_t sync_measure(void)
         quickest = after - before;
         ahead = other - before <= after - before ? 0 : (int64_t)(other - (before + quickest / 2));
     }
-    __atomic_store_n(&sync.turn, SYNC_END, __ATOMIC_RELEASE);
     return ahead;
 }
 
@@ -210,12 +211,6 @@ static bool tsc_adjustable(void)
 
 /* ---- On the CPU that is started ---- */
 
-static struct {
-    uint32_t step; /* 1: started; 2: clock compared, `ahead` valid; 3: clock corrected */
-    int64_t ahead;
-} handshake;
-
-_Noreturn void arch_start_further(struct cpu *cpu);
 _Noreturn void arch_start_further(struct cpu *cpu)
 {
     kernel_map_activate();
@@ -224,13 +219,11 @@ _Noreturn void arch_start_further(struct cpu *cpu)
     interrupts_silence();
     __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
     sync_answer();
-    while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 2)
-        arch_pause();
-    if (handshake.ahead && tsc_adjustable())
-        msr_write(MSR_TSC_ADJUST, msr_read(MSR_TSC_ADJUST) - (uint64_t)handshake.ahead);
+    if (sync.ahead && tsc_adjustable())
+        msr_write(MSR_TSC_ADJUST, msr_read(MSR_TSC_ADJUST) - (uint64_t)sync.ahead);
     else
-        cpu->clock_offset = (uint64_t)-handshake.ahead;
-    __atomic_store_n(&handshake.step, 3, __ATOMIC_RELEASE);
+        cpu->clock_offset = (uint64_t)-sync.ahead;
+    __atomic_store_n(&sync.turn, SYNC_CORRECTED, __ATOMIC_RELEASE);
     machine_checks_enable();
     kernel_cpu_start(cpu->index);
 }
@@ -326,7 +319,6 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
 {
     ap_cpu = cpu;
     sync.turn = 0;
-    handshake.step = 1;
     for (int attempt = 0; attempt < 2 && !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE); attempt++) {
         local_apic_send(cpu->apic_id, LOCAL_APIC_STARTUP | trampoline_page);
         online_await(cpu, START_WAIT_US);
@@ -336,14 +328,14 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
         return;
     }
 
-    handshake.ahead = sync_measure();
-    if (handshake.ahead)
+    sync.ahead = sync_measure();
+    if (sync.ahead)
         kernel_print("the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index,
-                     handshake.ahead,
+                     sync.ahead,
                      tsc_adjustable() ? "in hardware"
                                       : "in the clocks, not for programs that read the TSC themselves");
-    __atomic_store_n(&handshake.step, 2, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&handshake.step, __ATOMIC_ACQUIRE) != 3)
+    __atomic_store_n(&sync.turn, SYNC_END, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != SYNC_CORRECTED)
         arch_pause();
     arch_cpu_distances[cpu_count++] = cpu->distance;
 }

@@ -9,7 +9,6 @@
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "debug/console.h"
-#include "drivers/e1000/e1000.h"
 #include "drivers/pci/pci.h"
 #include "drivers/screen/screen.h"
 #include "drivers/uart/uart16550.h"
@@ -28,8 +27,6 @@ static struct console_device serial_ports[] = {
 };
 #define COM_PORTS (sizeof(serial_ports) / sizeof(serial_ports[0]) - 1)
 
-const struct pci_driver *const pci_drivers[] = { &e1000_driver, NULL };
-
 static struct boot_info boot;
 static struct acpi_facts facts;
 
@@ -41,7 +38,7 @@ const struct acpi_facts *acpi_facts(void)
 static const void *early_read(void *context, uint64_t address, uint64_t bytes)
 {
     (void)context; /* there is one memory */
-    if (address >= arch_early_limit() || bytes > arch_early_limit() - address)
+    if (address >= ARCH_EARLY_LIMIT || bytes > ARCH_EARLY_LIMIT - address)
         return NULL;
     return arch_physical(address);
 }
@@ -86,18 +83,11 @@ static void screens_register(void)
         return;
     }
     if (!error)
-        message_set(&why, -EINVAL, "a framebuffer at 0x%llx, %llu bytes, is beyond what this CPU can map",
-                    (unsigned long long)boot.framebuffer.address, (unsigned long long)bytes);
+        message_set(&why, -EINVAL, "a framebuffer at 0x%lx, %lu bytes, is beyond what this CPU can map",
+                    boot.framebuffer.address, bytes);
     kernel_print("screen: the boot loader names %s; nothing is shown there\n", why.text);
 }
 
-static volatile void *early_device(uint64_t address, uint64_t bytes)
-{
-    return address < arch_early_limit() && bytes <= arch_early_limit() - address ? arch_physical(address)
-                                                                                 : NULL;
-}
-
-_Noreturn void arch_start(unsigned protocol, uint64_t information);
 _Noreturn void arch_start(unsigned protocol, uint64_t information)
 {
     struct message why = { "" };
@@ -119,7 +109,6 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
         kernel_print("%s; the node can't power itself off\n", why.text);
     pci_quiesce();
     firmware_console_take();
-    power_map(early_device);
     if (error)
         node_stop(STOP_BAD_INPUT, "%s", why.text);
     kernel_start(&boot);
@@ -128,11 +117,10 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
 void arch_initialise(const struct boot_info *info)
 {
     (void)info; /* devices are described by the ACPI facts */
-    power_map(arch_device_map);
     vector_state_report();
     machine_checks_enable();
     interrupts_silence();
     io_apics_silence();
     clock_initialise();
-    pci_start(pci_drivers);
+    pci_start();
 }

@@ -94,23 +94,13 @@ call_return_slow:
     call program_return                         ; (struct trap_frame *)
     jmp frame_return
 
-%macro end_log 0
-    mov [rsp + 8], rax
-    mov rdi, [rsp]
-    mov rsi, rax
-    call klog_system_call_end                   ; (uint64_t number, uint64_t result)
-    pop r11
-    pop rax
-%endmacro
-
 ; The same with an event of the flight log before and after the call; MSR_LSTAR holds its address while the
-; log's class of system calls is on (arch_system_calls_log). The number and the result are saved below R9.
+; log's class of system calls is on (arch_system_calls_log). Below R9 stands call_return, as in the plain entry,
+; then the call's number, which its result replaces.
 global syscall_entry_logged
-global call_return_logged
-global call_return_logged_slow
 syscall_entry_logged:
     entry_begin
-    push rax                                    ; room for the result
+    push call_return
     push r11
     mov rsi, rdi
     mov rdi, r11
@@ -125,14 +115,15 @@ syscall_entry_logged:
     cmp r11, SYSCALL_SLOTS
     jae .unknown
     call [syscall_table + r11 * 8]
-call_return_logged:
-    end_log
-    jmp call_return
-call_return_logged_slow:
-    end_log
-    jmp call_return_slow
-syscall_entry_logged.unknown:
-    push call_return_logged
+.end:
+    mov rdi, [rsp]
+    mov [rsp], rax
+    mov rsi, rax
+    call klog_system_call_end                   ; (uint64_t number, uint64_t result)
+    pop rax
+    ret
+.unknown:
+    push .end
     jmp syscall_hole
 
 ; void syscall_hole(void)

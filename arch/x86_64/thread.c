@@ -132,18 +132,15 @@ void arch_switch(struct arch_context *from, const struct arch_context *to)
 
 void arch_request_slow_return(void)
 {
-    uint64_t *pushed = (uint64_t *)cpu_this()->kernel_stack;
-    uint64_t *plain = &pushed[-CALL_WORDS - 1], *logged = &pushed[-CALL_WORDS_LOGGED - 1];
+    uint64_t *pushed = (uint64_t *)cpu_this()->kernel_stack, *next = &pushed[-CALL_WORDS - 1];
 
     /* By a system call: the program's flags. By a trap, which returns by way of C anyway: the selector of the
      * stack, whose bit is 0 in all flags. */
     _Static_assert(SELECTOR_USER_DATA & FLAGS_ZERO, "");
     if (pushed[-1] & FLAGS_ZERO)
         return;
-    if (*plain == (uint64_t)call_return)
-        *plain = (uint64_t)call_return_slow;
-    else if (*logged == (uint64_t)call_return_logged)
-        *logged = (uint64_t)call_return_logged_slow;
+    if (*next == (uint64_t)call_return)
+        *next = (uint64_t)call_return_slow;
 }
 
 long arch_thread_option(uint32_t operation, uint64_t argument)

@@ -39,45 +39,63 @@ static struct {
     uint32_t offset_high, reserved;
 } idt[256];
 
-/* The name of each exception, and the signal that Linux raises for it, with the cause in words. */
+/* The name of each exception that can come in 64-bit mode, and the signal that Linux raises for it: the cause
+ * in words, si_code where the vector alone determines it, and whether si_addr is the address of the
+ * instruction. */
 static const struct {
     const char *name;
     const char *cause;
-    int signal;
-} exceptions[32] = {
-    [TRAP_DIVIDE] = { "divide error", "integer division by zero, or its quotient does not fit", SIGNAL_FPE },
-    [TRAP_DEBUG] = { "debug", "debug trap", SIGNAL_TRAP },
-    [TRAP_NMI] = { "non-maskable interrupt", NULL, 0 },
-    [TRAP_BREAKPOINT] = { "breakpoint", "breakpoint instruction", SIGNAL_TRAP },
-    [TRAP_OVERFLOW] = { "overflow", "overflow trap", SIGNAL_SEGV },
-    [TRAP_BOUND] = { "bound range", "bound check failed", SIGNAL_SEGV },
+    uint8_t signal, code;
+    bool at_instruction;
+} exceptions[TRAP_LAST + 1] = {
+    [TRAP_DIVIDE] = { "divide error", "integer division by zero, or its quotient does not fit", SIGNAL_FPE,
+                      FPE_INTEGER_DIVIDE, true },
+    [TRAP_DEBUG] = { "debug", "debug trap", SIGNAL_TRAP, 0, true },
+    [TRAP_NMI] = { .name = "non-maskable interrupt" },
+    [TRAP_BREAKPOINT] = { "breakpoint", "breakpoint instruction", SIGNAL_TRAP, SIGNAL_BY_KERNEL, false },
+    [TRAP_OVERFLOW] = { "overflow", "overflow trap", SIGNAL_SEGV, SIGNAL_BY_KERNEL, false },
     [TRAP_INVALID_OPCODE] = { "invalid opcode",
                               "an instruction that this CPU does not have, or that is not allowed",
-                              SIGNAL_ILL },
-    [TRAP_NO_FPU] = { "device not available", "vector instruction while the unit is off", SIGNAL_SEGV },
-    [TRAP_DOUBLE_FAULT] = { "double fault", NULL, 0 },
-    [9] = { "coprocessor overrun", "coprocessor segment overrun", SIGNAL_FPE },
-    [TRAP_INVALID_TSS] = { "invalid TSS", "invalid task state", SIGNAL_SEGV },
-    [TRAP_NO_SEGMENT] = { "segment not present", "segment not present", SIGNAL_BUS },
-    [TRAP_STACK] = { "stack fault", "stack address that is not canonical", SIGNAL_BUS },
+                              SIGNAL_ILL, ILL_OPERAND, true },
+    [TRAP_DOUBLE_FAULT] = { .name = "double fault" },
+    [TRAP_INVALID_TSS] = { "invalid TSS", "invalid task state", SIGNAL_SEGV, SIGNAL_BY_KERNEL, false },
+    [TRAP_NO_SEGMENT] = { "segment not present", "segment not present", SIGNAL_BUS, SIGNAL_BY_KERNEL, false },
+    [TRAP_STACK] = { "stack fault", "stack address that is not canonical", SIGNAL_BUS, SIGNAL_BY_KERNEL,
+                     false },
     [TRAP_PROTECTION] = { "general protection", "privileged instruction, or an address that is not canonical",
-                          SIGNAL_SEGV },
-    [TRAP_PAGE_FAULT] = { "page fault", NULL, SIGNAL_SEGV },
-    [TRAP_FPU] = { "x87 error", "unmasked x87 floating-point error", SIGNAL_FPE },
+                          SIGNAL_SEGV, SIGNAL_BY_KERNEL, false },
+    [TRAP_PAGE_FAULT] = { .name = "page fault", .signal = SIGNAL_SEGV },
+    [TRAP_FPU] = { "x87 error", "unmasked x87 floating-point error", SIGNAL_FPE, 0, true },
     [TRAP_ALIGNMENT] = { "alignment check", "unaligned access while the program has alignment checks on",
-                         SIGNAL_BUS },
-    [TRAP_MACHINE_CHECK] = { "machine check", NULL, 0 },
-    [TRAP_SIMD] = { "SIMD error", "unmasked SIMD floating-point error", SIGNAL_FPE },
-    [20] = { "virtualization", "virtualization exception", SIGNAL_SEGV },
-    [TRAP_CONTROL] = { "control protection", "control-flow protection", SIGNAL_SEGV },
-    [28] = { "hypervisor injection", "hypervisor injection", SIGNAL_SEGV },
-    [29] = { "VMM communication", "VMM communication", SIGNAL_SEGV },
-    [30] = { "security", "security exception", SIGNAL_SEGV },
+                         SIGNAL_BUS, BUS_ALIGNMENT, false },
+    [TRAP_MACHINE_CHECK] = { .name = "machine check" },
+    [TRAP_SIMD] = { "SIMD error", "unmasked SIMD floating-point error", SIGNAL_FPE, 0, true },
 };
+
+/* The interrupts that are expected, from VECTOR_IPI on: the label and the words of /proc/interrupts, and what
+ * serves each. */
+static const struct {
+    const char *name;
+    void (*serve)(void);
+} interrupts[] = {
+    [VECTOR_IPI - VECTOR_IPI] = { "RES Wake-ups from other CPUs", crosscall_serve },
+    [VECTOR_TIMER - VECTOR_IPI] = { "LOC Local timer interrupts", timer_interrupt },
+    [VECTOR_INPUT - VECTOR_IPI] = { "INP Input has arrived", input_interrupt },
+    [VECTOR_DEVICE - VECTOR_IPI] = { "NET Network devices", device_interrupt },
+    [VECTOR_BEAT - VECTOR_IPI] = { "BEA Heartbeats", nettick_interrupt },
+};
+#define INTERRUPTS (sizeof(interrupts) / sizeof(interrupts[0]))
+
+const char *arch_interrupt_name(unsigned number)
+{
+    if (number == VECTOR_SPURIOUS)
+        return "SPU Spurious interrupts";
+    return number - VECTOR_IPI < INTERRUPTS ? interrupts[number - VECTOR_IPI].name : NULL;
+}
 
 const char *arch_exception_name(unsigned number)
 {
-    return number < 32 ? exceptions[number].name : NULL;
+    return number <= TRAP_LAST ? exceptions[number].name : NULL;
 }
 
 void trap_initialise(void)
@@ -85,10 +103,7 @@ void trap_initialise(void)
     static const uint8_t own_stack[256] = {
         [TRAP_DEBUG] = 1, [TRAP_NMI] = 2, [TRAP_DOUBLE_FAULT] = 3, [TRAP_MACHINE_CHECK] = 4
     };
-    struct {
-        uint16_t limit;
-        uint64_t base;
-    } __attribute__((packed)) pointer = { sizeof(idt) - 1, (uint64_t)idt };
+    struct table_pointer pointer = { sizeof(idt) - 1, (uint64_t)idt };
 
     for (unsigned vector = 0; vector < 256; vector++) {
         uint64_t stub = trap_stubs[vector];
@@ -159,15 +174,19 @@ static uint64_t fault_address(void)
     return address;
 }
 
+/* Which right a page fault's access needs. */
+static unsigned fault_right(const struct trap_frame *frame)
+{
+    if (frame->error & PAGE_FAULT_FETCH)
+        return RIGHT_EXECUTE;
+    return frame->error & PAGE_FAULT_WRITE ? RIGHT_WRITE : RIGHT_READ;
+}
+
 /* Whether the page tables allow the access by now, so that the instruction is to be retried. */
 static bool page_fault_retry(const struct trap_frame *frame, bool from_user)
 {
-    unsigned rights = frame->error & PAGE_FAULT_FETCH   ? RIGHT_EXECUTE
-                      : frame->error & PAGE_FAULT_WRITE ? RIGHT_WRITE
-                                                        : RIGHT_READ;
-
     return !(frame->error & ~(uint64_t)PAGE_FAULT_ORDINARY) &&
-           page_fault_is_spurious(fault_address(), rights, from_user);
+           page_fault_is_spurious(fault_address(), fault_right(frame), from_user);
 }
 
 static bool user_copy_recover(struct trap_frame *frame)
@@ -186,16 +205,15 @@ static bool user_copy_recover(struct trap_frame *frame)
 
 static const char *page_fault_cause(const struct trap_frame *frame)
 {
-    bool present = frame->error & PAGE_FAULT_PRESENT;
-    bool write = frame->error & PAGE_FAULT_WRITE, fetch = frame->error & PAGE_FAULT_FETCH;
+    static const char *const causes[][2] = {
+        [RIGHT_READ] = { "read of where nothing is mapped", "read of a page that it may not read" },
+        [RIGHT_WRITE] = { "write to where nothing is mapped", "write to a page that it may not write" },
+        [RIGHT_EXECUTE] = { "jump to where nothing is mapped", "jump to a page that it may not execute" },
+    };
 
     if (frame->error & PAGE_FAULT_RESERVED)
         return "a reserved bit is set in a page table";
-    if (fetch)
-        return present ? "jump to a page that it may not execute" : "jump to where nothing is mapped";
-    if (write)
-        return present ? "write to a page that it may not write" : "write to where nothing is mapped";
-    return present ? "read of a page that it may not read" : "read of where nothing is mapped";
+    return causes[fault_right(frame)][frame->error & PAGE_FAULT_PRESENT];
 }
 
 /* si_code for a floating-point error: of the exceptions that are raised and not masked, the one that Linux
@@ -213,12 +231,15 @@ static int float_code(unsigned vector)
         __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
         raised = mxcsr & ~(mxcsr >> 7); /* the mask bits are 7 bits above the flags */
     }
-    return raised & INVALID                  ? FPE_INVALID
-           : raised & DIVIDE                 ? FPE_DIVIDE
-           : raised & OVERFLOW               ? FPE_OVERFLOW
-           : raised & (UNDERFLOW | DENORMAL) ? FPE_UNDERFLOW
-           : raised & INEXACT                ? FPE_INEXACT
-                                             : SIGNAL_BY_KERNEL;
+    if (raised & INVALID)
+        return FPE_INVALID;
+    if (raised & DIVIDE)
+        return FPE_DIVIDE;
+    if (raised & OVERFLOW)
+        return FPE_OVERFLOW;
+    if (raised & (UNDERFLOW | DENORMAL))
+        return FPE_UNDERFLOW;
+    return raised & INEXACT ? FPE_INEXACT : SIGNAL_BY_KERNEL;
 }
 
 /* Whether the trap flag has caused this #DB; resets DR6. */
@@ -232,31 +253,21 @@ static bool debug_is_step(void)
     return status & step;
 }
 
-/* si_code, where the exception alone determines it, and whether si_addr is the address of the instruction. */
-static int exception_code(unsigned vector, bool *address_is_instruction)
+/* si_code. */
+static int exception_code(unsigned vector)
 {
-    *address_is_instruction = true;
-    switch (vector) {
-    case TRAP_DIVIDE:
-        return FPE_INTEGER_DIVIDE;
-    case TRAP_FPU:
-    case TRAP_SIMD:
+    if (vector == TRAP_FPU || vector == TRAP_SIMD)
         return float_code(vector);
-    case TRAP_INVALID_OPCODE:
-        return ILL_OPERAND;
-    case TRAP_DEBUG:
+    if (vector == TRAP_DEBUG)
         return debug_is_step() ? TRAP_BY_STEP : TRAP_BY_BREAKPOINT;
-    }
-    *address_is_instruction = false;
-    return vector == TRAP_ALIGNMENT ? BUS_ALIGNMENT : vector == TRAP_PAGE_FAULT ? 0 : SIGNAL_BY_KERNEL;
+    return exceptions[vector].code;
 }
 
 static void user_trap(struct trap_frame *frame)
 {
-    bool address_is_instruction;
     struct fault fault = {
         .signal = exceptions[frame->vector].signal,
-        .code = exception_code((unsigned)frame->vector, &address_is_instruction),
+        .code = exception_code((unsigned)frame->vector),
         .cause = exceptions[frame->vector].cause,
         .instruction = frame->instruction,
         .frame = frame,
@@ -270,7 +281,7 @@ static void user_trap(struct trap_frame *frame)
             frame->error |=
                 PAGE_FAULT_PRESENT; /* as on Linux, so that a program cannot probe the kernel's half */
     }
-    if (address_is_instruction)
+    if (exceptions[frame->vector].at_instruction)
         fault.address = frame->instruction;
     trap_user_fault(&fault);
 }
@@ -310,6 +321,19 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
               frame->instruction);
 }
 
+static void interrupt_serve(uint64_t vector)
+{
+    void (*const serve)(void) = interrupts[vector - VECTOR_IPI].serve;
+
+    if (vector == VECTOR_DEVICE) {
+        serve();
+        local_apic_acknowledge(); /* a line that has been served is not raised any more */
+    } else {
+        local_apic_acknowledge();
+        serve();
+    }
+}
+
 static void frame_handle(struct trap_frame *frame, bool from_user)
 {
     /* The program may have set the flag that lifts SMAP (AC), or this may have interrupted a user copy, to
@@ -331,24 +355,13 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
         console_serving(true);
         return;
     }
+    if (frame->vector - VECTOR_IPI < INTERRUPTS) {
+        interrupt_serve(frame->vector);
+        return;
+    }
     if (frame->vector == VECTOR_SPURIOUS)
         return; /* takes no acknowledgement */
-    if (frame->vector == VECTOR_DEVICE) {
-        device_interrupt();
-        local_apic_acknowledge(); /* a line that has been served is not raised any more */
-        return;
-    }
-    void (*const serve)(void) = frame->vector == VECTOR_TIMER   ? timer_interrupt
-                                : frame->vector == VECTOR_IPI   ? crosscall_serve
-                                : frame->vector == VECTOR_INPUT ? input_interrupt
-                                : frame->vector == VECTOR_BEAT  ? nettick_interrupt
-                                                                : NULL;
-    if (serve) {
-        local_apic_acknowledge();
-        serve();
-        return;
-    }
-    if (frame->vector < 32 && exceptions[frame->vector].signal) {
+    if (frame->vector <= TRAP_LAST && exceptions[frame->vector].signal) {
         if (from_user && frame->vector == TRAP_PAGE_FAULT && page_fault_retry(frame, true))
             return;
         if (from_user) {

@@ -9,6 +9,7 @@
 ; keeps nothing on the stack.
 
 %include "offsets.inc"
+%include "frame.inc"
 
 bits 64
 default rel
@@ -23,12 +24,6 @@ section .text
     je %%plain
     %1
 %%plain:
-%endmacro
-
-%macro may_fault 1
-[section .user_copy_table progbits alloc noexec nowrite align=8]
-    dq %1
-__SECT__
 %endmacro
 
 global user_copy_fault

@@ -6,14 +6,6 @@
 #include "arch/setup.h"
 #include "arch/vdso.h"
 
-extern const uint8_t vdso_image[], vdso_image_end[];
-
-uint64_t arch_vdso_image(const void **image)
-{
-    *image = vdso_image;
-    return (uint64_t)(vdso_image_end - vdso_image);
-}
-
 uint32_t arch_vdso_features(void)
 {
     return (cpu_features()->rdtscp ? VDSO_RDTSCP : 0) | (cpu_features()->rdpid ? VDSO_RDPID : 0);

@@ -5,9 +5,9 @@
 
 section .rodata align=4096
 
-global vdso_image, vdso_image_end
+global arch_vdso_image, arch_vdso_image_end
 
-vdso_image:
+arch_vdso_image:
     incbin "vdso.so"
     align 4096, db 0
-vdso_image_end:
+arch_vdso_image_end:

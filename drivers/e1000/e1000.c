@@ -386,6 +386,6 @@ static void e1000_start(struct pci_function *function)
                  function->place, a[0], a[1], a[2], a[3], a[4], a[5], pci_interrupt_name(function));
 }
 
-const struct pci_driver e1000_driver = { .match = e1000_match,
-                                         .pool_bytes = MEMORY_BYTES,
-                                         .start = e1000_start };
+const struct pci_driver PCI_DRIVER e1000_driver = { .match = e1000_match,
+                                                    .pool_bytes = MEMORY_BYTES,
+                                                    .start = e1000_start };

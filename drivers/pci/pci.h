@@ -45,10 +45,14 @@ struct pci_driver {
     void (*start)(struct pci_function *function);
 };
 
-/* The steps of the boot, in this order; see arch.h. `drivers` ends with NULL. */
+/* Drivers stand in a section of the image: const struct pci_driver PCI_DRIVER name = { … }. Aligned, so that
+ * they follow each other as in an array. */
+#define PCI_DRIVER __attribute__((section(".pci_drivers"), aligned(8)))
+
+/* The steps of the boot, in this order; see arch.h. */
 void pci_quiesce(void);
-uint64_t pci_pool_bytes(const struct pci_driver *const *drivers);
-void pci_start(const struct pci_driver *const *drivers);
+uint64_t pci_pool_bytes(void);
+void pci_start(void);
 
 /* ---- For drivers ---- */
 

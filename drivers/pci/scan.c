@@ -20,6 +20,8 @@
 #define SEGMENTS      32
 #define PENDING_STEPS 1000
 
+extern const struct pci_driver pci_drivers[], pci_drivers_end[]; /* link.ld */
+
 static struct pci_function controllers[CONTROLLERS];
 static unsigned controller_count, controllers_left;
 
@@ -170,32 +172,32 @@ void pci_quiesce(void)
     }
 }
 
-static const struct pci_driver *driver_find(const struct pci_driver *const *drivers,
-                                            const struct pci_function *function)
+static const struct pci_driver *driver_find(const struct pci_function *function)
 {
-    while (*drivers && !(*drivers)->match(function->vendor, function->device))
-        drivers++;
-    return *drivers;
+    for (const struct pci_driver *driver = pci_drivers; driver < pci_drivers_end; driver++)
+        if (driver->match(function->vendor, function->device))
+            return driver;
+    return NULL;
 }
 
-uint64_t pci_pool_bytes(const struct pci_driver *const *drivers)
+uint64_t pci_pool_bytes(void)
 {
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < controller_count; i++) {
-        const struct pci_driver *driver = driver_find(drivers, &controllers[i]);
+        const struct pci_driver *driver = driver_find(&controllers[i]);
 
         bytes += driver ? driver->pool_bytes : 0;
     }
     return bytes;
 }
 
-void pci_start(const struct pci_driver *const *drivers)
+void pci_start(void)
 {
     pci_quiesce(); /* what could not be reached before */
     for (unsigned i = 0; i < controller_count; i++) {
         struct pci_function *function = &controllers[i];
-        const struct pci_driver *driver = driver_find(drivers, function);
+        const struct pci_driver *driver = driver_find(function);
 
         if (driver)
             driver->start(function);

@@ -33,8 +33,9 @@
 #define STACK_TOP        ((ARCH_USER_LIMIT - KERNEL_PAGES_MAX * ARCH_PAGE) & ~(ARCH_LARGE_PAGE - 1))
 #define STACK_GUARD      ARCH_LARGE_PAGE
 #define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
-#define VECTOR_WORDS_MAX 2048 /* argc, pointers and auxiliary vector */
-#define NUMBER_BYTES     12   /* of a variable's value with its = and NUL */
+#define VDSO_ADDRESS     (VDSO_BASE + CLOCK_PAGE_BYTES) /* of its ELF header */
+#define VECTOR_WORDS_MAX 2048                           /* argc, pointers and auxiliary vector */
+#define NUMBER_BYTES     12                             /* of a variable's value with its = and NUL */
 
 /* ---- Segments ---- */
 
@@ -115,17 +116,14 @@ static int segments_protect(struct vm *vm, const struct elf_image *image, uint64
 
 /* ---- The vDSO ---- */
 
-/* *address becomes that of its ELF header; 0 where there is none. */
-static int vdso_map(struct vm *vm, uint64_t *address)
+static int vdso_map(struct vm *vm)
 {
-    const void *image;
-    uint64_t bytes = arch_vdso_image(&image);
-
-    *address = bytes ? VDSO_BASE + CLOCK_PAGE_BYTES : 0;
-    if (!bytes)
-        return 0;
+    const uint64_t bytes = (uint64_t)(arch_vdso_image_end - arch_vdso_image);
     int error = vm_map_kernel(vm, VDSO_BASE, clock_page(), CLOCK_PAGE_BYTES, RIGHT_READ, "[vvar]");
-    return error ? error : vm_map_kernel(vm, *address, image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
+
+    if (!error)
+        error = vm_map_kernel(vm, VDSO_ADDRESS, arch_vdso_image, bytes, RIGHT_READ | RIGHT_EXECUTE, "[vdso]");
+    return error;
 }
 
 /* ---- The first stack ---- */
@@ -230,7 +228,7 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_HWCAP2, arch_hwcap(2) },
         { AT_EXECFN, name },
         { AT_PLATFORM, platform },
-        { AT_SYSINFO_EHDR, process->image.vdso },
+        { AT_SYSINFO_EHDR, VDSO_ADDRESS },
         { AT_TACET_NODE, STACK_TOP },
     };
     uint64_t auxiliary[sizeof(common) / sizeof(common[0]) + ARCH_AUXILIARY_MAX + 1][2] = { { AT_NULL } };
@@ -288,7 +286,6 @@ static int image_load(struct process *process, const struct program *program, st
     struct vm *vm = &process->vm;
     const char *name = program->path, *file = program->inode->data;
     struct message fault = { "" };
-    uint64_t vdso;
     int error = elf_parse(file, program->inode->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, image, &fault);
 
     if (error)
@@ -306,14 +303,14 @@ static int image_load(struct process *process, const struct program *program, st
         error = stack_map(process, program->stack_bytes, why);
     if (error)
         return error;
-    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm, &vdso))
+    if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))
         return message_set(why, -ENOMEM, "no memory for the page tables of the counters");
 
     process->image = (struct process_image){
         .bias = base,
         .low = base + image->low,
         .high = base + image->high,
-        .vdso = vdso,
+        .vdso = VDSO_ADDRESS,
         .file = file,
         .file_bytes = program->inode->bytes,
     };

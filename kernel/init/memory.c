@@ -30,9 +30,9 @@ static void modules_check(void)
     for (unsigned i = 0; i < boot->module_count; i++) {
         const struct memory_range *range = &boot->modules[i].range;
 
-        if (range->base >= arch_early_limit() || range->bytes > arch_early_limit() - range->base)
+        if (range->base >= ARCH_EARLY_LIMIT || range->bytes > ARCH_EARLY_LIMIT - range->base)
             node_stop(STOP_BAD_INPUT, "module %u lies at %#lx, %lu KiB; it must end below %#lx", i,
-                      range->base, range->bytes / 1024, arch_early_limit());
+                      range->base, range->bytes / 1024, ARCH_EARLY_LIMIT);
     }
 }
 
@@ -70,9 +70,9 @@ static int memory_plan(unsigned rank_count, bool ranks_known, struct message *wh
         .usable_count = boot->usable_count,
         .reserved = reserved,
         .reserved_count = count,
-        .address_limit = arch_address_limit(),
+        .address_limit = ARCH_ADDRESS_LIMIT,
         .pool_bytes = pool_bytes,
-        .pool_limit = arch_early_limit(),
+        .pool_limit = ARCH_EARLY_LIMIT,
         .rank_count = rank_count,
         .slice_bytes_min = SLICE_BYTES_MIN,
     };

@@ -66,10 +66,8 @@ struct boot_info {
     struct boot_module modules[BOOT_MODULES_MAX];
     unsigned module_count;
 
-    uint64_t rsdp;         /* ACPI root pointer, 0 where unknown */
-    uint8_t rsdp_copy[36]; /* multiboot2 hands in a copy instead of an address; valid where rsdp_copied */
-    bool rsdp_copied;
-    bool efi; /* started by UEFI firmware: no BIOS data area, no VGA text */
+    uint64_t rsdp; /* ACPI's root pointer, which multiboot2 copies into its own structure; 0 where unknown */
+    bool efi;      /* started by UEFI firmware: no BIOS data area, no VGA text */
 
     struct {
         uint64_t address; /* 0: no text screen known */

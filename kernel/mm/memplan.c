@@ -32,6 +32,8 @@
 #define FREE_SPANS_MAX (2 * INPUT_SPANS)
 #define PARTS_MAX      (FREE_SPANS_MAX + 2 * MEMPLAN_NUMA_RANGES_MAX) /* each bound cuts one span */
 
+_Static_assert(MEMPLAN_EXTENTS_MAX == PARTS_MAX + 2 * MEMPLAN_RANKS_MAX, "each rank ends two runs of parts");
+
 struct span {
     uint64_t start, end; /* [start, end), not empty */
 };
@@ -43,36 +45,33 @@ struct part {
     bool shared; /* among the ranks of its domain */
 };
 
-/* What has been given to a place, or to none. */
+/* What has been given to a rank, or to none. */
 struct piece {
     struct span span;
-    unsigned place;
+    unsigned rank;
 };
-#define NO_PLACE MEMPLAN_RANKS_MAX
+#define NO_RANK MEMPLAN_RANKS_MAX
 
-/* Ranks are ordered by domain, those of one domain by number; a rank's index in that order is its place. */
 static struct {
-    struct span usable[INPUT_SPANS], reserved[INPUT_SPANS], free[PARTS_MAX];
+    struct span usable[INPUT_SPANS + 1], reserved[INPUT_SPANS + 1], free[PARTS_MAX];
     unsigned usable_count, reserved_count, free_count;
     uint64_t position[PARTS_MAX + 1]; /* of each free span's first byte; the last one is the total */
     uint64_t cuts[MEMPLAN_RANKS_MAX + 1];
     uint32_t rank_domains[MEMPLAN_RANKS_MAX]; /* NUMA_DOMAIN_NONE where domains do not matter */
-    unsigned rank_at[MEMPLAN_RANKS_MAX];      /* of each place */
-    uint64_t own_bytes[MEMPLAN_RANKS_MAX];    /* of each place: what it has without any of the free spans */
+    uint64_t own_bytes[MEMPLAN_RANKS_MAX];    /* what each rank has without any of the free spans */
 
     struct part parts[PARTS_MAX]; /* all of the memory but the pool, ascending */
     unsigned part_count;
     uint64_t part_bytes;
-    /* The parts cut among the places of their domains, with what is left for NO_PLACE; then that, cut again.
-     */
+    /* The parts cut among the ranks of their domains, with what is left for NO_RANK; then that, cut again. */
     struct piece pieces[2 * (PARTS_MAX + MEMPLAN_RANKS_MAX)];
     unsigned piece_count;
-    struct span slice[INPUT_SPANS]; /* one slice while it is gathered */
+    struct span slice[PARTS_MAX + 2]; /* one slice while it is gathered: two runs */
     unsigned slice_count;
 } work;
 
 /* Puts a span into a sorted table of disjoint spans, merged with all that it overlaps or touches. */
-static int span_insert(struct span *table, unsigned *count, struct span new)
+static void span_insert(struct span *table, unsigned *count, struct span new)
 {
     unsigned first = 0, last;
 
@@ -82,12 +81,9 @@ static int span_insert(struct span *table, unsigned *count, struct span new)
         new.start = table[last].start < new.start ? table[last].start : new.start;
         new.end = table[last].end > new.end ? table[last].end : new.end;
     }
-    if (last == first && *count == INPUT_SPANS)
-        return -E2BIG;
     memmove(&table[first + 1], &table[last], (*count - last) * sizeof(*table));
     table[first] = new;
     *count = *count + 1 - (last - first);
-    return 0;
 }
 
 /* Collects ranges, clipped to [FIRST_BYTE, limit). A sum that wraps is nonsense: such RAM is not used, such a
@@ -109,9 +105,9 @@ static int spans_collect(const struct memory_range *ranges, unsigned range_count
             span.end = limit;
         if (span.start >= span.end)
             continue;
-        int error = span_insert(table, count, span);
-        if (error)
-            return error;
+        span_insert(table, count, span);
+        if (*count > INPUT_SPANS)
+            return -E2BIG;
     }
     return 0;
 }
@@ -161,9 +157,8 @@ static int take_pool(const struct memplan_input *input, struct memplan *plan, st
     if (!best)
         return message_set(
             why, -ENOMEM,
-            "memory plan: no free range below 0x%llx holds the kernel's %llu KiB (%llu KiB usable)",
-            (unsigned long long)input->pool_limit, (unsigned long long)input->pool_bytes >> 10,
-            (unsigned long long)plan->usable_bytes >> 10);
+            "memory plan: no free range below 0x%lx holds the kernel's %lu KiB (%lu KiB usable)",
+            input->pool_limit, input->pool_bytes >> 10, plan->usable_bytes >> 10);
 
     plan->pool = (struct memory_range){ best->start, align_up(input->pool_bytes, MEMPLAN_PAGE) };
     best->start += plan->pool.bytes; /* it may be empty then, which cuts into no part */
@@ -207,21 +202,21 @@ static uint64_t cut_below(uint64_t position)
     return work.position[index] + (boundary > start ? boundary - start : 0);
 }
 
-/* What the place lacks of `bytes`: more of the free spans. */
-static uint64_t lacking_bytes(unsigned place, uint64_t bytes)
+/* What the rank lacks of `bytes`: more of the free spans. */
+static uint64_t lacking_bytes(unsigned rank, uint64_t bytes)
 {
-    return bytes > work.own_bytes[place] ? bytes - work.own_bytes[place] : 0;
+    return bytes > work.own_bytes[rank] ? bytes - work.own_bytes[rank] : 0;
 }
 
-/* Fills work.cuts[place] with the latest start of each place at which it and all later ones have `min_bytes`
+/* Fills work.cuts[rank] with the latest start of each rank at which it and all later ones have `min_bytes`
  * each. False where there is none. */
 static bool latest_cuts(unsigned rank_count, uint64_t min_bytes)
 {
     work.cuts[rank_count] = work.position[work.free_count];
-    for (unsigned place = rank_count; place-- > 0;) {
-        if (work.cuts[place + 1] < lacking_bytes(place, min_bytes))
+    for (unsigned rank = rank_count; rank-- > 0;) {
+        if (work.cuts[rank + 1] < lacking_bytes(rank, min_bytes))
             return false;
-        work.cuts[place] = cut_below(work.cuts[place + 1] - lacking_bytes(place, min_bytes));
+        work.cuts[rank] = cut_below(work.cuts[rank + 1] - lacking_bytes(rank, min_bytes));
     }
     return true;
 }
@@ -241,55 +236,51 @@ static void cuts_choose(unsigned rank_count, uint64_t average)
     }
     latest_cuts(rank_count, low * MEMPLAN_PAGE);
     work.cuts[0] = 0;
-    for (unsigned place = 1; place < rank_count; place++) {
-        uint64_t bytes_max = lacking_bytes(place - 1, low * MEMPLAN_PAGE + MEMPLAN_LARGE_PAGE);
-        uint64_t end_max = cut_below(work.cuts[place - 1] + bytes_max);
+    for (unsigned rank = 1; rank < rank_count; rank++) {
+        uint64_t bytes_max = lacking_bytes(rank - 1, low * MEMPLAN_PAGE + MEMPLAN_LARGE_PAGE);
+        uint64_t end_max = cut_below(work.cuts[rank - 1] + bytes_max);
 
-        if (end_max < work.cuts[place])
-            work.cuts[place] = end_max;
+        if (end_max < work.cuts[rank])
+            work.cuts[rank] = end_max;
     }
 }
 
-static void piece_add(unsigned place, struct span span)
+static void piece_add(unsigned rank, struct span span)
 {
-    work.pieces[work.piece_count++] = (struct piece){ span, place };
+    work.pieces[work.piece_count++] = (struct piece){ span, rank };
 }
 
-/* Gives the run [from, to) of the free spans to a place. */
-static void run_give(unsigned place, uint64_t from, uint64_t to)
+/* Gives the run [from, to) of the free spans to a rank. */
+static void run_give(unsigned rank, uint64_t from, uint64_t to)
 {
     while (from < to) {
         unsigned index = span_at(from);
         uint64_t end = work.position[index + 1] < to ? work.position[index + 1] : to;
         uint64_t start = work.free[index].start + (from - work.position[index]);
 
-        piece_add(place, (struct span){ start, start + (end - from) });
+        piece_add(rank, (struct span){ start, start + (end - from) });
         from = end;
     }
 }
 
-/* Gathers what a place has in work.slice, in ascending order. False where it has too many extents. */
-static bool slice_gather(unsigned place)
+/* Gathers what a rank has in work.slice, in ascending order. */
+static void slice_gather(unsigned rank)
 {
-    bool fits = true;
-
-    run_give(place, work.cuts[place], work.cuts[place + 1]);
+    run_give(rank, work.cuts[rank], work.cuts[rank + 1]);
     work.slice_count = 0;
-    for (unsigned i = 0; i < work.piece_count && fits; i++)
-        if (work.pieces[i].place == place)
-            fits = span_insert(work.slice, &work.slice_count, work.pieces[i].span) == 0;
-    return fits && work.slice_count <= MEMPLAN_EXTENTS_MAX;
+    for (unsigned i = 0; i < work.piece_count; i++)
+        if (work.pieces[i].rank == rank)
+            span_insert(work.slice, &work.slice_count, work.pieces[i].span);
 }
 
-static bool slices_fill(const struct memplan_input *input, struct memplan *plan)
+static void slices_fill(const struct memplan_input *input, struct memplan *plan)
 {
     unsigned used = 0; /* of the plan's extents */
 
-    for (unsigned place = 0; place < input->rank_count; place++) {
-        struct memory_slice *slice = &plan->slices[work.rank_at[place]];
+    for (unsigned rank = 0; rank < input->rank_count; rank++) {
+        struct memory_slice *slice = &plan->slices[rank];
 
-        if (!slice_gather(place) || used + work.slice_count > MEMPLAN_EXTENTS_OF_ALL)
-            return false;
+        slice_gather(rank);
         *slice = (struct memory_slice){ .extents = &plan->extents[used], .extent_count = work.slice_count };
         for (unsigned i = 0; i < work.slice_count; i++) {
             const struct span *span = &work.slice[i];
@@ -298,7 +289,6 @@ static bool slices_fill(const struct memplan_input *input, struct memplan *plan)
             slice->bytes += span->end - span->start;
         }
     }
-    return true;
 }
 
 /* ---- NUMA domains ---- */
@@ -359,124 +349,66 @@ static bool parts_make(const struct memplan_input *input, bool by_domain)
     return differ;
 }
 
-/* Ranks of one domain stand side by side, in order of their numbers. */
-static void ranks_sort(unsigned rank_count)
-{
-    for (unsigned rank = 0; rank < rank_count; rank++) {
-        unsigned place = rank;
-
-        for (; place > 0 && work.rank_domains[work.rank_at[place - 1]] > work.rank_domains[rank]; place--)
-            work.rank_at[place] = work.rank_at[place - 1];
-        work.rank_at[place] = rank;
-    }
-}
-
-/* Shares the memory of a domain among its ranks, which have the places [first, last); what they do not take
- * is rest. */
-static void domain_share(uint32_t domain, unsigned first, unsigned last, uint64_t average)
+/* Shares the memory of a domain among its ranks, once; what they do not take is rest. */
+static void domain_share(uint32_t domain, unsigned rank_count, uint64_t average)
 {
     uint64_t from = 0, total;
+    unsigned sharers = 0, served = 0;
 
     work.free_count = 0;
     for (unsigned i = 0; i < work.part_count; i++) {
-        if (work.parts[i].domain != domain)
+        if (work.parts[i].domain != domain || work.parts[i].shared)
             continue;
         work.free[work.free_count++] = work.parts[i].span;
         work.parts[i].shared = true;
     }
     total = lay_out();
-    for (unsigned place = first; place < last && work.free_count > 0; place++) {
-        uint64_t to = place + 1 == last ? total : total / (last - first) * (place + 1 - first);
+    for (unsigned rank = 0; rank < rank_count; rank++)
+        sharers += work.rank_domains[rank] == domain;
+    for (unsigned rank = 0; rank < rank_count && total > 0; rank++) {
+        if (work.rank_domains[rank] != domain)
+            continue;
+        uint64_t to = ++served == sharers ? total : total / sharers * served;
 
-        if (to > from + average)
-            to = from + average;
-        to = cut_below(to);
+        to = cut_below(smaller(to, from + average));
         if (to <= from)
             continue;
-        run_give(place, from, to);
-        work.own_bytes[place] = to - from;
+        run_give(rank, from, to);
+        work.own_bytes[rank] = to - from;
         from = to;
     }
-    run_give(NO_PLACE, from, total);
+    run_give(NO_RANK, from, total);
 }
 
 /* Every rank takes what it can of its own domain; the rest becomes the free spans, shared domains first. */
 static void domains_share(unsigned rank_count, uint64_t average)
 {
-    unsigned last;
-
-    work.piece_count = 0;
-    memset(work.own_bytes, 0, sizeof(work.own_bytes));
-    for (unsigned i = 0; i < work.part_count; i++)
-        work.parts[i].shared = false;
-    for (unsigned first = 0; first < rank_count; first = last) {
-        uint32_t domain = work.rank_domains[work.rank_at[first]];
-
-        for (last = first; last < rank_count && work.rank_domains[work.rank_at[last]] == domain; last++)
-            continue;
-        if (domain != NUMA_DOMAIN_NONE)
-            domain_share(domain, first, last, average);
-    }
+    for (unsigned rank = 0; rank < rank_count; rank++)
+        if (work.rank_domains[rank] != NUMA_DOMAIN_NONE)
+            domain_share(work.rank_domains[rank], rank_count, average);
     for (unsigned i = 0; i < work.part_count; i++)
         if (!work.parts[i].shared)
-            piece_add(NO_PLACE, work.parts[i].span);
+            piece_add(NO_RANK, work.parts[i].span);
     work.free_count = 0;
     for (unsigned i = 0; i < work.piece_count; i++)
-        if (work.pieces[i].place == NO_PLACE)
+        if (work.pieces[i].rank == NO_RANK)
             work.free[work.free_count++] = work.pieces[i].span;
     lay_out();
-}
-
-/* Whether the gathered slice has something of the part. */
-static bool slice_touches(const struct span *part)
-{
-    for (unsigned i = 0; i < work.slice_count; i++)
-        if (work.slice[i].start < part->end && part->start < work.slice[i].end)
-            return true;
-    return false;
-}
-
-/* Gives up the smallest part: of all, or of those that the gathered slice has something of. */
-static void part_give_up(bool of_slice)
-{
-    unsigned smallest = work.part_count;
-    uint64_t smallest_bytes = UINT64_MAX;
-
-    for (unsigned i = 0; i < work.part_count; i++) {
-        const struct span *part = &work.parts[i].span;
-
-        if (part->end - part->start < smallest_bytes && (!of_slice || slice_touches(part))) {
-            smallest = i;
-            smallest_bytes = part->end - part->start;
-        }
-    }
-    work.part_count--;
-    work.part_bytes -= smallest_bytes;
-    memmove(&work.parts[smallest], &work.parts[smallest + 1],
-            (work.part_count - smallest) * sizeof(work.parts[0]));
 }
 
 static void slices_cut(const struct memplan_input *input, struct memplan *plan)
 {
     bool by_domain = input->numa_ranges && input->rank_domains && parts_make(input, true);
 
-    if (!by_domain) {
+    if (!by_domain)
         parts_make(input, false);
-        while (work.part_count > MEMPLAN_EXTENTS_MAX * input->rank_count)
-            part_give_up(false);
-    }
     for (unsigned rank = 0; rank < input->rank_count; rank++)
         work.rank_domains[rank] = by_domain ? input->rank_domains[rank] : NUMA_DOMAIN_NONE;
-    ranks_sort(input->rank_count);
-    for (;;) {
-        uint64_t average = align_down(work.part_bytes / input->rank_count, MEMPLAN_PAGE);
+    uint64_t average = align_down(work.part_bytes / input->rank_count, MEMPLAN_PAGE);
 
-        domains_share(input->rank_count, average);
-        cuts_choose(input->rank_count, average);
-        if (slices_fill(input, plan))
-            return;
-        part_give_up(true);
-    }
+    domains_share(input->rank_count, average);
+    cuts_choose(input->rank_count, average);
+    slices_fill(input, plan);
 }
 
 static int make_slices(const struct memplan_input *input, struct memplan *plan, struct message *why)
@@ -484,24 +416,16 @@ static int make_slices(const struct memplan_input *input, struct memplan *plan, 
     slices_cut(input, plan);
 
     uint64_t total = 0, smallest = UINT64_MAX;
-    plan->highest_address = plan->pool.base + plan->pool.bytes;
     for (unsigned rank = 0; rank < input->rank_count; rank++) {
-        const struct memory_slice *slice = &plan->slices[rank];
-
-        smallest = smaller(smallest, slice->bytes);
-        total += slice->bytes;
-        for (unsigned i = 0; i < slice->extent_count; i++)
-            if (slice->extents[i].base + slice->extents[i].bytes > plan->highest_address)
-                plan->highest_address = slice->extents[i].base + slice->extents[i].bytes;
+        smallest = smaller(smallest, plan->slices[rank].bytes);
+        total += plan->slices[rank].bytes;
     }
-    plan->lost_bytes = plan->usable_bytes - plan->pool.bytes - total;
     if (smallest == 0 || smallest < input->slice_bytes_min)
         return message_set(
             why, -ENOMEM,
-            "memory plan: %llu KiB for %u ranks make slices of %llu KiB, but %llu KiB are needed; "
+            "memory plan: %lu KiB for %u ranks make slices of %lu KiB, but %lu KiB are needed; "
             "use fewer ranks or more memory",
-            (unsigned long long)total >> 10, input->rank_count, (unsigned long long)smallest >> 10,
-            (unsigned long long)input->slice_bytes_min >> 10);
+            total >> 10, input->rank_count, smallest >> 10, input->slice_bytes_min >> 10);
     return 0;
 }
 
@@ -513,8 +437,8 @@ int memplan_make(const struct memplan_input *input, struct memplan *plan, struct
                            MEMPLAN_RANKS_MAX);
     memset(plan, 0, offsetof(struct memplan, slices) + input->rank_count * sizeof(struct memory_slice));
     if (input->pool_bytes == 0 || input->address_limit > LIMIT_MAX)
-        return message_set(why, -EINVAL, "memory plan: a pool of %llu bytes below 0x%llx makes no sense",
-                           (unsigned long long)input->pool_bytes, (unsigned long long)input->address_limit);
+        return message_set(why, -EINVAL, "memory plan: a pool of %lu bytes below 0x%lx makes no sense",
+                           input->pool_bytes, input->address_limit);
 
     if (input->numa_range_count > MEMPLAN_NUMA_RANGES_MAX)
         return message_set(why, -E2BIG, "memory plan: %u ranges of NUMA domains; at most %d are possible",

@@ -18,9 +18,7 @@
  *    from other domains. A large page across a bound of domains counts to the domain where it begins;
  *  - the pool's place depends on nothing but the map, the limits and pool_bytes: neither on rank_count nor on
  *    slice_bytes_min nor on domains;
- *  - usable_bytes = pool + slices + lost_bytes: every byte is accounted for; while no slice needs more than
- *    MEMPLAN_EXTENTS_MAX extents, nor all together more than MEMPLAN_EXTENTS_OF_ALL, only parts of pages are
- *    lost.
+ *  - of usable_bytes, the pool and the slices have all but parts of pages.
  *
  * A usable range whose sum wraps is nonsense and is not used; a reserved one reaches to the end of addresses.
  */
@@ -31,16 +29,13 @@
 #include "lib/boot_info.h"
 #include "lib/format.h"
 
-#define MEMPLAN_PAGE        ARCH_PAGE
-#define MEMPLAN_LARGE_PAGE  ARCH_LARGE_PAGE
-#define MEMPLAN_EXTENTS_MAX 16 /* a slice; the smallest further ones are given up and counted as lost */
-#define MEMPLAN_RANKS_MAX   512
-
-/* Of all slices together: each of 512 ranks may have memory of its own domain and of others, beside the ends
- * of a thousand holes in the map. */
-#define MEMPLAN_EXTENTS_OF_ALL 2048
-
+#define MEMPLAN_PAGE            ARCH_PAGE
+#define MEMPLAN_LARGE_PAGE      ARCH_LARGE_PAGE
+#define MEMPLAN_RANKS_MAX       512
 #define MEMPLAN_NUMA_RANGES_MAX 256
+
+/* Of all slices together: as many as the map, domains and ranks can make. */
+#define MEMPLAN_EXTENTS_MAX 2816
 
 /* The memory of one rank, in ascending order; the extents live as long as the plan. */
 struct memory_slice {
@@ -78,12 +73,10 @@ struct memplan_input {
 
 struct memplan {
     struct memory_range pool;
-    uint64_t usable_bytes;    /* usable, not reserved, below the limit, above the first megabyte; overlaps
-                                 counted once */
-    uint64_t lost_bytes;      /* parts of it that no slice has: fragments smaller than a page, remainders */
-    uint64_t highest_address; /* end of the highest byte planned */
+    uint64_t usable_bytes; /* usable, not reserved, below the limit, above the first megabyte; overlaps
+                              counted once */
     struct memory_slice slices[MEMPLAN_RANKS_MAX]; /* the first rank_count of them */
-    struct memory_range extents[MEMPLAN_EXTENTS_OF_ALL];
+    struct memory_range extents[MEMPLAN_EXTENTS_MAX];
 };
 
 /* Returns 0, -EINVAL for an impossible request, -ENOMEM with `why` naming what is there and what would be

@@ -51,6 +51,11 @@ uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t ali
  * page. */
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
 
+/* Allocates memory for the beginning of [address, address + bytes) of a program, or of a file: a huge or
+ * large page where the address allows and there is one, else as page_pool_allocate_partial, up to the next
+ * address at which there may be one. */
+uint64_t page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes, uint64_t *got);
+
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes);
 
 /* A page of zeros, or PAGE_POOL_NONE. */

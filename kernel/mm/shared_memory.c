@@ -242,29 +242,6 @@ void shared_memory_reclaim(void)
 
 /* ---- Growth; with no lock, the object in use ---- */
 
-/* Allocates one physical run for what begins at `offset`: large pages where the offset allows and the slice
- * has them. */
-static uint64_t run_allocate(struct page_pool *payer, uint64_t offset, uint64_t bytes, uint64_t *got)
-{
-    static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE, ARCH_PAGE };
-    uint64_t physical = PAGE_POOL_NONE;
-
-    for (unsigned i = 0; i < 3 && physical == PAGE_POOL_NONE; i++) {
-        uint64_t part = align_down(bytes, sizes[i]);
-        uint64_t to_large = ARCH_LARGE_PAGE - (offset & (ARCH_LARGE_PAGE - 1));
-
-        if (offset & (sizes[i] - 1))
-            continue;
-        if (sizes[i] == ARCH_PAGE && bytes > to_large)
-            part = to_large; /* what follows may be large pages again */
-        for (; part >= sizes[i] && physical == PAGE_POOL_NONE; part = align_down(part / 2, sizes[i])) {
-            physical = page_pool_allocate(payer, part, sizes[i]);
-            *got = part;
-        }
-    }
-    return physical;
-}
-
 /* Whether there could be memory for everything below `end`. Where there cannot, none is allocated, zeroed and
  * freed again, which the payer's other threads would lack meanwhile. */
 static bool capacity_is_possible(const struct shared_memory *object, const struct page_pool *payer,
@@ -289,7 +266,7 @@ static int capacity_reserve(struct shared_memory *object, struct page_pool *paye
         if (capacity >= end)
             return 0;
 
-        uint64_t physical = run_allocate(payer, capacity, page_up(end) - capacity, &got);
+        uint64_t physical = page_pool_allocate_run(payer, capacity, page_up(end) - capacity, &got);
         if (physical == PAGE_POOL_NONE)
             return -ENOSPC;
         arch_zero(arch_physical(physical), got);
@@ -350,40 +327,23 @@ static void size_cut(struct shared_memory *object, uint64_t bytes)
     }
 }
 
-enum size_change { RESIZE, GROW, RESERVE };
-
-static int size_change(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
+int shared_memory_size(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
                        enum size_change change)
 {
     use_begin(object);
 
     int error = capacity_is_possible(object, payer, bytes) ? capacity_reserve(object, payer, bytes) : -ENOSPC;
-    if (!error && change == RESIZE)
+    if (!error && change == SIZE_RESIZE)
         size_cut(object, bytes);
-    if (!error && change != RESERVE)
+    if (!error && change != SIZE_RESERVE)
         size_raise(object, bytes);
     if (!error) {
         SPIN_GUARD(&object->lock);
-        if (change == RESIZE || (change == RESERVE && bytes > object->reserved))
-            object->reserved = change == RESIZE ? 0 : bytes;
+        if (change == SIZE_RESIZE || (change == SIZE_RESERVE && bytes > object->reserved))
+            object->reserved = change == SIZE_RESIZE ? 0 : bytes;
     }
     use_end(object);
     return error;
-}
-
-int shared_memory_resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
-{
-    return size_change(object, payer, bytes, RESIZE);
-}
-
-int shared_memory_grow(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
-{
-    return size_change(object, payer, bytes, GROW);
-}
-
-int shared_memory_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t bytes)
-{
-    return size_change(object, payer, bytes, RESERVE);
 }
 
 void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes)

@@ -16,7 +16,7 @@
  * Locks: an object's own may be taken under a vm's, and is a leaf. No memory is allocated or freed under it,
  * and no more than SHARED_MEMORY_PIECE bytes are zeroed or copied. shared_memory_reclaim frees what this
  * CPU's last put left, and is called once the caller holds no lock, before it waits for anything; it, create,
- * resize, grow, reserve, clear, read, write and claims are called with none.
+ * size, clear, read, write and claims are called with none.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H
@@ -62,14 +62,13 @@ uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64
 
 /* Sets the size. Growth is backed by zeroed memory of `payer` before this returns; what is cut off is zeroed,
  * and freed unless it is in use. -ENOSPC where `payer` has no more; nothing is changed then. */
-int shared_memory_resize(struct shared_memory *object, struct page_pool *payer, uint64_t bytes);
-
-/* As shared_memory_resize, but never makes it smaller. */
-int shared_memory_grow(struct shared_memory *object, struct page_pool *payer, uint64_t bytes);
-
-/* Backs everything below `bytes` and keeps it backed until the next shared_memory_resize, whatever the size.
- * -ENOSPC. */
-int shared_memory_reserve(struct shared_memory *object, struct page_pool *payer, uint64_t bytes);
+enum size_change {
+    SIZE_RESIZE,
+    SIZE_GROW,    /* never makes it smaller */
+    SIZE_RESERVE, /* backs everything below `bytes` and keeps it backed until the next SIZE_RESIZE */
+};
+int shared_memory_size(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
+                       enum size_change change);
 
 /* Zeroes a range, as far as the size reaches; its memory stays. */
 void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes);

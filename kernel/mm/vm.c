@@ -286,7 +286,7 @@ static void range_zero(struct vm *vm, uint64_t start, uint64_t end, bool shared)
     }
 }
 
-static int clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
+int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
 {
     const uint64_t end = address + page_up(bytes);
 
@@ -300,16 +300,6 @@ static int clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
     if (!error)
         range_zero(vm, address, end, shared);
     return error;
-}
-
-int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes)
-{
-    return clear(vm, address, bytes, false);
-}
-
-int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes)
-{
-    return clear(vm, address, bytes, true);
 }
 
 void vm_end(struct vm *vm)

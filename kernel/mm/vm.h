@@ -100,13 +100,11 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
 /* Whether all of the range is mapped. */
 bool vm_covered(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* Zeroes the program's own memory in the range (MADV_DONTNEED), and leaves shared memory as it is. -EINVAL
- * where part of the range began as a copy of a file, -ENOMEM where part of it is not mapped. */
-int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes);
-
-/* Zeroes shared memory (MADV_REMOVE); -EINVAL where part of the range is not shared, -EACCES where it may not
- * be written, -ENOMEM where part of it is not mapped. */
-int vm_clear_shared(struct vm *vm, uint64_t address, uint64_t bytes);
+/* Zeroes the program's own memory in the range (MADV_DONTNEED), and leaves shared memory as it is: -EINVAL
+ * where part of the range began as a copy of a file. `shared`: zeroes shared memory (MADV_REMOVE): -EINVAL
+ * where part of the range is not shared, -EACCES where it may not be written. -ENOMEM where part of it is not
+ * mapped. */
+int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared);
 
 /* For each of `pages` pages from `address` on, whether memory backs it. */
 void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resident);

@@ -248,7 +248,9 @@ struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end)
 /* Of `alignments`, that of the largest page that fits. */
 static unsigned alignment_for(uint64_t bytes)
 {
-    return bytes >= ARCH_HUGE_PAGE && arch_huge_pages() ? 2 : bytes >= ARCH_LARGE_PAGE ? 1 : 0;
+    if (bytes >= ARCH_HUGE_PAGE && arch_huge_pages())
+        return 2;
+    return bytes >= ARCH_LARGE_PAGE ? 1 : 0;
 }
 
 /* Looks in a subtree for a gap that begins at or above *start, which lies below or in the subtree; where

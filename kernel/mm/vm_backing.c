@@ -7,31 +7,10 @@
 #include "lib/errno.h"
 #include "mm/vm_internal.h"
 
-/* Allocates one physical run for [address, …), at most `bytes`: a huge or large page where the address
- * allows and the slice has one. */
-static uint64_t run_allocate(struct vm *vm, uint64_t address, uint64_t bytes, uint64_t *got)
-{
-    static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE };
-
-    for (unsigned i = arch_huge_pages() ? 0 : 1; i < 2; i++) {
-        if ((address & (sizes[i] - 1)) || bytes < sizes[i])
-            continue;
-
-        uint64_t physical = page_pool_allocate(vm->pages, sizes[i], sizes[i]);
-        if (physical != PAGE_POOL_NONE) {
-            *got = sizes[i];
-            return physical;
-        }
-    }
-
-    uint64_t to_large = ARCH_LARGE_PAGE - (address & (ARCH_LARGE_PAGE - 1));
-    return page_pool_allocate_partial(vm->pages, smaller(bytes, to_large), got);
-}
-
 /* Backs a part of [address, address + bytes), none of which is backed; *got is how much. */
 static int run_back_own(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights, uint64_t *got)
 {
-    uint64_t physical = run_allocate(vm, address, bytes, got);
+    uint64_t physical = page_pool_allocate_run(vm->pages, address, bytes, got);
 
     if (physical == PAGE_POOL_NONE)
         return -ENOMEM;
@@ -104,7 +83,9 @@ uint64_t range_back_bytes(const struct vm *vm, uint64_t start, uint64_t end, con
 {
     uint64_t missing = end - start - backed_bytes(vm, start, end);
 
-    return missing == 0 ? 0 : (model->object ? 0 : missing) + tables_bytes_max(start, end);
+    if (missing == 0)
+        return 0;
+    return (model->object ? 0 : missing) + tables_bytes_max(start, end);
 }
 
 uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end)

@@ -91,34 +91,16 @@ static inline struct cpu_mask cpu_mask_and(const struct cpu_mask *a, const struc
     struct cpu_mask both = { .used = 0 };
 
     CPU_MASK_WORDS_EACH(word, a)
-    if ((both.words[word] = a->words[word] & b->words[word]))
-        both.used |= 1ULL << word;
+        if ((both.words[word] = a->words[word] & b->words[word]))
+            both.used |= 1ULL << word;
     return both;
-}
-
-static inline struct cpu_mask cpu_mask_andnot(const struct cpu_mask *a, const struct cpu_mask *b)
-{
-    struct cpu_mask rest = { .used = 0 };
-
-    CPU_MASK_WORDS_EACH(word, a)
-    if ((rest.words[word] = a->words[word] & ~b->words[word]))
-        rest.used |= 1ULL << word;
-    return rest;
-}
-
-/* Adds the CPUs of another set. */
-static inline void cpu_mask_add(struct cpu_mask *mask, const struct cpu_mask *more)
-{
-    CPU_MASK_WORDS_EACH(word, more)
-    mask->words[word] |= more->words[word];
-    mask->used |= more->used;
 }
 
 static inline bool cpu_mask_is_empty(const struct cpu_mask *mask)
 {
     CPU_MASK_WORDS_EACH(word, mask)
-    if (__atomic_load_n(&mask->words[word], __ATOMIC_RELAXED))
-        return false;
+        if (__atomic_load_n(&mask->words[word], __ATOMIC_RELAXED))
+            return false;
     return true;
 }
 
@@ -126,26 +108,17 @@ static inline bool cpu_mask_is_empty(const struct cpu_mask *mask)
 static inline bool cpu_mask_has_others(const struct cpu_mask *mask, unsigned cpu)
 {
     CPU_MASK_WORDS_EACH(word, mask)
-    if (__atomic_load_n(&mask->words[word], __ATOMIC_RELAXED) & ~(word == cpu / 64 ? cpu_mask_bit(cpu) : 0))
-        return true;
+        if (__atomic_load_n(&mask->words[word], __ATOMIC_RELAXED) &
+            ~(word == cpu / 64 ? cpu_mask_bit(cpu) : 0))
+            return true;
     return false;
-}
-
-static inline bool cpu_mask_equal(const struct cpu_mask *a, const struct cpu_mask *b)
-{
-    const struct cpu_mask either = { .used = a->used | b->used };
-
-    CPU_MASK_WORDS_EACH(word, &either)
-    if (a->words[word] != b->words[word])
-        return false;
-    return true;
 }
 
 static inline bool cpu_mask_intersects(const struct cpu_mask *a, const struct cpu_mask *b)
 {
     CPU_MASK_WORDS_EACH(word, a)
-    if (__atomic_load_n(&a->words[word], __ATOMIC_RELAXED) & b->words[word])
-        return true;
+        if (__atomic_load_n(&a->words[word], __ATOMIC_RELAXED) & b->words[word])
+            return true;
     return false;
 }
 
@@ -154,8 +127,8 @@ static inline unsigned cpu_mask_count(const struct cpu_mask *mask)
     unsigned count = 0;
 
     CPU_MASK_WORDS_EACH(word, mask)
-    for (uint64_t left = mask->words[word]; left; left &= left - 1)
-        count++;
+        for (uint64_t left = mask->words[word]; left; left &= left - 1)
+            count++;
     return count;
 }
 

@@ -29,8 +29,7 @@ static __attribute__((noinline)) void serve(struct call *here)
 {
     if (!__atomic_exchange_n(&here->is_called, false, __ATOMIC_SEQ_CST))
         return; /* an interrupt has come before */
-    CPU_MASK_WORDS_EACH(word, &here->callers)
-    {
+    CPU_MASK_WORDS_EACH(word, &here->callers) {
         uint64_t callers = __atomic_load_n(&here->callers.words[word], __ATOMIC_RELAXED)
                                ? __atomic_exchange_n(&here->callers.words[word], 0, __ATOMIC_ACQUIRE)
                                : 0;
@@ -62,8 +61,7 @@ void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), voi
     here->context = context;
     __atomic_store_n(&here->pending, cpu_mask_count(&called) - cpu_mask_test(&called, self),
                      __ATOMIC_RELAXED);
-    CPU_MASK_EACH(cpu, &called)
-    {
+    CPU_MASK_EACH(cpu, &called) {
         if (cpu == self)
             continue;
         struct call *there = PER_CPU_OF(call, (unsigned)cpu);

@@ -44,9 +44,9 @@ long sys_madvise(uint64_t address, uint64_t bytes, uint64_t advice)
     if (address % ARCH_PAGE)
         return -EINVAL;
     if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
-        return vm_clear(vm, address, bytes);
+        return vm_clear(vm, address, bytes, false);
     if (advice == MADV_REMOVE)
-        return vm_clear_shared(vm, address, bytes);
+        return vm_clear(vm, address, bytes, true);
     if (advice > MADV_LAST || !(harmless & 1ULL << advice))
         return -EINVAL;
     return pages_check(address, bytes);

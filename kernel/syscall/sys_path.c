@@ -113,7 +113,7 @@ static int file_complete(struct file *file, uint64_t flags)
     if (!error)
         error = file_bind(file);
     if (!error && (flags & O_TRUNC) && file->inode->memory && !(flags & O_PATH)) {
-        error = shared_memory_resize(file->inode->memory, process->vm.pages, 0);
+        error = shared_memory_size(file->inode->memory, process->vm.pages, 0, SIZE_RESIZE);
         file_touch(file->inode);
     }
     return error ? error : file_install(process, file, 0, flags & O_CLOEXEC);

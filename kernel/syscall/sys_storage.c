@@ -16,8 +16,9 @@
 
 static int inode_resize(struct inode *inode, uint64_t bytes)
 {
-    int error = bytes > FILE_BYTES_MAX ? -EFBIG
-                                       : shared_memory_resize(inode->memory, arch_process()->vm.pages, bytes);
+    int error = bytes > FILE_BYTES_MAX
+                    ? -EFBIG
+                    : shared_memory_size(inode->memory, arch_process()->vm.pages, bytes, SIZE_RESIZE);
 
     if (!error)
         file_touch(inode);
@@ -97,8 +98,8 @@ static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset
     }
     if (offset + bytes > FILE_BYTES_MAX)
         return -EFBIG;
-    return mode & FALLOC_KEEP_SIZE ? shared_memory_reserve(memory, arch_process()->vm.pages, offset + bytes)
-                                   : shared_memory_grow(memory, arch_process()->vm.pages, offset + bytes);
+    return shared_memory_size(memory, arch_process()->vm.pages, offset + bytes,
+                              mode & FALLOC_KEEP_SIZE ? SIZE_RESERVE : SIZE_GROW);
 }
 
 long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)

@@ -82,9 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
     info.rsdp = SIMULATED_BASE;
     info.efi = true; /* no search of the BIOS area, which cannot be read here */
-    info.rsdp_copied = bytes >= 36 && copy[10] % 4 == 0; /* a byte of the maker's name */
-    if (info.rsdp_copied)
-        memcpy(info.rsdp_copy, copy, sizeof(info.rsdp_copy));
     if (acpi_parse(&info, simulated_read, &memory, &facts, &why) == 0)
         promise_facts(&facts);
     else

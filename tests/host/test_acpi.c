@@ -254,17 +254,6 @@ TEST(xsdt_wins_over_the_rsdt)
     CHECK_EQUAL(facts.pm_timer_port, 0x608);
 }
 
-TEST(copied_root_pointer_is_used)
-{
-    begin();
-    memcpy(info.rsdp_copy, bytes + RSDP_AT, 36);
-    memset(bytes + RSDP_AT, 0, 36);
-    info.rsdp_copied = true;
-    info.rsdp = 0;
-    CHECK_EQUAL(parse(), 0);
-    CHECK_EQUAL(facts.pm_timer_port, 0x608);
-}
-
 TEST(root_pointer_is_searched_in_the_bios_area_but_not_under_uefi)
 {
     struct simulated_memory bios = { 0xe0000, 0x20000, NULL };
@@ -515,7 +504,7 @@ TEST(cpus_beyond_the_table_are_counted)
     CHECK(facts.soft_off_known && facts.local_apic_address == 0xfee00000); /* nothing was overwritten */
 }
 
-/* A million CPUs, with numbers all over. */
+/* A million entries: numbers all over, then the first one again and again. */
 TEST(the_longest_table_that_is_read_overflows_nothing)
 {
     const uint32_t cpus = ((16u << 20) - 44) / 16;
@@ -531,7 +520,7 @@ TEST(the_longest_table_that_is_read_overflows_nothing)
 
         entry[0] = 9;
         entry[1] = 16;
-        store(entry + 4, (uint64_t)i * 0x9e3779b1 & 0x7fffffff, 4);
+        store(entry + 4, i < 2 * ACPI_CPUS_MAX ? (uint64_t)i * 0x9e3779b1 & 0x7fffffff : 0, 4);
         store(entry + 8, 1, 4);
     }
     uint8_t sum = 0;
@@ -542,7 +531,7 @@ TEST(the_longest_table_that_is_read_overflows_nothing)
     struct simulated_memory large_memory = { SIMULATED_BASE, MADT_AT + length, large };
     CHECK_EQUAL(acpi_parse(&info, simulated_read, &large_memory, &facts, &why), 0);
     CHECK_EQUAL(facts.cpu_count, ACPI_CPUS_MAX);
-    CHECK_EQUAL(facts.cpus_dropped, cpus - ACPI_CPUS_MAX);
+    CHECK_EQUAL(facts.cpus_dropped, ACPI_CPUS_MAX);
     free(large);
 }
 
@@ -783,7 +772,6 @@ int main(void)
     RUN(old_root_leads_through_the_rsdt);
     RUN(broken_xsdt_falls_back_to_the_rsdt);
     RUN(xsdt_wins_over_the_rsdt);
-    RUN(copied_root_pointer_is_used);
     RUN(root_pointer_is_searched_in_the_bios_area_but_not_under_uefi);
     RUN(broken_roots_are_refused);
     RUN(broken_tables_are_skipped);

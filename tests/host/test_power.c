@@ -55,16 +55,9 @@ uint8_t io_read8(uintptr_t port)
     return ports[port];
 }
 
-static volatile void *map(uint64_t physical, uint64_t bytes)
+volatile void *device_at(uint64_t physical)
 {
-    CHECK_EQUAL(bytes, 1);
     return physical >= 0x1000 && physical < 0x1000 + sizeof(memory) ? memory + (physical - 0x1000) : NULL;
-}
-
-static void switch_off(void)
-{
-    power_map(map);
-    power_order();
 }
 
 static void begin(void)
@@ -86,7 +79,7 @@ TEST(other_bits_of_the_control_register_stay_as_they_are)
     facts.pm1a_control_port = PM1A;
     control[0] = 0xc3ff & ~(1 << 13); /* all but the type, which is another one's */
     control[0] |= 2 << 10;
-    switch_off();
+    power_order();
     CHECK_EQUAL(orders, 1);
     CHECK_EQUAL(control[0], 0xc3ff | 5 << 10 | 1 << 13);
     CHECK_EQUAL(type_seen[0], 5);
@@ -98,7 +91,7 @@ TEST(both_halves_get_their_own_type)
     facts.pm1a_control_port = PM1A;
     facts.pm1b_control_port = PM1B;
     control[1] = 1;
-    switch_off();
+    power_order();
     CHECK_EQUAL(orders, 2);
     CHECK_EQUAL(control[0], 5 << 10 | 1 << 13);
     CHECK_EQUAL(control[1], 1 | 6 << 10 | 1 << 13);
@@ -111,7 +104,7 @@ TEST(acpi_is_entered_before_and_stays_on)
     facts.pm1a_control_port = PM1A;
     facts.smi_command_port = SMI;
     facts.acpi_enable_command = 0xf1;
-    switch_off();
+    power_order();
     CHECK_EQUAL(ports[SMI], 0xf1);
     CHECK_EQUAL(control[0], 1 | 5 << 10 | 1 << 13);
 }
@@ -122,7 +115,7 @@ TEST(reduced_hardware_is_switched_off_by_its_register_in_memory)
     facts.hardware_reduced = true;
     facts.sleep_control = (struct acpi_register){ false, 0x1000 };
     facts.sleep_status = (struct acpi_register){ false, 0x1008 };
-    switch_off();
+    power_order();
     CHECK_EQUAL(memory[0], 5 << 2 | 1 << 5);
     CHECK_EQUAL(memory[8], 1 << 7);
 }
@@ -133,7 +126,7 @@ TEST(reduced_hardware_is_switched_off_by_its_port)
     facts.hardware_reduced = true;
     facts.sleep_control = (struct acpi_register){ true, 0x404 };
     facts.sleep_status = (struct acpi_register){ true, 0x405 };
-    switch_off();
+    power_order();
     CHECK_EQUAL(ports[0x404], 5 << 2 | 1 << 5);
     CHECK_EQUAL(ports[0x405], 1 << 7);
 }
@@ -143,14 +136,14 @@ TEST(what_is_not_known_is_not_written)
     begin();
     facts.soft_off_known = false;
     facts.pm1a_control_port = PM1A;
-    switch_off();
+    power_order();
     facts.hardware_reduced = true;
     facts.sleep_control = (struct acpi_register){ false, 0x1000 };
-    switch_off();
+    power_order();
     begin();
     facts.hardware_reduced = true;
-    facts.sleep_control = (struct acpi_register){ false, 0x99000 }; /* there is no room to map it */
-    switch_off();
+    facts.sleep_control = (struct acpi_register){ false, 0x99000 }; /* the map does not reach it */
+    power_order();
     static const uint8_t none[sizeof(memory)];
     CHECK_EQUAL(orders, 0);
     CHECK(memcmp(memory, none, sizeof(none)) == 0);

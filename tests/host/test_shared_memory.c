@@ -31,6 +31,26 @@ uint64_t __wrap_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint6
     return physical;
 }
 
+uint64_t __real_page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes,
+                                       uint64_t *got);
+uint64_t __wrap_page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes,
+                                       uint64_t *got);
+
+uint64_t __wrap_page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes,
+                                       uint64_t *got)
+{
+    uint64_t physical = __real_page_pool_allocate_run(pool, address, bytes, got);
+
+    if (physical != PAGE_POOL_NONE)
+        memset(arch_physical(physical), 0x55, *got);
+    return physical;
+}
+
+bool arch_huge_pages(void)
+{
+    return true;
+}
+
 void crosscall_serve(void)
 {
     /* nobody else is there */
@@ -112,7 +132,7 @@ TEST(large_files_stand_in_large_pages)
 
     begin(4096);
     struct shared_memory *object = shared_memory_create(&slices[0]);
-    CHECK_EQUAL(shared_memory_resize(object, &slices[0], (4ULL << 20) + 1), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], (4ULL << 20) + 1, SIZE_RESIZE), 0);
     CHECK(shared_memory_run(object, 0, 4ULL << 20, &physical) >= ARCH_LARGE_PAGE);
     CHECK_EQUAL(physical % ARCH_LARGE_PAGE, 0);
     CHECK_EQUAL(shared_memory_run(object, object->capacity, 1, &physical), 0);
@@ -124,11 +144,11 @@ TEST(what_one_rank_cannot_pay_changes_nothing)
 {
     begin(300);
     struct shared_memory *object = shared_memory_create(&slices[0]);
-    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 100 * ARCH_PAGE), 0);
-    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 400 * ARCH_PAGE), -ENOSPC);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], 100 * ARCH_PAGE, SIZE_RESIZE), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], 400 * ARCH_PAGE, SIZE_RESIZE), -ENOSPC);
     CHECK_EQUAL(object->bytes, 100 * ARCH_PAGE);
     CHECK_EQUAL(object->capacity, 100 * ARCH_PAGE);
-    CHECK_EQUAL(shared_memory_resize(object, &slices[1], 350 * ARCH_PAGE), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[1], 350 * ARCH_PAGE, SIZE_RESIZE), 0);
     CHECK_EQUAL(slices[1].free_bytes, 50 * ARCH_PAGE);
     /* A write takes what there is; the next one reports that there is no more. */
     CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 60 * ARCH_PAGE, 350 * ARCH_PAGE),
@@ -144,17 +164,17 @@ TEST(memory_in_use_stays_until_its_last_mapping_goes)
 
     begin(300);
     struct shared_memory *object = shared_memory_create(&slices[0]);
-    CHECK_EQUAL(shared_memory_resize(object, &slices[1], 10 * ARCH_PAGE), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[1], 10 * ARCH_PAGE, SIZE_RESIZE), 0);
     shared_memory_map_get(object);
     shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &physical);
     *(uint8_t *)arch_physical(physical) = 7;
-    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 5), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], 5, SIZE_RESIZE), 0);
     CHECK_EQUAL(*(uint8_t *)arch_physical(physical), 0);
     *(uint8_t *)arch_physical(physical) = 8; /* through the mapping, above the end */
-    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 9 * ARCH_PAGE), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], 9 * ARCH_PAGE, SIZE_RESIZE), 0);
     shared_memory_run(object, 8 * ARCH_PAGE, ARCH_PAGE, &again);
     CHECK(again == physical && *(uint8_t *)arch_physical(physical) == 0);
-    CHECK_EQUAL(shared_memory_resize(object, &slices[0], 5), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], 5, SIZE_RESIZE), 0);
     CHECK_EQUAL(object->capacity, 10 * ARCH_PAGE);
     shared_memory_get(object);
     shared_memory_put(object);
@@ -177,8 +197,8 @@ TEST(half_a_write_leaves_no_trace_behind_the_end)
     CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 100, 10), -EFAULT);
     user_end = 0;
     CHECK_EQUAL(object->bytes, 10);
-    CHECK_EQUAL(shared_memory_grow(object, &slices[0], 100), 0);
-    CHECK_EQUAL(shared_memory_grow(object, &slices[0], 50), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], 100, SIZE_GROW), 0);
+    CHECK_EQUAL(shared_memory_size(object, &slices[0], 50, SIZE_GROW), 0);
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 9), 3);
     CHECK(byte[0] == 3 && byte[1] == 0 && byte[2] == 0);
     CHECK_EQUAL(shared_memory_read(object, (uint64_t)(uintptr_t)byte, 3, 98), 2);
@@ -265,7 +285,7 @@ static void try_write(unsigned i, struct page_pool *rank)
 static void try_resize(unsigned i, struct page_pool *rank)
 {
     uint64_t bytes = some_size();
-    int error = shared_memory_resize(made[i].object, rank, bytes);
+    int error = shared_memory_size(made[i].object, rank, bytes, SIZE_RESIZE);
 
     CHECK(error == 0 || error == -ENOSPC);
     if (error)
@@ -279,7 +299,7 @@ static void try_resize(unsigned i, struct page_pool *rank)
 static void try_reserve(unsigned i, struct page_pool *rank)
 {
     uint64_t bytes = some_size();
-    int error = shared_memory_reserve(made[i].object, rank, bytes);
+    int error = shared_memory_size(made[i].object, rank, bytes, SIZE_RESERVE);
 
     CHECK(error == 0 || error == -ENOSPC);
     if (!error && bytes > made[i].reserved)

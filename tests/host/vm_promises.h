@@ -642,7 +642,7 @@ static void try_clear_shared(void)
         count /= 2;
     for (uint64_t index = first; index < first + count && !expected; index++)
         expected = !pages[index].object ? -EINVAL : !(pages[index].rights & RIGHT_WRITE) ? -EACCES : 0;
-    CHECK_EQUAL(vm_clear_shared(&vm, page_at(first), count * ARCH_PAGE), expected);
+    CHECK_EQUAL(vm_clear(&vm, page_at(first), count * ARCH_PAGE, true), expected);
     for (uint64_t index = first; index < first + count && !expected; index++)
         if (pages[index].attached)
             memset(words_of(index), 0, sizeof(object_words[0][0]));
@@ -652,7 +652,7 @@ static void try_clear_shared(void)
 static void try_clear(void)
 {
     uint64_t count = random_count(), first = random_index(count);
-    int error = vm_clear(&vm, page_at(first), count * ARCH_PAGE);
+    int error = vm_clear(&vm, page_at(first), count * ARCH_PAGE, false);
 
     CHECK_EQUAL(error, all_mapped(first, count) ? 0 : -ENOMEM);
     if (error)
@@ -882,8 +882,8 @@ TEST(nonsense_is_refused)
     CHECK_EQUAL(vm_protect(&vm, page_at(3) + 1, ARCH_PAGE, RIGHT_READ), -EINVAL);
     CHECK_EQUAL(vm_protect(&vm, page_at(3), 0, RIGHT_READ), 0);
     CHECK_EQUAL(vm_protect(&vm, page_at(3), UINT64_MAX - ARCH_PAGE, RIGHT_READ), -ENOMEM);
-    CHECK_EQUAL(vm_clear(&vm, page_at(3) + 1, ARCH_PAGE), -EINVAL);
-    CHECK_EQUAL(vm_clear(&vm, page_at(3), UINT64_MAX - ARCH_PAGE), -ENOMEM);
+    CHECK_EQUAL(vm_clear(&vm, page_at(3) + 1, ARCH_PAGE, false), -EINVAL);
+    CHECK_EQUAL(vm_clear(&vm, page_at(3), UINT64_MAX - ARCH_PAGE, false), -ENOMEM);
     address = page_at(3);
     CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, 0, VM_MAY_MOVE, 0), -EINVAL);
     CHECK_EQUAL(vm_remap(&vm, &address, ARCH_PAGE, UINT64_MAX, VM_MAY_MOVE, 0), -EINVAL);

@@ -72,7 +72,6 @@ static bool clock_is_known(int clock)
     return (unsigned)clock < 32 && (known >> clock & 1);
 }
 
-int __vdso_clock_gettime(int clock, struct timespec *time);
 int __vdso_clock_gettime(int clock, struct timespec *time)
 {
     if (!clock_is_known(clock))
@@ -84,7 +83,6 @@ int __vdso_clock_gettime(int clock, struct timespec *time)
     return 0;
 }
 
-int __vdso_clock_getres(int clock, struct timespec *resolution);
 int __vdso_clock_getres(int clock, struct timespec *resolution)
 {
     if (!clock_is_known(clock))
@@ -94,7 +92,6 @@ int __vdso_clock_getres(int clock, struct timespec *resolution)
     return 0;
 }
 
-int __vdso_gettimeofday(struct timeval *time, struct timezone *zone);
 int __vdso_gettimeofday(struct timeval *time, struct timezone *zone)
 {
     if (time) {
@@ -108,7 +105,6 @@ int __vdso_gettimeofday(struct timeval *time, struct timezone *zone)
     return 0;
 }
 
-int64_t __vdso_time(int64_t *seconds);
 int64_t __vdso_time(int64_t *seconds)
 {
     int64_t now_s = (int64_t)(wall_ns(false) / NS_PER_S);
@@ -118,7 +114,6 @@ int64_t __vdso_time(int64_t *seconds)
     return now_s;
 }
 
-long __vdso_getcpu(unsigned *cpu, unsigned *node, void *unused);
 long __vdso_getcpu(unsigned *cpu, unsigned *node, void *unused)
 {
     uint32_t value = cpu_value(page_here());

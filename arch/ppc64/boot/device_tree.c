@@ -76,7 +76,9 @@ static int property_wrong(firmware_node node, const char *name, const char *expe
 
 static uint64_t number(const uint8_t *at, unsigned cells)
 {
-    return cells == 0 ? 0 : cells == 1 ? load_be32(at) : load_be64(at);
+    if (cells == 0)
+        return 0;
+    return cells == 1 ? load_be32(at) : load_be64(at);
 }
 
 /* A number of one or two cells. */
@@ -277,8 +279,8 @@ static int blocks_read(struct boot_info *out)
         if (!(flags & LMB_ASSIGNED) || flags & LMB_RESERVED)
             continue;
         if (__builtin_mul_overflow(block, (uint64_t)count, &size))
-            return message_set(reason, -EINVAL, "device tree: entry %u of %s has %u blocks of %#llx bytes", i,
-                               name, count, (unsigned long long)block);
+            return message_set(reason, -EINVAL, "device tree: entry %u of %s has %u blocks of %#lx bytes", i,
+                               name, count, block);
         boot_info_add_range(out, load_be64(address), size, true);
         numa_range_add(load_be64(address), size, block_domain(node, load_be32(entry + 16)));
     }
@@ -376,9 +378,9 @@ static int first_cpu_read(firmware_node node)
                               "the ticks of the time base in a second are expected");
     if (bits < DECREMENTER_BITS_MIN || bits > 64)
         return message_set(reason, -EINVAL,
-                           "device tree: %s has a decrementer of %llu bits; 32 to 64 are "
+                           "device tree: %s has a decrementer of %lu bits; 32 to 64 are "
                            "expected",
-                           node_name(node), (unsigned long long)bits);
+                           node_name(node), bits);
     return threads_add(node);
 }
 
@@ -571,8 +573,7 @@ static int chosen_read(firmware_node chosen, struct boot_info *out, uint64_t ini
     if (to < from)
         return message_set(
             reason, -EINVAL,
-            "device tree: /chosen has an initrd from %#llx to %#llx, which ends before it begins",
-            (unsigned long long)from, (unsigned long long)to);
+            "device tree: /chosen has an initrd from %#lx to %#lx, which ends before it begins", from, to);
     return to > from ? boot_info_add_module(out, from, to - from, "", 0) : 0;
 }
 

@@ -35,6 +35,7 @@ enum tag_type {
 /* One tag; `bytes` of it lie inside the structure. */
 struct tag {
     const uint8_t *at;
+    uint64_t address; /* physical */
     uint32_t type;
     uint32_t bytes;  /* at least HEADER_BYTES */
     uint32_t offset; /* for messages */
@@ -108,10 +109,9 @@ static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struc
         *frame = (struct boot_framebuffer){
             .address = address, .pitch = pitch, .width = columns, .height = rows, .bits = tag->at[28]
         };
-        frame->kind = is_direct                          ? FRAMEBUFFER_DIRECT
-                      : tag->at[29] == SCREEN_TYPE_INDEX ? FRAMEBUFFER_INDEXED
-                                                         : FRAMEBUFFER_UNKNOWN;
+        frame->kind = tag->at[29] == SCREEN_TYPE_INDEX ? FRAMEBUFFER_INDEXED : FRAMEBUFFER_UNKNOWN;
         if (is_direct) {
+            frame->kind = FRAMEBUFFER_DIRECT;
             frame->red = (struct boot_colour){ colours[0], colours[1] };
             frame->green = (struct boot_colour){ colours[2], colours[3] };
             frame->blue = (struct boot_colour){ colours[4], colours[5] };
@@ -130,16 +130,10 @@ static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struc
 /* The copy of ACPI 2.0 wins over the one of ACPI 1.0, in whatever order they come. */
 static int parse_rsdp(const struct tag *tag, struct boot_info *out, struct message *why)
 {
-    uint32_t bytes = tag->bytes - HEADER_BYTES;
-
-    if (bytes < RSDP_BYTES_MIN)
+    if (tag->bytes < HEADER_BYTES + RSDP_BYTES_MIN)
         return tag_too_short(tag, "ACPI", why);
-    if (tag->type == TAG_ACPI_OLD && out->rsdp_copied)
-        return 0;
-    memset(out->rsdp_copy, 0, sizeof(out->rsdp_copy));
-    memcpy(out->rsdp_copy, tag->at + HEADER_BYTES,
-           bytes < sizeof(out->rsdp_copy) ? bytes : sizeof(out->rsdp_copy));
-    out->rsdp_copied = true;
+    if (tag->type == TAG_ACPI_NEW || !out->rsdp)
+        out->rsdp = tag->address + HEADER_BYTES;
     return 0;
 }
 
@@ -164,13 +158,14 @@ static int parse_tag(const struct tag *tag, struct boot_info *out, struct messag
 }
 
 /* Parses the tags after the structure's header, up to the end tag. */
-static int parse_tags(const uint8_t *start, uint32_t total, struct boot_info *out, struct message *why)
+static int parse_tags(const uint8_t *start, uint64_t address, uint32_t total, struct boot_info *out,
+                      struct message *why)
 {
     uint64_t offset = HEADER_BYTES;
 
     while (offset + HEADER_BYTES <= total) {
-        struct tag tag = { start + offset, load_le32(start + offset), load_le32(start + offset + 4),
-                           (uint32_t)offset };
+        struct tag tag = { start + offset, address + offset, load_le32(start + offset),
+                           load_le32(start + offset + 4), (uint32_t)offset };
 
         if (tag.bytes < HEADER_BYTES || tag.bytes > total - offset)
             return message_set(why, -EINVAL, "multiboot2: tag %u at offset %u claims %u bytes of %u",
@@ -193,15 +188,14 @@ int multiboot2_parse(uint64_t info_address, physical_reader *read, void *context
 
     const uint8_t *start = read(context, info_address, HEADER_BYTES);
     if (!start)
-        return message_set(why, -EINVAL, "multiboot2: information at 0x%llx cannot be read",
-                           (unsigned long long)info_address);
+        return message_set(why, -EINVAL, "multiboot2: information at 0x%lx cannot be read", info_address);
     uint32_t total = load_le32(start);
     start = read(context, info_address, total);
     if (!start || total < HEADER_BYTES)
-        return message_set(why, -EINVAL, "multiboot2: information at 0x%llx claims %u bytes",
-                           (unsigned long long)info_address, total);
+        return message_set(why, -EINVAL, "multiboot2: information at 0x%lx claims %u bytes", info_address,
+                           total);
 
-    int error = parse_tags(start, total, out, why);
+    int error = parse_tags(start, info_address, total, out, why);
     if (error)
         return error;
     if (out->usable_count == 0)

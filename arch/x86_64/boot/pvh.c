@@ -40,8 +40,8 @@ static int parse_command_line(const struct physical_memory *memory, uint64_t add
 
     int64_t length = copy_string(memory, address, out->command_line, sizeof(out->command_line));
     if (length < 0)
-        return message_set(why, -EINVAL, "pvh: command line at 0x%llx (field at offset 24) cannot be read",
-                           (unsigned long long)address);
+        return message_set(why, -EINVAL, "pvh: command line at 0x%lx (field at offset 24) cannot be read",
+                           address);
     if (length == (int64_t)sizeof(out->command_line))
         return message_set(why, -EINVAL, "pvh: command line is too long; at most %zu bytes fit",
                            sizeof(out->command_line) - 1);
@@ -55,11 +55,11 @@ static int parse_module(const struct physical_memory *memory, const uint8_t *ent
     uint64_t base = load_le64(entry), bytes = load_le64(entry + 8), name_address = load_le64(entry + 16);
 
     if (name_address != 0 && copy_string(memory, name_address, name, sizeof(name)) < 0)
-        return message_set(why, -EINVAL, "pvh: text of module %u at 0x%llx cannot be read", index,
-                           (unsigned long long)name_address);
+        return message_set(why, -EINVAL, "pvh: text of module %u at 0x%lx cannot be read", index,
+                           name_address);
     if (boot_info_add_module(out, base, bytes, name, sizeof(name)) != 0)
-        return message_set(why, -EINVAL, "pvh: module %u at 0x%llx wraps around with its 0x%llx bytes", index,
-                           (unsigned long long)base, (unsigned long long)bytes);
+        return message_set(why, -EINVAL, "pvh: module %u at 0x%lx wraps around with its 0x%lx bytes", index,
+                           base, bytes);
     return 0;
 }
 
@@ -77,8 +77,8 @@ static int parse_modules(const struct physical_memory *memory, const uint8_t *st
     const uint8_t *entries = memory_at(memory, address, (uint64_t)count * MODULE_ENTRY_BYTES);
     if (!entries)
         return message_set(why, -EINVAL,
-                           "pvh: list of %u modules at 0x%llx (field at offset 16) cannot be read", count,
-                           (unsigned long long)address);
+                           "pvh: list of %u modules at 0x%lx (field at offset 16) cannot be read", count,
+                           address);
     for (unsigned i = 0; i < count; i++) {
         int error = parse_module(memory, entries + (size_t)i * MODULE_ENTRY_BYTES, i, out, why);
 
@@ -99,8 +99,8 @@ static int parse_memory_map(const struct physical_memory *memory, const uint8_t 
                            count, MAP_ENTRIES_MAX);
     const uint8_t *entries = memory_at(memory, address, (uint64_t)count * MAP_ENTRY_BYTES);
     if (!entries)
-        return message_set(why, -EINVAL, "pvh: memory map at 0x%llx (field at offset 40) cannot be read",
-                           (unsigned long long)address);
+        return message_set(why, -EINVAL, "pvh: memory map at 0x%lx (field at offset 40) cannot be read",
+                           address);
     int error = memory_map_add(out, entries, count, MAP_ENTRY_BYTES, why);
     if (error)
         return error;
@@ -119,8 +119,8 @@ int pvh_parse(uint64_t start_info_address, physical_reader *read, void *context,
 
     const uint8_t *start = memory_at(&memory, start_info_address, START_BYTES);
     if (!start)
-        return message_set(why, -EINVAL, "pvh: start information at 0x%llx cannot be read",
-                           (unsigned long long)start_info_address);
+        return message_set(why, -EINVAL, "pvh: start information at 0x%lx cannot be read",
+                           start_info_address);
     if (load_le32(start) != PVH_START_MAGIC)
         return message_set(why, -EINVAL, "pvh: magic at offset 0 is 0x%x, not 0x%x", load_le32(start),
                            PVH_START_MAGIC);

@@ -21,7 +21,6 @@
  * physical ones without their four highest bits [Power ISA 3.0B III §5.7.3]. */
 #define DIRECT_MAP      0xc000000000000000ULL
 #define DEVICE_WINDOW   0xc008000000000000ULL /* device registers, uncached */
-#define ADDRESS_LIMIT   (1ULL << 46)          /* of the physical memory for which the direct map has room */
 #define CPU_PAGE_BYTES  65536
 #define CPU_STACK_BYTES (2 * CPU_PAGE_BYTES)
 

@@ -38,7 +38,9 @@
 
 static inline unsigned level_bits(int level)
 {
-    return level == LEVEL_ROOT ? 13 : level == 0 ? 5 : 9;
+    if (level == LEVEL_ROOT)
+        return 13;
+    return level == 0 ? 5 : 9;
 }
 
 static inline uint64_t table_entries(int level)

@@ -13,6 +13,9 @@
 
 #define ARCH_PAGE 65536ULL
 
+#define ARCH_EARLY_LIMIT   ARCH_ADDRESS_LIMIT /* real mode reaches all memory */
+#define ARCH_ADDRESS_LIMIT (1UL << 46)        /* of the memory for which the direct map has room */
+
 #define ARCH_USER_LIMIT 0x00007fffffff0000ULL /* as far as Linux maps where nobody asks for more */
 
 #define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) ppc64_number

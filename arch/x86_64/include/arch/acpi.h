@@ -10,11 +10,10 @@
 #include "arch/boot_protocol.h"
 #include <stdbool.h>
 
-#define ACPI_CPUS_MAX        1024
-#define ACPI_PLACES          (4 * ACPI_CPUS_MAX) /* a power of two */
-#define ACPI_IO_APICS_MAX    16
-#define ACPI_ISA_LINES       16
-#define ACPI_NUMA_RANGES_MAX 128
+#define ACPI_CPUS_MAX         1024
+#define ACPI_IO_APICS_MAX     16
+#define ACPI_ISA_LINES        16
+#define ACPI_NUMA_RANGES_MAX  128
 #define ACPI_PCI_SEGMENTS_MAX 16
 
 struct acpi_facts {
@@ -49,8 +48,7 @@ struct acpi_facts {
     unsigned pci_segment_count;
     /* from the MADT */
     uint64_t local_apic_address;
-    uint32_t apic_ids[ACPI_CPUS_MAX];  /* enabled CPUs (types 0 and 9), in table order, each once */
-    uint16_t apic_places[ACPI_PLACES]; /* where a number stands in apic_ids, plus 1: hashed, 0 is free */
+    uint32_t apic_ids[ACPI_CPUS_MAX]; /* enabled CPUs (types 0 and 9), in table order, each once */
     unsigned cpu_count;
     unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
     bool has_8259;         /* a legacy PIC that must be masked */
@@ -71,11 +69,13 @@ struct acpi_facts {
     unsigned numa_ranges_dropped; /* beyond ACPI_NUMA_RANGES_MAX */
 };
 
-/* Fills *out from the tables below the RSDP: the copy in `info` where it is valid, else the one at
- * info->rsdp, else, unless UEFI started the machine, the one found in the BIOS area. Tables with a wrong
- * checksum or length are skipped; what could not be found stays zero. Returns 0, or -EINVAL with `why` when
- * there is no valid root at all. */
+/* Fills *out from the tables below the RSDP: the one at info->rsdp where it is valid, else, unless UEFI
+ * started the machine, the one found in the BIOS area. Tables with a wrong checksum or length are skipped;
+ * what could not be found stays zero. Returns 0, or -EINVAL with `why` when there is no valid root at all. */
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
                struct message *why);
+
+/* Where in apic_ids that number stands; cpu_count where it does not. */
+unsigned acpi_cpu_find(const struct acpi_facts *facts, uint32_t apic_id);
 
 #endif

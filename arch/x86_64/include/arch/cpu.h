@@ -20,7 +20,6 @@
 #define DIRECT_MAP_SLOT 256                   /* its entry in the root table */
 #define DEVICE_WINDOW   0xffffff0000000000ULL /* device registers, uncached */
 #define FRAME_WINDOW    0xfffffe8000000000ULL /* the framebuffer, write-combining */
-#define ADDRESS_LIMIT   (1ULL << 46)          /* of the physical memory for which the direct map has room */
 
 /* Values of `protocol` that entry.asm hands to arch_start. */
 #define BOOT_MULTIBOOT2  0

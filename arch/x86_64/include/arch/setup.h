@@ -18,6 +18,12 @@
 int msr_try_read(uint32_t msr, uint64_t *value);
 int msr_try_write(uint32_t msr, uint64_t value);
 
+/* What LGDT and LIDT load. */
+struct table_pointer {
+    uint16_t limit;
+    uint64_t base;
+} __attribute__((packed));
+
 /* Machine checks of the calling CPU (machine_check.c): logs and clears the errors that are left from before
  * the boot, and enables the report of those that the hardware cannot correct; prints what there is of one. */
 #define MACHINE_CHECK_BANKS_MAX 32 /* that have registers; a CPU may count more */
@@ -62,24 +68,20 @@ uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 void syscall_entry(void);
 void syscall_entry_logged(void);
 
-/* A page of a device's registers, until the next call: on this CPU, one after the other. kernel_map.c. */
-volatile void *device_page_map(uint64_t physical);
+/* A page of a device's registers, until the next call: on this CPU, one after the other. NULL where the map
+ * of the time does not reach it. kernel_map.c. */
+volatile void *device_at(uint64_t physical);
 
-struct pci_driver;
 extern const uint8_t boot_guard[]; /* not mapped: below the first stack; entry.asm */
 
-extern const struct pci_driver *const pci_drivers[]; /* those of this machine; start.c */
-void device_interrupt(void);                         /* of VECTOR_DEVICE; io_apic.c */
+void device_interrupt(void); /* of VECTOR_DEVICE; io_apic.c */
 
 /* Maps the framebuffer in its window, write-combining where the CPU has that, in the early map and in the
  * final one; once, before arch_memory_initialise. NULL where it does not fit, or the CPU has no such address.
  * kernel_map.c. */
 void *frame_map(uint64_t physical, uint64_t bytes);
 
-/* The registers in memory that switch the machine off, mapped by this function, which may answer NULL; again
- * when another map is loaded. power.c. */
-void power_map(volatile void *map(uint64_t physical, uint64_t bytes));
-void power_order(void); /* orders the machine to switch itself off, which may take a while */
+void power_order(void); /* orders the machine to switch itself off, which may take a while; power.c */
 
 /* Facts from ACPI; zero where there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);

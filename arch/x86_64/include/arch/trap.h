@@ -43,9 +43,7 @@ enum trap_vector {
     TRAP_NMI = 2,
     TRAP_BREAKPOINT = 3,
     TRAP_OVERFLOW = 4,
-    TRAP_BOUND = 5,
     TRAP_INVALID_OPCODE = 6,
-    TRAP_NO_FPU = 7,
     TRAP_DOUBLE_FAULT = 8,
     TRAP_INVALID_TSS = 10,
     TRAP_NO_SEGMENT = 11,
@@ -56,11 +54,11 @@ enum trap_vector {
     TRAP_ALIGNMENT = 17,
     TRAP_MACHINE_CHECK = 18,
     TRAP_SIMD = 19,
-    TRAP_CONTROL = 21,
+    TRAP_LAST = TRAP_SIMD,
     VECTOR_FIRST_INTERRUPT = 32,
-    VECTOR_IPI = 0xf0,   /* from another CPU (arch_ipi_send) */
-    VECTOR_TIMER = 0xf1, /* the local one-shot timer */
-    VECTOR_INPUT = 0xf2, /* a device has input (arch_input_route) */
+    VECTOR_IPI = 0xf0,    /* from another CPU (arch_ipi_send) */
+    VECTOR_TIMER = 0xf1,  /* the local one-shot timer */
+    VECTOR_INPUT = 0xf2,  /* a device has input (arch_input_route) */
     VECTOR_DEVICE = 0xf3, /* of the network (arch_message_interrupt, arch_line_route) */
     VECTOR_BEAT = 0xf4,   /* a heartbeat, passed on (arch_beat_send) */
     VECTOR_SPURIOUS = 255,
@@ -98,12 +96,11 @@ struct arch_context {
  * where the same has been done. syscall_entry.asm */
 void stack_switch(uint64_t *from, uint64_t to);
 
-/* The slow return to the program, through C: of traps, and of system calls whose function returns to the slow
- * one of these (syscall_entry.asm). Below the top of the stack are so many words before that address. */
-#define CALL_WORDS        8
-#define CALL_WORDS_LOGGED 10
+/* The slow return to the program, through C: of traps, and of system calls that return to call_return_slow
+ * (syscall_entry.asm). Below the top of the stack are so many words before that address. */
+#define CALL_WORDS 8
 void program_return(struct trap_frame *frame);
-void call_return(void), call_return_slow(void), call_return_logged(void), call_return_logged_slow(void);
+void call_return(void), call_return_slow(void);
 
 /* The return after an interrupt: the program can go on where it was, so it is slow only where something is
  * left to be done. */
