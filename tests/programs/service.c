@@ -119,12 +119,14 @@ static void iterations(void)
     char text[4096] = "";
 
     PROMISE(file >= 0, "%s", strerror(errno));
+    uint64_t marked_ns = now_ns(); /* before the last mark */
     IS(write(file, "mark\n", 5), 5);
     for (unsigned i = 0; i < 3; i++) {
-        uint64_t begun_ns = now_ns();
+        const uint64_t begun_ns = marked_ns;
 
         compute(10 * MS);
         wait_ns(30 * MS);
+        marked_ns = now_ns();
         IS(write(file, "mark", 4), 4);
         close(file);
         file = open("/proc/tacet/iterations", O_RDWR);
