@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,14 +55,34 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Both clocks, the wall's read between two readings of the other. */
+struct both {
+    double before, wall, after;
+};
+
+static struct both clocks_read(void)
+{
+    struct both both;
+
+    both.before = seconds(CLOCK_MONOTONIC);
+    both.wall = seconds(CLOCK_REALTIME);
+    both.after = seconds(CLOCK_MONOTONIC);
+    return both;
+}
+
+/* Prints the time of day, and whether the clock of the wall went as the other one, as far as can be seen. */
 static int wall_clock(void)
 {
-    const double wall = seconds(CLOCK_REALTIME), since_boot = seconds(CLOCK_MONOTONIC);
+    const double resolution = 1e-6; /* of a double with so many seconds */
     const struct timespec pause = { 0, 20000000 };
+    const struct both first = clocks_read();
 
     nanosleep(&pause, NULL);
-    const double gained = (seconds(CLOCK_REALTIME) - wall) - (seconds(CLOCK_MONOTONIC) - since_boot);
-    printf("%.0f %.0f\n", wall, gained * 1e3);
+    const struct both second = clocks_read();
+    const double passed = second.wall - first.wall;
+    const bool is_even = passed > second.before - first.after - resolution &&
+                         passed < second.after - first.before + resolution;
+    printf("%.0f %s\n", first.wall, is_even ? "even" : "uneven");
     return 0;
 }
 

@@ -57,8 +57,8 @@ def refused(initrd: Path | None, line: str, reason: str, *options: str, **fields
 def test_the_wall_clock_is_the_machines(firmware: str, program: Path) -> None:
     options = ("-rtc", "base=2024-02-29T23:59:58,clock=vm")
     console = run(program, "-- time", *options, firmware=firmware)
-    said = re.search(r"^(\d+) (-?\d+)$", console, re.M)
-    assert said and LEAP_DAY_S <= int(said[1]) < LEAP_DAY_S + 3600 and said[2] in ("0", "-0"), console
+    said = re.search(r"^(\d+) even$", console, re.M)
+    assert said and LEAP_DAY_S <= int(said[1]) < LEAP_DAY_S + 3600, console
 
 
 # ---- Memory ----
