@@ -6,7 +6,7 @@
  *
  * The first byte says which protocol, and whether the ranks are asked for over a port first.
  */
-#include "apps/mpi-lite/src/pmi.c"
+#include "apps/mpi-lite/src/launch/pmi.c"
 #include "fuzz.h"
 #include <stdarg.h>
 

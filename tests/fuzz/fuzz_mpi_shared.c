@@ -5,7 +5,7 @@
  * keep within their buffers.
  */
 #define _GNU_SOURCE
-#include "apps/mpi-lite/src/shared.c"
+#include "apps/mpi-lite/src/transport/shared.c"
 #include "tests/fuzz/mpi_rank.h"
 #include <sanitizer/asan_interface.h>
 

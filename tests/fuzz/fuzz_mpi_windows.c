@@ -8,9 +8,9 @@
  * dynamic window the runs' offsets count from its first attached memory.
  */
 #define _GNU_SOURCE
-#include "apps/mpi-lite/src/fortran.h"
-#include "apps/mpi-lite/src/rma_origin.c"
-#include "apps/mpi-lite/src/window.c"
+#include "apps/mpi-lite/src/fortran/fortran.h"
+#include "apps/mpi-lite/src/window/rma_origin.c"
+#include "apps/mpi-lite/src/window/window.c"
 #include "tests/fuzz/mpi_stubs.h"
 #include <setjmp.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * and the other is tried now and then, so that what changes is noticed.
  */
 #include "check.h"
-#include "apps/mpi-lite/src/burst.h"
+#include "apps/mpi-lite/src/message/burst.h"
 
 #define MESSAGES 16
 
