@@ -43,7 +43,7 @@ MISSING = """\
  *
  * Made by apps/mpi-lite/bindings.py from functions.txt.
  */
-#include "mpi_internal.h"
+#include "base/base.h"
 """
 
 PROTOTYPE = re.compile(r"(?P<result>[A-Za-z_]\w*)\s+(?P<name>[A-Z]\w*)\((?P<arguments>[^()]*)\)")

@@ -19,8 +19,7 @@ MPI_NAMES   := $(filter-out $(MPI_FORTRAN),$(MPI_C:$(MPI_SOURCES)/%.c=%)) init/m
 MPI_MADE    := fortran/fortran_wrappers init/missing fortran/predefined
 MPI_HEADERS := $(wildcard $(MPI_SOURCES)/*/*.h) apps/mpi-lite/include/mpi.h \
                $(MPI_BUILD)/include/mpi_functions.h
-MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include \
-                $(patsubst %/,-I%,$(sort $(dir $(wildcard $(MPI_SOURCES)/*/*.h))))
+MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -I$(MPI_SOURCES)
 MPI_CFLAGS  := -std=gnu11 -g -fvisibility=hidden -fno-strict-aliasing $(WARNINGS) $(MPI_INCLUDES) \
                $(PREFIX_MAP)
 

@@ -93,7 +93,7 @@ def test_what_is_missing_compiles_without_warnings(compiler: str, tmp_path: Path
         function.missing = True
     (tmp_path / "mpi_functions.h").write_text(bindings.header(functions), encoding="utf-8")
     (tmp_path / "missing.c").write_text(bindings.missing(functions), encoding="utf-8")
-    include = [f"-I{tmp_path}", f"-I{MPI}/include", f"-I{MPI}/src/base"]
+    include = [f"-I{tmp_path}", f"-I{MPI}/include", f"-I{MPI}/src"]
     done = run(compiler, *WARNINGS, *include, "-c", "-o", tmp_path / "missing.o", tmp_path / "missing.c")
     assert done.returncode == 0, done.stderr
 

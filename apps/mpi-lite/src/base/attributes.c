@@ -9,8 +9,8 @@
  *
  * Source: MPI 3.1 §6.7 (caching), §8.1.2 (the predefined attributes), §8.7.1 (MPI_COMM_SELF at the end).
  */
-#include "comm.h"
-#include "fortran.h"
+#include "comm/comm.h"
+#include "fortran/fortran.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

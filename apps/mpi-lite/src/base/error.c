@@ -8,8 +8,8 @@
  *
  * Source: MPI 3.1 §8.3.
  */
-#include "fortran.h"
-#include "window.h"
+#include "fortran/fortran.h"
+#include "window/window.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 §8.4 (classes), §8.5 (classes of the program's own).
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

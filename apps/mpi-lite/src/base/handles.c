@@ -10,7 +10,7 @@
  *
  * Source: MPI 3.1 §17.2.4 (handles), §17.2.5 (status).
  */
-#include "fortran.h"
+#include "fortran/fortran.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 chapter 9; §8.7 and §10.3.4 (the keys of MPI_INFO_ENV).
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

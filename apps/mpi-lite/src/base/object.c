@@ -2,7 +2,7 @@
 /*
  * object.c: memory of the objects that programs have handles of, and the last ones that have ended.
  */
-#include "mpi_internal.h"
+#include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
 

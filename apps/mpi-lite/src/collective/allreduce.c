@@ -18,7 +18,7 @@
  * Yuan, "Bandwidth optimal all-reduce algorithms", 2009 (ring). They build schedules, under the library's
  * lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 static void *result_of(const struct call *call)
 {

@@ -12,7 +12,7 @@
  * Source: J. Bruck et al., 1997; R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4.3. They build schedules,
  * under the library's lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 /* The blocks to be sent, by rank; those of a call in place are copies. */
 static const struct block *blocks_out(struct schedule *schedule, const struct team *team,

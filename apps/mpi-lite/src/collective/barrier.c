@@ -16,8 +16,8 @@
  * Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988; [Hoefler10
  * §IV]. They build schedules, under the library's lock.
  */
-#include "collective.h"
-#include "message.h"
+#include "collective/collective.h"
+#include "message/message.h"
 
 static const struct block nothing = { NULL, 0, MPI_BYTE };
 

@@ -11,7 +11,7 @@
  * MPICH", 2005, §4.2 (van de Geijn's broadcast); [Hoefler10 §IV]. They build schedules, under the library's
  * lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 #define SEGMENT_BYTES 65536
 

@@ -10,7 +10,7 @@
  * The limits are those of the literature, not yet of measurements on these machines: R. Thakur, R.
  * Rabenseifner, W. Gropp, 2005, §4. Runs under the library's lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

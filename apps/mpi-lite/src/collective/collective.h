@@ -17,7 +17,7 @@
 #ifndef MPI_COLLECTIVE_H
 #define MPI_COLLECTIVE_H
 
-#include "message.h"
+#include "message/message.h"
 
 struct schedule;
 

@@ -8,7 +8,7 @@
  *
  * Source: MPI 3.1 chapter 5.
  */
-#include "collective.h"
+#include "collective/collective.h"
 #include <limits.h>
 
 struct block side_block(const struct side *side, int i)

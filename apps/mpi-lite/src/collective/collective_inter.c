@@ -12,7 +12,7 @@
  *
  * Source: MPI 3.1 §5.2.2, §5.2.3 and the paragraphs about intercommunicators of each function.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 /* Both sides of an intercommunicator: ranks of `across` are those of the remote group. */
 struct sides {

@@ -9,7 +9,7 @@
  *
  * Source: [Hoefler10 §IV]; MPI 3.1 §5.1 (what a collective may do is free).
  */
-#include "collective.h"
+#include "collective/collective.h"
 #include <stdlib.h>
 
 static struct mpi_comm_nodes *nodes_make(const struct mpi_comm *comm)

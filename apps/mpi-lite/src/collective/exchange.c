@@ -14,7 +14,7 @@
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4 (the trees, recursive doubling). Runs under the
  * library's lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 #include <stdlib.h>
 #include <string.h>
 

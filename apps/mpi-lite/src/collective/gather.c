@@ -15,7 +15,7 @@
  * systems", 1997; R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4.1. They build schedules, under the library's
  * lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 static int int_min(int a, int b)
 {

@@ -10,8 +10,8 @@
  *
  * Source: MPI 3.1 §7.6, §7.7.
  */
-#include "collective.h"
-#include "comm.h"
+#include "collective/collective.h"
+#include "comm/comm.h"
 #include <stdlib.h>
 
 /* Whom a rank receives from and sends to. */

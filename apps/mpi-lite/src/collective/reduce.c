@@ -14,7 +14,7 @@
  * Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004; R. Thakur,
  * R. Rabenseifner, W. Gropp, 2005, §4.4; [Hoefler10 §IV]. They build schedules, under the library's lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 /* ---- Folds ---- */
 

@@ -8,7 +8,7 @@
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4.4. They build schedules, under the library's lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 /* This rank's vector of all parts, where each part of it begins, and where its own result goes. */
 struct vector {

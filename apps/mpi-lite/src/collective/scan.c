@@ -9,7 +9,7 @@
  * Source: MPI 3.1 §5.11; W. D. Hillis, G. L. Steele, "Data parallel algorithms", 1986. They build schedules,
  * under the library's lock.
  */
-#include "collective.h"
+#include "collective/collective.h"
 
 static struct block operand_of(const struct call *call)
 {

@@ -15,7 +15,7 @@
  * Source: MPI 3.1 §5.12; T. Hoefler, A. Lumsdaine, W. Rehm, "Implementation and performance analysis of
  * non-blocking collective operations for MPI", SC 2007 (schedules in rounds).
  */
-#include "collective.h"
+#include "collective/collective.h"
 #include <stdlib.h>
 #include <string.h>
 

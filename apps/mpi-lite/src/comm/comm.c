@@ -10,7 +10,7 @@
  *
  * Runs under the library's lock. Source: MPI 3.1 §6.2, §6.4, §6.8 (names).
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <stdlib.h>
 #include <string.h>
 

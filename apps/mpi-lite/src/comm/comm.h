@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * comm.h: what groups, communicators and topologies share beside the contract (mpi_internal.h): the making of
+ * comm.h: what groups, communicators and topologies share beside the contract (base.h): the making of
  * groups, the making of a communicator out of another one, and the bridge between the two groups of an
  * intercommunicator. Everything here runs under the library's lock.
  *
@@ -9,7 +9,7 @@
 #ifndef MPI_COMM_INTERNAL_H
 #define MPI_COMM_INTERNAL_H
 
-#include "message.h"
+#include "message/message.h"
 
 /* ---- Groups (group.c) ---- */
 

@@ -10,7 +10,7 @@
  *
  * Source: MPI 3.1 §6.3.
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,7 @@
  *
  * Source: MPI 3.1 §7.5.3, §7.5.5, §7.5.8.
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,8 +10,8 @@
  *
  * Source: MPI 3.1 §6.4.2.
  */
-#include "collective.h"
-#include "comm.h"
+#include "collective/collective.h"
+#include "comm/comm.h"
 
 /* Bit 31; the world rank; how many this process has named; bit 0 is that of the second context. */
 static int context_name(uint32_t *context)

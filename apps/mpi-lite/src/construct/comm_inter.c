@@ -8,7 +8,7 @@
  *
  * Source: MPI 3.1 §6.6.
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <stdlib.h>
 #include <string.h>
 

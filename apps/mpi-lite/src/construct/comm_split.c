@@ -8,7 +8,7 @@
  *
  * Source: MPI 3.1 §6.4.2.
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <stdlib.h>
 
 struct member {

@@ -9,7 +9,7 @@
  *
  * Source: MPI 3.1 §7.5.4, §7.5.5.
  */
-#include "comm.h"
+#include "comm/comm.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #ifndef MPI_FORTRAN_H
 #define MPI_FORTRAN_H
 
-#include "mpi_internal.h"
+#include "base/base.h"
 
 enum fortran_kind {
     FORTRAN_COMM = 1,

@@ -7,7 +7,7 @@
  * Source: MPI 3.1 §17.1 (Fortran), §17.2.4-17.2.5 (handles, status); MPI 1.3 for the names that MPI 3
  * removed.
  */
-#include "fortran_wrapper.h"
+#include "fortran/fortran_wrapper.h"
 
 /* As gfortran aligns a common block, at the least: the linker takes the greater of the two. */
 #define COMMON_BLOCK _Alignas(32)

@@ -5,7 +5,7 @@
  *
  * Source: MPI 3.1 §4.1, §5.8, §7.6, §17.1; MPI 1.3 §3.12.
  */
-#include "fortran_wrapper.h"
+#include "fortran/fortran_wrapper.h"
 #include <limits.h>
 
 /* To be freed; NULL after an error. */

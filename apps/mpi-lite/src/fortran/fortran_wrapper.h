@@ -9,7 +9,7 @@
 #ifndef MPI_FORTRAN_WRAPPER_H
 #define MPI_FORTRAN_WRAPPER_H
 
-#include "fortran.h"
+#include "fortran/fortran.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  *
  * Source: MPI 3.1 §15.1 (attributes), §16.1 (removed functions).
  */
-#include "mpi_internal.h"
+#include "base/base.h"
 
 int PMPI_Address(void *location, MPI_Aint *address)
 {

@@ -12,7 +12,7 @@
  *
  * Source: MPI 3.1 §8.7 (startup), §12.4 (MPI and threads).
  */
-#include "window.h"
+#include "window/window.h"
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdarg.h>

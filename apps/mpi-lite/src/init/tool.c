@@ -9,7 +9,7 @@
  *
  * Source: MPI 3.1 §14.3.
  */
-#include "mpi_internal.h"
+#include "base/base.h"
 #include <stdlib.h>
 
 /* A session has a handle of its own, so that two differ. */

@@ -14,8 +14,8 @@
  *
  * Source: what srun 22.05, MPICH 4 and Open MPI 4 set; PMI-1 as Flux RFC 13 writes it down.
  */
-#include "message.h"
-#include "pmi_protocol.h"
+#include "message/message.h"
+#include "launch/pmi_protocol.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  *
  * Source: PMI-1 as Flux RFC 13 writes it down.
  */
-#include "pmi_protocol.h"
+#include "launch/pmi_protocol.h"
 #include <stdio.h>
 #include <string.h>
 

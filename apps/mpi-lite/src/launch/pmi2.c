@@ -12,7 +12,7 @@
  *
  * Sources: Slurm 22.05, src/plugins/mpi/pmi2/{agent,client,pmi2,info}.c; MPICH 4, src/pmi/src/pmi_wire.c.
  */
-#include "pmi_protocol.h"
+#include "launch/pmi_protocol.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

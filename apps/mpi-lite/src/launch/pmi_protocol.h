@@ -9,7 +9,7 @@
 #ifndef MPI_PMI_PROTOCOL_H
 #define MPI_PMI_PROTOCOL_H
 
-#include "mpi_internal.h"
+#include "base/base.h"
 
 #define PMI_LINE_BYTES 2048    /* of a line of text, with its LF, at most */
 #define PMI_NUMBER_MAX 1 << 24 /* of ranks */

@@ -12,7 +12,7 @@
  * Runs at MPI_Init, and at MPI_Finalize or MPI_Abort, under the lock.
  */
 #define _GNU_SOURCE
-#include "pmi_protocol.h"
+#include "launch/pmi_protocol.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
  * with each measurement, so that an old one gives way. One burst in many tries the way that seems slower.
  * Runs under the library's lock.
  */
-#include "burst.h"
+#include "message/burst.h"
 
 #define CLASSES   24 /* of the first message's size: 2^index bytes and more */
 #define TRIES     8  /* bursts of a class in which the ways take turns */

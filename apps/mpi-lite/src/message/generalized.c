@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 §12.2.
  */
-#include "message.h"
+#include "message/message.h"
 #include <stdlib.h>
 
 struct generalized {

@@ -9,7 +9,7 @@
  *
  * Source: MPI 3.1 §3.5 (semantics of point-to-point communication).
  */
-#include "message.h"
+#include "message/message.h"
 #include <stdlib.h>
 
 /* Arrivals are used again, for a C library may enter the kernel to give memory back: data of up to 64 <<

@@ -10,7 +10,7 @@
  * What a transport has no room for waits in its peer's queue of outputs, in order. A cookie names a request
  * in a table, with a generation, so that a stale or wrong one is noticed. Runs under the library's lock.
  */
-#include "message.h"
+#include "message/message.h"
 #include <stdlib.h>
 #include <string.h>
 

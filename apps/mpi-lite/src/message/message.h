@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * message.h: what message.c, match.c, request.c, progress.c, shared.c and the calls above them share beside
- * the contract (mpi_internal.h): the state of a transfer, messages that have arrived and match no receive
+ * the contract (base.h): the state of a transfer, messages that have arrived and match no receive
  * yet, and the sleeping of a wait. Everything here runs under the library's lock.
  */
 #ifndef MPI_MESSAGE_H
 #define MPI_MESSAGE_H
 
-#include "burst.h"
-#include "mpi_internal.h"
+#include "message/burst.h"
+#include "base/base.h"
 
 /* ---- The lock and the bell (init.c, shared.c) ---- */
 

@@ -19,7 +19,7 @@
  * One chunk of each copy is moved in a round of progress, so that other messages do not wait for a large one.
  * Runs under the library's lock.
  */
-#include "message.h"
+#include "message/message.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

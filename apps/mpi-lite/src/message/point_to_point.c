@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 chapter 3.
  */
-#include "message.h"
+#include "message/message.h"
 #include <stdlib.h>
 #include <string.h>
 

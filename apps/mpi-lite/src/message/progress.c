@@ -7,8 +7,8 @@
  * the bell in the node's segment (shared.c): a rank that sends to this one rings it; so does a thread of
  * this process that leaves the library while another one sleeps.
  */
-#include "mpi_internal.h"
-#include "message.h"
+#include "base/base.h"
+#include "message/message.h"
 #include <sched.h>
 #include <time.h>
 

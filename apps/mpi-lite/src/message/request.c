@@ -8,7 +8,7 @@
  *
  * Source: MPI 3.1 §3.7 (nonblocking communication), §3.8 (cancel), §3.9 (persistent requests).
  */
-#include "message.h"
+#include "message/message.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
  *
  * Runs at MPI_Init and MPI_Finalize alone.
  */
-#include "message.h"
+#include "message/message.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -16,8 +16,8 @@
  * has several nodes. Runs under the library's lock, but shared_bell_wait.
  */
 #define _GNU_SOURCE /* process_vm_readv, sched_getaffinity */
-#include "mpi_internal.h"
-#include "message.h"
+#include "base/base.h"
+#include "message/message.h"
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>

@@ -18,7 +18,7 @@
  * by a record (HEAD_WAKE) in place of the futex of shared.c.
  */
 #define _GNU_SOURCE /* accept4 */
-#include "message.h"
+#include "message/message.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

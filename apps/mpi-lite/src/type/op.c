@@ -7,8 +7,8 @@
  *
  * Source: MPI 3.1 §5.9.2 (predefined operations), §5.9.4 (MINLOC, MAXLOC), §5.9.5 (user-defined operations).
  */
-#include "fortran.h"
-#include "op.h"
+#include "fortran/fortran.h"
+#include "type/op_kernels.h"
 #include <limits.h>
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  *
  * Integer sums and products wrap around. Of equal values MINLOC and MAXLOC keep the lower index [§5.9.4].
  */
-#include "op.h"
+#include "type/op_kernels.h"
 
 #define LOOP(type, expression)               \
     do {                                     \

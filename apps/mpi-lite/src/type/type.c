@@ -5,8 +5,8 @@
  *
  * Source: MPI 3.1 §4.1.5-4.1.13, §6.8 (names), §3.2.5 and §4.1.11 (counts of elements).
  */
-#include "type.h"
-#include "message.h"
+#include "type/type_make.h"
+#include "message/message.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  *
  * Source: MPI 3.1 §4.1.4.
  */
-#include "type.h"
+#include "type/type_make.h"
 
 struct array {
     int size, rank, dimensions;

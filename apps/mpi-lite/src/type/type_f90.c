@@ -7,8 +7,8 @@
  *
  * Source: MPI 3.1 §17.1.9.
  */
-#include "comm.h"
-#include "type.h"
+#include "comm/comm.h"
+#include "type/type_make.h"
 #include <float.h>
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  *
  * Runs under the library's lock; nodes are never changed once they are made.
  */
-#include "type_layout.h"
+#include "type/type_layout.h"
 #include <stdlib.h>
 #include <string.h>
 

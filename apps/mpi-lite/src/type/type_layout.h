@@ -13,7 +13,7 @@
 #ifndef MPI_LAYOUT_H
 #define MPI_LAYOUT_H
 
-#include "mpi_internal.h"
+#include "base/base.h"
 
 enum layout_kind { LAYOUT_BLOCK, LAYOUT_REPEAT, LAYOUT_LIST };
 

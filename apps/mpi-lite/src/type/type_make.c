@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 §4.1.2 (constructors), §4.1.3 (subarrays), §4.1.6-4.1.7 (bounds), §4.1.13 (contents).
  */
-#include "type.h"
+#include "type/type_make.h"
 #include <stdlib.h>
 #include <string.h>
 

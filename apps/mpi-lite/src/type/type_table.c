@@ -6,7 +6,7 @@
  *
  * Source: MPI 3.1 §3.2.2 (basic types), §5.9.4 (pairs), §17.1.9 (Fortran's sizes).
  */
-#include "type_layout.h"
+#include "type/type_layout.h"
 #include <wchar.h>
 
 #define BASIC(upper, lower, kind_of, type)        \

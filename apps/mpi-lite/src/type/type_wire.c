@@ -5,8 +5,8 @@
  *
  * Ranks of a job are the same library, so the numbers are places in tables of this file.
  */
-#include "type_wire.h"
-#include "type.h"
+#include "type/type_wire.h"
+#include "type/type_make.h"
 
 /* ---- Runs ---- */
 

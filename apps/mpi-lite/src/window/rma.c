@@ -8,8 +8,8 @@
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.3.
  */
-#include "window.h"
-#include "type.h"
+#include "window/window.h"
+#include "type/type_make.h"
 #include <string.h>
 
 /* One side of an operation: `count` elements at `buffer`. */

@@ -10,7 +10,7 @@
  *
  * Runs under the library's lock.
  */
-#include "window.h"
+#include "window/window.h"
 #include <stdlib.h>
 #include <string.h>
 

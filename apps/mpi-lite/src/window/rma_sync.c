@@ -17,7 +17,7 @@
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.4, §11.5, §11.7.
  */
-#include "window.h"
+#include "window/window.h"
 #include <stdlib.h>
 
 /* What this process has stored and loaded by itself, or by copies, comes before what follows. */

@@ -10,7 +10,7 @@
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.3, §11.5.3, §11.7.
  */
-#include "window.h"
+#include "window/window.h"
 #include <string.h>
 
 /* A piece of an operation: its runs and data may lie at any address. */

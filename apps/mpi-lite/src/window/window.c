@@ -8,7 +8,7 @@
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.2.
  */
-#include "window.h"
+#include "window/window.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -24,8 +24,8 @@
 #ifndef MPI_WINDOW_H
 #define MPI_WINDOW_H
 
-#include "comm.h"
-#include "type_wire.h"
+#include "comm/comm.h"
+#include "type/type_wire.h"
 
 /* What a message does; the head's tag. */
 enum rma_kind {

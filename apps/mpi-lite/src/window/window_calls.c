@@ -5,7 +5,7 @@
  *
  * Source: MPI 3.1 §11.2.6 (group, attributes), §11.2.7 (hints), §6.7.3, §6.8, §8.3.2.
  */
-#include "window.h"
+#include "window/window.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
  *
  * Runs in calls that make and free windows alone. Source: MPI 3.1 §11.2.2, §11.2.3.
  */
-#include "window.h"
+#include "window/window.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

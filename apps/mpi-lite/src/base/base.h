@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpi_internal.h: what the parts of the library promise each other.
+ * base.h: what the parts of the library promise each other.
  *
  *   the standard's functions (PMPI_*; MPI_* are weak aliases)     point_to_point.c, collective_calls.c, …
  *   collectives: schedules of sends, receives and local steps     collective.h, choice.c

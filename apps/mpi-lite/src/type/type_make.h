@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type.h: what the files of the data types share: how a type was made, and checks.
+ * type_make.h: what the files of the data types share: how a type was made, and checks.
  */
 #ifndef MPI_DATATYPE_H
 #define MPI_DATATYPE_H
 
-#include "type_layout.h"
+#include "type/type_layout.h"
 
 /* The arguments of the constructor, for MPI_Type_get_contents; the types are held. */
 struct mpi_contents {
