@@ -13,7 +13,7 @@
 MPI_BUILD   := build/mpi-lite
 MPI_SOURCES := apps/mpi-lite/src
 MPI_C       := $(sort $(wildcard $(MPI_SOURCES)/*/*.c))
-MPI_FORTRAN := $(patsubst $(MPI_SOURCES)/%.c,%,$(filter $(MPI_SOURCES)/fortran/%,$(MPI_C))) \
+MPI_FORTRAN := $(patsubst $(MPI_SOURCES)/%.c,%,$(filter $(MPI_SOURCES)/fortran/fortran_%,$(MPI_C))) \
                fortran/fortran_wrappers
 MPI_NAMES   := $(filter-out $(MPI_FORTRAN),$(MPI_C:$(MPI_SOURCES)/%.c=%)) init/missing fortran/predefined
 MPI_MADE    := fortran/fortran_wrappers init/missing fortran/predefined

@@ -14,6 +14,7 @@
 #define WORLD_MAX 4096
 
 struct mpi_world mpi_world;
+void (*mpi_others_end)(int status, const char *why);
 static char reason[512];
 
 int mpi_error(int class, const char *format, ...)
@@ -24,10 +25,6 @@ int mpi_error(int class, const char *format, ...)
     vsnprintf(reason, sizeof(reason), format, arguments);
     va_end(arguments);
     return class;
-}
-
-void shared_kill(void)
-{
 }
 
 /* There is one already: libFuzzer's. */

@@ -11,6 +11,7 @@
 static uint64_t now_ns;
 static uint64_t copied_ns, through_ns; /* what a message takes */
 
+uint64_t clock_ns(void);
 uint64_t clock_ns(void)
 {
     return now_ns;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * attributes.c: values that a program keeps with communicators and data types, under keys that it makes. One
- * mechanism for all kinds of objects; a key belongs to one kind.
+ * attributes.c: values that a program keeps with communicators, data types and windows, under keys that it
+ * makes. One mechanism for all kinds of objects, whose calls stand with the objects; a key belongs to one
+ * kind.
  *
  * An object has a list of attributes, the newest first: deleting an object's attributes calls their functions
  * in the reverse of the order in which they were set. A key that was freed lives on until no attribute uses
  * it. The program's functions run under the library's lock, which nests.
  *
- * Source: MPI 3.1 §6.7 (caching), §8.1.2 (the predefined attributes), §8.7.1 (MPI_COMM_SELF at the end).
+ * Source: MPI 3.1 §6.7 (caching), §17.2.7 (values between languages).
  */
-#include "comm/comm.h"
-#include "fortran/fortran.h"
-#include <limits.h>
+#include "base/handle.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +128,7 @@ static int keyval_make(enum attribute_kind kind, any_function *copy, any_functio
         struct keyval *larger = realloc(keyvals, (size_t)(i + 1) * sizeof(*larger));
 
         if (!larger)
-            return comm_out_of_memory();
+            return mpi_out_of_memory();
         keyvals = larger;
         keyval_count++;
     }
@@ -208,7 +207,7 @@ static MPI_Fint owner_number(const struct keyval *key, void *owner)
         [ATTRIBUTE_COMM] = FORTRAN_COMM, [ATTRIBUTE_TYPE] = FORTRAN_TYPE, [ATTRIBUTE_WIN] = FORTRAN_WIN
     };
 
-    return mpi_lite_handle_number(kinds[key->kind], owner);
+    return handle_number(kinds[key->kind], owner);
 }
 
 static int copy_for_fortran(const struct keyval *key, void *owner, int number, MPI_Aint from, MPI_Aint *to,
@@ -328,7 +327,7 @@ int attributes_copy(void *from_owner, struct mpi_attributes *from, struct mpi_at
             continue;
         copy = malloc(sizeof(*copy));
         if (!copy)
-            return comm_out_of_memory();
+            return mpi_out_of_memory();
         *copy = (struct mpi_attributes){ NULL, from->keyval, value };
         keyval_of(from->keyval)->references++;
         *to = copy;
@@ -356,7 +355,7 @@ int attribute_set(enum attribute_kind kind, void *owner, struct mpi_attributes *
     }
     attribute = malloc(sizeof(*attribute));
     if (!attribute)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     *attribute = (struct mpi_attributes){ *list, keyval, value };
     *list = attribute;
     keyval_of(keyval)->references++;
@@ -388,166 +387,3 @@ int attribute_remove(enum attribute_kind kind, void *owner, struct mpi_attribute
         error = mpi_error(MPI_ERR_KEYVAL, "argument keyval: the object has no attribute of key %d", keyval);
     return error ? error : attribute_delete(owner, list, keyval);
 }
-
-/* ---- Communicators ---- */
-
-/* The address of a predefined attribute's value. */
-static int *predefined_value(int keyval)
-{
-    static int tag_ub = INT_MAX, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global, universe_size,
-               appnum;
-
-    universe_size = mpi_world.size;
-    switch (keyval) {
-    case MPI_TAG_UB:
-        return &tag_ub;
-    case MPI_HOST:
-        return &host;
-    case MPI_IO:
-        return &io;
-    case MPI_WTIME_IS_GLOBAL:
-        return &wtime_is_global;
-    case MPI_UNIVERSE_SIZE:
-        return &universe_size;
-    case MPI_APPNUM:
-        return &appnum;
-    case MPI_LASTUSEDCODE:
-        return error_last_used();
-    default:
-        return NULL;
-    }
-}
-
-int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *delete,
-                            int *keyval, void *state)
-{
-    return keyval_create("MPI_Comm_create_keyval", ATTRIBUTE_COMM, (any_function *)copy,
-                         (any_function *)delete, state, keyval);
-}
-MPI_ALIAS(Comm_create_keyval);
-
-int PMPI_Comm_free_keyval(int *keyval)
-{
-    return keyval_free("MPI_Comm_free_keyval", ATTRIBUTE_COMM, keyval);
-}
-MPI_ALIAS(Comm_free_keyval);
-
-int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = attribute_set(ATTRIBUTE_COMM, comm, &comm->attributes, keyval, value);
-    error = mpi_return(heard, "MPI_Comm_set_attr", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Comm_set_attr);
-
-/* The predefined ones are given for every communicator: programs ask for them on copies of MPI_COMM_WORLD. */
-int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(value, "attribute_val");
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error && predefined_value(keyval)) {
-        void *address = predefined_value(keyval);
-
-        *flag = 1;
-        memcpy(value, &address, sizeof(address));
-    } else if (!error) {
-        error = attribute_get(ATTRIBUTE_COMM, comm->attributes, keyval, value, flag);
-    }
-    error = mpi_return(heard, "MPI_Comm_get_attr", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Comm_get_attr);
-
-int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = attribute_remove(ATTRIBUTE_COMM, comm, &comm->attributes, keyval);
-    error = mpi_return(heard, "MPI_Comm_delete_attr", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Comm_delete_attr);
-
-int comm_self_finalize(void)
-{
-    return attributes_free(MPI_COMM_SELF, &mpi_lite_comm_self.attributes);
-}
-
-/* ---- Data types ---- */
-
-static int check_type(const struct mpi_datatype *type)
-{
-    int error = check_comm(MPI_COMM_WORLD);
-
-    if (!error && type == MPI_DATATYPE_NULL)
-        error = mpi_error(MPI_ERR_TYPE, "argument type: MPI_DATATYPE_NULL");
-    return error ? error : check_live(type->kind != KIND_ENDED, MPI_ERR_TYPE, "type");
-}
-
-int PMPI_Type_create_keyval(MPI_Type_copy_attr_function *copy, MPI_Type_delete_attr_function *delete,
-                            int *keyval, void *state)
-{
-    return keyval_create("MPI_Type_create_keyval", ATTRIBUTE_TYPE, (any_function *)copy,
-                         (any_function *)delete, state, keyval);
-}
-MPI_ALIAS(Type_create_keyval);
-
-int PMPI_Type_free_keyval(int *keyval)
-{
-    return keyval_free("MPI_Type_free_keyval", ATTRIBUTE_TYPE, keyval);
-}
-MPI_ALIAS(Type_free_keyval);
-
-int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value)
-{
-    mpi_enter();
-    int error = check_type(type);
-    if (!error)
-        error = attribute_set(ATTRIBUTE_TYPE, type, &type->attributes, keyval, value);
-    error = mpi_return(NULL, "MPI_Type_set_attr", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Type_set_attr);
-
-int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag)
-{
-    mpi_enter();
-    int error = check_type(type);
-    if (!error)
-        error = check_output(value, "attribute_val");
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error)
-        error = attribute_get(ATTRIBUTE_TYPE, type->attributes, keyval, value, flag);
-    error = mpi_return(NULL, "MPI_Type_get_attr", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Type_get_attr);
-
-int PMPI_Type_delete_attr(MPI_Datatype type, int keyval)
-{
-    mpi_enter();
-    int error = check_type(type);
-    if (!error)
-        error = attribute_remove(ATTRIBUTE_TYPE, type, &type->attributes, keyval);
-    error = mpi_return(NULL, "MPI_Type_delete_attr", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Type_delete_attr);

@@ -8,8 +8,7 @@
  *
  * Source: MPI 3.1 §8.3.
  */
-#include "fortran/fortran.h"
-#include "window/window.h"
+#include "base/handle.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +30,11 @@ int mpi_error(int class, const char *format, ...)
     return class;
 }
 
+int mpi_out_of_memory(void)
+{
+    return mpi_error(MPI_ERR_NO_MEM, "no memory left");
+}
+
 static _Noreturn void error_end(const char *function, int error)
 {
     char text[MPI_MAX_ERROR_STRING];
@@ -48,9 +52,7 @@ typedef void fortran_handler(MPI_Fint *object, MPI_Fint *error);
 /* Programs in Fortran get the number of the handle at `handle`. */
 static void fortran_handler_call(const struct mpi_errhandler *handler, void *handle, int error)
 {
-    MPI_Fint number = handler->is_of_windows
-                          ? mpi_lite_handle_number(FORTRAN_WIN, *(struct mpi_win **)handle)
-                          : mpi_lite_handle_number(FORTRAN_COMM, *(struct mpi_comm **)handle);
+    MPI_Fint number = handle_number(handler->is_of_windows ? FORTRAN_WIN : FORTRAN_COMM, *(void **)handle);
 
     ((fortran_handler *)(void (*)(void))handler->function)(&number, &error);
 }
@@ -90,13 +92,13 @@ int mpi_return(struct mpi_comm *comm, const char *function, int error)
     if (!comm)
         comm = MPI_COMM_WORLD;
     if (comm->window)
-        return mpi_return_win(comm->window, function, error);
+        return mpi_return_to(comm->window, function, error);
     return error_return(comm->errhandler, &comm, function, error);
 }
 
-int mpi_return_win(struct mpi_win *win, const char *function, int error)
+int mpi_return_to(struct hearer *hearer, const char *function, int error)
 {
-    return win ? error_return(win->errhandler, &win, function, error) : mpi_return(NULL, function, error);
+    return error_return(hearer->errhandler, &hearer, function, error);
 }
 
 void errhandler_release(struct mpi_errhandler *handler)
@@ -122,7 +124,7 @@ int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errh
         if (*errhandler)
             **errhandler = (struct mpi_errhandler){ .references = 1, .function = function };
         else
-            error = comm_out_of_memory();
+            error = mpi_out_of_memory();
     }
     error = mpi_return(NULL, "MPI_Comm_create_errhandler", error);
     mpi_leave();

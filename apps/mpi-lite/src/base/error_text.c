@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 §8.4 (classes), §8.5 (classes of the program's own).
  */
-#include "comm/comm.h"
+#include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,7 +193,7 @@ static int added_make(const int *class, int *code)
         struct added *larger = realloc(added, (size_t)room * sizeof(*added));
 
         if (!larger)
-            return comm_out_of_memory();
+            return mpi_out_of_memory();
         added = larger;
         added_room = room;
     }
@@ -239,7 +239,7 @@ static int sentence_set(struct added *own, const char *string)
     char *copy = strdup(string);
 
     if (!copy)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     free(own->sentence);
     own->sentence = copy;
     return MPI_SUCCESS;

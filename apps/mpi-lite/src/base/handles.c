@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handles.c: Fortran's numbers for the library's objects, and MPI_*_c2f, MPI_*_f2c.
+ * handles.c: Fortran's numbers for the library's objects.
  *
  * Each kind has a table of slots, in which a number is an index; free slots make a list. The way back, from
  * an object to its number, is one hash table of all kinds, by address. Predefined objects stand at the
  * beginning of their tables for good. A number ends when the program has freed its handle as often as calls
  * have given it, or when the object ends (handle_release), whichever language frees it. Programs in C alone
- * have no table.
+ * have no table: fortran/handles.c begins it, at the first call of Fortran's or of a conversion. Runs under
+ * the library's lock.
  *
- * Source: MPI 3.1 §17.2.4 (handles), §17.2.5 (status).
+ * Source: MPI 3.1 §17.2.4.
  */
-#include "fortran/fortran.h"
+#include "base/handle.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,22 +35,6 @@ struct number {
 static struct table tables[FORTRAN_KINDS];
 static struct number *numbers; /* open addressing: an object stands at its place or after it, without gap */
 static size_t number_room, number_count;
-
-static const struct {
-    const char *name;
-    int class;
-} kinds[FORTRAN_KINDS] = {
-    [FORTRAN_COMM] = { "communicator", MPI_ERR_COMM },
-    [FORTRAN_TYPE] = { "data type", MPI_ERR_TYPE },
-    [FORTRAN_GROUP] = { "group", MPI_ERR_GROUP },
-    [FORTRAN_REQUEST] = { "request", MPI_ERR_REQUEST },
-    [FORTRAN_MESSAGE] = { "message", MPI_ERR_REQUEST },
-    [FORTRAN_OP] = { "operation", MPI_ERR_OP },
-    [FORTRAN_INFO] = { "info object", MPI_ERR_INFO },
-    [FORTRAN_ERRHANDLER] = { "error handler", MPI_ERR_ARG },
-    [FORTRAN_WIN] = { "window", MPI_ERR_WIN },
-    [FORTRAN_FILE] = { "file", MPI_ERR_FILE },
-};
 
 /* ---- Objects to numbers ---- */
 
@@ -142,23 +127,21 @@ static MPI_Fint handle_add(enum fortran_kind kind, void *object)
     return number;
 }
 
-static void handles_begin(void)
+void handles_begin(const struct predefined *objects, int count)
 {
     if (number_room)
         return;
+    numbers_grow();
     for (int kind = 1; kind < FORTRAN_KINDS; kind++)
         slot_new(&tables[kind]); /* the null handle */
-    for (int i = 0; i < predefined_count; i++)
-        handle_add(predefined_objects[i].kind, predefined_objects[i].object);
+    for (int i = 0; i < count; i++)
+        handle_add(objects[i].kind, objects[i].object);
     for (int kind = 1; kind < FORTRAN_KINDS; kind++)
         tables[kind].fixed = tables[kind].count;
-    if (!number_room)
-        numbers_grow();
 }
 
 static struct slot *slot_of(enum fortran_kind kind, MPI_Fint number)
 {
-    handles_begin();
     int index = number / HANDLE_KIND == (int)kind ? number % HANDLE_KIND : 0;
 
     if (index <= 0 || index >= tables[kind].count || !tables[kind].slots[index].object)
@@ -189,7 +172,6 @@ static MPI_Fint handle_get(enum fortran_kind kind, void *object, int uses)
 
     if (!object)
         return HANDLE_NULL(kind);
-    handles_begin();
     known = number_find(object);
     if (!known->object)
         return handle_add(kind, object);
@@ -197,50 +179,39 @@ static MPI_Fint handle_get(enum fortran_kind kind, void *object, int uses)
     return known->number;
 }
 
-MPI_Fint mpi_lite_handle_number(enum fortran_kind kind, void *object)
+MPI_Fint handle_number(enum fortran_kind kind, void *object)
 {
-    mpi_enter();
-    MPI_Fint number = handle_get(kind, object, 0);
-    mpi_leave();
-    return number;
+    return handle_get(kind, object, 0);
 }
 
-MPI_Fint mpi_lite_handle_give(enum fortran_kind kind, void *object)
+MPI_Fint handle_give(enum fortran_kind kind, void *object)
 {
-    mpi_enter();
-    MPI_Fint number = handle_get(kind, object, 1);
-    mpi_leave();
-    return number;
+    return handle_get(kind, object, 1);
 }
 
-bool mpi_lite_handle_find(enum fortran_kind kind, MPI_Fint number, void **object)
+bool handle_find(enum fortran_kind kind, MPI_Fint number, void **object)
 {
-    mpi_enter();
     const struct slot *slot = slot_of(kind, number);
+
     *object = slot ? slot->object : NULL;
-    mpi_leave();
     return slot || number == HANDLE_NULL(kind);
 }
 
-unsigned mpi_lite_handle_serial(MPI_Fint number)
+unsigned handle_serial(MPI_Fint number)
 {
-    mpi_enter();
     const struct slot *slot = slot_of(kind_of(number), number);
-    unsigned serial = slot ? slot->serial : 0;
-    mpi_leave();
-    return serial;
+
+    return slot ? slot->serial : 0;
 }
 
-void mpi_lite_handle_take(MPI_Fint number, unsigned serial)
+void handle_take(MPI_Fint number, unsigned serial)
 {
     enum fortran_kind kind = kind_of(number);
-
-    mpi_enter();
     struct slot *slot = slot_of(kind, number);
+
     if (slot && slot->serial == serial && slot - tables[kind].slots >= tables[kind].fixed &&
         --slot->uses == 0)
         handle_remove(kind, slot);
-    mpi_leave();
 }
 
 void handle_release(const void *object)
@@ -252,79 +223,3 @@ void handle_release(const void *object)
     if (known->object && known->number % HANDLE_KIND >= tables[kind].fixed)
         handle_remove(kind, slot_of(kind, known->number));
 }
-
-/* ---- Refusals ---- */
-
-int mpi_lite_handle_refuse(const char *function, enum fortran_kind kind, const char *argument,
-                           MPI_Fint number)
-{
-    mpi_enter();
-    int error = mpi_return(
-        NULL, function,
-        mpi_error(kinds[kind].class, "argument %s: %d is no %s", argument, number, kinds[kind].name));
-    mpi_leave();
-    return error;
-}
-
-int mpi_lite_fortran_refuse(const char *function, int class, const char *why)
-{
-    mpi_enter();
-    int error = mpi_return(NULL, function, mpi_error(class, "%s", why));
-    mpi_leave();
-    return error;
-}
-
-void mpi_lite_fortran_missing(const char *function)
-{
-    mpi_abort(1, "%s is not in this library for Fortran", function);
-}
-
-/* ---- MPI's own names ---- */
-
-#define CONVERSIONS(name, type, kind)                \
-    MPI_Fint PMPI_##name##_c2f(type object)          \
-    {                                                \
-        return mpi_lite_handle_number(kind, object); \
-    }                                                \
-    MPI_ALIAS(name##_c2f);                           \
-    type PMPI_##name##_f2c(MPI_Fint number)          \
-    {                                                \
-        void *object;                                \
-                                                     \
-        mpi_lite_handle_find(kind, number, &object); \
-        return object;                               \
-    }                                                \
-    MPI_ALIAS(name##_f2c)
-
-CONVERSIONS(Comm, MPI_Comm, FORTRAN_COMM);
-CONVERSIONS(Type, MPI_Datatype, FORTRAN_TYPE);
-CONVERSIONS(Group, MPI_Group, FORTRAN_GROUP);
-CONVERSIONS(Request, MPI_Request, FORTRAN_REQUEST);
-CONVERSIONS(Message, MPI_Message, FORTRAN_MESSAGE);
-CONVERSIONS(Op, MPI_Op, FORTRAN_OP);
-CONVERSIONS(Info, MPI_Info, FORTRAN_INFO);
-CONVERSIONS(Errhandler, MPI_Errhandler, FORTRAN_ERRHANDLER);
-CONVERSIONS(Win, MPI_Win, FORTRAN_WIN);
-CONVERSIONS(File, MPI_File, FORTRAN_FILE);
-
-_Static_assert(sizeof(MPI_Status) == 6 * sizeof(MPI_Fint), "MPI_STATUS_SIZE of mpif.h");
-
-int PMPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
-{
-    if (!c_status || !f_status)
-        return mpi_lite_fortran_refuse("MPI_Status_c2f", MPI_ERR_ARG,
-                                       "a status to be ignored cannot be converted");
-    memcpy(f_status, c_status, sizeof(*c_status));
-    return MPI_SUCCESS;
-}
-MPI_ALIAS(Status_c2f);
-
-int PMPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
-{
-    if (!c_status || !f_status)
-        return mpi_lite_fortran_refuse("MPI_Status_f2c", MPI_ERR_ARG,
-                                       "a status to be ignored cannot be converted");
-    memcpy(c_status, f_status, sizeof(*c_status));
-    return MPI_SUCCESS;
-}
-MPI_ALIAS(Status_f2c);

@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 chapter 9; §8.7 and §10.3.4 (the keys of MPI_INFO_ENV).
  */
-#include "comm/comm.h"
+#include "base/base.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int room_make(struct mpi_info *info)
         return MPI_SUCCESS;
     larger = realloc(info->entries, (size_t)room * sizeof(*larger));
     if (!larger)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     info->entries = larger;
     info->room = room;
     return MPI_SUCCESS;
@@ -61,7 +61,7 @@ static int entry_set(struct mpi_info *info, const char *key, const char *value)
     if (!own_value || (!entry && !own_key)) {
         free(own_key);
         free(own_value);
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     }
     if (entry) {
         free(entry->value);
@@ -180,7 +180,7 @@ int PMPI_Info_create(MPI_Info *info)
     if (!error) {
         *info = info_make();
         if (!*info)
-            error = comm_out_of_memory();
+            error = mpi_out_of_memory();
     }
     return info_give("MPI_Info_create", error);
 }
@@ -287,7 +287,7 @@ MPI_ALIAS(Info_get_nthkey);
 static int info_copy(struct mpi_info *from, struct mpi_info **made)
 {
     struct mpi_info *copy = info_make();
-    int error = copy ? MPI_SUCCESS : comm_out_of_memory();
+    int error = copy ? MPI_SUCCESS : mpi_out_of_memory();
 
     for (int i = 0; i < from->count && !error; i++)
         error = entry_set(copy, from->entries[i].key, from->entries[i].value);

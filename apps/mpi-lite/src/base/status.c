@@ -5,7 +5,7 @@
  *
  * Source: MPI 3.1 §3.2.5 (return status), §3.8.4 (cancel), §12.3 (status of generalized requests).
  */
-#include "message/message.h"
+#include "base/base.h"
 
 void status_set(MPI_Status *status, int source, int tag, size_t bytes)
 {

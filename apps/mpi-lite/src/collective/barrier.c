@@ -17,7 +17,6 @@
  * §IV]. They build schedules, under the library's lock.
  */
 #include "collective/collective.h"
-#include "message/message.h"
 
 static const struct block nothing = { NULL, 0, MPI_BYTE };
 

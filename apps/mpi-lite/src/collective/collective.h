@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * collective.h: what the parts of the collectives share.
+ * collective.h: collectives of a communicator: schedules, and the algorithms that fill them. Uses message/,
+ * comm/ (the topologies of neighbours) and what is below.
  *
  * A collective call becomes a schedule: steps (send, receive, copy, reduce) in rounds. The steps of a round
  * begin in their order; copies and reductions happen as they begin; the next round begins when all messages
@@ -17,6 +18,7 @@
 #ifndef MPI_COLLECTIVE_H
 #define MPI_COLLECTIVE_H
 
+#include "comm/comm.h"
 #include "message/message.h"
 
 struct schedule;
@@ -63,13 +65,13 @@ struct call {
     int root;
 };
 
-struct block side_block(const struct side *side, int i);
-
 static inline size_t block_bytes(struct block block)
 {
     return block.count ? block.count * block.type->bytes : 0;
 }
 
+/* Block i of it (schedule.c). */
+struct block side_block(const struct side *side, int i);
 /* As many elements as `from` has. */
 int block_copy(struct block from, struct block to);
 
@@ -149,7 +151,7 @@ bool team_split(struct schedule *schedule, const struct team *team, int root, st
 
 /* `held`: the call to build from; an operation of the program's is a copy in it. */
 struct schedule *schedule_make(struct mpi_comm *comm, const struct call *call, struct call *held);
-/* Runs it to its end; or gives it to collective_progress, and *request. It is gone after that. */
+/* Runs it to its end; or leaves that to each round of progress, and gives *request. It is gone after that. */
 int schedule_run(struct schedule *schedule);
 int schedule_launch(struct schedule *schedule, struct mpi_request **request);
 
@@ -173,6 +175,8 @@ size_t elements_room(size_t count, const struct mpi_datatype *type, MPI_Aint *sh
 
 /* ---- Choice (choice.c) ---- */
 
+/* Reads the variables that name algorithms. */
+int collective_begin(void);
 typedef void schedule_builder(struct schedule *schedule, const struct team *team, const struct call *call);
 
 /* The names of calls that do not block, and of no others, begin with MPI_I: they have a request. */

@@ -11,17 +11,6 @@
 #include "collective/collective.h"
 #include <limits.h>
 
-struct block side_block(const struct side *side, int i)
-{
-    struct mpi_datatype *type = side->types ? side->types[i] : side->type;
-    size_t count = side->counts ? (size_t)side->counts[i] : side->count;
-    ptrdiff_t place = side->types    ? side->places[i]
-                      : side->places ? side->places[i] * type->extent
-                                     : (ptrdiff_t)((size_t)i * count) * type->extent;
-
-    return block_of(place_at(side->buffer, place), count, type);
-}
-
 /* ---- Checks ---- */
 
 int check_elements(const char *side, int count, const struct mpi_datatype *type)

@@ -42,11 +42,6 @@ static struct mpi_comm_nodes *nodes_make(const struct mpi_comm *comm)
     return nodes;
 }
 
-void comm_nodes_free(struct mpi_comm_nodes *nodes)
-{
-    free(nodes);
-}
-
 bool team_spans_nodes(const struct team *team)
 {
     if (mpi_world.nodes < 2 || team->members || team->size < 3)

@@ -11,7 +11,6 @@
  * Source: MPI 3.1 §7.6, §7.7.
  */
 #include "collective/collective.h"
-#include "comm/comm.h"
 #include <stdlib.h>
 
 /* Whom a rank receives from and sends to. */
@@ -69,9 +68,11 @@ static int grid_neighbours(const struct mpi_comm *comm, struct neighbours *neigh
 
     neighbours->owned = malloc(((size_t)count * 2 + 1) * sizeof(int));
     if (!neighbours->owned)
-        return comm_out_of_memory();
-    for (int i = 0; i < count; i++)
-        cart_neighbours(comm, i, &neighbours->owned[2 * i], &neighbours->owned[2 * i + 1]);
+        return mpi_out_of_memory();
+    for (int i = 0; i < count; i++) {
+        neighbours->owned[2 * i] = grid_rank_shifted(comm, i, -1);
+        neighbours->owned[2 * i + 1] = grid_rank_shifted(comm, i, 1);
+    }
     neighbours->from_count = neighbours->to_count = 2 * count;
     neighbours->from = neighbours->to = neighbours->owned;
     neighbours->is_grid = true;

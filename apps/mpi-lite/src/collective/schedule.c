@@ -232,6 +232,17 @@ void schedule_round(struct schedule *schedule)
 
 /* ---- The engine ---- */
 
+struct block side_block(const struct side *side, int i)
+{
+    struct mpi_datatype *type = side->types ? side->types[i] : side->type;
+    size_t count = side->counts ? (size_t)side->counts[i] : side->count;
+    ptrdiff_t place = side->types    ? side->places[i]
+                      : side->places ? side->places[i] * type->extent
+                                     : (ptrdiff_t)((size_t)i * count) * type->extent;
+
+    return block_of(place_at(side->buffer, place), count, type);
+}
+
 int block_copy(struct block from, struct block to)
 {
     size_t bytes = block_bytes(from);
@@ -368,25 +379,8 @@ static void schedule_end(struct schedule *schedule)
     request_complete(request);
 }
 
-int schedule_launch(struct schedule *schedule, struct mpi_request **request)
-{
-    schedule->request = request_make(REQUEST_COLLECTIVE, schedule->comm);
-    if (!schedule->request)
-        mpi_abort(1, "no memory for the request of a collective");
-    status_empty(&schedule->request->status, MPI_ANY_SOURCE);
-    schedule->request->schedule = schedule;
-    *request = schedule->request;
-    if (schedule_done(schedule)) {
-        schedule_end(schedule);
-        return MPI_SUCCESS;
-    }
-    schedule->next = NULL;
-    *under_way_last = schedule;
-    under_way_last = &schedule->next;
-    return MPI_SUCCESS;
-}
-
-bool collective_progress(void)
+/* Those of calls that do not block: of each poll, once there has been one. */
+static bool collective_progress(void)
 {
     bool moved = false;
 
@@ -404,4 +398,23 @@ bool collective_progress(void)
         schedule_end(schedule);
     }
     return moved;
+}
+
+int schedule_launch(struct schedule *schedule, struct mpi_request **request)
+{
+    schedule->request = request_make(REQUEST_COLLECTIVE, schedule->comm);
+    if (!schedule->request)
+        mpi_abort(1, "no memory for the request of a collective");
+    status_empty(&schedule->request->status, MPI_ANY_SOURCE);
+    schedule->request->schedule = schedule;
+    *request = schedule->request;
+    if (schedule_done(schedule)) {
+        schedule_end(schedule);
+        return MPI_SUCCESS;
+    }
+    schedule->next = NULL;
+    *under_way_last = schedule;
+    under_way_last = &schedule->next;
+    progress_add(collective_progress);
+    return MPI_SUCCESS;
 }

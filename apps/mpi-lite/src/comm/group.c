@@ -61,7 +61,7 @@ void group_release(struct mpi_group *group)
 int group_given(const struct mpi_group *group)
 {
     mpi_live[LIVE_GROUP] += group && group != MPI_GROUP_EMPTY;
-    return group ? MPI_SUCCESS : comm_out_of_memory();
+    return group ? MPI_SUCCESS : mpi_out_of_memory();
 }
 
 int *group_index(const struct mpi_group *group)
@@ -165,7 +165,7 @@ static int ranks_translate(const struct mpi_group *from, int count, const int *r
         return error;
     int *index = group_index(to);
     if (!index)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     for (int i = 0; i < count && !error; i++) {
         if (ranks[i] == MPI_PROC_NULL) {
             found[i] = MPI_PROC_NULL;
@@ -201,7 +201,7 @@ int PMPI_Group_compare(MPI_Group one, MPI_Group two, int *result)
     if (!error) {
         *result = group_order(one, two);
         if (*result < 0)
-            error = comm_out_of_memory();
+            error = mpi_out_of_memory();
     }
     return group_give("MPI_Group_compare", error);
 }
@@ -304,7 +304,7 @@ static int choice_begin(struct choice *choice, const struct mpi_group *group)
     *choice = (struct choice){ .group = group };
     choice->world = malloc(((size_t)group->size + 1) * sizeof(int));
     choice->named = calloc((size_t)group->size + 1, sizeof(bool));
-    return choice->world && choice->named ? MPI_SUCCESS : comm_out_of_memory();
+    return choice->world && choice->named ? MPI_SUCCESS : mpi_out_of_memory();
 }
 
 static int choice_add(struct choice *choice, int rank)

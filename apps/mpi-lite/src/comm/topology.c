@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * topology.c: topologies of communicators, what grids and graphs share; and graphs. Grids are in cart.c,
- * distributed graphs in dist_graph.c.
+ * topology.c: the topology that a communicator may have: a grid, a graph, or this rank's edges of a
+ * distributed graph. construct/ has the calls that make and read them.
  *
  * Ranks are never reordered: a rank of the new communicator is the same rank of the old one. Every process
  * holds the whole topology, but of a distributed graph its own edges alone. Runs under the library's lock.
  *
- * Source: MPI 3.1 §7.5.3, §7.5.5, §7.5.8.
+ * Source: MPI 3.1 §7.5.
  */
 #include "comm/comm.h"
 #include <stdlib.h>
@@ -62,182 +62,31 @@ int check_topology(const struct mpi_comm *comm, int kind)
     return MPI_SUCCESS;
 }
 
-static int graph_give(struct mpi_comm *heard, const char *name, int error)
+/* ---- Grids ---- */
+
+/* Coordinate i of a rank is (rank / stride) % dims[i]; the stride is the product of the dimensions after i.
+ */
+static int grid_stride(const struct mpi_topology *grid, int i)
 {
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    int stride = 1;
+
+    while (++i < grid->count)
+        stride *= grid->dims[i];
+    return stride;
 }
 
-int PMPI_Topo_test(MPI_Comm comm, int *status)
+int grid_coordinate(const struct mpi_topology *grid, int rank, int i)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    if (!error)
-        error = check_output(status, "status");
-    if (!error)
-        *status = comm->topology ? comm->topology->kind : MPI_UNDEFINED;
-    return graph_give(NULL, "MPI_Topo_test", error);
-}
-MPI_ALIAS(Topo_test);
-
-/* ---- Graphs ---- */
-
-static int check_graph(const struct mpi_comm *comm, int nodes, const int *index, const int *edges)
-{
-    if (comm->inter)
-        return mpi_error(MPI_ERR_COMM, "argument comm: it is an intercommunicator");
-    if (nodes < 0 || nodes > comm->size)
-        return mpi_error(MPI_ERR_ARG, "argument nnodes: %d, of a communicator of %d", nodes, comm->size);
-    for (int i = 0; i < nodes; i++)
-        if (index[i] < (i ? index[i - 1] : 0))
-            return mpi_error(MPI_ERR_ARG, "argument index: element %d, %d, is less than the one before", i,
-                             index[i]);
-    for (int i = 0; nodes && i < index[nodes - 1]; i++)
-        if (edges[i] < 0 || edges[i] >= nodes)
-            return mpi_error(MPI_ERR_ARG, "argument edges: element %d, %d, is no node of %d", i, edges[i],
-                             nodes);
-    return MPI_SUCCESS;
+    return rank / grid_stride(grid, i) % grid->dims[i];
 }
 
-static int graph_attach(struct mpi_comm *comm, int nodes, const int *index, const int *edges)
+int grid_rank_shifted(const struct mpi_comm *comm, int i, int64_t by)
 {
-    int edge_count = index[nodes - 1];
+    const struct mpi_topology *grid = comm->topology;
+    int64_t at = grid_coordinate(grid, comm->rank, i), to = at + by, size = grid->dims[i];
 
-    comm->topology = topology_make(MPI_GRAPH, nodes, edge_count);
-    if (!comm->topology)
-        return comm_out_of_memory();
-    memcpy(comm->topology->index, index, (size_t)nodes * sizeof(int));
-    if (edge_count)
-        memcpy(comm->topology->edges, edges, (size_t)edge_count * sizeof(int));
-    return MPI_SUCCESS;
+    if ((to < 0 || to >= size) && !grid->periods[i])
+        return MPI_PROC_NULL;
+    to = (to % size + size) % size;
+    return comm->rank + (int)(to - at) * grid_stride(grid, i);
 }
-
-int PMPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
-                      MPI_Comm *made)
-{
-    (void)reorder;
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(made, "comm_graph");
-    if (!error)
-        error = check_graph(comm, nodes, index, edges);
-    if (!error)
-        error = comm_first_ranks(comm, nodes, made);
-    if (!error && *made)
-        error = graph_attach(*made, nodes, index, edges);
-    return graph_give(heard, "MPI_Graph_create", error);
-}
-MPI_ALIAS(Graph_create);
-
-int PMPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(rank, "newrank");
-    if (!error)
-        error = check_graph(comm, nodes, index, edges);
-    if (!error)
-        *rank = comm->rank < nodes ? comm->rank : MPI_UNDEFINED;
-    return graph_give(heard, "MPI_Graph_map", error);
-}
-MPI_ALIAS(Graph_map);
-
-int PMPI_Graphdims_get(MPI_Comm comm, int *nodes, int *edges)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(nodes, "nnodes");
-    if (!error)
-        error = check_output(edges, "nedges");
-    if (!error)
-        error = check_topology(comm, MPI_GRAPH);
-    if (!error) {
-        *nodes = comm->topology->count;
-        *edges = comm->topology->edge_count;
-    }
-    return graph_give(heard, "MPI_Graphdims_get", error);
-}
-MPI_ALIAS(Graphdims_get);
-
-static int check_room(const char *argument, int room, int count)
-{
-    if (room < count)
-        return mpi_error(MPI_ERR_ARG, "argument %s: %d, of %d", argument, room, count);
-    return MPI_SUCCESS;
-}
-
-int PMPI_Graph_get(MPI_Comm comm, int max_index, int max_edges, int index[], int edges[])
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_topology(comm, MPI_GRAPH);
-    if (!error)
-        error = check_room("maxindex", max_index, comm->topology->count);
-    if (!error)
-        error = check_room("maxedges", max_edges, comm->topology->edge_count);
-    if (!error) {
-        memcpy(index, comm->topology->index, (size_t)comm->topology->count * sizeof(int));
-        if (comm->topology->edge_count)
-            memcpy(edges, comm->topology->edges, (size_t)comm->topology->edge_count * sizeof(int));
-    }
-    return graph_give(heard, "MPI_Graph_get", error);
-}
-MPI_ALIAS(Graph_get);
-
-/* The neighbours of a rank. */
-static int neighbours_of(const struct mpi_comm *comm, int rank, const int **neighbours, int *count)
-{
-    int error = check_topology(comm, MPI_GRAPH);
-
-    if (!error && (rank < 0 || rank >= comm->size))
-        error =
-            mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a communicator of %d", rank, comm->size);
-    if (error)
-        return error;
-    int begin = rank ? comm->topology->index[rank - 1] : 0;
-    *neighbours = comm->topology->edges + begin;
-    *count = comm->topology->index[rank] - begin;
-    return MPI_SUCCESS;
-}
-
-int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
-{
-    const int *neighbours;
-
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(count, "nneighbors");
-    if (!error)
-        error = neighbours_of(comm, rank, &neighbours, count);
-    return graph_give(heard, "MPI_Graph_neighbors_count", error);
-}
-MPI_ALIAS(Graph_neighbors_count);
-
-int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int to[])
-{
-    const int *neighbours;
-    int count = 0;
-
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = neighbours_of(comm, rank, &neighbours, &count);
-    if (!error)
-        error = check_room("maxneighbors", room, count);
-    if (!error && count)
-        memcpy(to, neighbours, (size_t)count * sizeof(int));
-    return graph_give(heard, "MPI_Graph_neighbors", error);
-}
-MPI_ALIAS(Graph_neighbors);

@@ -9,7 +9,7 @@
  *
  * Source: MPI 3.1 §7.5.1, §7.5.2, §7.5.5 … §7.5.8.
  */
-#include "comm/comm.h"
+#include "construct/construct.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static int grid_attach(struct mpi_comm *comm, int count, const int *dims, const 
 {
     comm->topology = topology_make(MPI_CART, count, 0);
     if (!comm->topology)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     for (int i = 0; i < count; i++) {
         comm->topology->dims[i] = dims[i];
         comm->topology->periods[i] = periods[i] != 0;
@@ -96,22 +96,6 @@ MPI_ALIAS(Cart_map);
 
 /* ---- Coordinates ---- */
 
-/* Coordinate i of a rank is (rank / stride) % dims[i]; the stride is the product of the dimensions after i.
- */
-static int grid_stride(const struct mpi_topology *grid, int i)
-{
-    int stride = 1;
-
-    while (++i < grid->count)
-        stride *= grid->dims[i];
-    return stride;
-}
-
-static int coordinate_of(const struct mpi_topology *grid, int rank, int i)
-{
-    return rank / grid_stride(grid, i) % grid->dims[i];
-}
-
 static int check_coordinates_room(const struct mpi_comm *comm, int room)
 {
     int error = check_topology(comm, MPI_CART);
@@ -146,7 +130,7 @@ int PMPI_Cart_get(MPI_Comm comm, int room, int dims[], int periods[], int coordi
     for (int i = 0; !error && i < comm->topology->count; i++) {
         dims[i] = comm->topology->dims[i];
         periods[i] = comm->topology->periods[i];
-        coordinates[i] = coordinate_of(comm->topology, comm->rank, i);
+        coordinates[i] = grid_coordinate(comm->topology, comm->rank, i);
     }
     return cart_give(heard, "MPI_Cart_get", error);
 }
@@ -195,28 +179,10 @@ int PMPI_Cart_coords(MPI_Comm comm, int rank, int room, int coordinates[])
         error =
             mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a communicator of %d", rank, comm->size);
     for (int i = 0; !error && i < comm->topology->count; i++)
-        coordinates[i] = coordinate_of(comm->topology, rank, i);
+        coordinates[i] = grid_coordinate(comm->topology, rank, i);
     return cart_give(heard, "MPI_Cart_coords", error);
 }
 MPI_ALIAS(Cart_coords);
-
-/* The rank `by` steps along dimension i, or MPI_PROC_NULL past an edge. */
-static int rank_shifted(const struct mpi_comm *comm, int i, int64_t by)
-{
-    const struct mpi_topology *grid = comm->topology;
-    int64_t at = coordinate_of(grid, comm->rank, i), to = at + by, size = grid->dims[i];
-
-    if ((to < 0 || to >= size) && !grid->periods[i])
-        return MPI_PROC_NULL;
-    to = (to % size + size) % size;
-    return comm->rank + (int)(to - at) * grid_stride(grid, i);
-}
-
-void cart_neighbours(const struct mpi_comm *comm, int i, int *down, int *up)
-{
-    *down = rank_shifted(comm, i, -1);
-    *up = rank_shifted(comm, i, 1);
-}
 
 int PMPI_Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int *dest)
 {
@@ -233,8 +199,8 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int *d
         error = mpi_error(MPI_ERR_DIMS, "argument direction: %d is none of %d dimensions", direction,
                           comm->topology->count);
     if (!error) {
-        *source = rank_shifted(comm, direction, -(int64_t)steps);
-        *dest = rank_shifted(comm, direction, steps);
+        *source = grid_rank_shifted(comm, direction, -(int64_t)steps);
+        *dest = grid_rank_shifted(comm, direction, steps);
     }
     return cart_give(heard, "MPI_Cart_shift", error);
 }
@@ -248,12 +214,12 @@ static int grid_cut(struct mpi_comm *comm, const int *remain, struct mpi_comm **
     int color = 0, key = 0;
 
     if (!cut)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     cut->count = 0;
     for (int i = 0; i < grid->count; i++) {
         int *number = remain[i] ? &key : &color;
 
-        *number = *number * grid->dims[i] + coordinate_of(grid, comm->rank, i);
+        *number = *number * grid->dims[i] + grid_coordinate(grid, comm->rank, i);
         if (!remain[i])
             continue;
         cut->dims[cut->count] = grid->dims[i];
@@ -369,7 +335,7 @@ static int dims_fill(int nodes, int count, int *dims)
                                nodes);
     int *places = calloc(2 * (size_t)free_count, sizeof(*places));
     if (!places)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     struct factors factors = { free_count, rest, places, places + free_count };
     factors_find(&factors, 0, rest, rest);
     for (int i = 0; i < count; i++)

@@ -11,7 +11,7 @@
  * Source: MPI 3.1 §6.4.2.
  */
 #include "collective/collective.h"
-#include "comm/comm.h"
+#include "construct/construct.h"
 
 /* Bit 31; the world rank; how many this process has named; bit 0 is that of the second context. */
 static int context_name(uint32_t *context)

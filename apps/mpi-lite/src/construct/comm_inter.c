@@ -2,13 +2,12 @@
 /*
  * comm_inter.c: intercommunicators, between two groups that share no process.
  *
- * The groups speak over a bridge: their leaders swap messages, and broadcast what they got. An
- * intercommunicator has an intracommunicator of its local group beside it, for that and for its collectives.
- * Runs under the library's lock.
+ * An intercommunicator has an intracommunicator of its local group beside it, over which its groups speak
+ * (bridge.c) and for its collectives. Runs under the library's lock.
  *
  * Source: MPI 3.1 §6.6.
  */
-#include "comm/comm.h"
+#include "construct/construct.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,30 +72,12 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 }
 MPI_ALIAS(Comm_remote_group);
 
-/* ---- Bridges ---- */
-
-struct bridge bridge_of(struct mpi_comm *comm)
-{
-    return (struct bridge){ .local = comm->local, .peer = comm, .tag = tag_inner(0) };
-}
-
-int bridge_swap(const struct bridge *bridge, struct mpi_datatype *type, const void *out, int out_count,
-                void *in, int in_count)
-{
-    int error = MPI_SUCCESS;
-
-    if (bridge->local->rank == bridge->leader)
-        error = comm_swap(bridge->peer, bridge->tag, type, out, out_count, bridge->remote_leader, in,
-                          in_count, bridge->remote_leader);
-    return error ? error : PMPI_Bcast(in, in_count, type, bridge->leader, bridge->local);
-}
-
 /* ---- MPI_Intercomm_create ---- */
 
 static int check_disjoint(const struct mpi_group *group, const struct mpi_group *remote)
 {
     int *index = group_index(group);
-    int error = index ? MPI_SUCCESS : comm_out_of_memory();
+    int error = index ? MPI_SUCCESS : mpi_out_of_memory();
 
     for (int i = 0; i < remote->size && !error; i++)
         if (index[remote->world[i]])
@@ -115,7 +96,7 @@ static int remote_learn(const struct bridge *bridge, struct mpi_group **remote)
         return error;
     *remote = group_make(size, NULL);
     if (!*remote)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     error = bridge_swap(bridge, MPI_INT, group->world, group->size, group_ranks(*remote), size);
     if (!error)
         group_seal(*remote);
@@ -135,7 +116,7 @@ static int inter_make(const struct bridge *bridge, struct mpi_comm **made)
         error = context_agree(local, &local_context);
     if (!error) {
         *made = comm_make_child(local, context, local->group, remote, true);
-        error = *made ? MPI_SUCCESS : comm_out_of_memory();
+        error = *made ? MPI_SUCCESS : mpi_out_of_memory();
     }
     if (remote)
         group_release(remote);
@@ -207,13 +188,13 @@ static int inter_merge(struct mpi_comm *comm, int high, struct mpi_comm **made)
     }
     group = group_make(first->size + second->size, NULL);
     if (!group)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     memcpy(group_ranks(group), first->world, (size_t)first->size * sizeof(int));
     memcpy(group_ranks(group) + first->size, second->world, (size_t)second->size * sizeof(int));
     group_seal(group);
     *made = comm_make_child(comm, context, group, group, false);
     group_release(group);
-    return *made ? MPI_SUCCESS : comm_out_of_memory();
+    return *made ? MPI_SUCCESS : mpi_out_of_memory();
 }
 
 int PMPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *made)

@@ -8,7 +8,7 @@
  *
  * Source: MPI 3.1 §6.4.2.
  */
-#include "comm/comm.h"
+#include "construct/construct.h"
 #include <stdlib.h>
 
 struct member {
@@ -47,11 +47,11 @@ static struct mpi_group *group_of_color(struct member *members, int count, int c
 static int child_make(struct mpi_comm *comm, uint32_t context, uint32_t local_context,
                       struct mpi_group *group, struct mpi_group *remote, struct mpi_comm **child)
 {
-    int error = group && remote ? MPI_SUCCESS : comm_out_of_memory();
+    int error = group && remote ? MPI_SUCCESS : mpi_out_of_memory();
 
     if (!error && group->size && remote->size && group->rank != MPI_UNDEFINED) {
         *child = comm_make_child(comm, context, group, remote, comm->inter);
-        error = *child ? MPI_SUCCESS : comm_out_of_memory();
+        error = *child ? MPI_SUCCESS : mpi_out_of_memory();
     }
     if (!error && *child && comm->inter)
         error = comm_local_make(*child, local_context);
@@ -90,7 +90,7 @@ int comm_split(struct mpi_comm *comm, int color, int key, struct mpi_comm **chil
     const struct member own = { color, key, comm->rank };
     size_t others = comm->inter ? (size_t)comm->remote->size : 0;
     struct member *members = malloc(((size_t)comm->size + others) * sizeof(*members));
-    int error = members ? MPI_SUCCESS : comm_out_of_memory();
+    int error = members ? MPI_SUCCESS : mpi_out_of_memory();
 
     *child = MPI_COMM_NULL;
     if (!error)
@@ -149,7 +149,7 @@ static int check_members(const struct mpi_group *group, const struct mpi_comm *c
     int *index = error ? NULL : group_index(comm->group);
 
     if (!error && !index)
-        error = comm_out_of_memory();
+        error = mpi_out_of_memory();
     for (int i = 0; !error && i < group->size; i++)
         if (!index[group->world[i]])
             error = mpi_error(MPI_ERR_GROUP, "argument group: its rank %d is not in the communicator", i);
@@ -164,14 +164,14 @@ static int child_of_group(struct mpi_comm *comm, uint32_t context, struct mpi_gr
     if (group->rank == MPI_UNDEFINED)
         return MPI_SUCCESS;
     *child = comm_make_child(comm, context, group, group, false);
-    return *child ? MPI_SUCCESS : comm_out_of_memory();
+    return *child ? MPI_SUCCESS : mpi_out_of_memory();
 }
 
 int comm_first_ranks(struct mpi_comm *parent, int size, struct mpi_comm **child)
 {
     uint32_t context;
     struct mpi_group *group = group_make(size, parent->group->world);
-    int error = group ? context_agree(parent, &context) : comm_out_of_memory();
+    int error = group ? context_agree(parent, &context) : mpi_out_of_memory();
 
     if (!error)
         error = child_of_group(parent, context, group, child);
@@ -191,7 +191,7 @@ static int remote_learn(struct mpi_comm *comm, const struct mpi_group *group, st
         return error;
     *remote = group_make(size, NULL);
     if (!*remote)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     error = bridge_swap(&bridge, MPI_INT, group->world, group->size, group_ranks(*remote), size);
     if (!error && size)
         group_seal(*remote);

@@ -9,7 +9,7 @@
  *
  * Source: MPI 3.1 §7.5.4, §7.5.5.
  */
-#include "comm/comm.h"
+#include "construct/construct.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static int adjacent_make(struct mpi_comm *comm, const struct edges *in, const st
         return error;
     (*made)->topology = graph;
     if (!graph)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     graph->weighted = in->weights != MPI_UNWEIGHTED;
     numbers_take(graph->sources, in->ranks, in->count);
     numbers_take(graph->destinations, out->ranks, out->count);
@@ -232,14 +232,14 @@ static int exchange_run(struct mpi_comm *comm, const struct named *named, struct
     *exchange =
         (struct exchange){ numbers, numbers + size, numbers + 2 * size, numbers + 3 * size, NULL, NULL, 0 };
     if (!numbers)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     for (int i = 0, edge = 0; i < named->count; i++)
         for (int last = edge + named->degrees[i]; edge < last; edge++)
             edge_count(exchange, named->sources[i], named->destinations[edge]);
     int64_t out_count = places_find(exchange->out_counts, comm->size, exchange->out_places) / 3;
     exchange->out = malloc(((size_t)out_count + 1) * sizeof(struct edge_end));
     if (!exchange->out)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     memcpy(next, exchange->out_places, size * sizeof(int));
     edges_exchange(exchange, named, next);
     int error = PMPI_Alltoall(exchange->out_counts, 1, MPI_INT, exchange->in_counts, 1, MPI_INT, comm);
@@ -252,7 +252,7 @@ static int exchange_run(struct mpi_comm *comm, const struct named *named, struct
     exchange->in_count = (int)(in_numbers / 3);
     exchange->in = malloc(((size_t)exchange->in_count + 1) * sizeof(struct edge_end));
     if (!exchange->in)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     return PMPI_Alltoallv(exchange->out, exchange->out_counts, exchange->out_places, MPI_INT, exchange->in,
                           exchange->in_counts, exchange->in_places, MPI_INT, comm);
 }
@@ -266,7 +266,7 @@ static int graph_attach(struct mpi_comm *comm, const struct exchange *exchange, 
     struct mpi_topology *graph = topology_make(MPI_DIST_GRAPH, sources, exchange->in_count - sources);
     comm->topology = graph;
     if (!graph)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     graph->weighted = weighted;
     sources = 0;
     for (int i = 0; i < exchange->in_count; i++) {

@@ -7,6 +7,7 @@
  * Source: MPI 3.1 §5.9.5, §6.7, §8.3, §12.2, §17.2.7 (attributes), §17.2.8 (extra state); MPI 1.3 §5.7.
  */
 #include "fortran/fortran_wrapper.h"
+#include "type/type.h"
 
 typedef void any_function(void);
 

@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 §8.1 (implementation), §8.2 (memory), §8.6 (clocks), §14.2.4 (MPI_Pcontrol).
  */
-#include "comm/comm.h"
+#include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

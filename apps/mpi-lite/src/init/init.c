@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * init.c: the world's beginning and end, the library's lock, and the variables of the environment:
+ * init.c: the world's beginning and end, and the variables of the environment:
  *
  *   TACET_MPI_EAGER=BYTES  messages of at most that many bytes go eagerly (a transport's fragment bounds it)
  *
@@ -12,10 +12,11 @@
  *
  * Source: MPI 3.1 §8.7 (startup), §12.4 (MPI and threads).
  */
+#include "collective/collective.h"
+#include "launch/launch.h"
 #include "window/window.h"
 #include <arpa/inet.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,60 +24,7 @@
 #define EAGER_USUAL UINT64_MAX /* what the transport has */
 #define SPIN_US     20
 
-int mpi_live[LIVE_KINDS];
-struct mpi_world mpi_world = { .size = 1, .nodes = 1, .node_size = 1 };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local int lock_depth;
 static pthread_t main_thread;
-
-/* ---- The lock ---- */
-
-void mpi_enter(void)
-{
-    if (mpi_world.thread_level == MPI_THREAD_MULTIPLE && lock_depth++ == 0)
-        pthread_mutex_lock(&lock);
-}
-
-void mpi_leave(void)
-{
-    if (mpi_world.thread_level != MPI_THREAD_MULTIPLE || !lock_depth || --lock_depth)
-        return;
-    shared_bell_ring_own(); /* another thread's wait may be over by what this one did */
-    pthread_mutex_unlock(&lock);
-}
-
-int lock_release(void)
-{
-    int depth = lock_depth;
-
-    if (depth) {
-        lock_depth = 0;
-        pthread_mutex_unlock(&lock);
-    }
-    return depth;
-}
-
-void lock_retake(int depth)
-{
-    if (!depth)
-        return;
-    pthread_mutex_lock(&lock);
-    lock_depth = depth;
-}
-
-void mpi_abort(int status, const char *format, ...)
-{
-    char why[512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(why, sizeof(why), format, arguments);
-    va_end(arguments);
-    fflush(stdout);
-    fprintf(stderr, "mpi-lite: rank %d: %s\n", mpi_world.rank, why);
-    pmi_abort(status, why);
-}
 
 /* ---- The beginning ---- */
 
@@ -135,9 +83,10 @@ static int world_begin(void)
         return error;
     if (!match_begin())
         return mpi_error(MPI_ERR_NO_MEM, "no memory for messages that come early");
-    error = transport_tcp.begin();
+    window_begin();
+    error = transport_tcp.begin(&message_receiver);
     if (!error)
-        error = transport_shared.begin();
+        error = transport_shared.begin(&message_receiver);
     if (!error)
         comm_world_begin();
     return error;
@@ -172,12 +121,6 @@ int PMPI_Init(int *count, char ***arguments)
 MPI_ALIAS(Init);
 
 /* ---- The end ---- */
-
-bool outputs_are_empty(void *argument)
-{
-    (void)argument;
-    return message_outputs_empty() && message_detached == 0;
-}
 
 static void leak_name(int count, const char *one, const char *several, const char *how)
 {

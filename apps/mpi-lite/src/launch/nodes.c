@@ -8,7 +8,7 @@
  *
  * Source: what MPICH's mpiexec and srun put under that key.
  */
-#include "message/message.h"
+#include "launch/launch.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

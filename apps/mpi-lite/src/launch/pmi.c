@@ -14,7 +14,7 @@
  *
  * Source: what srun 22.05, MPICH 4 and Open MPI 4 set; PMI-1 as Flux RFC 13 writes it down.
  */
-#include "message/message.h"
+#include "launch/launch.h"
 #include "launch/pmi_protocol.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -153,6 +153,13 @@ bool pmi_is_used(void)
     return wire_fd >= 0;
 }
 
+/* Of mpi_abort: a launcher ends the other ranks. */
+static void job_end(int status, const char *why)
+{
+    if (pmi_is_used())
+        protocol->abort(status, why);
+}
+
 int pmi_begin(int *rank, int *size)
 {
     const char *port = getenv("PMI_PORT");
@@ -162,6 +169,7 @@ int pmi_begin(int *rank, int *size)
     *size = 1;
     if (!has_handle && !port)
         return getenv("TACET_SIZE") ? node_begin(rank, size) : lone_begin();
+    mpi_others_end = job_end;
     protocol = has_handle && getenv("PMI_JOBID") ? &pmi2 : &pmi1;
     int error = has_handle ? handle_begin(rank, size) : port_begin(port, rank, size);
     if (!error)
@@ -196,15 +204,6 @@ void pmi_end(void)
         return;
     protocol->end();
     wire_close();
-}
-
-void pmi_abort(int status, const char *why)
-{
-    if (pmi_is_used())
-        protocol->abort(status, why);
-    else
-        shared_kill();
-    _exit(status & 0xff ? status & 0xff : 1);
 }
 
 /* ---- The address ---- */

@@ -10,6 +10,7 @@
  * Runs under the library's lock.
  */
 #include "message/burst.h"
+#include "base/base.h"
 
 #define CLASSES   24 /* of the first message's size: 2^index bytes and more */
 #define TRIES     8  /* bursts of a class in which the ways take turns */

@@ -5,14 +5,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Whether a message to a rank of this node, of which others are under way, is copied from memory to memory,
  * or goes through the segment. */
 bool burst_copies(size_t bytes);
 /* The last of the messages under way is through. */
 void burst_end(void);
-
-uint64_t clock_ns(void); /* CLOCK_MONOTONIC (progress.c) */
 
 #endif

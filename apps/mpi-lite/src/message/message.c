@@ -42,13 +42,13 @@ struct cookie {
     uint32_t generation, next_free;
 };
 
-int message_detached;
 static struct peer *peers, *listed;
 static struct cookie *cookies;
 static uint32_t cookie_count, cookie_free; /* index + 1; 0: none */
 static int rendezvous_sends;               /* under way */
 static unsigned char *scratch;
 static size_t scratch_bytes;
+static message_taker *windows; /* who takes HEAD_WINDOW */
 
 /* ---- Cookies ---- */
 
@@ -286,9 +286,10 @@ bool message_progress(void)
     return moved;
 }
 
-bool message_outputs_empty(void)
+bool outputs_are_empty(void *unused)
 {
-    return !listed;
+    (void)unused;
+    return !listed && request_detached == 0;
 }
 
 void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t bytes, uint64_t other)
@@ -403,14 +404,14 @@ static void data_arrived(int peer, const struct head *head, const void *data, si
     data_moved(request, bytes);
 }
 
-void *message_data_place(int peer, const struct head *head, size_t bytes)
+static void *data_place(int peer, const struct head *head, size_t bytes)
 {
     const struct message *message = data_request(peer, head, bytes)->message;
 
     return message->type->dense ? (char *)message->buffer + message->moved : NULL;
 }
 
-void message_data_placed(int peer, const struct head *head, size_t bytes)
+static void data_placed(int peer, const struct head *head, size_t bytes)
 {
     data_moved(data_request(peer, head, bytes), bytes);
 }
@@ -435,7 +436,7 @@ static void clear_arrived(int peer, const struct head *head)
     output_begin(peer, &data, request, (size_t)head->bytes);
 }
 
-void message_arrived(int peer, const struct head *head, const void *data, size_t bytes)
+static void message_arrived(int peer, const struct head *head, const void *data, size_t bytes)
 {
     struct mpi_request *request;
 
@@ -462,7 +463,7 @@ void message_arrived(int peer, const struct head *head, const void *data, size_t
         peer_copy_copied(cookie_find(peer, head, REQUEST_RECEIVE));
         return;
     case HEAD_WINDOW:
-        window_arrived(peer, head, data, bytes);
+        windows(peer, head, data, bytes);
         return;
     default:
         request = match_posted(head);
@@ -472,6 +473,15 @@ void message_arrived(int peer, const struct head *head, const void *data, size_t
             match_keep(arrival_make(peer, head, data, bytes));
     }
 }
+
+void message_windows_take(message_taker *taker)
+{
+    windows = taker;
+}
+
+const struct receiver message_receiver = { .arrived = message_arrived,
+                                           .data_place = data_place,
+                                           .data_placed = data_placed };
 
 /* ---- Sends ---- */
 
@@ -597,7 +607,7 @@ static struct mpi_request *buffered_send(struct mpi_request *request)
     message->is_buffered = true;
     message->buffered = message->bytes + MPI_BSEND_OVERHEAD;
     request->freed = true;
-    message_detached++;
+    request_detached++;
     send_begin(request);
     return done;
 }

@@ -1,75 +1,69 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * message.h: what message.c, match.c, request.c, progress.c, shared.c and the calls above them share beside
- * the contract (base.h): the state of a transfer, messages that have arrived and match no receive
- * yet, and the sleeping of a wait. Everything here runs under the library's lock.
+ * message.h: messages between two ranks: requests, the transfers that they stand for, matching, progress, and
+ * the calls of point-to-point communication. Uses transport/, launch/, type/ and base/.
+ *
+ * The rooms above begin transfers (message_send, message_receive), wait for them (request_wait,
+ * progress_wait), have their own work done in each round of progress (progress_add), and window/ has messages
+ * of its own (message_windows_take). Everything runs under the library's lock.
+ *
+ * Source: MPI 3.1 chapter 3.
  */
 #ifndef MPI_MESSAGE_H
 #define MPI_MESSAGE_H
 
 #include "message/burst.h"
-#include "base/base.h"
+#include "transport/transport.h"
+#include "type/type.h"
 
-/* ---- The lock and the bell (init.c, shared.c) ---- */
+/* ---- Requests and messages (request.c, message.c) ---- */
 
-/* Gives the lock away whatever its depth, which is returned; takes it again. */
-int lock_release(void);
-void lock_retake(int depth);
+enum request_kind { REQUEST_SEND, REQUEST_RECEIVE, REQUEST_COLLECTIVE, REQUEST_GENERALIZED, REQUEST_RMA };
+enum send_mode { SEND_STANDARD, SEND_BUFFERED, SEND_SYNCHRONOUS, SEND_READY };
 
-uint32_t shared_bell_value(void);
-void shared_bell_wait(uint32_t value); /* until the bell has another value; may return early */
-void shared_bell_ring_own(void);       /* another thread of this process sleeps */
-void shared_sleeping(bool sleeps);     /* announces it, or takes that back */
-
-/* Counts up what a rank of this node waits for; whether another has, once more than this rank has taken;
- * takes one that is there. */
-void shared_signal(int peer);
-bool shared_signal_is_there(int peer);
-void shared_signal_take(int peer);
-/* Short data between two ranks of this node, of blocking collectives (exchange.c): whether there is room for
- * more to `peer`; its place, of SHARED_EXCHANGE_BYTES, aligned to 16; gives what is written there. Whether
- * more is there from `peer`; that; takes it away, after which its place is the peer's again. */
-#define SHARED_EXCHANGE_BYTES 1024
-bool shared_exchange_has_room(int peer);
-void *shared_exchange_place(int peer);
-void shared_exchange_give(int peer, size_t bytes);
-bool shared_exchange_is_there(int peer);
-const void *shared_exchange_data(int peer, size_t *bytes);
-void shared_exchange_take(int peer);
-bool shared_has_threads(void); /* a rank of the node has MPI_THREAD_MULTIPLE */
-
-void shared_check_alive(void); /* ends the job where a rank of the node has died */
-void shared_kill(void);        /* ends the other ranks of the node */
-
-#define SEGMENT_ALIGN 128 /* the largest cache line of the machines that this runs on */
-
-/* The node's shared memory: `bytes` of it, zeroed, from *memory on, aligned. */
-int segment_begin(size_t bytes, void **memory);
-void segment_meet(void);   /* returns once all ranks of the node are in it */
-void segment_unlink(void); /* nobody else needs its name */
-void segment_end(void);
-
-bool tcp_is_used(void); /* the job has several nodes */
-void tcp_wait(void);    /* until something comes, or tcp_wake; without the lock */
-void tcp_wake(int rank);
-
-/* Whether this rank may read and write the memory of another of its node. */
-bool shared_peer_is_readable(int peer);
-/* Copies between this rank's memory and another's of its node; false, with errno, where that fails. */
-bool shared_peer_move(int peer, void *here, uint64_t there, size_t bytes, bool writes);
-
-/* What a receiver offers to its sender: chunks of a message (peer_copy.c). Lies in the segment. */
-struct share {
-    _Alignas(SEGMENT_ALIGN) uint64_t word; /* its generation << 32 | the next chunk */
-    uint64_t address, bytes, chunk_bytes;  /* of the receiver's buffer */
-    uint64_t cookie;                       /* the receiver's */
+struct mpi_request {
+    enum request_kind kind;
+    bool complete; /* set once, by progress; then `status` holds */
+    bool persistent, active;
+    bool freed; /* MPI_Request_free: progress frees it at its completion */
+    bool ended; /* it is none any more; then `next` is the free one after it */
+    int error;  /* MPI_ERR_TRUNCATE and the like */
+    MPI_Status status;
+    struct mpi_comm *comm;            /* held; NULL for none */
+    struct mpi_request *next, **link; /* in the queue that it stands in */
+    /* What follows belongs to message.c, collective.c or the generalized request. */
+    struct message *message;
+    struct schedule *schedule;
+    struct generalized *generalized;
+    struct persistent *persistence; /* the arguments with which MPI_Start begins it */
 };
-/* One of this rank's own that is free, or NULL; and its end. */
-struct share *shared_share_take(void);
-void shared_share_give(struct share *share);
-int shared_share_index(const struct share *share);
-/* Another rank's; NULL where there is none. */
-struct share *shared_share_of(int peer, uint64_t index);
+
+/* Begins a transfer. `context` is comm->context or + 1, where nothing is received from MPI_ANY_SOURCE or with
+ * MPI_ANY_TAG; `peer` a rank of comm->remote, MPI_ANY_SOURCE or MPI_PROC_NULL. The request is complete at
+ * once where nothing is left to do. Returns NULL out of memory alone. */
+struct mpi_request *message_send(enum send_mode mode, const void *buffer, size_t count,
+                                 struct mpi_datatype *type, int peer, int tag, struct mpi_comm *comm,
+                                 uint32_t context);
+struct mpi_request *message_receive(void *buffer, size_t count, struct mpi_datatype *type, int peer, int tag,
+                                    struct mpi_comm *comm, uint32_t context);
+
+struct mpi_request *request_make(enum request_kind kind, struct mpi_comm *comm);
+/* After completion: its status (if not NULL) and its error; frees it, or makes a persistent one inactive. */
+int request_finish(struct mpi_request **request, MPI_Status *status);
+/* Waits for it, then finishes it. */
+int request_wait(struct mpi_request **request, MPI_Status *status);
+
+/* ---- Progress (progress.c) ---- */
+
+/* One round over transports, messages and what has been added; whether anything moved. Never blocks. */
+bool progress_poll(void);
+/* From now on each round calls it, once, however often it is added: whether anything moved. */
+void progress_add(bool (*poll)(void));
+/* Polls until done(argument): spins, or blocks for what transports announce where mpi_world.crowded. */
+void progress_wait(bool (*done)(void *argument), void *argument);
+/* Lets another thread into the library, where there may be one. */
+void progress_yield(void);
+const struct transport *transport_to(int peer); /* world rank */
 
 /* ---- Transfers ---- */
 
@@ -111,9 +105,6 @@ struct arrival {
     _Alignas(8) unsigned char data[]; /* of an eager message */
 };
 
-/* An object in use by sends that the program no longer has a request for. */
-extern int message_detached;
-
 /* A standard send that takes no request: an eager message of dense data, for which there is room. False where
  * it is none, and nothing is done then. */
 bool message_send_now(const void *buffer, size_t count, const struct mpi_datatype *type, int peer, int tag,
@@ -126,19 +117,18 @@ void message_post(int world, const struct head *head, const void *data, size_t b
 /* The most data that goes with one head. */
 size_t message_fragment(int world);
 bool message_progress(void);
+/* What the transports begin with. */
+extern const struct receiver message_receiver;
+/* From now on, messages of HEAD_WINDOW go to `taker`, whose arguments are those of struct receiver. */
+typedef void message_taker(int peer, const struct head *head, const void *data, size_t bytes);
+void message_windows_take(message_taker *taker);
 void message_cookie_make(struct mpi_request *request);
-/* For a transport that can write where the data of a fragment (HEAD_DATA) is to lie: that place, or NULL
- * where the data has gaps there; and once it is all there. No other fragment of the message comes in between.
- */
-void *message_data_place(int peer, const struct head *head, size_t bytes);
-void message_data_placed(int peer, const struct head *head, size_t bytes);
 /* A head without data, to whoever has that cookie. */
 void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t bytes, uint64_t other);
 int message_rendezvous_sends(void); /* this rank's, under way */
 /* All data of a receive that has a cookie is there. */
 void message_receive_end(struct mpi_request *request);
-bool message_outputs_empty(void);
-bool outputs_are_empty(void *unused); /* and no detached send is left: for progress_wait (init.c) */
+bool outputs_are_empty(void *unused); /* and no send without a request is left: for progress_wait */
 /* `source` is a rank of the communicator that has the context, or, in one for messages of the program's,
  * MPI_ANY_SOURCE; `tag` MPI_ANY_TAG there. */
 struct arrival *message_find(uint32_t context, int source, int tag);
@@ -179,36 +169,27 @@ void peer_copy_done(struct mpi_request *send);
 int request_complete(struct mpi_request *request);
 void request_free(struct mpi_request *request);
 int request_live_count(void);
+/* Sends under way that the program has no request for. */
+extern int request_detached;
 struct mpi_request *request_done_make(enum request_kind kind, struct mpi_comm *comm);
 /* Whether the next one can be made. */
 bool request_has_room(void);
-/* What MPI_PROC_NULL's receive, and a null request, give. Neither changes MPI_ERROR, which calls that
- * complete several requests set. */
-void status_empty(MPI_Status *status, int source);
-void status_set(MPI_Status *status, int source, int tag, size_t bytes);
 
 /* ---- Generalized requests (generalized.c): the program's functions; the second is the last one ---- */
 int generalized_query(struct mpi_request *request);
 int generalized_end(struct mpi_request *request);
 int generalized_cancel(struct mpi_request *request);
 
-/* ---- Buffered sends (buffered.c in point_to_point.c) ---- */
+/* ---- Buffered sends (buffered.c) ---- */
+
 int buffered_take(size_t bytes);
 void buffered_give(size_t bytes);
 
-/* ---- Calls' checks (point_to_point.c) ---- */
-int check_comm(const struct mpi_comm *comm);
-int check_buffer(int count, const struct mpi_datatype *type);
+/* ---- Checks of calls' arguments (check.c) ---- */
+
 int check_peer(int peer, const struct mpi_comm *comm, bool may_be_any);
 int check_tag(int tag, bool may_be_any);
 int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
                    const struct mpi_comm *comm, bool receives);
-
-/* ---- The beginning and the end ---- */
-int collective_begin(void); /* reads the variables of choice.c */
-int nodes_begin(void);      /* which rank is on which node: nodes.c */
-void comm_world_begin(void);
-void comm_world_end(void);
-int comm_live_count(void);
 
 #endif

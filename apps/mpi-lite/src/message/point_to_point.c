@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * point_to_point.c: the calls that send, receive and probe, their checks, and the buffer of MPI_Bsend.
- *
- * A buffered message is copied to memory of the library's own; the attached buffer is what bounds how much
- * may be under way. Each call holds the library's lock.
+ * point_to_point.c: the calls that send, receive and probe. Each holds the library's lock.
  *
  * Source: MPI 3.1 chapter 3.
  */
@@ -15,128 +12,6 @@
 struct mpi_message {
     char unused;
 } mpi_lite_message_no_proc;
-
-static void *attached;
-static size_t attached_bytes, attached_used;
-
-/* ---- Checks ---- */
-
-int check_comm(const struct mpi_comm *comm)
-{
-    if (!mpi_world.initialized || mpi_world.finalized)
-        return mpi_error(MPI_ERR_OTHER, mpi_world.finalized ? "MPI is finalized" : "MPI is not initialized");
-    if (comm == MPI_COMM_NULL)
-        return mpi_error(MPI_ERR_COMM, "argument comm: MPI_COMM_NULL");
-    return check_live(comm->group != NULL, MPI_ERR_COMM, "comm"); /* other threads change its references */
-}
-
-int check_buffer(int count, const struct mpi_datatype *type)
-{
-    if (count < 0)
-        return mpi_error(MPI_ERR_COUNT, "argument 2, count: %d is negative", count);
-    if (type == MPI_DATATYPE_NULL)
-        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: MPI_DATATYPE_NULL");
-    if (!type->committed)
-        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: %s", type_flaw(type));
-    return MPI_SUCCESS;
-}
-
-int check_peer(int peer, const struct mpi_comm *comm, bool may_be_any)
-{
-    if (peer == MPI_PROC_NULL || (may_be_any && peer == MPI_ANY_SOURCE))
-        return MPI_SUCCESS;
-    if (peer < 0 || peer >= comm->remote->size)
-        return mpi_error(MPI_ERR_RANK, "argument %s: %d is no rank of a communicator of %d",
-                         may_be_any ? "source" : "dest", peer, comm->remote->size);
-    return MPI_SUCCESS;
-}
-
-int check_tag(int tag, bool may_be_any)
-{
-    if (tag < 0 && !(may_be_any && tag == MPI_ANY_TAG))
-        return mpi_error(MPI_ERR_TAG, "argument tag: %d is negative", tag);
-    return MPI_SUCCESS;
-}
-
-int check_transfer(const void *buffer, int count, const struct mpi_datatype *type, int peer, int tag,
-                   const struct mpi_comm *comm, bool receives)
-{
-    int error = check_buffer(count, type);
-
-    if (!error)
-        error = check_peer(peer, comm, receives);
-    if (!error)
-        error = check_tag(tag, receives);
-    if (!error && !buffer && count && type->dense && type->bytes)
-        error = mpi_error(MPI_ERR_BUFFER, "argument 1, buffer: NULL, with a count of %d", count);
-    return error;
-}
-
-/* ---- Buffered sends ---- */
-
-int buffered_take(size_t bytes)
-{
-    size_t bytes_taken = bytes + MPI_BSEND_OVERHEAD;
-
-    if (bytes_taken > attached_bytes - attached_used)
-        progress_poll();
-    if (bytes_taken > attached_bytes - attached_used)
-        return mpi_error(MPI_ERR_BUFFER,
-                         "the attached buffer has %zu of %zu bytes free, and the message takes %zu",
-                         attached_bytes - attached_used, attached_bytes, bytes_taken);
-    attached_used += bytes_taken;
-    return MPI_SUCCESS;
-}
-
-void buffered_give(size_t bytes)
-{
-    attached_used -= bytes;
-}
-
-int PMPI_Buffer_attach(void *buffer, int size)
-{
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error && (attached || size < 0))
-        error =
-            mpi_error(MPI_ERR_BUFFER,
-                      attached ? "a buffer is attached already" : "argument 2, size: %d is negative", size);
-    if (!error) {
-        attached = buffer;
-        attached_bytes = (size_t)size;
-    }
-    error = mpi_return(NULL, "MPI_Buffer_attach", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Buffer_attach);
-
-static bool buffer_is_unused(void *argument)
-{
-    (void)argument;
-    return attached_used == 0;
-}
-
-int PMPI_Buffer_detach(void *buffer, int *size)
-{
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(buffer, "buffer_addr");
-    if (!error)
-        error = check_output(size, "size");
-    if (!error) {
-        progress_wait(buffer_is_unused, NULL);
-        memcpy(buffer, &attached, sizeof(attached));
-        *size = (int)attached_bytes;
-        attached = NULL;
-        attached_bytes = 0;
-    }
-    error = mpi_return(NULL, "MPI_Buffer_detach", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Buffer_detach);
 
 /* ---- Sends and receives ---- */
 

@@ -7,10 +7,9 @@
  * the bell in the node's segment (shared.c): a rank that sends to this one rings it; so does a thread of
  * this process that leaves the library while another one sleeps.
  */
-#include "base/base.h"
+#include "launch/launch.h"
 #include "message/message.h"
 #include <sched.h>
-#include <time.h>
 
 /* Where no launcher sees that a rank has died, a wait that lasts looks, by entering the kernel, each time
  * after so many rounds: a tenth of a second, and seconds in an emulator. */
@@ -18,6 +17,21 @@
 
 /* TCP takes a system call to look at; while messages of this node come, it is looked at so seldom. */
 #define TCP_ROUNDS 16
+
+#define ADDED_MAX 4
+
+static bool (*added[ADDED_MAX])(void); /* in the order in which they came */
+static int added_count;
+
+void progress_add(bool (*poll)(void))
+{
+    for (int i = 0; i < added_count; i++)
+        if (added[i] == poll)
+            return;
+    if (added_count == ADDED_MAX)
+        mpi_abort(1, "progress has %d kinds of work, and no room for one more", ADDED_MAX);
+    added[added_count++] = poll;
+}
 
 const struct transport *transport_to(int peer)
 {
@@ -34,16 +48,9 @@ bool progress_poll(void)
     if (tcp_is_used() && (mpi_world.node_size == 1 || !moved || ++rounds % TCP_ROUNDS == 0))
         moved |= transport_tcp.poll();
     moved |= message_progress();
-    moved |= window_progress();
-    return moved | collective_progress();
-}
-
-uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    for (int i = 0; i < added_count; i++)
+        moved |= added[i]();
+    return moved;
 }
 
 static void cpu_relax(void)

@@ -28,6 +28,7 @@ struct persistent {
 
 #define SLOTS_AT_ONCE 32
 
+int request_detached;
 static int live_count;
 static struct mpi_request *slots_free; /* by `next` */
 
@@ -111,7 +112,7 @@ int request_complete(struct mpi_request *request)
         if (request->generalized)
             error = generalized_end(request);
         else
-            message_detached--;
+            request_detached--;
         request_free(request);
     }
     return error;
@@ -130,7 +131,7 @@ static bool request_is_done(struct mpi_request *request)
     return request->persistence ? request->persistence->running->complete : request->complete;
 }
 
-static int error_say(struct mpi_request *request)
+static int failure_say(struct mpi_request *request)
 {
     if (request->error == MPI_ERR_TRUNCATE)
         return mpi_error(MPI_ERR_TRUNCATE,
@@ -161,7 +162,7 @@ int request_finish(struct mpi_request **request, MPI_Status *status)
         done->active = false;
         return request_finish(&done->persistence->running, status);
     }
-    int error = done->generalized ? generalized_query(done) : error_say(done);
+    int error = done->generalized ? generalized_query(done) : failure_say(done);
     status_give(&done->status, status);
     if (done->generalized) {
         int end_error = generalized_end(done);
@@ -479,7 +480,7 @@ static int request_give_up(struct mpi_request *request)
     }
     request->freed = true;
     if (!request->generalized) /* the program completes that, or never does */
-        message_detached++;
+        request_detached++;
     return MPI_SUCCESS;
 }
 

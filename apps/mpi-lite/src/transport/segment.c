@@ -9,7 +9,8 @@
  *
  * Runs at MPI_Init and MPI_Finalize alone.
  */
-#include "message/message.h"
+#include "launch/launch.h"
+#include "transport/transport.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

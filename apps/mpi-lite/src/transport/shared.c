@@ -16,8 +16,8 @@
  * has several nodes. Runs under the library's lock, but shared_bell_wait.
  */
 #define _GNU_SOURCE /* process_vm_readv, sched_getaffinity */
-#include "base/base.h"
-#include "message/message.h"
+#include "launch/launch.h"
+#include "transport/transport.h"
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -93,6 +93,7 @@ static bool can_read;                      /* process_vm_readv works */
 static bool has_threads;                   /* some rank of the node has MPI_THREAD_MULTIPLE */
 static uint32_t shares_free = UINT32_MAX;  /* of this rank's */
 static uint64_t probe = PROBE_VALUE;
+static struct receiver receiver;
 
 /* ---- The bell ---- */
 
@@ -265,8 +266,8 @@ static bool ring_take(int node_rank, struct side *side)
                       world_of[node_rank], (unsigned long long)length);
         took = true;
         lines_fetch(word, (size_t)length);
-        message_arrived(world_of[node_rank], head, head + 1,
-                        (size_t)length - sizeof(uint64_t) - sizeof(*head));
+        receiver.arrived(world_of[node_rank], head, head + 1,
+                         (size_t)length - sizeof(uint64_t) - sizeof(*head));
         side->at += (length + RECORD_ALIGN - 1) & ~(uint64_t)(RECORD_ALIGN - 1);
         ring_say_consumed(node_rank, side);
     }
@@ -514,11 +515,22 @@ static bool peers_are_readable(void)
            seen == PROBE_VALUE && process_move(next->process, &seen, next->probe_address, sizeof(seen), true);
 }
 
-static int shared_begin(void)
+/* Of mpi_abort without a launcher: the node's other ranks end with this one. */
+static void others_kill(int status, const char *why)
+{
+    (void)status, (void)why;
+    for (int i = 0; i < mpi_world.node_size; i++)
+        if (places != &lone_place && i != mpi_world.node_rank && places[i].process)
+            kill(places[i].process, SIGKILL); /* who has ended already needs it no more */
+}
+
+static int shared_begin(const struct receiver *given)
 {
     size_t size = (size_t)mpi_world.node_size;
     void *memory = NULL;
 
+    receiver = *given;
+    mpi_lock_left = shared_bell_ring_own;
     for (ring_bytes = RING_BYTES; ring_bytes > RING_MIN && size * size * ring_bytes > RINGS_BYTES;)
         ring_bytes /= 2;
     int error = sides_make();
@@ -530,6 +542,8 @@ static int shared_begin(void)
     if (error)
         return error;
     places = memory;
+    if (!pmi_is_used())
+        mpi_others_end = others_kill;
     own = &places[mpi_world.node_rank];
     place_fill(own);
     rings_find();
@@ -550,14 +564,6 @@ void shared_check_alive(void)
         if (kill(places[i].process, 0) && errno == ESRCH &&
             !__atomic_load_n(&places[i].ended, __ATOMIC_ACQUIRE))
             mpi_abort(1, "rank %d has ended without MPI_Finalize", world_of[i]);
-}
-
-/* Without a launcher, who would do it: the node's other ranks end with this one. */
-void shared_kill(void)
-{
-    for (int i = 0; i < mpi_world.node_size; i++)
-        if (places != &lone_place && i != mpi_world.node_rank && places[i].process)
-            kill(places[i].process, SIGKILL); /* who has ended already needs it no more */
 }
 
 static void shared_end(void)

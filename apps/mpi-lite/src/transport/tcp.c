@@ -18,7 +18,8 @@
  * by a record (HEAD_WAKE) in place of the futex of shared.c.
  */
 #define _GNU_SOURCE /* accept4 */
-#include "message/message.h"
+#include "launch/launch.h"
+#include "transport/transport.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -84,6 +85,7 @@ static struct connection **outs; /* by world rank: on which this rank sends; NUL
 static struct connection *connections, *hot;
 static int strangers, strangers_named;
 static uint64_t secret;
+static struct receiver receiver;
 
 bool tcp_is_used(void)
 {
@@ -319,7 +321,7 @@ static bool fragment_begin(struct connection *in, const struct record *record, s
 
     if (record->head.kind != HEAD_DATA || fragment - here < DIRECT_MIN)
         return false;
-    in->place = message_data_place(in->rank, &record->head, fragment);
+    in->place = receiver.data_place(in->rank, &record->head, fragment);
     if (!in->place)
         return false;
     memcpy(in->place, in->data + at + sizeof(*record), here);
@@ -348,8 +350,8 @@ static void records_take(struct connection *in)
             break;
         }
         if (record.head.kind != HEAD_WAKE)
-            message_arrived(in->rank, &record.head, in->data + at + sizeof(record),
-                            (size_t)record.length - sizeof(record));
+            receiver.arrived(in->rank, &record.head, in->data + at + sizeof(record),
+                             (size_t)record.length - sizeof(record));
         at += (size_t)record.length;
     }
     if (at)
@@ -399,7 +401,7 @@ static void in_came(struct connection *in, size_t bytes)
     in->place += placed;
     in->left -= placed;
     if (!in->left)
-        message_data_placed(in->rank, &in->head, in->fragment);
+        receiver.data_placed(in->rank, &in->head, in->fragment);
 }
 
 /* Reads into the place of a fragment, and what follows it into the buffer, which is empty then. */
@@ -543,8 +545,9 @@ static int secret_agree(void)
     return error;
 }
 
-static int tcp_begin(void)
+static int tcp_begin(const struct receiver *given)
 {
+    receiver = *given;
     if (mpi_world.nodes == 1)
         return MPI_SUCCESS;
     outs = calloc((size_t)mpi_world.size, sizeof(*outs));

@@ -7,7 +7,7 @@
  *
  * Source: MPI 3.1 §5.9.2 (predefined operations), §5.9.4 (MINLOC, MAXLOC), §5.9.5 (user-defined operations).
  */
-#include "fortran/fortran.h"
+#include "base/handle.h"
 #include "type/op_kernels.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ typedef void fortran_function(const void *from, void *to, MPI_Fint *count, MPI_F
 static void op_call_fortran(const struct mpi_op *op, const char *from, char *to, MPI_Fint *count,
                             struct mpi_datatype *type)
 {
-    MPI_Fint number = mpi_lite_handle_number(FORTRAN_TYPE, type);
+    MPI_Fint number = handle_number(FORTRAN_TYPE, type);
 
     ((fortran_function *)(void (*)(void))op->function)(from, to, count, &number);
 }

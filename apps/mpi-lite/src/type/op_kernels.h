@@ -3,7 +3,7 @@
 #ifndef MPI_OPERATION_H
 #define MPI_OPERATION_H
 
-#include "message/message.h"
+#include "type/type.h"
 
 /* to[i] = from[i] op to[i] for a predefined operation and a type for which op_check holds. */
 void operation_apply(const struct mpi_op *op, const void *from, void *to, size_t count,

@@ -6,7 +6,6 @@
  * Source: MPI 3.1 §4.1.5-4.1.13, §6.8 (names), §3.2.5 and §4.1.11 (counts of elements).
  */
 #include "type/type_make.h"
-#include "message/message.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +34,17 @@ size_t type_span(const struct mpi_datatype *type, size_t count, MPI_Aint *begin)
 
     *begin = low + type->true_lower;
     return count ? (size_t)(high - low + type->true_extent) : 0;
+}
+
+int check_buffer(int count, const struct mpi_datatype *type)
+{
+    if (count < 0)
+        return mpi_error(MPI_ERR_COUNT, "argument 2, count: %d is negative", count);
+    if (type == MPI_DATATYPE_NULL)
+        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: MPI_DATATYPE_NULL");
+    if (!type->committed)
+        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: %s", type_flaw(type));
+    return MPI_SUCCESS;
 }
 
 /* ---- Commit and end ---- */

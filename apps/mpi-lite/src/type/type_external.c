@@ -10,7 +10,6 @@
  *
  * Source: MPI 3.1 §4.3, §13.5.2 (sizes); IEEE 754-2008 §3.4.
  */
-#include "message/message.h"
 #include "type/type_make.h"
 #include <float.h>
 #include <limits.h>

@@ -7,7 +7,6 @@
  *
  * Source: MPI 3.1 §17.1.9.
  */
-#include "comm/comm.h"
 #include "type/type_make.h"
 #include <float.h>
 #include <stdlib.h>

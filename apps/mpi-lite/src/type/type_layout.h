@@ -13,7 +13,7 @@
 #ifndef MPI_LAYOUT_H
 #define MPI_LAYOUT_H
 
-#include "base/base.h"
+#include "type/type.h"
 
 enum layout_kind { LAYOUT_BLOCK, LAYOUT_REPEAT, LAYOUT_LIST };
 

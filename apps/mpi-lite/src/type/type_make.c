@@ -240,13 +240,6 @@ static int type_remake(struct mpi_datatype *old, MPI_Aint lower, MPI_Aint extent
 
 /* ---- Checks ---- */
 
-static int check_started(void)
-{
-    if (!mpi_world.initialized || mpi_world.finalized)
-        return mpi_error(MPI_ERR_OTHER, mpi_world.finalized ? "MPI is finalized" : "MPI is not initialized");
-    return MPI_SUCCESS;
-}
-
 int check_type(const struct mpi_datatype *type, const char *argument)
 {
     int error = check_started();

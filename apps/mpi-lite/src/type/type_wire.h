@@ -9,7 +9,7 @@
 #ifndef MPI_TYPE_WIRE_H
 #define MPI_TYPE_WIRE_H
 
-#include "base/base.h"
+#include "type/type.h"
 
 /* `count` blocks of `bytes` bytes, the first at `offset`, `stride` bytes apart. */
 struct run_wire {

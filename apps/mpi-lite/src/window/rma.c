@@ -194,7 +194,7 @@ static int done_give(const struct call *call)
     if (!call->has_request)
         return MPI_SUCCESS;
     *call->request = request_done_make(REQUEST_RMA, call->win->comm);
-    return *call->request ? MPI_SUCCESS : comm_out_of_memory();
+    return *call->request ? MPI_SUCCESS : mpi_out_of_memory();
 }
 
 /* The memory, where a copy will do: no lock is on its way that the copy would come before. */
@@ -213,7 +213,7 @@ static int request_give(const struct call *call, struct rma_op *op)
 {
     op->request = request_make(REQUEST_RMA, call->win->comm);
     if (!op->request)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     status_empty(&op->request->status, MPI_ANY_SOURCE);
     *call->request = op->request;
     return MPI_SUCCESS;

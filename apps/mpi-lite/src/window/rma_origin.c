@@ -264,6 +264,7 @@ static void queue_add(struct rma_peer *peer, struct rma_op *op)
     peer->next_active = NULL;
     *active_last = peer;
     active_last = &peer->next_active;
+    progress_add(window_progress);
 }
 
 int rma_begin(struct mpi_win *win, int rank, const struct rma_op *from)
@@ -272,7 +273,7 @@ int rma_begin(struct mpi_win *win, int rank, const struct rma_op *from)
     struct rma_op *op = op_make(from);
 
     if (!op)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     if (win->access == ACCESS_LOCK_ALL && !win->is_unchecked && peer->lock == LOCK_NONE)
         rma_lock_request(win, peer, LOCK_SHARED);
     peer->is_dirty = true;
@@ -287,7 +288,7 @@ int rma_close(struct mpi_win *win, int rank, enum rma_kind kind)
     struct rma_op *op = op_make(&closing);
 
     if (!op)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* stores to shared memory come before it */
     peer->is_dirty = false;
     peer->requested += kind != RMA_COMPLETE;

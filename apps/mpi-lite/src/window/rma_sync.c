@@ -167,7 +167,7 @@ static int ranks_find(const struct mpi_win *win, const struct mpi_group *group, 
 
     *ranks = calloc((size_t)group->size + 1, sizeof(int));
     if (!index || !*ranks)
-        error = comm_out_of_memory();
+        error = mpi_out_of_memory();
     for (int i = 0; i < group->size && !error; i++) {
         (*ranks)[i] = index[group->world[i]] - 1;
         if ((*ranks)[i] < 0)

@@ -345,7 +345,8 @@ void rma_arrived(struct mpi_win *win, struct rma_peer *peer, const struct head *
     }
 }
 
-void window_arrived(int world, const struct head *head, const void *data, size_t bytes)
+/* A head of HEAD_WINDOW from a rank of the world. */
+static void window_arrived(int world, const struct head *head, const void *data, size_t bytes)
 {
     struct mpi_win *win = window_find(head->context);
 
@@ -354,4 +355,9 @@ void window_arrived(int world, const struct head *head, const void *data, size_t
         mpi_abort(1, "rank %d has sent a message of kind %d for a window, of %zu bytes, that makes no sense",
                   world, head->tag, bytes);
     rma_arrived(win, &win->peers[head->source], head, data, bytes);
+}
+
+void window_begin(void)
+{
+    message_windows_take(window_arrived);
 }

@@ -46,6 +46,11 @@ int check_window(const struct mpi_win *win)
     return error ? error : check_live(win->comm, MPI_ERR_WIN, "win");
 }
 
+int mpi_return_win(struct mpi_win *win, const char *function, int error)
+{
+    return win ? mpi_return_to(&win->hearer, function, error) : mpi_return(NULL, function, error);
+}
+
 /* ---- Making and end ---- */
 
 static void window_end(struct mpi_win *win)
@@ -59,7 +64,7 @@ static void window_end(struct mpi_win *win)
     live_count--;
     win->comm->window = NULL; /* a request may still have it */
     window_memory_free(win->memory);
-    errhandler_release(win->errhandler);
+    errhandler_release(win->hearer.errhandler);
     free(win->started);
     comm_release(win->comm);
     free(win->regions);
@@ -84,10 +89,10 @@ static int window_make(struct mpi_comm *comm, int flavor, struct mpi_win **made)
             comm_release(win->comm);
         free(win ? win->peers : NULL);
         free(win);
-        return error ? error : comm_out_of_memory();
+        return error ? error : mpi_out_of_memory();
     }
     comm_hide(win->comm);
-    win->comm->window = win;
+    win->comm->window = &win->hearer;
     win->flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
     win->disp_unit = 1;
@@ -370,7 +375,7 @@ static int region_add(struct mpi_win *win, struct region region)
         struct region *larger = realloc(win->regions, (size_t)room * sizeof(*larger));
 
         if (!larger)
-            return comm_out_of_memory();
+            return mpi_out_of_memory();
         win->regions = larger;
         win->region_room = room;
     }

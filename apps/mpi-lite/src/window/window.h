@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * window.h: what the files of one-sided communication share.
+ * window.h: one-sided communication: windows, and what the files of this room share. Uses construct/ and what
+ * is below.
  *
  *   window.c          windows: making, attached memory, end; the table in which messages find them
  *   window_memory.c   memory that the ranks of a node share
@@ -24,7 +25,7 @@
 #ifndef MPI_WINDOW_H
 #define MPI_WINDOW_H
 
-#include "comm/comm.h"
+#include "construct/construct.h"
 #include "type/type_wire.h"
 
 /* What a message does; the head's tag. */
@@ -109,9 +110,9 @@ struct region {
 };
 
 struct mpi_win {
+    struct hearer hearer;  /* first: base/error.c calls its handler with the address of a handle */
     struct mpi_comm *comm; /* its own: messages have its context */
     struct mpi_win *next;  /* in the table */
-    struct mpi_errhandler *errhandler;
     struct mpi_attributes *attributes;
     int flavor, model, disp_unit;
     unsigned char *base; /* NULL where it is dynamic */
@@ -144,6 +145,9 @@ struct mpi_win *window_find(uint32_t context);
 int window_live_count(void);
 /* MPI_ERR_WIN. Calls hand the window to their error handler only where it is one. */
 int check_window(const struct mpi_win *win);
+/* The outermost call's return, as mpi_return; `win` NULL: no valid one, so that MPI_COMM_WORLD's handler
+ * hears of it. */
+int mpi_return_win(struct mpi_win *win, const char *function, int error);
 /* Whether bytes [begin, begin + bytes) are in attached memory. */
 bool window_is_attached(const struct mpi_win *win, int64_t begin, uint64_t bytes);
 
@@ -170,6 +174,8 @@ void rma_post(struct mpi_win *win, struct rma_peer *peer, enum rma_kind kind, ui
               const void *data, size_t bytes);
 /* The most bytes of a message to a rank. */
 size_t rma_room(const struct mpi_win *win, const struct rma_peer *peer);
+/* One round over the operations that wait for room on their way, or for a lock. */
+bool window_progress(void);
 /* Waits for what rma_close began and has an acknowledgement; MPI_ERR_RMA_RANGE where the target has refused
  * an access. */
 int rma_wait_closed(struct rma_peer *peer);
@@ -180,6 +186,8 @@ void rma_lock_request(struct mpi_win *win, struct rma_peer *peer, enum lock_stat
 
 /* ---- Targets (rma_target.c) ---- */
 
+/* Heads of windows go to window_arrived from now on. */
+void window_begin(void);
 /* From the rank `peer` of the window. */
 void rma_arrived(struct mpi_win *win, struct rma_peer *peer, const struct head *head, const void *data,
                  size_t bytes);

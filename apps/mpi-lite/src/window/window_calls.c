@@ -120,7 +120,7 @@ int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhan
     if (!error && !function)
         error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
     if (!error && !(*errhandler = object_make(sizeof(**errhandler))))
-        error = comm_out_of_memory();
+        error = mpi_out_of_memory();
     if (!error)
         **errhandler = (struct mpi_errhandler){
             .references = 1,
@@ -144,8 +144,8 @@ int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
         error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_Win_create_errhandler has not made it");
     if (!error) {
         errhandler->references++;
-        errhandler_release(win->errhandler);
-        win->errhandler = errhandler;
+        errhandler_release(win->hearer.errhandler);
+        win->hearer.errhandler = errhandler;
     }
     return give(heard, "MPI_Win_set_errhandler", error);
 }
@@ -158,7 +158,7 @@ int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
     if (!error)
         error = check_output(errhandler, "errhandler");
     if (!error) {
-        *errhandler = win->errhandler ? win->errhandler : MPI_ERRORS_ARE_FATAL;
+        *errhandler = win->hearer.errhandler ? win->hearer.errhandler : MPI_ERRORS_ARE_FATAL;
         (*errhandler)->references++;
     }
     return give(NULL, "MPI_Win_get_errhandler", error);

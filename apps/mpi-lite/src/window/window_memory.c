@@ -98,7 +98,7 @@ static int parts_place(struct window_memory *memory, MPI_Aint size, bool is_cont
 
     memory->offsets = calloc((size_t)count, sizeof(*memory->offsets));
     if (!memory->offsets)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     int error = PMPI_Allgather(&size, 1, MPI_AINT, memory->offsets, 1, MPI_AINT, memory->node);
     for (int i = 0; i < count && !error; i++) {
         MPI_Aint bytes = memory->offsets[i];
@@ -117,7 +117,7 @@ static int node_ranks_find(struct window_memory *memory, const struct mpi_comm *
 {
     memory->node_ranks = calloc((size_t)comm->size, sizeof(int));
     if (!memory->node_ranks)
-        return comm_out_of_memory();
+        return mpi_out_of_memory();
     for (int i = 0, count = 0; i < comm->size; i++) {
         bool is_here = mpi_world.node_of[comm->group->world[i]] == mpi_world.node;
 
@@ -155,7 +155,7 @@ int window_memory_make(struct mpi_comm *comm, MPI_Aint size, bool is_contiguous,
                        struct window_memory **made, unsigned char **base)
 {
     struct window_memory *memory = calloc(1, sizeof(*memory));
-    int error = memory ? memory_fill(memory, comm, size, is_contiguous, must_share) : comm_out_of_memory();
+    int error = memory ? memory_fill(memory, comm, size, is_contiguous, must_share) : mpi_out_of_memory();
 
     if (error) {
         window_memory_free(memory);
