@@ -215,7 +215,7 @@ mpi_objects := $(filter $(HOST_BUILD)/$(MPI_LITE)/% $(HOST_BUILD)/tests/fuzz/fuz
                $(sort $(call host_objects,mpi_burst) \
                $(foreach fuzzer,records shared windows launcher,$(call fuzz_objects,mpi_$(fuzzer)))))
 $(mpi_objects): HOST_MORE := $(MPI_INCLUDES) -Wno-sign-conversion
-$(mpi_objects): | $(MPI_BUILD)/include/mpi_functions.h
+$(mpi_objects): | $(MPI_BUILD)/include/mpi_functions.h $(MPI_BUILD)/made/base/frames.h
 
 define fuzz_binary
 $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk

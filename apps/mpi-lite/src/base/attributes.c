@@ -148,9 +148,7 @@ int keyval_create(const char *name, enum attribute_kind kind, any_function *copy
         error = check_output(number, "keyval");
     if (!error)
         error = keyval_make(kind, copy, delete, state, number);
-    error = mpi_return(NULL, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, name, error);
 }
 
 int keyval_free(const char *name, enum attribute_kind kind, int *number)
@@ -166,9 +164,7 @@ int keyval_free(const char *name, enum attribute_kind kind, int *number)
         keyval_release(keyval_of(*number));
         *number = MPI_KEYVAL_INVALID;
     }
-    error = mpi_return(NULL, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, name, error);
 }
 
 /* ---- The program's functions ---- */

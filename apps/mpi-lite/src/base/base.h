@@ -40,6 +40,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* MPI_CALL(name), after a static function of that name, the body of a call: the call itself, with what is
+ * around the body as functions.txt says. Made of that list. */
+#include "base/frames.h"
+
 /* The program's name of a function, which a profiling library may define instead. Follows its definition. */
 #define MPI_ALIAS(name) extern __typeof__(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)))
 
@@ -92,6 +96,8 @@ extern int mpi_live[LIVE_KINDS];
 /* The outermost call's return: calls the error handler of `comm` (NULL: of MPI_COMM_WORLD) if `error` is not
  * MPI_SUCCESS, with the text that mpi_error left; returns `error` where the handler returns. */
 int mpi_return(struct mpi_comm *comm, const char *function, int error);
+/* The same, and leaves the library. */
+int mpi_leave_with(struct mpi_comm *comm, const char *function, int error);
 
 /* What beside communicators has an error handler: a window, whose first member it is, so that its address is
  * the handle that the program's function gets. */

@@ -5,19 +5,25 @@
  */
 #include "base/base.h"
 
+static bool is_started(void)
+{
+    return mpi_world.initialized && !mpi_world.finalized;
+}
+
+static int unstarted(void)
+{
+    return mpi_error(MPI_ERR_OTHER, mpi_world.finalized ? "MPI is finalized" : "MPI is not initialized");
+}
+
 int check_started(void)
 {
-    if (!mpi_world.initialized || mpi_world.finalized)
-        return mpi_error(MPI_ERR_OTHER, mpi_world.finalized ? "MPI is finalized" : "MPI is not initialized");
-    return MPI_SUCCESS;
+    return is_started() ? MPI_SUCCESS : unstarted();
 }
 
 int check_comm(const struct mpi_comm *comm)
 {
-    int error = check_started();
-
-    if (error)
-        return error;
+    if (!is_started())
+        return unstarted();
     if (comm == MPI_COMM_NULL)
         return mpi_error(MPI_ERR_COMM, "argument comm: MPI_COMM_NULL");
     return check_live(comm->group != NULL, MPI_ERR_COMM, "comm"); /* other threads change its references */

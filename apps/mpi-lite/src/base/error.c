@@ -96,6 +96,14 @@ int mpi_return(struct mpi_comm *comm, const char *function, int error)
     return error_return(comm->errhandler, &comm, function, error);
 }
 
+int mpi_leave_with(struct mpi_comm *comm, const char *function, int error)
+{
+    if (error)
+        error = mpi_return(comm, function, error);
+    mpi_leave();
+    return error;
+}
+
 int mpi_return_to(struct hearer *hearer, const char *function, int error)
 {
     return error_return(hearer->errhandler, &hearer, function, error);
@@ -111,62 +119,39 @@ void errhandler_release(struct mpi_errhandler *handler)
 
 /* ---- Handlers ---- */
 
-int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
+static int Comm_create_errhandler(MPI_Comm_errhandler_function *function, MPI_Errhandler *errhandler)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(errhandler, "errhandler");
-    if (!error && !function)
-        error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
-    if (!error) {
-        *errhandler = object_make(sizeof(**errhandler));
-        if (*errhandler)
-            **errhandler = (struct mpi_errhandler){ .references = 1, .function = function };
-        else
-            error = mpi_out_of_memory();
-    }
-    error = mpi_return(NULL, "MPI_Comm_create_errhandler", error);
-    mpi_leave();
-    return error;
+    if (!function)
+        return mpi_error(MPI_ERR_ARG, "argument function: NULL");
+    *errhandler = object_make(sizeof(**errhandler));
+    if (!*errhandler)
+        return mpi_out_of_memory();
+    **errhandler = (struct mpi_errhandler){ .references = 1, .function = function };
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Comm_create_errhandler);
+MPI_CALL(Comm_create_errhandler);
 
-int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
+static int Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error && errhandler == MPI_ERRHANDLER_NULL)
-        error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
-    if (!error)
-        error = check_live(errhandler->references, MPI_ERR_ARG, "errhandler");
-    if (!error) {
-        errhandler->references++;
-        errhandler_release(comm->errhandler);
-        comm->errhandler = errhandler;
-    }
-    error = mpi_return(heard, "MPI_Comm_set_errhandler", error);
-    mpi_leave();
-    return error;
+    if (errhandler == MPI_ERRHANDLER_NULL)
+        return mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    int error = check_live(errhandler->references, MPI_ERR_ARG, "errhandler");
+    if (error)
+        return error;
+    errhandler->references++;
+    errhandler_release(comm->errhandler);
+    comm->errhandler = errhandler;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Comm_set_errhandler);
+MPI_CALL(Comm_set_errhandler);
 
-int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
+static int Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler *errhandler)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    if (!error)
-        error = check_output(errhandler, "errhandler");
-    if (!error) {
-        *errhandler = comm->errhandler ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
-        (*errhandler)->references++;
-    }
-    error = mpi_return(NULL, "MPI_Comm_get_errhandler", error);
-    mpi_leave();
-    return error;
+    *errhandler = comm->errhandler ? comm->errhandler : MPI_ERRORS_ARE_FATAL;
+    (*errhandler)->references++;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Comm_get_errhandler);
+MPI_CALL(Comm_get_errhandler);
 
 int PMPI_Comm_call_errhandler(MPI_Comm comm, int code)
 {
@@ -181,22 +166,15 @@ int PMPI_Comm_call_errhandler(MPI_Comm comm, int code)
 }
 MPI_ALIAS(Comm_call_errhandler);
 
-int PMPI_Errhandler_free(MPI_Errhandler *errhandler)
+static int Errhandler_free(MPI_Errhandler *errhandler)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(errhandler, "errhandler");
-    if (!error && *errhandler == MPI_ERRHANDLER_NULL)
-        error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
-    if (!error)
-        error = check_live((*errhandler)->references, MPI_ERR_ARG, "errhandler");
-    if (!error) {
-        errhandler_release(*errhandler);
-        *errhandler = MPI_ERRHANDLER_NULL;
-    }
-    error = mpi_return(NULL, "MPI_Errhandler_free", error);
-    mpi_leave();
-    return error;
+    if (*errhandler == MPI_ERRHANDLER_NULL)
+        return mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    int error = check_live((*errhandler)->references, MPI_ERR_ARG, "errhandler");
+    if (error)
+        return error;
+    errhandler_release(*errhandler);
+    *errhandler = MPI_ERRHANDLER_NULL;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Errhandler_free);
+MPI_CALL(Errhandler_free);

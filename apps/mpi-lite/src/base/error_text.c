@@ -153,37 +153,20 @@ static int check_code(int code)
     return MPI_SUCCESS;
 }
 
-int PMPI_Error_string(int code, char *string, int *length)
+static int Error_string(int code, char *string, int *length)
 {
-    mpi_enter();
-    int error = check_code(code);
-    if (!error)
-        error = check_output(string, "string");
-    if (!error)
-        error = check_output(length, "resultlen");
-    if (!error) {
-        error_say(code, string, MPI_MAX_ERROR_STRING);
-        *length = (int)strlen(string);
-    }
-    error = mpi_return(NULL, "MPI_Error_string", error);
-    mpi_leave();
-    return error;
+    error_say(code, string, MPI_MAX_ERROR_STRING);
+    *length = (int)strlen(string);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Error_string);
+MPI_CALL(Error_string);
 
-int PMPI_Error_class(int code, int *class)
+static int Error_class(int code, int *class)
 {
-    mpi_enter();
-    int error = check_code(code);
-    if (!error)
-        error = check_output(class, "errorclass");
-    if (!error)
-        *class = added_of(code) ? added_of(code)->class : code;
-    error = mpi_return(NULL, "MPI_Error_class", error);
-    mpi_leave();
-    return error;
+    *class = added_of(code) ? added_of(code)->class : code;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Error_class);
+MPI_CALL(Error_class);
 
 /* `class` NULL: a class of its own. */
 static int added_make(const int *class, int *code)
@@ -202,37 +185,19 @@ static int added_make(const int *class, int *code)
     return MPI_SUCCESS;
 }
 
-int PMPI_Add_error_class(int *class)
+static int Add_error_class(int *class)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(class, "errorclass");
-    if (!error)
-        error = added_make(NULL, class);
-    error = mpi_return(NULL, "MPI_Add_error_class", error);
-    mpi_leave();
-    return error;
+    return added_make(NULL, class);
 }
-MPI_ALIAS(Add_error_class);
+MPI_CALL(Add_error_class);
 
-int PMPI_Add_error_code(int class, int *code)
+static int Add_error_code(int class, int *code)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(code, "errorcode");
-    if (!error)
-        error = check_code(class);
-    if (!error && added_of(class) && added_of(class)->class != class)
-        error = mpi_error(MPI_ERR_ARG, "argument errorclass: %d is an error code, not a class", class);
-    if (!error)
-        error = added_make(&class, code);
-    error = mpi_return(NULL, "MPI_Add_error_code", error);
-    mpi_leave();
-    return error;
+    if (added_of(class) && added_of(class)->class != class)
+        return mpi_error(MPI_ERR_ARG, "argument errorclass: %d is an error code, not a class", class);
+    return added_make(&class, code);
 }
-MPI_ALIAS(Add_error_code);
+MPI_CALL(Add_error_code);
 
 static int sentence_set(struct added *own, const char *string)
 {
@@ -245,16 +210,10 @@ static int sentence_set(struct added *own, const char *string)
     return MPI_SUCCESS;
 }
 
-int PMPI_Add_error_string(int code, const char *string)
+static int Add_error_string(int code, const char *string)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error && !added_of(code))
-        error = mpi_error(MPI_ERR_ARG, "argument errorcode: %d was not added by this program", code);
-    if (!error)
-        error = sentence_set(added_of(code), string);
-    error = mpi_return(NULL, "MPI_Add_error_string", error);
-    mpi_leave();
-    return error;
+    if (!added_of(code))
+        return mpi_error(MPI_ERR_ARG, "argument errorcode: %d was not added by this program", code);
+    return sentence_set(added_of(code), string);
 }
-MPI_ALIAS(Add_error_string);
+MPI_CALL(Add_error_string);

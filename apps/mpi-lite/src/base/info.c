@@ -162,127 +162,73 @@ static int check_value(const char *value)
     return MPI_SUCCESS;
 }
 
-static int info_give(const char *name, int error)
-{
-    error = mpi_return(NULL, name, error);
-    mpi_leave();
-    return error;
-}
-
 /* ---- Calls ---- */
 
-int PMPI_Info_create(MPI_Info *info)
+static int Info_create(MPI_Info *info)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(info, "info");
-    if (!error) {
-        *info = info_make();
-        if (!*info)
-            error = mpi_out_of_memory();
-    }
-    return info_give("MPI_Info_create", error);
+    *info = info_make();
+    return *info ? MPI_SUCCESS : mpi_out_of_memory();
 }
-MPI_ALIAS(Info_create);
+MPI_CALL(Info_create);
 
-int PMPI_Info_set(MPI_Info info, const char *key, const char *value)
+static int Info_set(MPI_Info info, const char *key, const char *value)
 {
-    mpi_enter();
-    int error = check_info(info, true);
-    if (!error)
-        error = check_key(key);
-    if (!error)
-        error = check_value(value);
-    if (!error)
-        error = entry_set(info, key, value);
-    return info_give("MPI_Info_set", error);
+    int error = check_value(value);
+    return error ? error : entry_set(info, key, value);
 }
-MPI_ALIAS(Info_set);
+MPI_CALL(Info_set);
 
-int PMPI_Info_delete(MPI_Info info, const char *key)
+static int Info_delete(MPI_Info info, const char *key)
 {
-    mpi_enter();
-    int error = check_info(info, true);
-    if (!error)
-        error = check_key(key);
-    if (!error && !entry_find(info, key))
-        error = mpi_error(MPI_ERR_INFO_NOKEY, "argument key: \"%s\" is not in the info object", key);
-    if (!error)
-        entry_delete(info, entry_find(info, key));
-    return info_give("MPI_Info_delete", error);
+    if (!entry_find(info, key))
+        return mpi_error(MPI_ERR_INFO_NOKEY, "argument key: \"%s\" is not in the info object", key);
+    entry_delete(info, entry_find(info, key));
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Info_delete);
+MPI_CALL(Info_delete);
 
-int PMPI_Info_get(MPI_Info info, const char *key, int length, char *value, int *flag)
+static int Info_get(MPI_Info info, const char *key, int length, char *value, int *flag)
 {
-    mpi_enter();
-    int error = check_info(info, false);
-    if (!error)
-        error = check_key(key);
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error && length < 0)
-        error = mpi_error(MPI_ERR_ARG, "argument valuelen: %d is negative", length);
-    if (!error)
-        error = check_output(value, "value");
-    if (!error) {
-        const struct entry *entry = entry_find(info, key);
+    if (length < 0)
+        return mpi_error(MPI_ERR_ARG, "argument valuelen: %d is negative", length);
+    int error = check_output(value, "value");
+    if (error)
+        return error;
+    const struct entry *entry = entry_find(info, key);
 
-        *flag = entry != NULL;
-        if (entry)
-            snprintf(value, (size_t)length + 1, "%s", entry->value); /* `length` is without the NUL */
-    }
-    return info_give("MPI_Info_get", error);
+    *flag = entry != NULL;
+    if (entry)
+        snprintf(value, (size_t)length + 1, "%s", entry->value); /* `length` is without the NUL */
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Info_get);
+MPI_CALL(Info_get);
 
-int PMPI_Info_get_valuelen(MPI_Info info, const char *key, int *length, int *flag)
+static int Info_get_valuelen(MPI_Info info, const char *key, int *length, int *flag)
 {
-    mpi_enter();
-    int error = check_info(info, false);
-    if (!error)
-        error = check_key(key);
-    if (!error)
-        error = check_output(length, "valuelen");
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error) {
-        const struct entry *entry = entry_find(info, key);
+    const struct entry *entry = entry_find(info, key);
 
-        *flag = entry != NULL;
-        if (entry)
-            *length = (int)strlen(entry->value);
-    }
-    return info_give("MPI_Info_get_valuelen", error);
+    *flag = entry != NULL;
+    if (entry)
+        *length = (int)strlen(entry->value);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Info_get_valuelen);
+MPI_CALL(Info_get_valuelen);
 
-int PMPI_Info_get_nkeys(MPI_Info info, int *count)
+static int Info_get_nkeys(MPI_Info info, int *count)
 {
-    mpi_enter();
-    int error = check_info(info, false);
-    if (!error)
-        error = check_output(count, "nkeys");
-    if (!error)
-        *count = info->count;
-    return info_give("MPI_Info_get_nkeys", error);
+    *count = info->count;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Info_get_nkeys);
+MPI_CALL(Info_get_nkeys);
 
-int PMPI_Info_get_nthkey(MPI_Info info, int n, char *key)
+static int Info_get_nthkey(MPI_Info info, int n, char *key)
 {
-    mpi_enter();
-    int error = check_info(info, false);
-    if (!error)
-        error = check_output(key, "key");
-    if (!error && (n < 0 || n >= info->count))
-        error = mpi_error(MPI_ERR_ARG, "argument n: %d is no key of %d, counted from 0", n, info->count);
-    if (!error)
-        strcpy(key, info->entries[n].key);
-    return info_give("MPI_Info_get_nthkey", error);
+    if (n < 0 || n >= info->count)
+        return mpi_error(MPI_ERR_ARG, "argument n: %d is no key of %d, counted from 0", n, info->count);
+    strcpy(key, info->entries[n].key);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Info_get_nthkey);
+MPI_CALL(Info_get_nthkey);
 
 static int info_copy(struct mpi_info *from, struct mpi_info **made)
 {
@@ -298,28 +244,19 @@ static int info_copy(struct mpi_info *from, struct mpi_info **made)
     return error;
 }
 
-int PMPI_Info_dup(MPI_Info info, MPI_Info *made)
+static int Info_dup(MPI_Info info, MPI_Info *made)
 {
-    mpi_enter();
-    int error = check_info(info, false);
-    if (!error)
-        error = check_output(made, "newinfo");
-    if (!error)
-        error = info_copy(info, made);
-    return info_give("MPI_Info_dup", error);
+    return info_copy(info, made);
 }
-MPI_ALIAS(Info_dup);
+MPI_CALL(Info_dup);
 
-int PMPI_Info_free(MPI_Info *info)
+static int Info_free(MPI_Info *info)
 {
-    mpi_enter();
-    int error = check_output(info, "info");
-    if (!error)
-        error = check_info(*info, true);
-    if (!error) {
-        info_free(*info);
-        *info = MPI_INFO_NULL;
-    }
-    return info_give("MPI_Info_free", error);
+    int error = check_info(*info, true);
+    if (error)
+        return error;
+    info_free(*info);
+    *info = MPI_INFO_NULL;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Info_free);
+MPI_CALL(Info_free);

@@ -179,9 +179,7 @@ static int collective_call(const char *name, struct mpi_comm *comm, const struct
         error = check_call(call, comm);
     if (!error)
         error = collective_start(comm, call, request);
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(heard, name, error);
 }
 
 /* A negative count becomes one that is too large for an int: check_side refuses it where it is significant.

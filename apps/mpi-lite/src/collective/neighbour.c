@@ -147,9 +147,7 @@ static int neighbour_call(const char *name, struct mpi_comm *comm, const struct 
     if (!error)
         error = exchange_start(comm, &neighbours, from, to, request);
     free(neighbours.owned);
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(heard, name, error);
 }
 
 static struct part equal_parts(const void *buffer, int count, MPI_Datatype type)

@@ -50,55 +50,30 @@ int PMPI_Comm_free_keyval(int *keyval)
 }
 MPI_ALIAS(Comm_free_keyval);
 
-int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value)
+static int Comm_set_attr(MPI_Comm comm, int keyval, void *value)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = attribute_set(ATTRIBUTE_COMM, comm, &comm->attributes, keyval, value);
-    error = mpi_return(heard, "MPI_Comm_set_attr", error);
-    mpi_leave();
-    return error;
+    return attribute_set(ATTRIBUTE_COMM, comm, &comm->attributes, keyval, value);
 }
-MPI_ALIAS(Comm_set_attr);
+MPI_CALL(Comm_set_attr);
 
 /* The predefined ones are given for every communicator: programs ask for them on copies of MPI_COMM_WORLD. */
-int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag)
+static int Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(value, "attribute_val");
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error && predefined_value(keyval)) {
-        void *address = predefined_value(keyval);
+    void *address = predefined_value(keyval);
 
-        *flag = 1;
-        memcpy(value, &address, sizeof(address));
-    } else if (!error) {
-        error = attribute_get(ATTRIBUTE_COMM, comm->attributes, keyval, value, flag);
-    }
-    error = mpi_return(heard, "MPI_Comm_get_attr", error);
-    mpi_leave();
-    return error;
+    if (!address)
+        return attribute_get(ATTRIBUTE_COMM, comm->attributes, keyval, value, flag);
+    *flag = 1;
+    memcpy(value, &address, sizeof(address));
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Comm_get_attr);
+MPI_CALL(Comm_get_attr);
 
-int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
+static int Comm_delete_attr(MPI_Comm comm, int keyval)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = attribute_remove(ATTRIBUTE_COMM, comm, &comm->attributes, keyval);
-    error = mpi_return(heard, "MPI_Comm_delete_attr", error);
-    mpi_leave();
-    return error;
+    return attribute_remove(ATTRIBUTE_COMM, comm, &comm->attributes, keyval);
 }
-MPI_ALIAS(Comm_delete_attr);
+MPI_CALL(Comm_delete_attr);
 
 int comm_self_finalize(void)
 {

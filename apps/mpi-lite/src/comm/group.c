@@ -105,38 +105,21 @@ int check_group(const struct mpi_group *group, const char *argument)
     return error ? error : check_live(group->references, MPI_ERR_GROUP, argument);
 }
 
-static int group_give(const char *name, int error)
-{
-    error = mpi_return(NULL, name, error);
-    mpi_leave();
-    return error;
-}
-
 /* ---- What a group is ---- */
 
-int PMPI_Group_size(MPI_Group group, int *size)
+static int Group_size(MPI_Group group, int *size)
 {
-    mpi_enter();
-    int error = check_group(group, "group");
-    if (!error)
-        error = check_output(size, "size");
-    if (!error)
-        *size = group->size;
-    return group_give("MPI_Group_size", error);
+    *size = group->size;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Group_size);
+MPI_CALL(Group_size);
 
-int PMPI_Group_rank(MPI_Group group, int *rank)
+static int Group_rank(MPI_Group group, int *rank)
 {
-    mpi_enter();
-    int error = check_group(group, "group");
-    if (!error)
-        error = check_output(rank, "rank");
-    if (!error)
-        *rank = group->rank;
-    return group_give("MPI_Group_rank", error);
+    *rank = group->rank;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Group_rank);
+MPI_CALL(Group_rank);
 
 static int check_group_rank(int rank, const struct mpi_group *group)
 {
@@ -182,45 +165,30 @@ static int ranks_translate(const struct mpi_group *from, int count, const int *r
     return error;
 }
 
-int PMPI_Group_translate_ranks(MPI_Group from, int count, const int ranks[], MPI_Group to, int found[])
+static int Group_translate_ranks(MPI_Group from, int count, const int ranks[], MPI_Group to, int found[])
 {
-    mpi_enter();
-    int error = check_two_groups(from, to);
-    if (!error)
-        error = ranks_translate(from, count, ranks, to, found);
-    return group_give("MPI_Group_translate_ranks", error);
+    return ranks_translate(from, count, ranks, to, found);
 }
-MPI_ALIAS(Group_translate_ranks);
+MPI_CALL(Group_translate_ranks);
 
-int PMPI_Group_compare(MPI_Group one, MPI_Group two, int *result)
+static int Group_compare(MPI_Group one, MPI_Group two, int *result)
 {
-    mpi_enter();
-    int error = check_two_groups(one, two);
-    if (!error)
-        error = check_output(result, "result");
-    if (!error) {
-        *result = group_order(one, two);
-        if (*result < 0)
-            error = mpi_out_of_memory();
-    }
-    return group_give("MPI_Group_compare", error);
+    *result = group_order(one, two);
+    return *result < 0 ? mpi_out_of_memory() : MPI_SUCCESS;
 }
-MPI_ALIAS(Group_compare);
+MPI_CALL(Group_compare);
 
-int PMPI_Group_free(MPI_Group *group)
+static int Group_free(MPI_Group *group)
 {
-    mpi_enter();
-    int error = check_output(group, "group");
-    if (!error)
-        error = check_group(*group, "group");
-    if (!error) {
-        mpi_live[LIVE_GROUP] -= *group != MPI_GROUP_EMPTY; /* the program need not free that */
-        group_release(*group);
-        *group = MPI_GROUP_NULL;
-    }
-    return group_give("MPI_Group_free", error);
+    int error = check_group(*group, "group");
+    if (error)
+        return error;
+    mpi_live[LIVE_GROUP] -= *group != MPI_GROUP_EMPTY; /* the program need not free that */
+    group_release(*group);
+    *group = MPI_GROUP_NULL;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Group_free);
+MPI_CALL(Group_free);
 
 /* ---- Sets ---- */
 
@@ -268,7 +236,7 @@ static int set_call(const char *name, enum group_set set, struct mpi_group *one,
         error = check_output(made, "newgroup");
     if (!error)
         error = set_make(set, one, two, made);
-    return group_give(name, error);
+    return mpi_leave_with(NULL, name, error);
 }
 
 int PMPI_Group_union(MPI_Group one, MPI_Group two, MPI_Group *made)
@@ -365,7 +333,7 @@ static int choice_call(const char *name, struct mpi_group *group, int count, con
         error = choice_make(&choice, includes, made);
     free(choice.world);
     free(choice.named);
-    return group_give(name, error);
+    return mpi_leave_with(NULL, name, error);
 }
 
 int PMPI_Group_incl(MPI_Group group, int count, const int ranks[], MPI_Group *made)

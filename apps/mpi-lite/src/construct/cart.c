@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int cart_give(struct mpi_comm *heard, const char *name, int error)
-{
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
-}
-
 /* ---- Grids ---- */
 
 /* *size: how many processes the grid has. */
@@ -55,44 +48,34 @@ static int grid_attach(struct mpi_comm *comm, int count, const int *dims, const 
     return MPI_SUCCESS;
 }
 
-int PMPI_Cart_create(MPI_Comm comm, int count, const int dims[], const int periods[], int reorder,
-                     MPI_Comm *made)
+static int Cart_create(MPI_Comm comm, int count, const int dims[], const int periods[], int reorder,
+                       MPI_Comm *made)
 {
-    int size;
+    int size, error = check_grid(comm, count, dims, &size);
 
     (void)reorder;
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(made, "comm_cart");
-    if (!error)
-        error = check_grid(comm, count, dims, &size);
-    if (!error)
-        error = comm_first_ranks(comm, size, made);
-    if (!error && *made)
-        error = grid_attach(*made, count, dims, periods);
-    return cart_give(heard, "MPI_Cart_create", error);
+    if (error)
+        return error;
+    error = comm_first_ranks(comm, size, made);
+    if (error)
+        return error;
+    if (*made)
+        return grid_attach(*made, count, dims, periods);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Cart_create);
+MPI_CALL(Cart_create);
 
-int PMPI_Cart_map(MPI_Comm comm, int count, const int dims[], const int periods[], int *rank)
+static int Cart_map(MPI_Comm comm, int count, const int dims[], const int periods[], int *rank)
 {
-    int size;
+    int size, error = check_grid(comm, count, dims, &size);
 
     (void)periods;
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(rank, "newrank");
-    if (!error)
-        error = check_grid(comm, count, dims, &size);
-    if (!error)
-        *rank = comm->rank < size ? comm->rank : MPI_UNDEFINED;
-    return cart_give(heard, "MPI_Cart_map", error);
+    if (error)
+        return error;
+    *rank = comm->rank < size ? comm->rank : MPI_UNDEFINED;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Cart_map);
+MPI_CALL(Cart_map);
 
 /* ---- Coordinates ---- */
 
@@ -105,36 +88,25 @@ static int check_coordinates_room(const struct mpi_comm *comm, int room)
     return error;
 }
 
-int PMPI_Cartdim_get(MPI_Comm comm, int *count)
+static int Cartdim_get(MPI_Comm comm, int *count)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(count, "ndims");
-    if (!error)
-        error = check_topology(comm, MPI_CART);
-    if (!error)
-        *count = comm->topology->count;
-    return cart_give(heard, "MPI_Cartdim_get", error);
+    *count = comm->topology->count;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Cartdim_get);
+MPI_CALL(Cartdim_get);
 
-int PMPI_Cart_get(MPI_Comm comm, int room, int dims[], int periods[], int coordinates[])
+static int Cart_get(MPI_Comm comm, int room, int dims[], int periods[], int coordinates[])
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_coordinates_room(comm, room);
+    int error = check_coordinates_room(comm, room);
+
     for (int i = 0; !error && i < comm->topology->count; i++) {
         dims[i] = comm->topology->dims[i];
         periods[i] = comm->topology->periods[i];
         coordinates[i] = grid_coordinate(comm->topology, comm->rank, i);
     }
-    return cart_give(heard, "MPI_Cart_get", error);
+    return error;
 }
-MPI_ALIAS(Cart_get);
+MPI_CALL(Cart_get);
 
 static int rank_at(const struct mpi_topology *grid, const int *coordinates, int *rank)
 {
@@ -153,58 +125,37 @@ static int rank_at(const struct mpi_topology *grid, const int *coordinates, int 
     return MPI_SUCCESS;
 }
 
-int PMPI_Cart_rank(MPI_Comm comm, const int coordinates[], int *rank)
+static int Cart_rank(MPI_Comm comm, const int coordinates[], int *rank)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(rank, "rank");
-    if (!error)
-        error = check_topology(comm, MPI_CART);
-    if (!error)
-        error = rank_at(comm->topology, coordinates, rank);
-    return cart_give(heard, "MPI_Cart_rank", error);
+    return rank_at(comm->topology, coordinates, rank);
 }
-MPI_ALIAS(Cart_rank);
+MPI_CALL(Cart_rank);
 
-int PMPI_Cart_coords(MPI_Comm comm, int rank, int room, int coordinates[])
+static int Cart_coords(MPI_Comm comm, int rank, int room, int coordinates[])
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_coordinates_room(comm, room);
-    if (!error && (rank < 0 || rank >= comm->size))
-        error =
-            mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a communicator of %d", rank, comm->size);
-    for (int i = 0; !error && i < comm->topology->count; i++)
+    int error = check_coordinates_room(comm, room);
+
+    if (error)
+        return error;
+    if (rank < 0 || rank >= comm->size)
+        return mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a communicator of %d", rank,
+                         comm->size);
+    for (int i = 0; i < comm->topology->count; i++)
         coordinates[i] = grid_coordinate(comm->topology, rank, i);
-    return cart_give(heard, "MPI_Cart_coords", error);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Cart_coords);
+MPI_CALL(Cart_coords);
 
-int PMPI_Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int *dest)
+static int Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int *dest)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(source, "rank_source");
-    if (!error)
-        error = check_output(dest, "rank_dest");
-    if (!error)
-        error = check_topology(comm, MPI_CART);
-    if (!error && (direction < 0 || direction >= comm->topology->count))
-        error = mpi_error(MPI_ERR_DIMS, "argument direction: %d is none of %d dimensions", direction,
-                          comm->topology->count);
-    if (!error) {
-        *source = grid_rank_shifted(comm, direction, -(int64_t)steps);
-        *dest = grid_rank_shifted(comm, direction, steps);
-    }
-    return cart_give(heard, "MPI_Cart_shift", error);
+    if (direction < 0 || direction >= comm->topology->count)
+        return mpi_error(MPI_ERR_DIMS, "argument direction: %d is none of %d dimensions", direction,
+                         comm->topology->count);
+    *source = grid_rank_shifted(comm, direction, -(int64_t)steps);
+    *dest = grid_rank_shifted(comm, direction, steps);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Cart_shift);
+MPI_CALL(Cart_shift);
 
 /* Processes that agree in the dimensions that go come together; color and key are ranks of grids. */
 static int grid_cut(struct mpi_comm *comm, const int *remain, struct mpi_comm **made)
@@ -232,20 +183,11 @@ static int grid_cut(struct mpi_comm *comm, const int *remain, struct mpi_comm **
     return error;
 }
 
-int PMPI_Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *made)
+static int Cart_sub(MPI_Comm comm, const int remain[], MPI_Comm *made)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(made, "newcomm");
-    if (!error)
-        error = check_topology(comm, MPI_CART);
-    if (!error)
-        error = grid_cut(comm, remain, made);
-    return cart_give(heard, "MPI_Cart_sub", error);
+    return grid_cut(comm, remain, made);
 }
-MPI_ALIAS(Cart_sub);
+MPI_CALL(Cart_sub);
 
 /* ---- MPI_Dims_create ---- */
 
@@ -345,18 +287,13 @@ static int dims_fill(int nodes, int count, int *dims)
     return MPI_SUCCESS;
 }
 
-int PMPI_Dims_create(int nodes, int count, int dims[])
+static int Dims_create(int nodes, int count, int dims[])
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error && nodes <= 0)
-        error = mpi_error(MPI_ERR_ARG, "argument nnodes: %d is not positive", nodes);
-    if (!error && count < 0)
-        error = mpi_error(MPI_ERR_DIMS, "argument ndims: %d is negative", count);
-    if (!error && count)
-        error = check_output(dims, "dims");
-    if (!error)
-        error = dims_fill(nodes, count, dims);
-    return cart_give(NULL, "MPI_Dims_create", error);
+    if (nodes <= 0)
+        return mpi_error(MPI_ERR_ARG, "argument nnodes: %d is not positive", nodes);
+    if (count < 0)
+        return mpi_error(MPI_ERR_DIMS, "argument ndims: %d is negative", count);
+    int error = count ? check_output(dims, "dims") : MPI_SUCCESS;
+    return error ? error : dims_fill(nodes, count, dims);
 }
-MPI_ALIAS(Dims_create);
+MPI_CALL(Dims_create);

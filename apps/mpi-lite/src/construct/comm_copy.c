@@ -8,13 +8,6 @@
  */
 #include "construct/construct.h"
 
-static int comm_give(struct mpi_comm *heard, const char *name, int error)
-{
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
-}
-
 int comm_end(struct mpi_comm *comm)
 {
     int error = attributes_free(comm, &comm->attributes);
@@ -82,7 +75,7 @@ static int copy_call(const char *name, struct mpi_comm *comm, struct mpi_comm **
         error = check_output(copy, "newcomm");
     if (!error)
         error = comm_copy(comm, copy);
-    return comm_give(heard, name, error);
+    return mpi_leave_with(heard, name, error);
 }
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy)
@@ -115,7 +108,7 @@ static int free_call(const char *name, struct mpi_comm **comm, bool waits)
         error = comm_end(*comm);
     if (!error)
         *comm = MPI_COMM_NULL;
-    return comm_give(heard, name, error);
+    return mpi_leave_with(heard, name, error);
 }
 
 int PMPI_Comm_free(MPI_Comm *comm)

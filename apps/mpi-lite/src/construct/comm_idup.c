@@ -60,19 +60,8 @@ static int idup(struct mpi_comm *comm, struct mpi_comm **copy, struct mpi_reques
     return error;
 }
 
-int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request)
+static int Comm_idup(MPI_Comm comm, MPI_Comm *copy, MPI_Request *request)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(copy, "newcomm");
-    if (!error)
-        error = check_output(request, "request");
-    if (!error)
-        error = idup(comm, copy, request);
-    error = mpi_return(heard, "MPI_Comm_idup", error);
-    mpi_leave();
-    return error;
+    return idup(comm, copy, request);
 }
-MPI_ALIAS(Comm_idup);
+MPI_CALL(Comm_idup);

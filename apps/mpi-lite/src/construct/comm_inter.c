@@ -11,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int inter_give(struct mpi_comm *heard, const char *name, int error)
-{
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
-}
-
 static int check_inter(const struct mpi_comm *comm)
 {
     int error = check_comm(comm);
@@ -27,50 +20,27 @@ static int check_inter(const struct mpi_comm *comm)
     return error;
 }
 
-int PMPI_Comm_test_inter(MPI_Comm comm, int *flag)
+static int Comm_test_inter(MPI_Comm comm, int *flag)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error)
-        *flag = comm->inter;
-    return inter_give(NULL, "MPI_Comm_test_inter", error);
+    *flag = comm->inter;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Comm_test_inter);
+MPI_CALL(Comm_test_inter);
 
-int PMPI_Comm_remote_size(MPI_Comm comm, int *size)
+static int Comm_remote_size(MPI_Comm comm, int *size)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(size, "size");
-    if (!error)
-        error = check_inter(comm);
-    if (!error)
-        *size = comm->remote->size;
-    return inter_give(heard, "MPI_Comm_remote_size", error);
+    *size = comm->remote->size;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Comm_remote_size);
+MPI_CALL(Comm_remote_size);
 
-int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
+static int Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(group, "group");
-    if (!error)
-        error = check_inter(comm);
-    if (!error) {
-        group_hold(comm->remote);
-        *group = comm->remote;
-        error = group_given(*group);
-    }
-    return inter_give(heard, "MPI_Comm_remote_group", error);
+    group_hold(comm->remote);
+    *group = comm->remote;
+    return group_given(*group);
 }
-MPI_ALIAS(Comm_remote_group);
+MPI_CALL(Comm_remote_group);
 
 /* ---- MPI_Intercomm_create ---- */
 
@@ -140,26 +110,19 @@ static int check_leaders(const struct mpi_comm *local, int leader, const struct 
     return error;
 }
 
-int PMPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag,
-                          MPI_Comm *made)
+static int Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer, int remote_leader, int tag,
+                            MPI_Comm *made)
 {
-    mpi_enter();
-    int error = check_comm(local);
-    struct mpi_comm *heard = error ? NULL : local;
-    if (!error)
-        error = check_output(made, "newintercomm");
-    if (!error)
-        error = check_leaders(local, leader, peer, remote_leader);
-    if (!error)
-        error = check_tag(tag, false);
-    if (!error) {
-        struct bridge bridge = { local, leader, peer, remote_leader, tag_inner(tag) };
-
-        error = inter_make(&bridge, made);
-    }
-    return inter_give(heard, "MPI_Intercomm_create", error);
+    int error = check_leaders(local, leader, peer, remote_leader);
+    if (error)
+        return error;
+    error = check_tag(tag, false);
+    if (error)
+        return error;
+    struct bridge bridge = { local, leader, peer, remote_leader, tag_inner(tag) };
+    return inter_make(&bridge, made);
 }
-MPI_ALIAS(Intercomm_create);
+MPI_CALL(Intercomm_create);
 
 /* ---- MPI_Intercomm_merge ---- */
 
@@ -197,17 +160,8 @@ static int inter_merge(struct mpi_comm *comm, int high, struct mpi_comm **made)
     return *made ? MPI_SUCCESS : mpi_out_of_memory();
 }
 
-int PMPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *made)
+static int Intercomm_merge(MPI_Comm comm, int high, MPI_Comm *made)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(made, "newintracomm");
-    if (!error)
-        error = check_inter(comm);
-    if (!error)
-        error = inter_merge(comm, high, made);
-    return inter_give(heard, "MPI_Intercomm_merge", error);
+    return inter_merge(comm, high, made);
 }
-MPI_ALIAS(Intercomm_merge);
+MPI_CALL(Intercomm_merge);

@@ -103,43 +103,22 @@ int comm_split(struct mpi_comm *comm, int color, int key, struct mpi_comm **chil
     return error;
 }
 
-static int split_give(struct mpi_comm *heard, const char *name, int error)
+static int Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *child)
 {
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    if (color < 0 && color != MPI_UNDEFINED)
+        return mpi_error(MPI_ERR_ARG, "argument color: %d is negative, and not MPI_UNDEFINED", color);
+    return comm_split(comm, color, key, child);
 }
+MPI_CALL(Comm_split);
 
-int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *child)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(child, "newcomm");
-    if (!error && color < 0 && color != MPI_UNDEFINED)
-        error = mpi_error(MPI_ERR_ARG, "argument color: %d is negative, and not MPI_UNDEFINED", color);
-    if (!error)
-        error = comm_split(comm, color, key, child);
-    return split_give(heard, "MPI_Comm_split", error);
-}
-MPI_ALIAS(Comm_split);
-
-int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *child)
+static int Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *child)
 {
     (void)info;
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(child, "newcomm");
-    if (!error && split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED)
-        error = mpi_error(MPI_ERR_ARG, "argument split_type: %d is not MPI_COMM_TYPE_SHARED", split_type);
-    if (!error)
-        error = comm_split(comm, split_type == MPI_UNDEFINED ? MPI_UNDEFINED : mpi_world.node, key, child);
-    return split_give(heard, "MPI_Comm_split_type", error);
+    if (split_type != MPI_COMM_TYPE_SHARED && split_type != MPI_UNDEFINED)
+        return mpi_error(MPI_ERR_ARG, "argument split_type: %d is not MPI_COMM_TYPE_SHARED", split_type);
+    return comm_split(comm, split_type == MPI_UNDEFINED ? MPI_UNDEFINED : mpi_world.node, key, child);
 }
-MPI_ALIAS(Comm_split_type);
+MPI_CALL(Comm_split_type);
 
 /* ---- By a group ---- */
 
@@ -224,40 +203,27 @@ static int create_within(struct mpi_comm *comm, struct mpi_group *group, struct 
     return error ? error : child_of_group(comm, context, group, child);
 }
 
-int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *child)
+static int Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *child)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(child, "newcomm");
-    if (!error)
-        error = check_members(group, comm);
-    if (!error)
-        error = comm->inter ? create_across(comm, group, child) : create_within(comm, group, child);
-    return split_give(heard, "MPI_Comm_create", error);
+    int error = check_members(group, comm);
+    if (error)
+        return error;
+    return comm->inter ? create_across(comm, group, child) : create_within(comm, group, child);
 }
-MPI_ALIAS(Comm_create);
+MPI_CALL(Comm_create);
 
-int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *child)
+static int Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *child)
 {
     uint32_t context = 0;
 
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(child, "newcomm");
-    if (!error && comm->inter)
-        error = mpi_error(MPI_ERR_COMM, "argument comm: an intercommunicator, which this call does not take");
-    if (!error)
-        error = check_members(group, comm);
-    if (!error)
-        error = check_tag(tag, false);
+    if (comm->inter)
+        return mpi_error(MPI_ERR_COMM, "argument comm: an intercommunicator, which this call does not take");
+    int error = check_members(group, comm);
+    if (error)
+        return error;
+    error = check_tag(tag, false);
     if (!error && group->rank != MPI_UNDEFINED)
         error = context_agree_in_group(comm, group, tag, &context);
-    if (!error)
-        error = child_of_group(comm, context, group, child);
-    return split_give(heard, "MPI_Comm_create_group", error);
+    return error ? error : child_of_group(comm, context, group, child);
 }
-MPI_ALIAS(Comm_create_group);
+MPI_CALL(Comm_create_group);

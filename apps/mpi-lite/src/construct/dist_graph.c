@@ -14,13 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int dist_give(struct mpi_comm *heard, const char *name, int error)
-{
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
-}
-
 /* ---- Checks ---- */
 
 static int check_intra(const struct mpi_comm *comm)
@@ -131,7 +124,7 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm, int in_count, const int sourc
         error = mpi_error(MPI_ERR_ARG, "arguments sourceweights, destweights: one is MPI_UNWEIGHTED");
     if (!error)
         error = adjacent_make(comm, &in, &out, made);
-    return dist_give(heard, "MPI_Dist_graph_create_adjacent", error);
+    return mpi_leave_with(heard, "MPI_Dist_graph_create_adjacent", error);
 }
 MPI_ALIAS(Dist_graph_create_adjacent);
 
@@ -313,33 +306,20 @@ int PMPI_Dist_graph_create(MPI_Comm comm, int count, const int sources[], const 
         error = check_named(&named, comm);
     if (!error)
         error = graph_make(comm, &named, made);
-    return dist_give(heard, "MPI_Dist_graph_create", error);
+    return mpi_leave_with(heard, "MPI_Dist_graph_create", error);
 }
 MPI_ALIAS(Dist_graph_create);
 
 /* ---- What it is ---- */
 
-int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int *in_count, int *out_count, int *weighted)
+static int Dist_graph_neighbors_count(MPI_Comm comm, int *in_count, int *out_count, int *weighted)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(in_count, "indegree");
-    if (!error)
-        error = check_output(out_count, "outdegree");
-    if (!error)
-        error = check_output(weighted, "weighted");
-    if (!error)
-        error = check_topology(comm, MPI_DIST_GRAPH);
-    if (!error) {
-        *in_count = comm->topology->count;
-        *out_count = comm->topology->edge_count;
-        *weighted = comm->topology->weighted;
-    }
-    return dist_give(heard, "MPI_Dist_graph_neighbors_count", error);
+    *in_count = comm->topology->count;
+    *out_count = comm->topology->edge_count;
+    *weighted = comm->topology->weighted;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Dist_graph_neighbors_count);
+MPI_CALL(Dist_graph_neighbors_count);
 
 /* As many as there is room for. */
 static void neighbours_give(const struct mpi_topology *graph, int room, int count, const int *ranks,
@@ -352,26 +332,21 @@ static void neighbours_give(const struct mpi_topology *graph, int room, int coun
         numbers_take(to_weights, weights, given);
 }
 
-int PMPI_Dist_graph_neighbors(MPI_Comm comm, int in_room, int sources[], int source_weights[], int out_room,
-                              int destinations[], int destination_weights[])
+static int Dist_graph_neighbors(MPI_Comm comm, int in_room, int sources[], int source_weights[], int out_room,
+                                int destinations[], int destination_weights[])
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_topology(comm, MPI_DIST_GRAPH);
-    if (!error)
-        error = check_degree("maxindegree", in_room);
-    if (!error)
-        error = check_degree("maxoutdegree", out_room);
-    if (!error) {
-        const struct mpi_topology *graph = comm->topology;
+    int error = check_degree("maxindegree", in_room);
+    if (error)
+        return error;
+    error = check_degree("maxoutdegree", out_room);
+    if (error)
+        return error;
+    const struct mpi_topology *graph = comm->topology;
 
-        neighbours_give(graph, in_room, graph->count, graph->sources, graph->source_weights, sources,
-                        source_weights);
-        neighbours_give(graph, out_room, graph->edge_count, graph->destinations, graph->destination_weights,
-                        destinations, destination_weights);
-    }
-    return dist_give(heard, "MPI_Dist_graph_neighbors", error);
+    neighbours_give(graph, in_room, graph->count, graph->sources, graph->source_weights, sources,
+                    source_weights);
+    neighbours_give(graph, out_room, graph->edge_count, graph->destinations, graph->destination_weights,
+                    destinations, destination_weights);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Dist_graph_neighbors);
+MPI_CALL(Dist_graph_neighbors);

@@ -9,24 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int graph_give(struct mpi_comm *heard, const char *name, int error)
+static int Topo_test(MPI_Comm comm, int *status)
 {
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    *status = comm->topology ? comm->topology->kind : MPI_UNDEFINED;
+    return MPI_SUCCESS;
 }
-
-int PMPI_Topo_test(MPI_Comm comm, int *status)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    if (!error)
-        error = check_output(status, "status");
-    if (!error)
-        *status = comm->topology ? comm->topology->kind : MPI_UNDEFINED;
-    return graph_give(NULL, "MPI_Topo_test", error);
-}
-MPI_ALIAS(Topo_test);
+MPI_CALL(Topo_test);
 
 /* ---- Graphs ---- */
 
@@ -60,58 +48,39 @@ static int graph_attach(struct mpi_comm *comm, int nodes, const int *index, cons
     return MPI_SUCCESS;
 }
 
-int PMPI_Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
-                      MPI_Comm *made)
+static int Graph_create(MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+                        MPI_Comm *made)
 {
     (void)reorder;
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(made, "comm_graph");
-    if (!error)
-        error = check_graph(comm, nodes, index, edges);
-    if (!error)
-        error = comm_first_ranks(comm, nodes, made);
-    if (!error && *made)
-        error = graph_attach(*made, nodes, index, edges);
-    return graph_give(heard, "MPI_Graph_create", error);
+    int error = check_graph(comm, nodes, index, edges);
+    if (error)
+        return error;
+    error = comm_first_ranks(comm, nodes, made);
+    if (error)
+        return error;
+    if (*made)
+        return graph_attach(*made, nodes, index, edges);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Graph_create);
+MPI_CALL(Graph_create);
 
-int PMPI_Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank)
+static int Graph_map(MPI_Comm comm, int nodes, const int index[], const int edges[], int *rank)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(rank, "newrank");
-    if (!error)
-        error = check_graph(comm, nodes, index, edges);
-    if (!error)
-        *rank = comm->rank < nodes ? comm->rank : MPI_UNDEFINED;
-    return graph_give(heard, "MPI_Graph_map", error);
+    int error = check_graph(comm, nodes, index, edges);
+    if (error)
+        return error;
+    *rank = comm->rank < nodes ? comm->rank : MPI_UNDEFINED;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Graph_map);
+MPI_CALL(Graph_map);
 
-int PMPI_Graphdims_get(MPI_Comm comm, int *nodes, int *edges)
+static int Graphdims_get(MPI_Comm comm, int *nodes, int *edges)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(nodes, "nnodes");
-    if (!error)
-        error = check_output(edges, "nedges");
-    if (!error)
-        error = check_topology(comm, MPI_GRAPH);
-    if (!error) {
-        *nodes = comm->topology->count;
-        *edges = comm->topology->edge_count;
-    }
-    return graph_give(heard, "MPI_Graphdims_get", error);
+    *nodes = comm->topology->count;
+    *edges = comm->topology->edge_count;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Graphdims_get);
+MPI_CALL(Graphdims_get);
 
 static int check_room(const char *argument, int room, int count)
 {
@@ -120,25 +89,20 @@ static int check_room(const char *argument, int room, int count)
     return MPI_SUCCESS;
 }
 
-int PMPI_Graph_get(MPI_Comm comm, int max_index, int max_edges, int index[], int edges[])
+static int Graph_get(MPI_Comm comm, int max_index, int max_edges, int index[], int edges[])
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_topology(comm, MPI_GRAPH);
-    if (!error)
-        error = check_room("maxindex", max_index, comm->topology->count);
-    if (!error)
-        error = check_room("maxedges", max_edges, comm->topology->edge_count);
-    if (!error) {
-        memcpy(index, comm->topology->index, (size_t)comm->topology->count * sizeof(int));
-        if (comm->topology->edge_count)
-            memcpy(edges, comm->topology->edges, (size_t)comm->topology->edge_count * sizeof(int));
-    }
-    return graph_give(heard, "MPI_Graph_get", error);
+    int error = check_room("maxindex", max_index, comm->topology->count);
+    if (error)
+        return error;
+    error = check_room("maxedges", max_edges, comm->topology->edge_count);
+    if (error)
+        return error;
+    memcpy(index, comm->topology->index, (size_t)comm->topology->count * sizeof(int));
+    if (comm->topology->edge_count)
+        memcpy(edges, comm->topology->edges, (size_t)comm->topology->edge_count * sizeof(int));
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Graph_get);
+MPI_CALL(Graph_get);
 
 /* The neighbours of a rank. */
 static int neighbours_of(const struct mpi_comm *comm, int rank, const int **neighbours, int *count)
@@ -156,35 +120,23 @@ static int neighbours_of(const struct mpi_comm *comm, int rank, const int **neig
     return MPI_SUCCESS;
 }
 
-int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
+static int Graph_neighbors_count(MPI_Comm comm, int rank, int *count)
 {
     const int *neighbours;
 
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(count, "nneighbors");
-    if (!error)
-        error = neighbours_of(comm, rank, &neighbours, count);
-    return graph_give(heard, "MPI_Graph_neighbors_count", error);
+    return neighbours_of(comm, rank, &neighbours, count);
 }
-MPI_ALIAS(Graph_neighbors_count);
+MPI_CALL(Graph_neighbors_count);
 
-int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int to[])
+static int Graph_neighbors(MPI_Comm comm, int rank, int room, int to[])
 {
     const int *neighbours;
-    int count = 0;
+    int count = 0, error = neighbours_of(comm, rank, &neighbours, &count);
 
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = neighbours_of(comm, rank, &neighbours, &count);
     if (!error)
         error = check_room("maxneighbors", room, count);
     if (!error && count)
         memcpy(to, neighbours, (size_t)count * sizeof(int));
-    return graph_give(heard, "MPI_Graph_neighbors", error);
+    return error;
 }
-MPI_ALIAS(Graph_neighbors);
+MPI_CALL(Graph_neighbors);

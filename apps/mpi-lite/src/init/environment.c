@@ -43,27 +43,17 @@ int PMPI_Get_library_version(char *version, int *length)
 }
 MPI_ALIAS(Get_library_version);
 
-int PMPI_Get_processor_name(char *name, int *length)
+static int Get_processor_name(char *name, int *length)
 {
     struct utsname system;
 
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(name, "name");
-    if (!error)
-        error = check_output(length, "resultlen");
-    if (!error) {
-        name[0] = '\0';
-        if (uname(&system) == 0)
-            strncat(name, system.nodename, MPI_MAX_PROCESSOR_NAME - 1);
-        *length = (int)strlen(name);
-    }
-    error = mpi_return(NULL, "MPI_Get_processor_name", error);
-    mpi_leave();
-    return error;
+    name[0] = '\0';
+    if (uname(&system) == 0)
+        strncat(name, system.nodename, MPI_MAX_PROCESSOR_NAME - 1);
+    *length = (int)strlen(name);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Get_processor_name);
+MPI_CALL(Get_processor_name);
 
 static double seconds_of(const struct timespec *time)
 {
@@ -88,26 +78,19 @@ double PMPI_Wtick(void)
 }
 MPI_ALIAS(Wtick);
 
-int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
+static int Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
 {
     void *memory = NULL;
 
     (void)info; /* no hint makes a difference */
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(base, "baseptr");
-    if (!error && size < 0)
-        error = mpi_error(MPI_ERR_ARG, "argument size: %lld is negative", (long long)size);
-    if (!error && posix_memalign(&memory, MEMORY_ALIGN, size ? (size_t)size : 1))
-        error = mpi_error(MPI_ERR_NO_MEM, "no memory for %lld bytes", (long long)size);
-    if (!error)
-        memcpy(base, &memory, sizeof(memory)); /* a pointer of any type */
-    error = mpi_return(NULL, "MPI_Alloc_mem", error);
-    mpi_leave();
-    return error;
+    if (size < 0)
+        return mpi_error(MPI_ERR_ARG, "argument size: %lld is negative", (long long)size);
+    if (posix_memalign(&memory, MEMORY_ALIGN, size ? (size_t)size : 1))
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for %lld bytes", (long long)size);
+    memcpy(base, &memory, sizeof(memory)); /* a pointer of any type */
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Alloc_mem);
+MPI_CALL(Alloc_mem);
 
 int PMPI_Free_mem(void *base)
 {

@@ -30,23 +30,17 @@ void buffered_give(size_t bytes)
     attached_used -= bytes;
 }
 
-int PMPI_Buffer_attach(void *buffer, int size)
+static int Buffer_attach(void *buffer, int size)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error && (attached || size < 0))
-        error =
-            mpi_error(MPI_ERR_BUFFER,
-                      attached ? "a buffer is attached already" : "argument 2, size: %d is negative", size);
-    if (!error) {
-        attached = buffer;
-        attached_bytes = (size_t)size;
-    }
-    error = mpi_return(NULL, "MPI_Buffer_attach", error);
-    mpi_leave();
-    return error;
+    if (attached || size < 0)
+        return mpi_error(MPI_ERR_BUFFER,
+                         attached ? "a buffer is attached already" : "argument 2, size: %d is negative",
+                         size);
+    attached = buffer;
+    attached_bytes = (size_t)size;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Buffer_attach);
+MPI_CALL(Buffer_attach);
 
 static bool buffer_is_unused(void *argument)
 {
@@ -54,23 +48,13 @@ static bool buffer_is_unused(void *argument)
     return attached_used == 0;
 }
 
-int PMPI_Buffer_detach(void *buffer, int *size)
+static int Buffer_detach(void *buffer, int *size)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(buffer, "buffer_addr");
-    if (!error)
-        error = check_output(size, "size");
-    if (!error) {
-        progress_wait(buffer_is_unused, NULL);
-        memcpy(buffer, &attached, sizeof(attached));
-        *size = (int)attached_bytes;
-        attached = NULL;
-        attached_bytes = 0;
-    }
-    error = mpi_return(NULL, "MPI_Buffer_detach", error);
-    mpi_leave();
-    return error;
+    progress_wait(buffer_is_unused, NULL);
+    memcpy(buffer, &attached, sizeof(attached));
+    *size = (int)attached_bytes;
+    attached = NULL;
+    attached_bytes = 0;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Buffer_detach);
+MPI_CALL(Buffer_detach);

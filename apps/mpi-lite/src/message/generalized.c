@@ -56,38 +56,27 @@ static int generalized_make(const struct generalized *given, struct mpi_request 
     return MPI_SUCCESS;
 }
 
-int PMPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_function,
-                        MPI_Grequest_cancel_function *cancel, void *state, MPI_Request *request)
+static int Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_function,
+                          MPI_Grequest_cancel_function *cancel, void *state, MPI_Request *request)
 {
     const struct generalized given = { query, free_function, cancel, state };
 
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(request, "request");
-    if (!error)
-        error = generalized_make(&given, request);
-    error = mpi_return(NULL, "MPI_Grequest_start", error);
-    mpi_leave();
-    return error;
+    return generalized_make(&given, request);
 }
-MPI_ALIAS(Grequest_start);
+MPI_CALL(Grequest_start);
 
-int PMPI_Grequest_complete(MPI_Request request)
+static int Grequest_complete(MPI_Request request)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error && request != MPI_REQUEST_NULL)
-        error = check_live(!request->ended, MPI_ERR_REQUEST, "request");
-    if (!error && (request == MPI_REQUEST_NULL || request->kind != REQUEST_GENERALIZED))
-        error = mpi_error(MPI_ERR_REQUEST, "argument request: %s",
-                          request ? "it is not generalized" : "MPI_REQUEST_NULL");
-    if (!error && request->complete)
-        error = mpi_error(MPI_ERR_REQUEST, "argument request: it is complete already");
-    if (!error)
-        error = request_complete(request);
-    error = mpi_return(NULL, "MPI_Grequest_complete", error);
-    mpi_leave();
-    return error;
+    bool is_null = request == MPI_REQUEST_NULL;
+    int error = is_null ? MPI_SUCCESS : check_live(!request->ended, MPI_ERR_REQUEST, "request");
+
+    if (error)
+        return error;
+    if (is_null || request->kind != REQUEST_GENERALIZED)
+        return mpi_error(MPI_ERR_REQUEST, "argument request: %s",
+                         is_null ? "MPI_REQUEST_NULL" : "it is not generalized");
+    if (request->complete)
+        return mpi_error(MPI_ERR_REQUEST, "argument request: it is complete already");
+    return request_complete(request);
 }
-MPI_ALIAS(Grequest_complete);
+MPI_CALL(Grequest_complete);

@@ -31,7 +31,7 @@ struct mpi_request {
     MPI_Status status;
     struct mpi_comm *comm;            /* held; NULL for none */
     struct mpi_request *next, **link; /* in the queue that it stands in */
-    /* What follows belongs to message.c, collective.c or the generalized request. */
+    /* What follows belongs to message.c, schedule.c or the generalized request. */
     struct message *message;
     struct schedule *schedule;
     struct generalized *generalized;
@@ -57,13 +57,14 @@ int request_wait(struct mpi_request **request, MPI_Status *status);
 
 /* One round over transports, messages and what has been added; whether anything moved. Never blocks. */
 bool progress_poll(void);
-/* From now on each round calls it, once, however often it is added: whether anything moved. */
+/* From now on each round calls `poll`, once however often it is added; it returns whether anything moved. */
 void progress_add(bool (*poll)(void));
 /* Polls until done(argument): spins, or blocks for what transports announce where mpi_world.crowded. */
 void progress_wait(bool (*done)(void *argument), void *argument);
 /* Lets another thread into the library, where there may be one. */
 void progress_yield(void);
-const struct transport *transport_to(int peer); /* world rank */
+/* The one to a rank of the world. */
+const struct transport *transport_to(int peer);
 
 /* ---- Transfers ---- */
 

@@ -65,9 +65,7 @@ static int send_call(const char *name, enum send_mode mode, const void *buffer, 
         error = send_begin(mode, buffer, count, type, peer, tag, comm, blocks, blocks ? &own : request);
     if (!error && blocks && own)
         error = request_wait(&own, MPI_STATUS_IGNORE);
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(heard, name, error);
 }
 
 #define SEND(name, mode)                                                                                \
@@ -92,39 +90,22 @@ ISEND(Ibsend, SEND_BUFFERED)
 ISEND(Issend, SEND_SYNCHRONOUS)
 ISEND(Irsend, SEND_READY)
 
-int PMPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-              MPI_Status *status)
+static int Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                MPI_Status *status)
 {
     struct mpi_request *request;
 
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = receive_begin(buffer, count, type, source, tag, comm, &request);
-    if (!error)
-        error = request_wait(&request, status);
-    error = mpi_return(heard, "MPI_Recv", error);
-    mpi_leave();
-    return error;
+    int error = receive_begin(buffer, count, type, source, tag, comm, &request);
+    return error ? error : request_wait(&request, status);
 }
-MPI_ALIAS(Recv);
+MPI_CALL(Recv);
 
-int PMPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-               MPI_Request *request)
+static int Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                 MPI_Request *request)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(request, "request");
-    if (!error)
-        error = receive_begin(buffer, count, type, source, tag, comm, request);
-    error = mpi_return(heard, "MPI_Irecv", error);
-    mpi_leave();
-    return error;
+    return receive_begin(buffer, count, type, source, tag, comm, request);
 }
-MPI_ALIAS(Irecv);
+MPI_CALL(Irecv);
 
 static int exchange(const void *from, int from_count, struct mpi_datatype *from_type, int dest, int send_tag,
                     void *to, int to_count, struct mpi_datatype *to_type, int source, int receive_tag,
@@ -144,21 +125,14 @@ static int exchange(const void *from, int from_count, struct mpi_datatype *from_
     return error ? error : send_error;
 }
 
-int PMPI_Sendrecv(const void *from, int from_count, MPI_Datatype from_type, int dest, int send_tag, void *to,
-                  int to_count, MPI_Datatype to_type, int source, int receive_tag, MPI_Comm comm,
-                  MPI_Status *status)
+static int Sendrecv(const void *from, int from_count, MPI_Datatype from_type, int dest, int send_tag,
+                    void *to, int to_count, MPI_Datatype to_type, int source, int receive_tag, MPI_Comm comm,
+                    MPI_Status *status)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = exchange(from, from_count, from_type, dest, send_tag, to, to_count, to_type, source,
-                         receive_tag, comm, status);
-    error = mpi_return(heard, "MPI_Sendrecv", error);
-    mpi_leave();
-    return error;
+    return exchange(from, from_count, from_type, dest, send_tag, to, to_count, to_type, source, receive_tag,
+                    comm, status);
 }
-MPI_ALIAS(Sendrecv);
+MPI_CALL(Sendrecv);
 
 /* The bytes to send, which may be more than an int counts, have been checked as elements of the type. */
 static int replace(const void *copy, size_t bytes, int dest, int send_tag, void *buffer, int count,
@@ -179,34 +153,24 @@ static int replace(const void *copy, size_t bytes, int dest, int send_tag, void 
     return error ? error : send_error;
 }
 
-int PMPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int send_tag, int source,
-                          int receive_tag, MPI_Comm comm, MPI_Status *status)
+static int Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int dest, int send_tag, int source,
+                            int receive_tag, MPI_Comm comm, MPI_Status *status)
 {
-    void *copy = NULL;
+    int error = check_transfer(buffer, count, type, dest, send_tag, comm, false);
 
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_transfer(buffer, count, type, dest, send_tag, comm, false);
-    if (!error) {
-        size_t bytes = (size_t)count * type->bytes;
-
-        copy = malloc(bytes ? bytes : 1);
-        if (!copy)
-            error = mpi_error(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
-        else if (bytes)
-            type_pack(buffer, (size_t)count, type, 0, bytes, copy);
-        if (!error)
-            error =
-                replace(copy, bytes, dest, send_tag, buffer, count, type, source, receive_tag, comm, status);
-    }
+    if (error)
+        return error;
+    size_t bytes = (size_t)count * type->bytes;
+    void *copy = malloc(bytes ? bytes : 1);
+    if (!copy)
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", bytes);
+    if (bytes)
+        type_pack(buffer, (size_t)count, type, 0, bytes, copy);
+    error = replace(copy, bytes, dest, send_tag, buffer, count, type, source, receive_tag, comm, status);
     free(copy);
-    error = mpi_return(heard, "MPI_Sendrecv_replace", error);
-    mpi_leave();
     return error;
 }
-MPI_ALIAS(Sendrecv_replace);
+MPI_CALL(Sendrecv_replace);
 
 /* ---- Probes ---- */
 
@@ -265,9 +229,7 @@ static int probe_call(const char *name, bool waits, bool takes, int source, int 
             *message = MPI_MESSAGE_NULL;
         }
     }
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(heard, name, error);
 }
 
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
@@ -317,32 +279,17 @@ static int matched_begin(void *buffer, int count, struct mpi_datatype *type, MPI
     return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
 }
 
-int PMPI_Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
+static int Imrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(request, "request");
-    if (!error)
-        error = matched_begin(buffer, count, type, message, request);
-    error = mpi_return(NULL, "MPI_Imrecv", error);
-    mpi_leave();
-    return error;
+    return matched_begin(buffer, count, type, message, request);
 }
-MPI_ALIAS(Imrecv);
+MPI_CALL(Imrecv);
 
-int PMPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
+static int Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status)
 {
     struct mpi_request *request;
 
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = matched_begin(buffer, count, type, message, &request);
-    if (!error)
-        error = request_wait(&request, status);
-    error = mpi_return(NULL, "MPI_Mrecv", error);
-    mpi_leave();
-    return error;
+    int error = matched_begin(buffer, count, type, message, &request);
+    return error ? error : request_wait(&request, status);
 }
-MPI_ALIAS(Mrecv);
+MPI_CALL(Mrecv);

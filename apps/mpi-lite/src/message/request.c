@@ -484,71 +484,53 @@ static int request_give_up(struct mpi_request *request)
     return MPI_SUCCESS;
 }
 
-int PMPI_Request_free(MPI_Request *request)
+static int Request_free(MPI_Request *request)
 {
-    mpi_enter();
-    int error = check_request(request);
-    if (!error && *request == MPI_REQUEST_NULL)
-        error = mpi_error(MPI_ERR_REQUEST, "argument 1, request: MPI_REQUEST_NULL");
-    if (!error) {
-        struct mpi_request *given = *request;
+    struct mpi_request *given = *request;
+    int error = MPI_SUCCESS;
 
-        if (given->persistence) {
-            if (given->active)
-                error = request_give_up(given->persistence->running);
-            request_free(given);
-        } else {
-            error = request_give_up(given);
-        }
-        *request = MPI_REQUEST_NULL;
-    }
-    error = mpi_return(NULL, "MPI_Request_free", error);
-    mpi_leave();
+    if (given == MPI_REQUEST_NULL)
+        return mpi_error(MPI_ERR_REQUEST, "argument 1, request: MPI_REQUEST_NULL");
+    if (!given->persistence)
+        error = request_give_up(given);
+    else if (given->active)
+        error = request_give_up(given->persistence->running);
+    if (given->persistence)
+        request_free(given);
+    *request = MPI_REQUEST_NULL;
     return error;
 }
-MPI_ALIAS(Request_free);
+MPI_CALL(Request_free);
 
-int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+static int Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     MPI_Status empty;
+    int error = MPI_SUCCESS;
 
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error) {
-        progress_poll();
-        *flag = request_is_done(request);
-        if (*flag && request && request->generalized)
-            error = generalized_query(request);
-        status_empty(&empty, MPI_ANY_SOURCE);
-        if (*flag && request_is_idle(request))
-            status_give(&empty, status);
-        else if (*flag)
-            status_give(request->persistence ? &request->persistence->running->status : &request->status,
-                        status);
-    }
-    error = mpi_return(NULL, "MPI_Request_get_status", error);
-    mpi_leave();
+    progress_poll();
+    *flag = request_is_done(request);
+    if (*flag && request && request->generalized)
+        error = generalized_query(request);
+    status_empty(&empty, MPI_ANY_SOURCE);
+    if (*flag && request_is_idle(request))
+        status_give(&empty, status);
+    else if (*flag)
+        status_give(request->persistence ? &request->persistence->running->status : &request->status, status);
     return error;
 }
-MPI_ALIAS(Request_get_status);
+MPI_CALL(Request_get_status);
 
-int PMPI_Cancel(MPI_Request *request)
+static int Cancel(MPI_Request *request)
 {
-    mpi_enter();
-    int error = check_request(request);
-    if (!error && *request == MPI_REQUEST_NULL)
-        error = mpi_error(MPI_ERR_REQUEST, "argument 1, request: MPI_REQUEST_NULL");
-    if (!error && (*request)->generalized)
-        error = generalized_cancel(*request);
-    else if (!error && !request_is_idle(*request)) /* a send is never cancelled: it completes */
+    if (*request == MPI_REQUEST_NULL)
+        return mpi_error(MPI_ERR_REQUEST, "argument 1, request: MPI_REQUEST_NULL");
+    if ((*request)->generalized)
+        return generalized_cancel(*request);
+    if (!request_is_idle(*request)) /* a send is never cancelled: it completes */
         message_cancel((*request)->persistence ? (*request)->persistence->running : *request);
-    error = mpi_return(NULL, "MPI_Cancel", error);
-    mpi_leave();
-    return error;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Cancel);
+MPI_CALL(Cancel);
 
 /* ---- Persistent requests ---- */
 
@@ -582,9 +564,7 @@ static int persistent_make(const char *name, enum request_kind kind, enum send_m
         (*request)->persistent = true;
         (*request)->active = false;
     }
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(heard, name, error);
 }
 
 #define SEND_INIT(name, mode)                                                                           \
@@ -639,9 +619,7 @@ int PMPI_Start(MPI_Request *request)
     int error = check_request(request);
     if (!error)
         error = request_start(*request);
-    error = mpi_return(request ? comm_of(1, request) : NULL, "MPI_Start", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(request ? comm_of(1, request) : NULL, "MPI_Start", error);
 }
 MPI_ALIAS(Start);
 
@@ -651,8 +629,6 @@ int PMPI_Startall(int count, MPI_Request requests[])
     int error = check_requests(count, requests);
     for (int i = 0; i < count && !error; i++)
         error = request_start(requests[i]);
-    error = mpi_return(comm_of(count, requests), "MPI_Startall", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(comm_of(count, requests), "MPI_Startall", error);
 }
 MPI_ALIAS(Startall);

@@ -66,8 +66,6 @@ struct transport {
 };
 extern const struct transport transport_shared, transport_tcp;
 
-const struct transport *transport_to(int peer); /* world rank */
-
 /* ---- The bell (shared.c) ---- */
 
 uint32_t shared_bell_value(void);

@@ -91,27 +91,22 @@ void op_apply(struct mpi_op *op, const void *from, void *to, size_t count, struc
         op_call(op, from, to, count, type);
 }
 
-int PMPI_Op_create(MPI_User_function *function, int commutes, MPI_Op *op)
+static int Op_create(MPI_User_function *function, int commutes, MPI_Op *op)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error && !function)
-        error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
-    if (!error)
-        error = check_output(op, "op");
-    if (!error && !(*op = object_make(sizeof(**op))))
-        error = mpi_error(MPI_ERR_NO_MEM, "no memory for an operation");
-    if (!error) {
-        mpi_live[LIVE_OPERATION]++;
-        (*op)->references = 1;
-        (*op)->commutes = commutes != 0;
-        (*op)->function = function;
-    }
-    error = mpi_return(NULL, "MPI_Op_create", error);
-    mpi_leave();
-    return error;
+    if (!function)
+        return mpi_error(MPI_ERR_ARG, "argument function: NULL");
+    int error = check_output(op, "op");
+    if (error)
+        return error;
+    if (!(*op = object_make(sizeof(**op))))
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for an operation");
+    mpi_live[LIVE_OPERATION]++;
+    (*op)->references = 1;
+    (*op)->commutes = commutes != 0;
+    (*op)->function = function;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Op_create);
+MPI_CALL(Op_create);
 
 static int check_op(const struct mpi_op *op)
 {
@@ -136,9 +131,7 @@ int PMPI_Op_free(MPI_Op *op)
         }
         *op = MPI_OP_NULL;
     }
-    error = mpi_return(NULL, "MPI_Op_free", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Op_free", error);
 }
 MPI_ALIAS(Op_free);
 
@@ -169,8 +162,6 @@ int PMPI_Reduce_local(const void *from, void *to, int count, MPI_Datatype type, 
         error = mpi_error(MPI_ERR_BUFFER, "argument inoutbuf: it is inbuf");
     if (!error)
         op_apply(op, from, to, (size_t)count, type);
-    error = mpi_return(NULL, "MPI_Reduce_local", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Reduce_local", error);
 }
 MPI_ALIAS(Reduce_local);

@@ -36,15 +36,13 @@ size_t type_span(const struct mpi_datatype *type, size_t count, MPI_Aint *begin)
     return count ? (size_t)(high - low + type->true_extent) : 0;
 }
 
-int check_buffer(int count, const struct mpi_datatype *type)
+int buffer_refuse(int count, const struct mpi_datatype *type)
 {
     if (count < 0)
         return mpi_error(MPI_ERR_COUNT, "argument 2, count: %d is negative", count);
     if (type == MPI_DATATYPE_NULL)
         return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: MPI_DATATYPE_NULL");
-    if (!type->committed)
-        return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: %s", type_flaw(type));
-    return MPI_SUCCESS;
+    return mpi_error(MPI_ERR_TYPE, "argument 3, datatype: %s", type_flaw(type));
 }
 
 /* ---- Commit and end ---- */
@@ -55,9 +53,7 @@ int PMPI_Type_commit(MPI_Datatype *type)
     int error = type ? check_type(*type, "datatype") : mpi_error(MPI_ERR_TYPE, "argument datatype: NULL");
     if (!error)
         (*type)->committed = true;
-    error = mpi_return(NULL, "MPI_Type_commit", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Type_commit", error);
 }
 MPI_ALIAS(Type_commit);
 
@@ -74,9 +70,7 @@ int PMPI_Type_free(MPI_Datatype *type)
         type_release(*type);
         *type = MPI_DATATYPE_NULL;
     }
-    error = mpi_return(NULL, "MPI_Type_free", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Type_free", error);
 }
 MPI_ALIAS(Type_free);
 
@@ -147,45 +141,27 @@ BOUND(Type_ub, "displacement", type->lower + type->extent)
 
 /* ---- Names ---- */
 
-int PMPI_Type_set_name(MPI_Datatype type, const char *name)
+static int Type_set_name(MPI_Datatype type, const char *name)
 {
-    mpi_enter();
-    int error = check_type(type, "datatype");
-    if (!error) {
-        char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
+    char *copy = strndup(name, MPI_MAX_OBJECT_NAME - 1);
 
-        if (copy) {
-            free(type->given_name);
-            type->given_name = copy;
-        } else {
-            error = mpi_error(MPI_ERR_NO_MEM, "no memory for a name");
-        }
-    }
-    error = mpi_return(NULL, "MPI_Type_set_name", error);
-    mpi_leave();
-    return error;
+    if (!copy)
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for a name");
+    free(type->given_name);
+    type->given_name = copy;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Type_set_name);
+MPI_CALL(Type_set_name);
 
-int PMPI_Type_get_name(MPI_Datatype type, char *name, int *length)
+static int Type_get_name(MPI_Datatype type, char *name, int *length)
 {
-    mpi_enter();
-    int error = check_type(type, "datatype");
-    if (!error)
-        error = check_output(name, "type_name");
-    if (!error)
-        error = check_output(length, "resultlen");
-    if (!error) {
-        const char *given = type->given_name ? type->given_name : type->name ? type->name : "";
+    const char *given = type->given_name ? type->given_name : type->name ? type->name : "";
 
-        *length = (int)strlen(given);
-        memcpy(name, given, (size_t)*length + 1);
-    }
-    error = mpi_return(NULL, "MPI_Type_get_name", error);
-    mpi_leave();
-    return error;
+    *length = (int)strlen(given);
+    memcpy(name, given, (size_t)*length + 1);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Type_get_name);
+MPI_CALL(Type_get_name);
 
 /* ---- How it was made ---- */
 
@@ -214,37 +190,30 @@ int PMPI_Type_get_envelope(MPI_Datatype type, int *integers, int *addresses, int
 }
 MPI_ALIAS(Type_get_envelope);
 
-int PMPI_Type_get_contents(MPI_Datatype type, int max_integers, int max_addresses, int max_types,
-                           int integers[], MPI_Aint addresses[], MPI_Datatype types[])
+static int Type_get_contents(MPI_Datatype type, int max_integers, int max_addresses, int max_types,
+                             int integers[], MPI_Aint addresses[], MPI_Datatype types[])
 {
-    mpi_enter();
-    int error = check_type(type, "datatype");
-    const struct mpi_contents *contents = error ? NULL : type->contents;
-    if (!error && !contents)
-        error =
-            mpi_error(MPI_ERR_TYPE, "argument datatype: %s is predefined: it has no contents", type->name);
-    if (!error && (max_integers < contents->integer_count || max_addresses < contents->address_count ||
-                   max_types < contents->type_count))
-        error =
-            mpi_error(MPI_ERR_ARG, "room for %d integers, %d addresses, %d types; there are %d, %d and %d",
-                      max_integers, max_addresses, max_types, contents->integer_count,
-                      contents->address_count, contents->type_count);
-    if (!error) {
-        for (int i = 0; i < contents->integer_count; i++)
-            integers[i] = contents->integers[i];
-        for (int i = 0; i < contents->address_count; i++)
-            addresses[i] = contents->addresses[i];
-        for (int i = 0; i < contents->type_count; i++) {
-            types[i] = contents->types[i];
-            if (!types[i]->predefined)
-                type_hold(types[i]); /* the program frees what it is given */
-        }
+    const struct mpi_contents *contents = type->contents;
+
+    if (!contents)
+        return mpi_error(MPI_ERR_TYPE, "argument datatype: %s is predefined: it has no contents", type->name);
+    if (max_integers < contents->integer_count || max_addresses < contents->address_count ||
+        max_types < contents->type_count)
+        return mpi_error(MPI_ERR_ARG, "room for %d integers, %d addresses, %d types; there are %d, %d and %d",
+                         max_integers, max_addresses, max_types, contents->integer_count,
+                         contents->address_count, contents->type_count);
+    for (int i = 0; i < contents->integer_count; i++)
+        integers[i] = contents->integers[i];
+    for (int i = 0; i < contents->address_count; i++)
+        addresses[i] = contents->addresses[i];
+    for (int i = 0; i < contents->type_count; i++) {
+        types[i] = contents->types[i];
+        if (!types[i]->predefined)
+            type_hold(types[i]); /* the program frees what it is given */
     }
-    error = mpi_return(NULL, "MPI_Type_get_contents", error);
-    mpi_leave();
-    return error;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Type_get_contents);
+MPI_CALL(Type_get_contents);
 
 /* ---- Elements of a message ---- */
 
@@ -414,62 +383,46 @@ static int check_packed(int count, const struct mpi_datatype *type, int room, co
     return MPI_SUCCESS;
 }
 
-int PMPI_Pack(const void *from, int count, MPI_Datatype type, void *to, int room, int *position,
-              MPI_Comm comm)
-{
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_packed(count, type, room, position, true);
-    if (!error) {
-        size_t bytes = (size_t)count * type->bytes;
-
-        type_pack(from, (size_t)count, type, 0, bytes, (char *)to + *position);
-        *position += (int)bytes;
-    }
-    error = mpi_return(heard, "MPI_Pack", error);
-    mpi_leave();
-    return error;
-}
-MPI_ALIAS(Pack);
-
-int PMPI_Unpack(const void *from, int room, int *position, void *to, int count, MPI_Datatype type,
+static int Pack(const void *from, int count, MPI_Datatype type, void *to, int room, int *position,
                 MPI_Comm comm)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_packed(count, type, room, position, true);
-    if (!error) {
-        size_t bytes = (size_t)count * type->bytes;
+    (void)comm;
+    int error = check_packed(count, type, room, position, true);
+    if (error)
+        return error;
+    size_t bytes = (size_t)count * type->bytes;
 
-        type_unpack(to, (size_t)count, type, 0, bytes, (const char *)from + *position);
-        *position += (int)bytes;
-    }
-    error = mpi_return(heard, "MPI_Unpack", error);
-    mpi_leave();
-    return error;
+    type_pack(from, (size_t)count, type, 0, bytes, (char *)to + *position);
+    *position += (int)bytes;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Unpack);
+MPI_CALL(Pack);
 
-int PMPI_Pack_size(int count, MPI_Datatype type, MPI_Comm comm, int *size)
+static int Unpack(const void *from, int room, int *position, void *to, int count, MPI_Datatype type,
+                  MPI_Comm comm)
 {
-    mpi_enter();
-    int error = check_comm(comm);
-    struct mpi_comm *heard = error ? NULL : comm;
-    if (!error)
-        error = check_output(size, "size");
-    if (!error)
-        error = check_buffer(count, type);
-    if (!error && (size_t)count * type->bytes > INT_MAX)
-        error = mpi_error(MPI_ERR_COUNT, "argument incount: %d elements take more bytes than an int holds",
-                          count);
-    if (!error)
-        *size = (int)((size_t)count * type->bytes);
-    error = mpi_return(heard, "MPI_Pack_size", error);
-    mpi_leave();
-    return error;
+    (void)comm;
+    int error = check_packed(count, type, room, position, true);
+    if (error)
+        return error;
+    size_t bytes = (size_t)count * type->bytes;
+
+    type_unpack(to, (size_t)count, type, 0, bytes, (const char *)from + *position);
+    *position += (int)bytes;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Pack_size);
+MPI_CALL(Unpack);
+
+static int Pack_size(int count, MPI_Datatype type, MPI_Comm comm, int *size)
+{
+    (void)comm;
+    int error = check_buffer(count, type);
+    if (error)
+        return error;
+    if ((size_t)count * type->bytes > INT_MAX)
+        return mpi_error(MPI_ERR_COUNT, "argument incount: %d elements take more bytes than an int holds",
+                         count);
+    *size = (int)((size_t)count * type->bytes);
+    return MPI_SUCCESS;
+}
+MPI_CALL(Pack_size);

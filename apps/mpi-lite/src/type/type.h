@@ -84,7 +84,14 @@ int op_check(const struct mpi_op *op, const struct mpi_datatype *type);
 /* to[i] = from[i] op to[i]: `from` is the left operand. */
 void op_apply(struct mpi_op *op, const void *from, void *to, size_t count, struct mpi_datatype *type);
 
+/* Says what is wrong with arguments 2 and 3. */
+int buffer_refuse(int count, const struct mpi_datatype *type);
 /* Of arguments 2 and 3: a count that is not negative, a type that is committed. */
-int check_buffer(int count, const struct mpi_datatype *type);
+static inline int check_buffer(int count, const struct mpi_datatype *type)
+{
+    bool is_good = count >= 0 && type != MPI_DATATYPE_NULL && type->committed;
+
+    return is_good ? MPI_SUCCESS : buffer_refuse(count, type);
+}
 
 #endif

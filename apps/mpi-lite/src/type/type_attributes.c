@@ -20,42 +20,20 @@ int PMPI_Type_free_keyval(int *keyval)
 }
 MPI_ALIAS(Type_free_keyval);
 
-int PMPI_Type_set_attr(MPI_Datatype type, int keyval, void *value)
+static int Type_set_attr(MPI_Datatype type, int keyval, void *value)
 {
-    mpi_enter();
-    int error = check_type(type, "type");
-    if (!error)
-        error = attribute_set(ATTRIBUTE_TYPE, type, &type->attributes, keyval, value);
-    error = mpi_return(NULL, "MPI_Type_set_attr", error);
-    mpi_leave();
-    return error;
+    return attribute_set(ATTRIBUTE_TYPE, type, &type->attributes, keyval, value);
 }
-MPI_ALIAS(Type_set_attr);
+MPI_CALL(Type_set_attr);
 
-int PMPI_Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag)
+static int Type_get_attr(MPI_Datatype type, int keyval, void *value, int *flag)
 {
-    mpi_enter();
-    int error = check_type(type, "type");
-    if (!error)
-        error = check_output(value, "attribute_val");
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error)
-        error = attribute_get(ATTRIBUTE_TYPE, type->attributes, keyval, value, flag);
-    error = mpi_return(NULL, "MPI_Type_get_attr", error);
-    mpi_leave();
-    return error;
+    return attribute_get(ATTRIBUTE_TYPE, type->attributes, keyval, value, flag);
 }
-MPI_ALIAS(Type_get_attr);
+MPI_CALL(Type_get_attr);
 
-int PMPI_Type_delete_attr(MPI_Datatype type, int keyval)
+static int Type_delete_attr(MPI_Datatype type, int keyval)
 {
-    mpi_enter();
-    int error = check_type(type, "type");
-    if (!error)
-        error = attribute_remove(ATTRIBUTE_TYPE, type, &type->attributes, keyval);
-    error = mpi_return(NULL, "MPI_Type_delete_attr", error);
-    mpi_leave();
-    return error;
+    return attribute_remove(ATTRIBUTE_TYPE, type, &type->attributes, keyval);
 }
-MPI_ALIAS(Type_delete_attr);
+MPI_CALL(Type_delete_attr);

@@ -181,8 +181,6 @@ int PMPI_Type_create_darray(int size, int rank, int dimensions, const int sizes[
         error = check_output(made, "newtype");
     if (!error)
         error = array_make(&array, made);
-    error = mpi_return(NULL, "MPI_Type_create_darray", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Type_create_darray", error);
 }
 MPI_ALIAS(Type_create_darray);

@@ -331,9 +331,7 @@ int PMPI_Pack_external(const char format[], const void *from, int count, MPI_Dat
 {
     mpi_enter();
     int error = external_move(format, (void *)(uintptr_t)from, count, type, to, room, position, true);
-    error = mpi_return(NULL, "MPI_Pack_external", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Pack_external", error);
 }
 MPI_ALIAS(Pack_external);
 
@@ -342,9 +340,7 @@ int PMPI_Unpack_external(const char format[], const void *from, MPI_Aint room, M
 {
     mpi_enter();
     int error = external_move(format, to, count, type, (void *)(uintptr_t)from, room, position, false);
-    error = mpi_return(NULL, "MPI_Unpack_external", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Unpack_external", error);
 }
 MPI_ALIAS(Unpack_external);
 
@@ -356,8 +352,6 @@ int PMPI_Pack_external_size(const char format[], int count, MPI_Datatype type, M
         error = check_output(size, "size");
     if (!error)
         *size = (MPI_Aint)((size_t)count * external_bytes(type));
-    error = mpi_return(NULL, "MPI_Pack_external_size", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Pack_external_size", error);
 }
 MPI_ALIAS(Pack_external_size);

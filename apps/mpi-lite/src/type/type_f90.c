@@ -92,9 +92,7 @@ static int real_call(const char *name, int combiner, int precision, int range, s
         error = check_output(type, "newtype");
     if (!error)
         error = real_get(combiner, precision, range, type);
-    error = mpi_return(NULL, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, name, error);
 }
 
 int PMPI_Type_create_f90_real(int precision, int range, MPI_Datatype *type)
@@ -125,9 +123,7 @@ int PMPI_Type_create_f90_integer(int range, MPI_Datatype *type)
         error = mpi_error(MPI_ERR_ARG, "argument range: %d digits; at most 18", range);
     if (!error)
         error = type_get(MPI_COMBINER_F90_INTEGER, 0, range, like, type);
-    error = mpi_return(NULL, "MPI_Type_create_f90_integer", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Type_create_f90_integer", error);
 }
 MPI_ALIAS(Type_create_f90_integer);
 
@@ -165,8 +161,6 @@ int PMPI_Type_match_size(int class, int size, MPI_Datatype *type)
         error = mpi_error(MPI_ERR_ARG, "argument size: there is no type of that class with %d bytes", size);
     if (!error)
         *type = found;
-    error = mpi_return(NULL, "MPI_Type_match_size", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Type_match_size", error);
 }
 MPI_ALIAS(Type_match_size);

@@ -273,29 +273,21 @@ static int check_arrays(int count, const int *lengths, const void *places)
 
 /* ---- Contiguous, vectors ---- */
 
-int PMPI_Type_contiguous(int count, MPI_Datatype old, MPI_Datatype *made)
+static int Type_contiguous(int count, MPI_Datatype old, MPI_Datatype *made)
 {
-    mpi_enter();
-    int error = check_type(old, "oldtype");
-    if (!error)
-        error = check_output(made, "newtype");
-    if (!error)
-        error = check_count("count", count);
-    if (!error) {
-        const struct run run = { (size_t)count, 0, old->extent, old };
-        struct mpi_contents *contents = contents_make(MPI_COMBINER_CONTIGUOUS, 1, 0, 1);
+    int error = check_count("count", count);
+    if (error)
+        return error;
+    const struct run run = { (size_t)count, 0, old->extent, old };
+    struct mpi_contents *contents = contents_make(MPI_COMBINER_CONTIGUOUS, 1, 0, 1);
 
-        if (contents) {
-            contents_integer(contents, count);
-            contents_type(contents, old);
-        }
-        error = type_make(1, &run, false, contents, made);
+    if (contents) {
+        contents_integer(contents, count);
+        contents_type(contents, old);
     }
-    error = mpi_return(NULL, "MPI_Type_contiguous", error);
-    mpi_leave();
-    return error;
+    return type_make(1, &run, false, contents, made);
 }
-MPI_ALIAS(Type_contiguous);
+MPI_CALL(Type_contiguous);
 
 /* `stride` is in bytes. A vector is a run of blocks, which are a type of their own until it is made. */
 static int vector_make(int count, int length, MPI_Aint stride, struct mpi_datatype *old,
@@ -340,9 +332,7 @@ static int vector_call(const char *name, int combiner, int count, int length, MP
         }
         error = vector_make(count, length, in_bytes ? stride : stride * old->extent, old, contents, made);
     }
-    error = mpi_return(NULL, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, name, error);
 }
 
 int PMPI_Type_vector(int count, int length, int stride, MPI_Datatype old, MPI_Datatype *made)
@@ -439,9 +429,7 @@ static int blocks_call(const char *name, const struct blocks *blocks, int combin
         error = check_output(made, "newtype");
     if (!error)
         error = blocks_make(blocks, combiner, made);
-    error = mpi_return(NULL, name, error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, name, error);
 }
 
 int PMPI_Type_indexed(int count, const int lengths[], const int indices[], MPI_Datatype old,
@@ -514,9 +502,7 @@ int PMPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent, 
         (*made)->has_lower = (*made)->has_upper = true;
         (*made)->committed = false;
     }
-    error = mpi_return(NULL, "MPI_Type_create_resized", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Type_create_resized", error);
 }
 MPI_ALIAS(Type_create_resized);
 
@@ -541,9 +527,7 @@ int PMPI_Type_dup(MPI_Datatype old, MPI_Datatype *made)
     }
     if (error && made)
         *made = MPI_DATATYPE_NULL;
-    error = mpi_return(NULL, "MPI_Type_dup", error);
-    mpi_leave();
-    return error;
+    return mpi_leave_with(NULL, "MPI_Type_dup", error);
 }
 MPI_ALIAS(Type_dup);
 
@@ -616,19 +600,10 @@ static int subarray_make(int dimensions, const int *sizes, const int *parts, con
     return MPI_SUCCESS;
 }
 
-int PMPI_Type_create_subarray(int dimensions, const int sizes[], const int parts[], const int starts[],
-                              int order, MPI_Datatype old, MPI_Datatype *made)
+static int Type_create_subarray(int dimensions, const int sizes[], const int parts[], const int starts[],
+                                int order, MPI_Datatype old, MPI_Datatype *made)
 {
-    mpi_enter();
-    int error = check_type(old, "oldtype");
-    if (!error)
-        error = check_output(made, "newtype");
-    if (!error)
-        error = check_subarray(dimensions, sizes, parts, starts, order);
-    if (!error)
-        error = subarray_make(dimensions, sizes, parts, starts, order, old, made);
-    error = mpi_return(NULL, "MPI_Type_create_subarray", error);
-    mpi_leave();
-    return error;
+    int error = check_subarray(dimensions, sizes, parts, starts, order);
+    return error ? error : subarray_make(dimensions, sizes, parts, starts, order, old, made);
 }
-MPI_ALIAS(Type_create_subarray);
+MPI_CALL(Type_create_subarray);

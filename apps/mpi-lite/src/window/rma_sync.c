@@ -26,13 +26,6 @@ static void memory_order(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static int call_end(struct mpi_win *heard, const char *name, int error)
-{
-    error = mpi_return_win(heard, name, error);
-    mpi_leave();
-    return error;
-}
-
 /* ---- Checks ---- */
 
 static int check_assertion(int assertion, int allowed)
@@ -133,29 +126,25 @@ static void local_wait(struct rma_peer *peer)
 
 /* ---- Fences ---- */
 
-int PMPI_Win_fence(int assertion, MPI_Win win)
+static int Win_fence(int assertion, MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_assertion(assertion,
+    int error = check_assertion(assertion,
                                 MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
-    if (!error && win->access > ACCESS_FENCE)
-        error = mpi_error(MPI_ERR_RMA_SYNC, "%s", access_says(win));
-    if (!error && win->is_posted)
-        error = mpi_error(MPI_ERR_RMA_SYNC, "MPI_Win_post has opened the window; MPI_Win_wait closes it");
-    if (!error) {
-        error = all_flush(win);
-        int barrier_error = PMPI_Barrier(win->comm);
-        error = error ? error : barrier_error;
-        memory_order();
-        win->access = assertion & MPI_MODE_NOSUCCEED ? ACCESS_NONE : ACCESS_FENCE;
-        win->fence_is_used = false;
-    }
-    return call_end(heard, "MPI_Win_fence", error);
+
+    if (error)
+        return error;
+    if (win->access > ACCESS_FENCE)
+        return mpi_error(MPI_ERR_RMA_SYNC, "%s", access_says(win));
+    if (win->is_posted)
+        return mpi_error(MPI_ERR_RMA_SYNC, "MPI_Win_post has opened the window; MPI_Win_wait closes it");
+    error = all_flush(win);
+    int barrier_error = PMPI_Barrier(win->comm);
+    memory_order();
+    win->access = assertion & MPI_MODE_NOSUCCEED ? ACCESS_NONE : ACCESS_FENCE;
+    win->fence_is_used = false;
+    return error ? error : barrier_error;
 }
-MPI_ALIAS(Win_fence);
+MPI_CALL(Win_fence);
 
 /* ---- Groups ---- */
 
@@ -188,37 +177,33 @@ static bool has_posted(void *argument)
     return peer->posts > 0;
 }
 
-int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win)
+static int Win_start(MPI_Group group, int assertion, MPI_Win win)
 {
     int *ranks = NULL;
+    int error = check_assertion(assertion, MPI_MODE_NOCHECK);
 
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_group(group, "group");
-    if (!error)
-        error = check_assertion(assertion, MPI_MODE_NOCHECK);
-    if (!error)
-        error = check_no_access(win);
-    if (!error)
-        error = ranks_find(win, group, &ranks);
-    if (!error) {
-        win->access = ACCESS_START;
-        win->started = ranks;
-        win->started_count = group->size;
-        for (int i = 0; i < win->started_count; i++) {
-            struct rma_peer *peer = &win->peers[ranks[i]];
+    if (error)
+        return error;
+    error = check_no_access(win);
+    if (error)
+        return error;
+    error = ranks_find(win, group, &ranks);
+    if (error)
+        return error;
+    win->access = ACCESS_START;
+    win->started = ranks;
+    win->started_count = group->size;
+    for (int i = 0; i < win->started_count; i++) {
+        struct rma_peer *peer = &win->peers[ranks[i]];
 
-            progress_wait(has_posted, peer);
-            peer->posts--;
-            peer->is_started = true;
-        }
-        memory_order();
+        progress_wait(has_posted, peer);
+        peer->posts--;
+        peer->is_started = true;
     }
-    return call_end(heard, "MPI_Win_start", error);
+    memory_order();
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_start);
+MPI_CALL(Win_start);
 
 /* A target's refusal would have no message to come with: a flush asks for it. */
 static int started_complete(struct mpi_win *win)
@@ -242,34 +227,23 @@ static int started_complete(struct mpi_win *win)
     return error;
 }
 
-int PMPI_Win_complete(MPI_Win win)
+static int Win_complete(MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_access(win, ACCESS_START, "MPI_Win_start");
-    if (!error)
-        error = started_complete(win);
-    return call_end(heard, "MPI_Win_complete", error);
+    int error = check_access(win, ACCESS_START, "MPI_Win_start");
+    return error ? error : started_complete(win);
 }
-MPI_ALIAS(Win_complete);
+MPI_CALL(Win_complete);
 
-int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
+static int Win_post(MPI_Group group, int assertion, MPI_Win win)
 {
     int *ranks = NULL;
+    int error = check_assertion(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
 
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_group(group, "group");
-    if (!error)
-        error = check_assertion(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
-    if (!error && win->is_posted)
-        error = mpi_error(MPI_ERR_RMA_SYNC, "MPI_Win_post has opened the window; MPI_Win_wait closes it");
-    if (!error)
-        error = ranks_find(win, group, &ranks);
+    if (error)
+        return error;
+    if (win->is_posted)
+        return mpi_error(MPI_ERR_RMA_SYNC, "MPI_Win_post has opened the window; MPI_Win_wait closes it");
+    error = ranks_find(win, group, &ranks);
     if (!error) {
         win->is_posted = true;
         win->exposed = group->size;
@@ -280,9 +254,9 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win)
             rma_post(win, &win->peers[ranks[i]], RMA_POST, 0, 0, NULL, 0);
     }
     free(ranks);
-    return call_end(heard, "MPI_Win_post", error);
+    return error;
 }
-MPI_ALIAS(Win_post);
+MPI_CALL(Win_post);
 
 static bool is_unexposed(void *argument)
 {
@@ -312,7 +286,9 @@ static int exposure_end(const char *name, bool waits, struct mpi_win *win, int *
         win->is_posted = false;
         memory_order();
     }
-    return call_end(heard, name, error);
+    error = mpi_return_win(heard, name, error);
+    mpi_leave();
+    return error;
 }
 
 int PMPI_Win_wait(MPI_Win win)
@@ -360,27 +336,23 @@ static int check_lock(int type, int rank, int assertion, const struct mpi_win *w
     return error;
 }
 
-int PMPI_Win_lock(int type, int rank, int assertion, MPI_Win win)
+static int Win_lock(int type, int rank, int assertion, MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_lock(type, rank, assertion, win);
-    if (!error && rank != MPI_PROC_NULL) {
-        struct rma_peer *peer = &win->peers[rank];
+    int error = check_lock(type, rank, assertion, win);
 
-        win->access = ACCESS_LOCK;
-        win->locked++;
-        if (assertion & MPI_MODE_NOCHECK)
-            peer->lock = LOCK_UNCHECKED;
-        else
-            rma_lock_request(win, peer, type == MPI_LOCK_SHARED ? LOCK_SHARED : LOCK_EXCLUSIVE);
-        lock_wait(peer);
-    }
-    return call_end(heard, "MPI_Win_lock", error);
+    if (error || rank == MPI_PROC_NULL)
+        return error;
+    struct rma_peer *peer = &win->peers[rank];
+    win->access = ACCESS_LOCK;
+    win->locked++;
+    if (assertion & MPI_MODE_NOCHECK)
+        peer->lock = LOCK_UNCHECKED;
+    else
+        rma_lock_request(win, peer, type == MPI_LOCK_SHARED ? LOCK_SHARED : LOCK_EXCLUSIVE);
+    lock_wait(peer);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_lock);
+MPI_CALL(Win_lock);
 
 static int check_locked(const struct mpi_win *win, int rank)
 {
@@ -391,51 +363,43 @@ static int check_locked(const struct mpi_win *win, int rank)
     return error;
 }
 
-int PMPI_Win_unlock(int rank, MPI_Win win)
+static int Win_unlock(int rank, MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_locked(win, rank);
-    if (!error && rank != MPI_PROC_NULL) {
-        struct rma_peer *peer = &win->peers[rank];
+    int error = check_locked(win, rank);
 
-        progress_poll();
-        error = rma_close(win, rank, peer->lock == LOCK_UNCHECKED ? RMA_FLUSH : RMA_UNLOCK);
-        int waited = rma_wait_closed(peer);
-        error = error ? error : waited;
-        peer->lock = LOCK_NONE;
-        if (--win->locked == 0)
-            win->access = ACCESS_NONE;
-    }
-    return call_end(heard, "MPI_Win_unlock", error);
+    if (error || rank == MPI_PROC_NULL)
+        return error;
+    struct rma_peer *peer = &win->peers[rank];
+    progress_poll();
+    error = rma_close(win, rank, peer->lock == LOCK_UNCHECKED ? RMA_FLUSH : RMA_UNLOCK);
+    int waited = rma_wait_closed(peer);
+    peer->lock = LOCK_NONE;
+    if (--win->locked == 0)
+        win->access = ACCESS_NONE;
+    return error ? error : waited;
 }
-MPI_ALIAS(Win_unlock);
+MPI_CALL(Win_unlock);
 
-int PMPI_Win_lock_all(int assertion, MPI_Win win)
+static int Win_lock_all(int assertion, MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_assertion(assertion, MPI_MODE_NOCHECK);
-    if (!error)
-        error = check_no_access(win);
-    if (!error) {
-        bool is_lock_all = win->flavor == MPI_WIN_FLAVOR_SHARED;
-        int first = is_lock_all ? 0 : win->comm->rank, last = is_lock_all ? win->comm->size - 1 : first;
+    int error = check_assertion(assertion, MPI_MODE_NOCHECK);
+    if (error)
+        return error;
+    error = check_no_access(win);
+    if (error)
+        return error;
+    bool is_lock_all = win->flavor == MPI_WIN_FLAVOR_SHARED;
+    int first = is_lock_all ? 0 : win->comm->rank, last = is_lock_all ? win->comm->size - 1 : first;
 
-        win->access = ACCESS_LOCK_ALL;
-        win->is_unchecked = (assertion & MPI_MODE_NOCHECK) != 0;
-        for (int i = first; i <= last && !win->is_unchecked; i++)
-            rma_lock_request(win, &win->peers[i], LOCK_SHARED);
-        for (int i = first; i <= last; i++)
-            lock_wait(&win->peers[i]);
-    }
-    return call_end(heard, "MPI_Win_lock_all", error);
+    win->access = ACCESS_LOCK_ALL;
+    win->is_unchecked = (assertion & MPI_MODE_NOCHECK) != 0;
+    for (int i = first; i <= last && !win->is_unchecked; i++)
+        rma_lock_request(win, &win->peers[i], LOCK_SHARED);
+    for (int i = first; i <= last; i++)
+        lock_wait(&win->peers[i]);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_lock_all);
+MPI_CALL(Win_lock_all);
 
 static int all_unlock(struct mpi_win *win)
 {
@@ -460,21 +424,18 @@ static int all_unlock(struct mpi_win *win)
     return error;
 }
 
-int PMPI_Win_unlock_all(MPI_Win win)
+static int Win_unlock_all(MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_access(win, ACCESS_LOCK_ALL, "MPI_Win_lock_all");
-    if (!error) {
-        error = all_unlock(win);
-        win->access = ACCESS_NONE;
-        win->is_unchecked = false;
-    }
-    return call_end(heard, "MPI_Win_unlock_all", error);
+    int error = check_access(win, ACCESS_LOCK_ALL, "MPI_Win_lock_all");
+
+    if (error)
+        return error;
+    error = all_unlock(win);
+    win->access = ACCESS_NONE;
+    win->is_unchecked = false;
+    return error;
 }
-MPI_ALIAS(Win_unlock_all);
+MPI_CALL(Win_unlock_all);
 
 /* ---- Flushes ---- */
 
@@ -497,74 +458,58 @@ static int check_flush(const struct mpi_win *win, int rank)
     return error;
 }
 
-int PMPI_Win_flush(int rank, MPI_Win win)
+static int Win_flush(int rank, MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_flush(win, rank);
-    if (!error && rank != MPI_PROC_NULL)
-        error = one_flush(win, rank);
-    return call_end(heard, "MPI_Win_flush", error);
+    int error = check_flush(win, rank);
+    if (error)
+        return error;
+    if (rank != MPI_PROC_NULL)
+        return one_flush(win, rank);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_flush);
+MPI_CALL(Win_flush);
 
-int PMPI_Win_flush_all(MPI_Win win)
+static int Win_flush_all(MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_passive(win);
-    if (!error) {
-        progress_poll();
-        error = all_flush(win);
-    }
-    return call_end(heard, "MPI_Win_flush_all", error);
+    int error = check_passive(win);
+    if (error)
+        return error;
+    progress_poll();
+    return all_flush(win);
 }
-MPI_ALIAS(Win_flush_all);
+MPI_CALL(Win_flush_all);
 
-int PMPI_Win_flush_local(int rank, MPI_Win win)
+static int Win_flush_local(int rank, MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_flush(win, rank);
-    if (!error && rank != MPI_PROC_NULL) {
-        progress_poll();
-        local_wait(&win->peers[rank]);
-    }
-    return call_end(heard, "MPI_Win_flush_local", error);
+    int error = check_flush(win, rank);
+
+    if (error || rank == MPI_PROC_NULL)
+        return error;
+    progress_poll();
+    local_wait(&win->peers[rank]);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_flush_local);
+MPI_CALL(Win_flush_local);
 
-int PMPI_Win_flush_local_all(MPI_Win win)
+static int Win_flush_local_all(MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_passive(win);
-    if (!error)
-        progress_poll();
-    for (int i = 0; !error && i < win->comm->size; i++)
+    int error = check_passive(win);
+
+    if (error)
+        return error;
+    progress_poll();
+    for (int i = 0; i < win->comm->size; i++)
         local_wait(&win->peers[i]);
-    return call_end(heard, "MPI_Win_flush_local_all", error);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_flush_local_all);
+MPI_CALL(Win_flush_local_all);
 
-int PMPI_Win_sync(MPI_Win win)
+static int Win_sync(MPI_Win win)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error) {
-        memory_order();
-        progress_poll();
-        memory_order();
-    }
-    return call_end(heard, "MPI_Win_sync", error);
+    (void)win;
+    memory_order();
+    progress_poll();
+    memory_order();
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_sync);
+MPI_CALL(Win_sync);

@@ -151,13 +151,6 @@ static int check_making(const struct mpi_comm *comm, MPI_Aint size, int disp_uni
     return error;
 }
 
-static int give(struct mpi_comm *heard, const char *name, int error)
-{
-    error = mpi_return(heard, name, error);
-    mpi_leave();
-    return error;
-}
-
 int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *made)
 {
     struct mpi_win *win = MPI_WIN_NULL;
@@ -182,7 +175,7 @@ int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI
         *made = win;
     else if (win)
         window_end(win);
-    return give(heard, "MPI_Win_create", error);
+    return mpi_leave_with(heard, "MPI_Win_create", error);
 }
 MPI_ALIAS(Win_create);
 
@@ -238,7 +231,7 @@ static int window_allocate(const char *name, int flavor, MPI_Aint size, int disp
     } else if (win) {
         window_end(win);
     }
-    return give(heard, name, error);
+    return mpi_leave_with(heard, name, error);
 }
 
 int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win)
@@ -274,7 +267,7 @@ int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *made)
         *made = win;
     else if (win)
         window_end(win);
-    return give(heard, "MPI_Win_create_dynamic", error);
+    return mpi_leave_with(heard, "MPI_Win_create_dynamic", error);
 }
 MPI_ALIAS(Win_create_dynamic);
 
@@ -385,41 +378,26 @@ static int region_add(struct mpi_win *win, struct region region)
     return MPI_SUCCESS;
 }
 
-int PMPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
+static int Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_attach(win, base, size);
-    if (!error)
-        error = region_add(win, (struct region){ (MPI_Aint)base, size });
-    error = mpi_return_win(heard, "MPI_Win_attach", error);
-    mpi_leave();
-    return error;
+    int error = check_attach(win, base, size);
+    return error ? error : region_add(win, (struct region){ (MPI_Aint)base, size });
 }
-MPI_ALIAS(Win_attach);
+MPI_CALL(Win_attach);
 
-int PMPI_Win_detach(MPI_Win win, const void *base)
+static int Win_detach(MPI_Win win, const void *base)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error && win->flavor != MPI_WIN_FLAVOR_DYNAMIC)
-        error = mpi_error(MPI_ERR_RMA_FLAVOR, "argument win: MPI_Win_create_dynamic has not made it");
-    int i = error ? 0 : region_above(win, (MPI_Aint)base) - 1;
-    if (!error && (i < 0 || win->regions[i].begin != (MPI_Aint)base))
-        error = mpi_error(MPI_ERR_BASE, "argument base: no memory that begins at %p is attached", base);
-    if (!error) {
-        win->region_count--;
-        memmove(win->regions + i, win->regions + i + 1,
-                (size_t)(win->region_count - i) * sizeof(win->regions[0]));
-    }
-    error = mpi_return_win(heard, "MPI_Win_detach", error);
-    mpi_leave();
-    return error;
+    if (win->flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        return mpi_error(MPI_ERR_RMA_FLAVOR, "argument win: MPI_Win_create_dynamic has not made it");
+    int i = region_above(win, (MPI_Aint)base) - 1;
+    if (i < 0 || win->regions[i].begin != (MPI_Aint)base)
+        return mpi_error(MPI_ERR_BASE, "argument base: no memory that begins at %p is attached", base);
+    win->region_count--;
+    memmove(win->regions + i, win->regions + i + 1,
+            (size_t)(win->region_count - i) * sizeof(win->regions[0]));
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_detach);
+MPI_CALL(Win_detach);
 
 /* ---- Shared memory ---- */
 
@@ -434,32 +412,19 @@ static int query_rank(const struct mpi_win *win, int rank)
     return 0;
 }
 
-int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *base)
+static int Win_shared_query(MPI_Win win, int rank, MPI_Aint *size, int *disp_unit, void *base)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_output(size, "size");
-    if (!error)
-        error = check_output(disp_unit, "disp_unit");
-    if (!error)
-        error = check_output(base, "baseptr");
-    if (!error && win->flavor != MPI_WIN_FLAVOR_SHARED)
-        error = mpi_error(MPI_ERR_RMA_FLAVOR, "argument win: MPI_Win_allocate_shared has not made it");
-    if (!error && rank != MPI_PROC_NULL && (rank < 0 || rank >= win->comm->size))
-        error =
-            mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a window of %d", rank, win->comm->size);
-    if (!error) {
-        const struct rma_peer *peer = &win->peers[query_rank(win, rank)];
-        unsigned char *place = peer->size ? peer->direct : NULL;
+    if (win->flavor != MPI_WIN_FLAVOR_SHARED)
+        return mpi_error(MPI_ERR_RMA_FLAVOR, "argument win: MPI_Win_allocate_shared has not made it");
+    if (rank != MPI_PROC_NULL && (rank < 0 || rank >= win->comm->size))
+        return mpi_error(MPI_ERR_RANK, "argument rank: %d is no rank of a window of %d", rank,
+                         win->comm->size);
+    const struct rma_peer *peer = &win->peers[query_rank(win, rank)];
+    unsigned char *place = peer->size ? peer->direct : NULL;
 
-        *size = peer->size;
-        *disp_unit = peer->disp_unit;
-        memcpy(base, &place, sizeof(place)); /* a pointer of any type */
-    }
-    error = mpi_return_win(heard, "MPI_Win_shared_query", error);
-    mpi_leave();
-    return error;
+    *size = peer->size;
+    *disp_unit = peer->disp_unit;
+    memcpy(base, &place, sizeof(place)); /* a pointer of any type */
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_shared_query);
+MPI_CALL(Win_shared_query);

@@ -16,34 +16,25 @@ static int give(struct mpi_win *heard, const char *name, int error)
     return error;
 }
 
-int PMPI_Win_get_group(MPI_Win win, MPI_Group *group)
+static int Win_get_group(MPI_Win win, MPI_Group *group)
 {
-    mpi_enter();
-    int error = check_window(win);
-    if (!error)
-        error = check_output(group, "group");
-    if (!error) {
-        group_hold(win->comm->group);
-        *group = win->comm->group;
-        error = group_given(*group);
-    }
-    return give(NULL, "MPI_Win_get_group", error);
+    group_hold(win->comm->group);
+    *group = win->comm->group;
+    return group_given(*group);
 }
-MPI_ALIAS(Win_get_group);
+MPI_CALL(Win_get_group);
 
 /* ---- Hints ---- */
 
 /* What it may promise makes no difference: locks and all operations are always there. */
-int PMPI_Win_set_info(MPI_Win win, MPI_Info info)
+static int Win_set_info(MPI_Win win, MPI_Info info)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error && info == MPI_INFO_NULL)
-        error = mpi_error(MPI_ERR_INFO, "argument info: MPI_INFO_NULL");
-    return give(heard, "MPI_Win_set_info", error);
+    (void)win;
+    if (info == MPI_INFO_NULL)
+        return mpi_error(MPI_ERR_INFO, "argument info: MPI_INFO_NULL");
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_set_info);
+MPI_CALL(Win_set_info);
 
 static int hints_make(const struct mpi_win *win, struct mpi_info **info)
 {
@@ -64,116 +55,79 @@ static int hints_make(const struct mpi_win *win, struct mpi_info **info)
     return error;
 }
 
-int PMPI_Win_get_info(MPI_Win win, MPI_Info *info)
+static int Win_get_info(MPI_Win win, MPI_Info *info)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_output(info, "info_used");
-    if (!error)
-        error = hints_make(win, info);
-    return give(heard, "MPI_Win_get_info", error);
+    return hints_make(win, info);
 }
-MPI_ALIAS(Win_get_info);
+MPI_CALL(Win_get_info);
 
 /* ---- Names ---- */
 
-int PMPI_Win_set_name(MPI_Win win, const char *name)
+static int Win_set_name(MPI_Win win, const char *name)
 {
-    mpi_enter();
-    int error = check_window(win);
-    if (!error) {
-        size_t length = strnlen(name, sizeof(win->name) - 1); /* longer ones are cut */
+    size_t length = strnlen(name, sizeof(win->name) - 1); /* longer ones are cut */
 
-        memmove(win->name, name, length);
-        win->name[length] = '\0';
-    }
-    return give(NULL, "MPI_Win_set_name", error);
+    memmove(win->name, name, length);
+    win->name[length] = '\0';
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_set_name);
+MPI_CALL(Win_set_name);
 
-int PMPI_Win_get_name(MPI_Win win, char *name, int *length)
+static int Win_get_name(MPI_Win win, char *name, int *length)
 {
-    mpi_enter();
-    int error = check_window(win);
-    if (!error)
-        error = check_output(name, "win_name");
-    if (!error)
-        error = check_output(length, "resultlen");
-    if (!error) {
-        strcpy(name, win->name);
-        *length = (int)strlen(name);
-    }
-    return give(NULL, "MPI_Win_get_name", error);
+    strcpy(name, win->name);
+    *length = (int)strlen(name);
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_get_name);
+MPI_CALL(Win_get_name);
 
 /* ---- Error handlers ---- */
 
-int PMPI_Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhandler *errhandler)
+static int Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errhandler *errhandler)
 {
-    mpi_enter();
-    int error = check_comm(MPI_COMM_WORLD);
-    if (!error)
-        error = check_output(errhandler, "errhandler");
-    if (!error && !function)
-        error = mpi_error(MPI_ERR_ARG, "argument function: NULL");
-    if (!error && !(*errhandler = object_make(sizeof(**errhandler))))
-        error = mpi_out_of_memory();
-    if (!error)
-        **errhandler = (struct mpi_errhandler){
-            .references = 1,
-            .is_of_windows = true,
-            .function = (MPI_Comm_errhandler_function *)(void (*)(void))function, /* called as what it is */
-        };
-    return give(NULL, "MPI_Win_create_errhandler", error);
+    if (!function)
+        return mpi_error(MPI_ERR_ARG, "argument function: NULL");
+    if (!(*errhandler = object_make(sizeof(**errhandler))))
+        return mpi_out_of_memory();
+    **errhandler = (struct mpi_errhandler){
+        .references = 1,
+        .is_of_windows = true,
+        .function = (MPI_Comm_errhandler_function *)(void (*)(void))function, /* called as what it is */
+    };
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_create_errhandler);
+MPI_CALL(Win_create_errhandler);
 
-int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
+static int Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error && errhandler == MPI_ERRHANDLER_NULL)
-        error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
-    if (!error)
-        error = check_live(errhandler->references, MPI_ERR_ARG, "errhandler");
-    if (!error && !errhandler->predefined && !errhandler->is_of_windows)
-        error = mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_Win_create_errhandler has not made it");
-    if (!error) {
-        errhandler->references++;
-        errhandler_release(win->hearer.errhandler);
-        win->hearer.errhandler = errhandler;
-    }
-    return give(heard, "MPI_Win_set_errhandler", error);
+    if (errhandler == MPI_ERRHANDLER_NULL)
+        return mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_ERRHANDLER_NULL");
+    int error = check_live(errhandler->references, MPI_ERR_ARG, "errhandler");
+    if (error)
+        return error;
+    if (!errhandler->predefined && !errhandler->is_of_windows)
+        return mpi_error(MPI_ERR_ARG, "argument errhandler: MPI_Win_create_errhandler has not made it");
+    errhandler->references++;
+    errhandler_release(win->hearer.errhandler);
+    win->hearer.errhandler = errhandler;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_set_errhandler);
+MPI_CALL(Win_set_errhandler);
 
-int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
+static int Win_get_errhandler(MPI_Win win, MPI_Errhandler *errhandler)
 {
-    mpi_enter();
-    int error = check_window(win);
-    if (!error)
-        error = check_output(errhandler, "errhandler");
-    if (!error) {
-        *errhandler = win->hearer.errhandler ? win->hearer.errhandler : MPI_ERRORS_ARE_FATAL;
-        (*errhandler)->references++;
-    }
-    return give(NULL, "MPI_Win_get_errhandler", error);
+    *errhandler = win->hearer.errhandler ? win->hearer.errhandler : MPI_ERRORS_ARE_FATAL;
+    (*errhandler)->references++;
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_get_errhandler);
+MPI_CALL(Win_get_errhandler);
 
-int PMPI_Win_call_errhandler(MPI_Win win, int code)
+static int Win_call_errhandler(MPI_Win win, int code)
 {
-    mpi_enter();
-    int error = check_window(win);
-    if (!error)
-        mpi_return_win(win, "MPI_Win_call_errhandler", code); /* it is the handler's; this call is good */
-    return give(NULL, "MPI_Win_call_errhandler", error);
+    mpi_return_win(win, "MPI_Win_call_errhandler", code); /* it is the handler's; this call is good */
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_call_errhandler);
+MPI_CALL(Win_call_errhandler);
 
 /* ---- Attributes ---- */
 
@@ -215,45 +169,26 @@ int PMPI_Win_free_keyval(int *keyval)
 }
 MPI_ALIAS(Win_free_keyval);
 
-int PMPI_Win_set_attr(MPI_Win win, int keyval, void *value)
+static int Win_set_attr(MPI_Win win, int keyval, void *value)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = attribute_set(ATTRIBUTE_WIN, win, &win->attributes, keyval, value);
-    return give(heard, "MPI_Win_set_attr", error);
+    return attribute_set(ATTRIBUTE_WIN, win, &win->attributes, keyval, value);
 }
-MPI_ALIAS(Win_set_attr);
+MPI_CALL(Win_set_attr);
 
-int PMPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
+static int Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
 {
     void *preset;
 
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = check_output(value, "attribute_val");
-    if (!error)
-        error = check_output(flag, "flag");
-    if (!error && predefined_value(win, keyval, &preset)) {
-        *flag = 1;
-        memcpy(value, &preset, sizeof(preset)); /* a pointer of any type */
-    } else if (!error) {
-        error = attribute_get(ATTRIBUTE_WIN, win->attributes, keyval, value, flag);
-    }
-    return give(heard, "MPI_Win_get_attr", error);
+    if (!predefined_value(win, keyval, &preset))
+        return attribute_get(ATTRIBUTE_WIN, win->attributes, keyval, value, flag);
+    *flag = 1;
+    memcpy(value, &preset, sizeof(preset)); /* a pointer of any type */
+    return MPI_SUCCESS;
 }
-MPI_ALIAS(Win_get_attr);
+MPI_CALL(Win_get_attr);
 
-int PMPI_Win_delete_attr(MPI_Win win, int keyval)
+static int Win_delete_attr(MPI_Win win, int keyval)
 {
-    mpi_enter();
-    int error = check_window(win);
-    struct mpi_win *heard = error ? NULL : win;
-    if (!error)
-        error = attribute_remove(ATTRIBUTE_WIN, win, &win->attributes, keyval);
-    return give(heard, "MPI_Win_delete_attr", error);
+    return attribute_remove(ATTRIBUTE_WIN, win, &win->attributes, keyval);
 }
-MPI_ALIAS(Win_delete_attr);
+MPI_CALL(Win_delete_attr);
