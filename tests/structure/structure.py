@@ -8,7 +8,8 @@ The rules stand in docs/architecture.md, "Rooms"; this file reads them from wher
   below it.
 * `kernel/arch.h`: what the kernel and the drivers may use of an architecture (what is declared there, and its
   lines ` *   provides-inline: name …`), and what an architecture may use of the kernel (` *   call-up: …`).
-* docs/architecture.md, "Hooks": every function pointer through which a room calls what it does not know.
+* docs/architecture.md, "Hooks" and "Hooks of mpi-lite": every function pointer through which a room calls
+  what it does not know.
 
 Every check answers a list of complaints; an empty list is a pass. Facts come from two places: includes from
 the sources, uses from the symbol tables of the linked objects (`nm`), so that no declaration can hide a use.
@@ -431,29 +432,30 @@ def function_pointers(text: str) -> set[str]:
     return found
 
 
-def hooks_of(page: str) -> set[str]:
-    """Names in the first column of the table "Hooks" of docs/architecture.md: `` `struct x` `a`, `b` ``."""
-    section = re.search(r"^#+ Hooks\n(.*?)(?=^#+ |\Z)", page, re.M | re.S)
+def hooks_of(page: str, title: str) -> set[str]:
+    """Names in the first column of the table below a title of the page: `` `a`, `b` of `struct x` ``."""
+    section = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", page, re.M | re.S)
     if not section:
-        raise ValueError('docs/architecture.md has no section "Hooks"')
+        raise ValueError(f'docs/architecture.md has no section "{title}"')
     rows = [line for line in section[1].splitlines() if line.startswith("| `")]
     return {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
-def check_hooks(sources: Mapping[str, str], page: str) -> list[str]:
-    """Function pointers of the kernel that the table does not have, and rows without a function pointer."""
-    listed = hooks_of(page)
+def check_hooks(sources: Mapping[str, str], page: str, title: str = "Hooks") -> list[str]:
+    """Function pointers of the sources that the table does not have, and rows without a function pointer."""
+    listed = hooks_of(page, title)
     found: dict[str, str] = {}
     for path, text in sorted(sources.items()):
         for name in function_pointers(text):
             found.setdefault(name, path)
     complaints = [
-        f"{path} calls through {name}: docs/architecture.md, Hooks, does not have it"
+        f"{path} calls through {name}: docs/architecture.md, {title}, does not have it"
         for name, path in sorted(found.items())
         if name not in listed
     ]
     complaints += [
-        f"docs/architecture.md, Hooks, has {name}, and no source does" for name in sorted(listed - set(found))
+        f"docs/architecture.md, {title}, has {name}, and no source does"
+        for name in sorted(listed - set(found))
     ]
     return complaints
 

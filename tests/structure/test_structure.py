@@ -150,6 +150,7 @@ def test_nothing_in_the_network_cuts_a_number_to_16_bits() -> None:
 def test_every_hook_stands_in_the_table() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     accept(structure.check_hooks(texts("kernel/"), page))
+    accept(structure.check_hooks(texts(LIBRARY), page, "Hooks of mpi-lite"))
 
 
 def test_the_accounting_word_changes_in_one_piece() -> None:

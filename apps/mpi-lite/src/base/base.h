@@ -174,7 +174,7 @@ struct mpi_comm {
     bool inter;
     bool hidden;       /* the library's own: the program has no handle of it */
     int rank, size;    /* in, of the local group */
-    uint32_t sequence; /* collectives begun on it: their tags (collective.c) */
+    uint32_t sequence; /* collectives begun on it: their tags (schedule.c) */
     struct mpi_errhandler *errhandler;
     struct mpi_attributes *attributes;
     struct mpi_topology *topology;

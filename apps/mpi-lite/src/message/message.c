@@ -48,7 +48,8 @@ static uint32_t cookie_count, cookie_free; /* index + 1; 0: none */
 static int rendezvous_sends;               /* under way */
 static unsigned char *scratch;
 static size_t scratch_bytes;
-static message_taker *windows; /* who takes HEAD_WINDOW */
+/* Takes HEAD_WINDOW. */
+static void (*windows)(int peer, const struct head *head, const void *data, size_t bytes);
 
 /* ---- Cookies ---- */
 

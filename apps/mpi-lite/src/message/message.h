@@ -57,8 +57,8 @@ int request_wait(struct mpi_request **request, MPI_Status *status);
 
 /* One round over transports, messages and what has been added; whether anything moved. Never blocks. */
 bool progress_poll(void);
-/* From now on each round calls `poll`, once however often it is added; it returns whether anything moved. */
-void progress_add(bool (*poll)(void));
+/* From now on each round calls `work`, once however often it is added; it returns whether anything moved. */
+void progress_add(bool (*work)(void));
 /* Polls until done(argument): spins, or blocks for what transports announce where mpi_world.crowded. */
 void progress_wait(bool (*done)(void *argument), void *argument);
 /* Lets another thread into the library, where there may be one. */

@@ -20,17 +20,20 @@
 
 #define ADDED_MAX 4
 
-static bool (*added[ADDED_MAX])(void); /* in the order in which they came */
+/* What rooms above have added, in the order in which it came. */
+static struct {
+    bool (*work)(void);
+} added[ADDED_MAX];
 static int added_count;
 
-void progress_add(bool (*poll)(void))
+void progress_add(bool (*work)(void))
 {
     for (int i = 0; i < added_count; i++)
-        if (added[i] == poll)
+        if (added[i].work == work)
             return;
     if (added_count == ADDED_MAX)
         mpi_abort(1, "progress has %d kinds of work, and no room for one more", ADDED_MAX);
-    added[added_count++] = poll;
+    added[added_count++].work = work;
 }
 
 const struct transport *transport_to(int peer)
@@ -49,7 +52,7 @@ bool progress_poll(void)
         moved |= transport_tcp.poll();
     moved |= message_progress();
     for (int i = 0; i < added_count; i++)
-        moved |= added[i]();
+        moved |= added[i].work();
     return moved;
 }
 
