@@ -4,6 +4,7 @@
 
     bindings.py header functions.txt    mpi_functions.h: MPI_F and PMPI_F declared, with what they do
     bindings.py missing functions.txt   missing.c: what is marked `missing`, which ends the job with its name
+    bindings.py frames functions.txt    frames.h: MPI_CALL(F), the frame of a call around its body
 
 A line of the list that does not read ends this program, with the line's number and with what would be right.
 """
@@ -43,7 +44,22 @@ MISSING = """\
  *
  * Made by apps/mpi-lite/bindings.py from functions.txt.
  */
-#include "mpi_internal.h"
+#include "base/base.h"
+"""
+
+FRAMES = """\
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frames.h: what calls do around their bodies: enter the library, check arguments, hand an error to the
+ * handler that hears of it, leave. MPI_CALL(Comm_size), after `static int Comm_size(…)`, defines
+ * PMPI_Comm_size, and MPI_Comm_size as its weak alias.
+ *
+ * Made by apps/mpi-lite/bindings.py from functions.txt.
+ */
+#ifndef MPI_FRAMES_H
+#define MPI_FRAMES_H
+
+#define MPI_CALL(name) MPI_CALL_##name
 """
 
 PROTOTYPE = re.compile(r"(?P<result>[A-Za-z_]\w*)\s+(?P<name>[A-Z]\w*)\((?P<arguments>[^()]*)\)")
@@ -51,6 +67,21 @@ PARAMETER = re.compile(
     r"(?P<type>(?:const\s+)?[A-Za-z_]\w*(?:\s+(?:const\b|\*+)|\*+)*)\s*\b"
     r"(?P<name>[a-z_]\w*)(?P<array>(?:\[\d*\])*)"
 )
+#: A check of a frame: an argument; `as` its name in the standard, where that differs; or what it is or has.
+CHECK = re.compile(
+    r"(?P<argument>[a-z_]\w*)(?: as (?P<name>[a-z_]\w*)| is (?P<kind>[a-z]+)| has (?P<topology>MPI_\w+)"
+    r"| (?P<changes>changes))?(?P<heard> heard)?"
+)
+#: How an argument of a type is checked: `{0}` is the argument, `{1}` its name.
+CHECKS = {
+    "MPI_Comm": "check_comm({0})",
+    "MPI_Win": "check_window({0})",
+    "MPI_Group": 'check_group({0}, "{1}")',
+    "MPI_Datatype": 'check_type({0}, "{1}")',
+    "MPI_Info": "check_info({0}, false)",
+}
+#: Whose handler hears of the errors of a call: the argument's structure, and what hands the error over.
+HEARD = {"MPI_Comm": ("struct mpi_comm", "mpi_return"), "MPI_Win": ("struct mpi_win", "mpi_return_win")}
 SECTION = re.compile(r"## (?P<title>.+ \[MPI 3\.1 §[^\]]+\])")
 
 
@@ -69,17 +100,26 @@ class Function:
     missing: bool
     section: str
     meaning: list[str] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)  #: of its frame; empty: it has none
 
-    def prototype(self, prefix: str) -> str:
-        """In C, without the semicolon, at most COLUMNS - 1 wide."""
+    def prototype(self, prefix: str, width: int = COLUMNS - 1) -> str:
+        """In C, without the semicolon."""
         begin = f"{self.result} {prefix}{self.name}("
         text = begin + ", ".join(self.parameters or ["void"]) + ")"
-        return textwrap.fill(text, COLUMNS - 1, subsequent_indent=" " * len(begin), break_long_words=False)
+        return textwrap.fill(text, width, subsequent_indent=" " * len(begin), break_long_words=False)
 
     def argument_names(self) -> list[str]:
         """The parameters' names, in order; none for `...`."""
         found = [PARAMETER.fullmatch(parameter) for parameter in self.parameters]
         return [match["name"] for match in found if match]
+
+    def argument_type(self, name: str) -> str:
+        """The type of a parameter, "*" for a pointer that the call writes through; "" for no parameter."""
+        for match in filter(None, map(PARAMETER.fullmatch, self.parameters)):
+            if match["name"] == name:
+                is_written = "*" in match["type"] and not match["type"].startswith("const")
+                return "*" if is_written or match["array"] else match["type"].strip()
+        return ""
 
 
 def read_function(where: str, line: int, text: str, section: str) -> Function:
@@ -113,6 +153,29 @@ def read_function(where: str, line: int, text: str, section: str) -> Function:
     return function
 
 
+def read_checks(where: str, function: Function, text: str) -> list[str]:
+    """The checks of a function's frame: `[comm heard; result; one as group1]`."""
+    if function.result != "int":
+        raise ListError(f"{where}: {function.name} returns no error, and so has no frame")
+    words = [part.strip() for part in text[1:-1].split(";")]
+    for number, word in enumerate(words):
+        match = CHECK.fullmatch(word)
+        of_type = function.argument_type(match["argument"]) if match else ""
+        if word == "started":
+            continue
+        if not match or not of_type:
+            raise ListError(
+                f"{where}: {function.name}: {word!r} is no check; such as `result`, `one as group1`"
+            )
+        if match["heard"] and (number or of_type not in HEARD):
+            raise ListError(
+                f"{where}: {function.name}: {word!r}: the first check's communicator or window hears"
+            )
+        if not match["kind"] and not match["topology"] and of_type not in ("*", *CHECKS):
+            raise ListError(f"{where}: {function.name}: {word!r}: nothing checks a {of_type}; say what it is")
+    return words
+
+
 def read_functions(path: Path) -> list[Function]:
     """All entries, in the file's order. ListError says where it does not read."""
     functions: list[Function] = []
@@ -136,7 +199,11 @@ def read_functions(path: Path) -> list[Function]:
         elif indented and line.strip():
             if not functions:
                 raise ListError(f"{where}: an indented line without an entry before it: {line.strip()!r}")
-            functions[-1].meaning.append(line.strip())
+            text = line.strip()
+            if text.startswith("[") and text.endswith("]") and not functions[-1].meaning:
+                functions[-1].checks = read_checks(where, functions[-1], text)
+            else:
+                functions[-1].meaning.append(text)
         else:
             finish(where)
             if line.startswith("##"):
@@ -194,8 +261,58 @@ def missing(functions: list[Function]) -> str:
     return "".join(parts)
 
 
+def check_call(function: Function, word: str) -> str:
+    """A check of a frame, in C."""
+    match = CHECK.fullmatch(word)
+    if word == "started" or not match:
+        return "check_started()"
+    argument = match["argument"]
+    name = match["name"] or argument
+    if match["kind"]:
+        return f"check_{match['kind']}({argument})"
+    if match["topology"]:
+        return f"check_topology({argument}, {match['topology']})"
+    if match["changes"]:
+        return f"check_info({argument}, true)"
+    of_type = function.argument_type(argument)
+    return CHECKS.get(of_type, 'check_output({0}, "{1}")').format(argument, name)
+
+
+def frame(function: Function) -> str:
+    """The definition of one call around its body, as a macro."""
+    name, first, width = function.name, function.checks[0], COLUMNS - len(" \\")
+    heard, hand = "NULL", "mpi_return"
+    lines = [function.prototype("PMPI_", width), "{", "    mpi_enter();"]
+    lines.append(f"    int error = {check_call(function, first)};")
+    if first.endswith(" heard"):
+        argument = first.split()[0]
+        structure, hand = HEARD[function.argument_type(argument)]
+        heard = "heard"
+        lines.append(f"    {structure} *heard = error ? NULL : {argument};")
+    calls = [check_call(function, word) for word in function.checks[1:]]
+    for call in (*calls, f"{name}({', '.join(function.argument_names())})"):
+        text = textwrap.fill(f"        error = {call};", width, subsequent_indent=" " * 12)
+        lines += ["    if (!error)", text]
+    if hand == "mpi_return":
+        lines += [f'    return mpi_leave_with({heard}, "MPI_{name}", error);', "}"]
+    else:
+        lines += [
+            f'    error = {hand}({heard}, "MPI_{name}", error);',
+            "    mpi_leave();",
+            "    return error;",
+            "}",
+        ]
+    lines = [f"#define MPI_CALL_{name}", *"\n".join(lines).split("\n"), f"MPI_ALIAS({name})"]
+    return "\n" + " \\\n".join(lines) + "\n"
+
+
+def frames(functions: list[Function]) -> str:
+    """frames.h."""
+    return FRAMES + "".join(frame(one) for one in functions if one.checks) + "\n#endif\n"
+
+
 def main(arguments: list[str]) -> int:
-    makers = {"header": header, "missing": missing}
+    makers = {"header": header, "missing": missing, "frames": frames}
     if len(arguments) != 2 or arguments[0] not in makers:
         print(__doc__.strip(), file=sys.stderr)
         return 2

@@ -172,7 +172,7 @@ WRAPPERS = """\
  *
  * Made by apps/mpi-lite/fortran.py from functions.txt.
  */
-#include "fortran_wrapper.h"
+#include "fortran/fortran_wrapper.h"
 """
 
 
@@ -385,7 +385,7 @@ def predefined(functions: list[Function], header: str) -> str:
         "/* SPDX-License-Identifier: BSD-2-Clause */\n"
         "/* predefined.c: Fortran's numbers of the predefined handles, in the order of mpi.h and of mpif.h.\n"
         " *\n * Made by apps/mpi-lite/fortran.py from mpi.h. */\n"
-        '#include "fortran.h"\n\nconst struct predefined predefined_objects[] = {\n'
+        '#include "fortran/fortran.h"\n\nconst struct predefined predefined_objects[] = {\n'
         + "\n".join(rows)
         + "\n};\nconst int predefined_count = sizeof(predefined_objects) / sizeof(predefined_objects[0]);\n"
     )

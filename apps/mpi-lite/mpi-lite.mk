@@ -11,12 +11,15 @@
 # link it.
 
 MPI_BUILD   := build/mpi-lite
-MPI_C       := $(sort $(wildcard apps/mpi-lite/src/*.c))
-MPI_FORTRAN := $(notdir $(basename $(filter apps/mpi-lite/src/fortran_%,$(MPI_C)))) fortran_wrappers
-MPI_NAMES   := $(filter-out $(MPI_FORTRAN),$(notdir $(MPI_C:.c=))) missing predefined
-MPI_HEADERS := $(wildcard apps/mpi-lite/src/*.h) apps/mpi-lite/include/mpi.h \
-               $(MPI_BUILD)/include/mpi_functions.h
-MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -Iapps/mpi-lite/src
+MPI_SOURCES := apps/mpi-lite/src
+MPI_C       := $(sort $(wildcard $(MPI_SOURCES)/*/*.c))
+MPI_FORTRAN := $(patsubst $(MPI_SOURCES)/%.c,%,$(filter $(MPI_SOURCES)/fortran/fortran_%,$(MPI_C))) \
+               fortran/fortran_wrappers
+MPI_NAMES   := $(filter-out $(MPI_FORTRAN),$(MPI_C:$(MPI_SOURCES)/%.c=%)) init/missing fortran/predefined
+MPI_MADE    := fortran/fortran_wrappers init/missing fortran/predefined
+MPI_HEADERS := $(wildcard $(MPI_SOURCES)/*/*.h) apps/mpi-lite/include/mpi.h \
+               $(MPI_BUILD)/include/mpi_functions.h $(MPI_BUILD)/made/base/frames.h
+MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -I$(MPI_SOURCES) -I$(MPI_BUILD)/made
 MPI_CFLAGS  := -std=gnu11 -g -fvisibility=hidden -fno-strict-aliasing $(WARNINGS) $(MPI_INCLUDES) \
                $(PREFIX_MAP)
 
@@ -42,17 +45,20 @@ $(MPI_BUILD)/include/mpi_functions.h: apps/mpi-lite/functions.txt apps/mpi-lite/
 	@mkdir -p $(@D)
 	$(Q)$(PYTHON) apps/mpi-lite/bindings.py header $< > $@
 
-$(MPI_BUILD)/missing.c: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
+$(MPI_BUILD)/made/base/frames.h: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) apps/mpi-lite/bindings.py frames $< > $@
+
+$(MPI_BUILD)/made/init/missing.c: apps/mpi-lite/functions.txt apps/mpi-lite/bindings.py
 	@mkdir -p $(@D)
 	$(Q)$(PYTHON) apps/mpi-lite/bindings.py missing $< > $@
 
 # Fortran's names in C, its constants, and the source of its module.
 MPI_FORTRAN_LISTS := apps/mpi-lite/functions.txt apps/mpi-lite/include/mpi.h
-MPI_FORTRAN_FILES := $(addprefix $(MPI_BUILD)/,fortran_wrappers.c predefined.c include/mpif.h \
-                     include/mpi.f90 \
-                     every.f)
-$(MPI_BUILD)/fortran_wrappers.c: MPI_FORTRAN_WHAT = wrappers
-$(MPI_BUILD)/predefined.c: MPI_FORTRAN_WHAT = predefined
+MPI_FORTRAN_FILES := $(addprefix $(MPI_BUILD)/,made/fortran/fortran_wrappers.c made/fortran/predefined.c \
+                     include/mpif.h include/mpi.f90 every.f)
+$(MPI_BUILD)/made/fortran/fortran_wrappers.c: MPI_FORTRAN_WHAT = wrappers
+$(MPI_BUILD)/made/fortran/predefined.c: MPI_FORTRAN_WHAT = predefined
 $(MPI_BUILD)/include/mpif.h: MPI_FORTRAN_WHAT = mpif.h
 $(MPI_BUILD)/include/mpi.f90: MPI_FORTRAN_WHAT = module
 $(MPI_BUILD)/every.f: MPI_FORTRAN_WHAT = every
@@ -63,13 +69,13 @@ $(MPI_FORTRAN_FILES): $(MPI_FORTRAN_LISTS) apps/mpi-lite/fortran.py apps/mpi-lit
 
 # One variant: its objects, the two made of them, the archive.
 define mpi_variant
-$(MPI_BUILD)/$(1)/%.o: apps/mpi-lite/src/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
+$(MPI_BUILD)/$(1)/%.o: $(MPI_SOURCES)/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
 	@mkdir -p $$(@D)
 	@echo "  MPI     $$@"
 	$(Q)$(MPI_CC_$(1)) $(MPI_CFLAGS) -c -o $$@ $$<
 
-$(addprefix $(MPI_BUILD)/$(1)/,missing.o predefined.o fortran_wrappers.o): $(MPI_BUILD)/$(1)/%.o: \
-		$(MPI_BUILD)/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
+$(addprefix $(MPI_BUILD)/$(1)/,$(MPI_MADE:%=%.o)): $(MPI_BUILD)/$(1)/%.o: \
+		$(MPI_BUILD)/made/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
 	@mkdir -p $$(@D)
 	$(Q)$(MPI_CC_$(1)) $(MPI_CFLAGS) -c -o $$@ $$<
 

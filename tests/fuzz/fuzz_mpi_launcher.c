@@ -6,7 +6,7 @@
  *
  * The first byte says which protocol, and whether the ranks are asked for over a port first.
  */
-#include "apps/mpi-lite/src/pmi.c"
+#include "apps/mpi-lite/src/launch/pmi.c"
 #include "fuzz.h"
 #include <stdarg.h>
 
@@ -14,6 +14,7 @@
 #define WORLD_MAX 4096
 
 struct mpi_world mpi_world;
+void (*mpi_others_end)(int status, const char *why);
 static char reason[512];
 
 int mpi_error(int class, const char *format, ...)
@@ -24,10 +25,6 @@ int mpi_error(int class, const char *format, ...)
     vsnprintf(reason, sizeof(reason), format, arguments);
     va_end(arguments);
     return class;
-}
-
-void shared_kill(void)
-{
 }
 
 /* There is one already: libFuzzer's. */

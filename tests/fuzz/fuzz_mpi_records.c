@@ -4,7 +4,7 @@
  * heads of messages. Receives that are posted keep within their buffers.
  */
 #define _GNU_SOURCE
-#include "apps/mpi-lite/src/tcp.c"
+#include "apps/mpi-lite/src/transport/tcp.c"
 #include "tests/fuzz/mpi_rank.h"
 
 struct mpi_world mpi_world = {

@@ -8,9 +8,9 @@
  * dynamic window the runs' offsets count from its first attached memory.
  */
 #define _GNU_SOURCE
-#include "apps/mpi-lite/src/fortran.h"
-#include "apps/mpi-lite/src/rma_origin.c"
-#include "apps/mpi-lite/src/window.c"
+#include "apps/mpi-lite/src/base/handle.h"
+#include "apps/mpi-lite/src/window/rma_origin.c"
+#include "apps/mpi-lite/src/window/window.c"
 #include "tests/fuzz/mpi_stubs.h"
 #include <setjmp.h>
 #include <stdio.h>
@@ -59,10 +59,22 @@ size_t message_fragment(int world)
     return 16 << 10;
 }
 
-int mpi_return_win(struct mpi_win *win, const char *function, int error)
+int mpi_return_to(struct hearer *hearer, const char *function, int error)
 {
-    (void)win, (void)function;
+    (void)hearer, (void)function;
     return error;
+}
+
+static message_taker *taken_by;
+
+void message_windows_take(message_taker *taker)
+{
+    taken_by = taker;
+}
+
+void progress_add(bool (*poll)(void))
+{
+    (void)poll;
 }
 
 int request_complete(struct mpi_request *request)
@@ -73,13 +85,13 @@ int request_complete(struct mpi_request *request)
 
 int mpi_live[LIVE_KINDS];
 
-MPI_Fint mpi_lite_handle_number(enum fortran_kind kind, void *object)
+MPI_Fint handle_number(enum fortran_kind kind, void *object)
 {
     (void)kind, (void)object;
     return 0;
 }
 
-int comm_out_of_memory(void)
+int mpi_out_of_memory(void)
 {
     return MPI_ERR_NO_MEM;
 }
@@ -98,11 +110,6 @@ struct mpi_comm *comm_make_child(const struct mpi_comm *parent, uint32_t context
 }
 
 void comm_hide(struct mpi_comm *comm)
-{
-    (void)comm;
-}
-
-void comm_release(struct mpi_comm *comm)
 {
     (void)comm;
 }
@@ -162,7 +169,7 @@ static struct mpi_win win;
 static struct rma_peer peers[RANKS];
 static unsigned char *memory[2], *result;
 
-static void window_begin(bool is_dynamic)
+static void window_open(bool is_dynamic)
 {
     static const int world[] = { 0, 1, 2, 3 };
     static struct mpi_group group = { .references = 1, .size = RANKS, .world = world };
@@ -198,7 +205,7 @@ static void window_begin(bool is_dynamic)
     win.exposed = 1;
 }
 
-static void window_finish(void)
+static void window_close(void)
 {
     if (peers[1].first_answer)
         op_free(peers[1].first_answer);
@@ -235,7 +242,7 @@ static void message_say(const struct spoken *spoken, unsigned char *data)
 
     if (win.flavor == MPI_WIN_FLAVOR_DYNAMIC && spoken->kind <= RMA_SWAP)
         runs_move(data, spoken);
-    window_arrived(head.source, &head, data, spoken->bytes);
+    taken_by(head.source, &head, data, spoken->bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -244,7 +251,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     unsigned char *volatile copy = NULL;
     struct spoken spoken;
 
-    window_begin(bytes && data[0] & 1);
+    window_begin();
+    window_open(bytes && data[0] & 1);
     if (setjmp(ended) == 0) {
         for (size_t at = 1; at + sizeof(spoken) <= bytes;) {
             memcpy(&spoken, data + at, sizeof(spoken));
@@ -260,6 +268,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         }
     }
     free(copy);
-    window_finish();
+    window_close();
     return 0;
 }

@@ -3,11 +3,12 @@
  * mpi_rank.h: a rank of mpi-lite as fuzzers of its transports see it: messages, their matching and requests
  * are the library's own, what is around them does little. Receives are posted, and a send waits for its
  * receiver; whatever comes, the rank either takes it or ends the job with a reason (mpi_abort jumps to
- * `ended`). Included after the transport's source.
+ * `ended`). Included after the transport's source, whose receiver it sets.
  */
 #ifndef TESTS_FUZZ_MPI_RANK_H
 #define TESTS_FUZZ_MPI_RANK_H
 
+#include "message/message.h"
 #include "tests/fuzz/mpi_stubs.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,19 +81,9 @@ void buffered_give(size_t bytes)
 }
 
 /* fuzz_mpi_windows.c tries what comes after it. */
-void window_arrived(int peer, const struct head *head, const void *data, size_t bytes)
+static void window_arrived(int peer, const struct head *head, const void *data, size_t bytes)
 {
     mpi_abort(1, "rank %d: %d %p %zu", peer, head->tag, data, bytes);
-}
-
-void comm_hold(struct mpi_comm *comm)
-{
-    comm->references++;
-}
-
-void comm_release(struct mpi_comm *comm)
-{
-    comm->references--;
 }
 
 void type_pack(const void *buffer, size_t count, const struct mpi_datatype *type, size_t from, size_t bytes,
@@ -134,6 +125,9 @@ static void requests_make(void)
 
     mpi_lite_comm_world.group = mpi_lite_comm_world.remote = &group;
     mpi_lite_comm_world.size = RANKS;
+    mpi_lite_comm_world.references = 1;
+    receiver = message_receiver;
+    message_windows_take(window_arrived);
     for (int i = 0; i < RECEIVES; i++)
         requests[i] =
             message_receive(rooms[i], ROOM, MPI_BYTE, i % 2 ? MPI_ANY_SOURCE : 1, i, MPI_COMM_WORLD, 0);

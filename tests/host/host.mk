@@ -114,7 +114,7 @@ MPI_LITE := apps/mpi-lite/src
 
 HOST_TESTS += mpi_burst
 
-mpi_burst_sources := $(MPI_LITE)/burst.c
+mpi_burst_sources := $(MPI_LITE)/message/burst.c
 
 # The benchmarks of apps/.
 HOST_TESTS += apps_lib fwq_analysis selfish_analysis phase_distribution caches balance balance_library
@@ -153,12 +153,12 @@ frames_net := address address_option binding byte_queue connection connection_lo
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c tests/host/stop.c
 ninep_fuzz_sources := $(ninep_sources)
-mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,message.c burst.c match.c peer_copy.c request.c \
-                             status.c generalized.c)
+mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,$(addprefix message/,message.c burst.c match.c \
+                            peer_copy.c request.c generalized.c) base/status.c)
 mpi_shared_fuzz_sources := $(mpi_records_fuzz_sources)
-mpi_windows_fuzz_sources := $(addprefix $(MPI_LITE)/,rma_target.c type_wire.c type_layout.c type_table.c \
-                            op.c op_kernels.c object.c)
-mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/,pmi_wire.c pmi1.c pmi2.c nodes.c)
+mpi_windows_fuzz_sources := $(addprefix $(MPI_LITE)/,window/rma_target.c $(addprefix type/,type_wire.c \
+                            type_layout.c type_table.c op.c op_kernels.c) base/object.c)
+mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/launch/,pmi_wire.c pmi1.c pmi2.c nodes.c)
 
 host_folder = $(HOST_BUILD)/$(if $(filter $(1),$(ARENA_TESTS)),arena/)$(if \
               $(filter $(1),$(PPC64_TESTS)),ppc64/)
@@ -216,7 +216,7 @@ mpi_objects := $(filter $(HOST_BUILD)/$(MPI_LITE)/% $(HOST_BUILD)/tests/fuzz/fuz
                $(sort $(call host_objects,mpi_burst) \
                $(foreach fuzzer,records shared windows launcher,$(call fuzz_objects,mpi_$(fuzzer)))))
 $(mpi_objects): HOST_MORE := $(MPI_INCLUDES) -Wno-sign-conversion
-$(mpi_objects): | $(MPI_BUILD)/include/mpi_functions.h
+$(mpi_objects): | $(MPI_BUILD)/include/mpi_functions.h $(MPI_BUILD)/made/base/frames.h
 
 define fuzz_binary
 $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk

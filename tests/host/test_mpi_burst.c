@@ -4,13 +4,14 @@
  * and the other is tried now and then, so that what changes is noticed.
  */
 #include "check.h"
-#include "apps/mpi-lite/src/burst.h"
+#include "apps/mpi-lite/src/message/burst.h"
 
 #define MESSAGES 16
 
 static uint64_t now_ns;
 static uint64_t copied_ns, through_ns; /* what a message takes */
 
+uint64_t clock_ns(void);
 uint64_t clock_ns(void)
 {
     return now_ns;

@@ -51,7 +51,8 @@ def test_the_list_reads_and_names_no_function_twice() -> None:
 
 def test_no_line_of_the_list_and_of_what_it_makes_is_too_wide() -> None:
     functions = bindings.read_functions(LIST)
-    for text in LIST.read_text(encoding="utf-8"), bindings.header(functions), bindings.missing(functions):
+    made = (bindings.header(functions), bindings.missing(functions), bindings.frames(functions))
+    for text in LIST.read_text(encoding="utf-8"), *made:
         assert [line for line in text.splitlines() if len(line) > bindings.COLUMNS] == []
 
 
@@ -78,6 +79,8 @@ def test_what_is_missing_compiles_without_warnings(compiler: str, tmp_path: Path
         function.missing = True
     (tmp_path / "mpi_functions.h").write_text(bindings.header(functions), encoding="utf-8")
     (tmp_path / "missing.c").write_text(bindings.missing(functions), encoding="utf-8")
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "frames.h").write_text(bindings.frames(functions), encoding="utf-8")
     include = [f"-I{tmp_path}", f"-I{MPI}/include", f"-I{MPI}/src"]
     done = run(compiler, *WARNINGS, *include, "-c", "-o", tmp_path / "missing.o", tmp_path / "missing.c")
     assert done.returncode == 0, done.stderr
@@ -89,6 +92,59 @@ def test_a_missing_function_ends_the_job_with_its_name(tmp_path: Path) -> None:
     assert 'mpi_abort(1, "MPI_Group_size is not in this library");' in done.stdout
     assert "(void)group, (void)size;" in done.stdout
     assert "MPI_ALIAS(Group_size);" in done.stdout
+
+
+FRAME = """
+    [group as group1; size; group has MPI_CART; group is good]
+    How many processes it has.
+int Comm_size(MPI_Comm comm, MPI_Info info, const int ranks[], int *size)
+    [comm heard; info changes; size as room]
+    How many processes it has.
+int Win_sync(MPI_Win win)
+    [win heard]
+    Both copies agree.
+int Barrier(MPI_Comm comm)
+    [comm]
+    All come.
+int Wait(int a)
+    [started]
+    Waits.
+"""
+
+
+def test_a_frame_checks_in_the_order_of_the_list_and_says_whose_handler_hears(tmp_path: Path) -> None:
+    done = made_of("frames", GOOD.replace("\n    How many processes it has.\n", FRAME), tmp_path)
+    assert done.returncode == 0, done.stderr
+    frames = dict(re.findall(r"#define MPI_CALL_(\w+) \\\n(.*?)\n\n", done.stdout, re.DOTALL))
+    errors = {name: re.findall(r"error = (.*); \\\n", text) for name, text in frames.items()}
+    assert errors["Group_size"] == [
+        'check_group(group, "group1")',
+        'check_output(size, "size")',
+        "check_topology(group, MPI_CART)",
+        "check_good(group)",
+        "Group_size(group, size)",
+    ]
+    assert errors["Comm_size"][:3] == [
+        "check_comm(comm)",
+        "check_info(info, true)",
+        'check_output(size, "room")',
+    ]
+    assert "struct mpi_comm *heard = error ? NULL : comm;" in frames["Comm_size"]
+    assert 'return mpi_leave_with(heard, "MPI_Comm_size", error);' in frames["Comm_size"]
+    assert 'error = mpi_return_win(heard, "MPI_Win_sync", error);' in frames["Win_sync"]
+    assert 'return mpi_leave_with(NULL, "MPI_Barrier", error);' in frames["Barrier"]
+    assert errors["Wait"] == ["check_started()", "Wait(a)"]
+    assert "How many processes it has." in made_of("header", GOOD, tmp_path).stdout
+    assert (
+        "[started]" not in made_of("header", GOOD + "int W(int a)\n    [started]\n    W.\n", tmp_path).stdout
+    )
+
+
+def test_each_frame_of_the_list_is_that_of_a_function_in_the_sources() -> None:
+    listed = {function.name for function in bindings.read_functions(LIST) if function.checks}
+    sources = [path.read_text(encoding="utf-8") for path in sorted((MPI / "src").glob("*/*.c"))]
+    framed = [name for text in sources for name in re.findall(r"^MPI_CALL\((\w+)\);", text, re.MULTILINE)]
+    assert len(framed) > 100 and sorted(framed) == sorted(listed)
 
 
 def test_a_prototype_goes_on_until_its_parenthesis(tmp_path: Path) -> None:
@@ -117,6 +173,16 @@ def test_a_prototype_goes_on_until_its_parenthesis(tmp_path: Path) -> None:
         (GOOD.split("\n", 1)[1], 1, "comes before any section"),
         ("    Nothing.\n" + GOOD, 1, "an indented line without an entry before it"),
         (GOOD + "absent int A(int a)\n    A.\n", 4, "not a prototype: 'absent int A(int a)'"),
+        (GOOD + "double A(int *a)\n    [a]\n    A.\n", 5, "A returns no error, and so has no frame"),
+        (GOOD + "int A(int *a)\n    [b]\n    A.\n", 5, "A: 'b' is no check; such as `result`"),
+        (GOOD + "int A(int *a)\n    [a, a]\n    A.\n", 5, "A: 'a, a' is no check"),
+        (GOOD + "int A(int *a)\n    [a heard]\n    A.\n", 5, "A: 'a heard': the first check's communicator"),
+        (
+            GOOD + "int A(int *a, MPI_Comm b)\n    [a; b heard]\n    A.\n",
+            5,
+            "A: 'b heard': the first check's",
+        ),
+        (GOOD + "int A(int a)\n    [a]\n    A.\n", 5, "A: 'a': nothing checks a int; say what it is"),
     ],
 )
 def test_a_line_that_does_not_read_is_named(text: str, line: int, says: str, tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_threads_of_a_rank_have_no_races(way: str) -> None:
 
 def algorithms() -> list[tuple[str, str]]:
     """A variable and what it may be set to, for each row of the table of algorithms."""
-    text = (ROOT / "apps" / "mpi-lite" / "src" / "choice.c").read_text(encoding="utf-8")
+    text = (ROOT / "apps" / "mpi-lite" / "src" / "collective" / "choice.c").read_text(encoding="utf-8")
     rows = re.findall(r'^    \{ ([A-Z_]+), "(\w+)", \w+,', text, re.MULTILINE)
     variables = dict(re.findall(r'\[([A-Z_]+)\] = "(TACET_MPI_[A-Z_]+)"', text))
     return sorted({(variables[kind], name) for kind, name in rows})

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plan of the tree, as a check: which room of the kernel may use which, and what an architecture may.
+"""The plan of the tree, as a check: which room of the kernel, and of the MPI library, may use which, and what
+an architecture may.
 
 The rules stand in docs/architecture.md, "Rooms"; this file reads them from where they are written:
 
-* `ROOMS` below, top to bottom: a file uses, by symbol or by include, its own room and those below it.
+* `ROOMS` and `MPI_ROOMS` below, top to bottom: a file uses, by symbol or by include, its own room and those
+  below it.
 * `kernel/arch.h`: what the kernel and the drivers may use of an architecture (what is declared there, and its
   lines ` *   provides-inline: name …`), and what an architecture may use of the kernel (` *   call-up: …`).
-* docs/architecture.md, "Hooks": every function pointer through which a room calls what it does not know.
+* docs/architecture.md, "Hooks" and "Hooks of mpi-lite": every function pointer through which a room calls
+  what it does not know.
 
 Every check answers a list of complaints; an empty list is a pass. Facts come from two places: includes from
 the sources, uses from the symbol tables of the linked objects (`nm`), so that no declaration can hide a use.
@@ -26,6 +29,33 @@ ROOMS = (
     *("init", "launch", "syscall", "net", "fs/proc", "fs", "fs/tree"),
     *("process", "beat", "time", "mm", "debug", "smp", "lib"),
 )
+
+#: The rooms of apps/mpi-lite/src/, in the same order.
+MPI_ROOMS = (
+    *("fortran", "init", "window", "construct", "collective", "comm"),
+    *("message", "transport", "launch", "type", "base"),
+)
+
+#: Headers that stand in no room: programs' own, and what is made of functions.txt.
+MPI_HEADERS = ("mpi.h", "base/frames.h")
+
+#: The largest number of objects of the library that may use each other, round and round, and why each circle
+#: is none that a cut would help. All of one circle stand in one room.
+MPI_CIRCLE_MAX = 9
+MPI_CIRCLES = {
+    ("base", "check error error_text"): "a call about errors is checked, and has errors, as any other",
+    ("type", "type type_make"): "a derived type holds the types it is made of, and releases them at its end",
+    ("type", "op op_kernels"): "an operation of MPI's is known by its address, in both",
+    ("message", "buffered generalized message peer_copy progress request"): (
+        "a wait makes progress, progress moves messages, and the end of a message completes its request"
+    ),
+    ("collective", "allreduce broadcast choice collective_inter exchange reduce"): (
+        "an algorithm over nodes lets the table choose again, within a node and between nodes"
+    ),
+    ("window", "rma_origin rma_target window"): (
+        "a process is a target of its own operations, and ends a window when both sides are through"
+    ),
+}
 
 #: What drivers may use of the kernel, and single headers beside it.
 ROOMS_OF_DRIVERS = ("debug", "smp", "lib")
@@ -89,8 +119,8 @@ class Objects:
     used: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
-    def read(cls, folder: Path, tree: Path) -> Objects:
-        """From the object files below `folder`, which mirrors the tree; those whose source is gone do not
+    def read(cls, folder: Path, *trees: Path) -> Objects:
+        """From the object files below `folder`, which mirrors the trees; those whose source is gone do not
         count."""
 
         def source_of(path: Path) -> str:
@@ -102,7 +132,7 @@ class Objects:
         if not paths:
             raise FileNotFoundError(f"no object files below {folder}: make kernel")
         listing = subprocess.run(["nm", "-A", *paths], capture_output=True, text=True, check=True).stdout
-        there = {source: (tree / source).exists() for source in map(source_of, paths)}
+        there = {source: any((tree / source).exists() for tree in trees) for source in map(source_of, paths)}
         for line in listing.splitlines():
             path, _, symbol = line.partition(".o:")
             source = source_of(Path(f"{path}.o"))
@@ -169,6 +199,95 @@ def check_provided(objects: Objects, header: str) -> list[str]:
         for name in sorted(DECLARATION.findall(without_comments(header)))
         if place_of(objects.defined.get(name, "kernel/arch.h")) != "arch"
     ]
+
+
+# ---- The MPI library ----
+
+
+def room_of(path: str, rooms: tuple[str, ...]) -> str:
+    """The room that a source stands in, by its path within the library."""
+    room = path.split("/")[0]
+    if room not in rooms or path.count("/") != 1:
+        raise ValueError(f"{path} stands in no room; the rooms are {', '.join(rooms)}")
+    return room
+
+
+def check_library_symbols(objects: Objects, rooms: tuple[str, ...]) -> list[str]:
+    """Uses of a library of rooms alone that run up."""
+    return [
+        f"{user} uses {name} of {definer}: {above}/ is below {below}/"
+        for user, definer, name in sorted(objects.uses())
+        for above, below in [(room_of(user, rooms), room_of(definer, rooms))]
+        if rooms.index(below) < rooms.index(above)
+    ]
+
+
+def check_library_includes(sources: Mapping[str, str], rooms: tuple[str, ...]) -> list[str]:
+    """Includes that run up, or do not name their room. `sources`: text by path within the library."""
+    complaints = []
+    for path, text in sorted(sources.items()):
+        here = room_of(path, rooms)
+        for name in INCLUDE.findall(text):
+            if name in MPI_HEADERS:
+                continue
+            if name not in sources:
+                complaints.append(
+                    f"{path} includes {name}: an include names its room, and there is no {name}"
+                )
+            elif rooms.index(there := room_of(name, rooms)) < rooms.index(here):
+                complaints.append(f"{path} includes {name}: {here}/ is below {there}/")
+    return complaints
+
+
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The sets of more than one node each of which reaches each other (Tarjan 1972), sorted."""
+    found: list[list[str]] = []
+    numbers: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(node: str) -> None:
+        numbers[node] = lowest[node] = len(numbers)
+        stack.append(node)
+        for used in sorted(graph.get(node, ())):
+            if used not in numbers:
+                visit(used)
+                lowest[node] = min(lowest[node], lowest[used])
+            elif used in stack:
+                lowest[node] = min(lowest[node], numbers[used])
+        if lowest[node] == numbers[node]:
+            circle = [stack.pop()]
+            while circle[-1] != node:
+                circle.append(stack.pop())
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for node in sorted(graph):
+        if node not in numbers:
+            visit(node)
+    return sorted(found)
+
+
+def check_circles(objects: Objects, known: Mapping[tuple[str, str], str], most: int) -> list[str]:
+    """Circles of objects that are not in `known` (room, names) with their reason, or are too large; and those
+    of `known` that are none any more."""
+    graph: dict[str, set[str]] = defaultdict(set)
+    for user, definer, _ in objects.uses():
+        graph[user].add(definer)
+    complaints, seen = [], set()
+    for circle in circles(graph):
+        room = "/".join(sorted({path.rpartition("/")[0] for path in circle}))
+        names = " ".join(Path(path).stem for path in circle)
+        seen.add((room, names))
+        if len(circle) > most:
+            complaints.append(f"{names} of {room}/ use each other: {len(circle)} objects, more than {most}")
+        elif not known.get((room, names)):
+            complaints.append(f"{names} of {room}/ use each other: cut the circle, or name it and why")
+    complaints += [
+        f"{names} of {room}/ are no circle: it is not to be named"
+        for room, names in sorted(set(known) - seen)
+    ]
+    return complaints
 
 
 # ---- Includes ----
@@ -286,29 +405,30 @@ def function_pointers(text: str) -> set[str]:
     return found
 
 
-def hooks_of(page: str) -> set[str]:
-    """Names in the first column of the table "Hooks" of docs/architecture.md: `` `struct x` `a`, `b` ``."""
-    section = re.search(r"^#+ Hooks\n(.*?)(?=^#+ |\Z)", page, re.M | re.S)
+def hooks_of(page: str, title: str) -> set[str]:
+    """Names in the first column of the table below a title of the page: `` `a`, `b` of `struct x` ``."""
+    section = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#+ |\Z)", page, re.M | re.S)
     if not section:
-        raise ValueError('docs/architecture.md has no section "Hooks"')
+        raise ValueError(f'docs/architecture.md has no section "{title}"')
     rows = [line for line in section[1].splitlines() if line.startswith("| `")]
     return {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
 
 
-def check_hooks(sources: Mapping[str, str], page: str) -> list[str]:
-    """Function pointers of the kernel that the table does not have, and rows without a function pointer."""
-    listed = hooks_of(page)
+def check_hooks(sources: Mapping[str, str], page: str, title: str = "Hooks") -> list[str]:
+    """Function pointers of the sources that the table does not have, and rows without a function pointer."""
+    listed = hooks_of(page, title)
     found: dict[str, str] = {}
     for path, text in sorted(sources.items()):
         for name in function_pointers(text):
             found.setdefault(name, path)
     complaints = [
-        f"{path} calls through {name}: docs/architecture.md, Hooks, does not have it"
+        f"{path} calls through {name}: docs/architecture.md, {title}, does not have it"
         for name, path in sorted(found.items())
         if name not in listed
     ]
     complaints += [
-        f"docs/architecture.md, Hooks, has {name}, and no source does" for name in sorted(listed - set(found))
+        f"docs/architecture.md, {title}, has {name}, and no source does"
+        for name in sorted(listed - set(found))
     ]
     return complaints
 

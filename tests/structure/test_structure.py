@@ -25,6 +25,9 @@ pytestmark = pytest.mark.xdist_group("structure")
 ROOT = Path(__file__).resolve().parent.parent.parent
 ARCHITECTURES = ("x86_64", "ppc64")
 
+#: The MPI library's rooms.
+LIBRARY = "apps/mpi-lite/src/"
+
 #: Files that hold one idea each, and text that people read or write.
 TEXT = (".c", ".h", ".asm", ".inc", ".def", ".ld", ".py", ".cpp", ".hpp", ".md", ".mk", ".sh")
 #: Data of other tools, in the form in which they write it.
@@ -49,6 +52,22 @@ def texts(*prefixes: str, suffixes: tuple[str, ...] = (".c", ".h", ".def", ".cpp
 def objects_of(arch: str) -> Objects:
     made(f"ARCH={arch}", "kernel")
     return Objects.read(ROOT / "build" / arch / "kernel", ROOT)
+
+
+@functools.cache
+def library_of(arch: str) -> Objects:
+    made(f"ARCH={arch}", f"build/mpi-lite/{arch}/libmpi.a")
+    made_of = ROOT / "build" / "mpi-lite"
+    objects = Objects.read(made_of / arch, ROOT / LIBRARY, made_of / "made")
+    # Both forms of a function's name, weak and strong, are defined by the one object.
+    assert objects.defined["MPI_Send"] == objects.defined["PMPI_Send"]
+    return objects
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def library(request: pytest.FixtureRequest) -> Objects:
+    """The MPI library's objects, of each architecture."""
+    return library_of(request.param)
 
 
 def accept(complaints: list[str]) -> None:
@@ -81,6 +100,28 @@ def test_no_include_runs_up_or_past_the_contract() -> None:
     accept(structure.check_includes(texts("kernel/", "drivers/")))
 
 
+def test_no_use_of_the_mpi_library_runs_up(library: Objects) -> None:
+    accept(structure.check_library_symbols(library, structure.MPI_ROOMS))
+
+
+def test_objects_of_the_mpi_library_use_each_other_in_no_circle_but_the_named(library: Objects) -> None:
+    accept(structure.check_circles(library, structure.MPI_CIRCLES, structure.MPI_CIRCLE_MAX))
+
+
+def test_no_include_of_the_mpi_library_runs_up() -> None:
+    sources = {path.removeprefix(LIBRARY): text for path, text in texts(LIBRARY).items()}
+    accept(structure.check_library_includes(sources, structure.MPI_ROOMS))
+    assert {path.split("/")[0] for path in sources} == set(structure.MPI_ROOMS)
+
+
+def test_the_page_and_the_header_have_the_rooms_of_the_mpi_library_in_their_order() -> None:
+    section = re.search(r"^#+ Rooms of mpi-lite\n(.*?)(?=^#+ |\Z)", page("docs/architecture.md"), re.M | re.S)
+    assert section
+    assert tuple(re.findall(r"^\| `(\w+)/` ", section[1], re.M)) == structure.MPI_ROOMS
+    header = (ROOT / LIBRARY / "base" / "base.h").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^ \*   (\w+)  +\w", header, re.M)) == structure.MPI_ROOMS
+
+
 @pytest.mark.parametrize("ban", BANS.values(), ids=BANS)
 def test_no_source_contains_what_is_banned(ban: structure.Ban) -> None:
     accept(structure.check_ban(ban, texts(*ban.folders)))
@@ -88,6 +129,7 @@ def test_no_source_contains_what_is_banned(ban: structure.Ban) -> None:
 
 def test_every_hook_stands_in_the_table() -> None:
     accept(structure.check_hooks(texts("kernel/"), page("docs/architecture.md")))
+    accept(structure.check_hooks(texts(LIBRARY), page("docs/architecture.md"), "Hooks of mpi-lite"))
 
 
 def test_the_accounting_word_changes_in_one_piece() -> None:
@@ -197,6 +239,45 @@ def test_a_use_that_breaks_the_plan_is_named_with_both_files(tmp_path: Path) -> 
     header = "_Noreturn void arch_halt(void);\nstruct x *arch_counters(unsigned cpu);\n"
     assert structure.check_provided(objects, header) == [
         "kernel/arch.h declares arch_counters, and no object of arch/ defines it"
+    ]
+
+
+def test_a_use_of_the_mpi_library_that_runs_up_is_named(tmp_path: Path) -> None:
+    sources = {
+        "message/message.c": "void window_arrived(void); void message(void) { window_arrived(); }\n",
+        "window/window.c": "void message(void); void window_arrived(void) { message(); }\n",
+    }
+    objects = tree_of(tmp_path, sources)
+    assert structure.check_library_symbols(objects, structure.MPI_ROOMS) == [
+        "message/message.c uses window_arrived of window/window.c: message/ is below window/"
+    ]
+    includes = {"base/a.c": '#include "mpi.h"\n#include "b.h"\n#include "type/c.h"\n', "type/c.h": ""}
+    assert structure.check_library_includes(includes, structure.MPI_ROOMS) == [
+        "base/a.c includes b.h: an include names its room, and there is no b.h",
+        "base/a.c includes type/c.h: base/ is below type/",
+    ]
+    with pytest.raises(ValueError, match="a.c stands in no room"):
+        structure.check_library_includes({"a.c": '#include "mpi.h"\n'}, structure.MPI_ROOMS)
+
+
+def test_a_circle_of_objects_must_be_named_with_its_reason_and_be_small(tmp_path: Path) -> None:
+    sources = {
+        "base/a.c": "void b(void); void a(void) { b(); }\n",
+        "base/b.c": "void c(void); void b(void) { c(); }\n",
+        "base/c.c": "void a(void); void c(void) { a(); }\n",
+        "base/d.c": "void a(void); void d(void) { a(); }\n",
+    }
+    objects = tree_of(tmp_path, sources)
+    named = {("base", "a b c"): "they are"}
+    assert structure.check_circles(objects, named, 3) == []
+    assert structure.check_circles(objects, {}, 3) == [
+        "a b c of base/ use each other: cut the circle, or name it and why"
+    ]
+    assert structure.check_circles(objects, named, 2) == [
+        "a b c of base/ use each other: 3 objects, more than 2"
+    ]
+    assert structure.check_circles(objects, named | {("base", "a d"): "they were"}, 3) == [
+        "a d of base/ are no circle: it is not to be named"
     ]
 
 

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * base.h: what all rooms of the library stand on: the world and its lock, errors, checks, objects, groups and
+ * communicators as structures, attributes, numbers of handles, statuses, hints.
+ *
+ * The library's rooms, from the one that may use all others to the one that may use none; none uses a room
+ * above it (tests/structure):
+ *
+ *   fortran     Fortran's names, and its numbers of handles     fortran_*.c, handles.c
+ *   init        the world's beginning and end; old names        init.c, environment.c, tool.c, deprecated.c
+ *   window      one-sided communication                         window*.c, rma*.c
+ *   construct   communicators made of others, topologies        agreement.c, comm_*.c, cart.c, graph.c, …
+ *   collective  schedules of sends, receives and local steps    schedule.c, choice.c, the algorithms
+ *   comm        groups, communicators, their attributes         group.c, comm.c, topology.c
+ *   message     matching, requests, progress, the calls         message.c, match.c, request.c, progress.c, …
+ *   transport   shared memory in a node, TCP between nodes      shared.c, segment.c, tcp.c
+ *   launch      PMI-1, PMI-2; which rank is on which node       pmi*.c, nodes.c, watchdog.c
+ *   type        data types, pack, unpack; operations            type*.c, op*.c
+ *   base        what all stand on                               world.c, error.c, check.c, handles.c, …
+ *
+ * What a lower room does not know of it calls through what has registered there: progress_add (collectives,
+ * windows), message_windows_take (windows), struct receiver (transports), mpi_others_end and mpi_lock_left
+ * (below), a communicator's `end`.
+ *
+ * Handles are pointers to structures; predefined ones are addresses of objects, so that they are constants in
+ * C. Every object has a reference count; a request holds references to its communicator and type.
+ *
+ * One lock (mpi_enter, mpi_leave; it nests) is held inside every call; progress_wait releases it while it
+ * blocks. All of the library's functions run under it. Inside the library, errors are MPI error classes as
+ * int returns (MPI_SUCCESS is 0); the outermost call hands them to the error handler once, by mpi_return.
+ *
+ * Source: MPI: A Message-Passing Interface Standard, version 3.1 (chapters are named where they apply).
+ */
+#ifndef MPI_BASE_H
+#define MPI_BASE_H
+
+#include "mpi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* MPI_CALL(name), after a static function of that name, the body of a call: the call itself, with what is
+ * around the body as functions.txt says. Made of that list. */
+#include "base/frames.h"
+
+/* The program's name of a function, which a profiling library may define instead. Follows its definition. */
+#define MPI_ALIAS(name) extern __typeof__(PMPI_##name) MPI_##name __attribute__((weak, alias("PMPI_" #name)))
+
+/* ---- The world (world.c) ---- */
+
+struct mpi_world {
+    bool initialized, finalized;
+    int thread_level; /* MPI_THREAD_* that was provided */
+    int rank, size;   /* in MPI_COMM_WORLD */
+    int node;         /* index of this process's node, 0 … nodes - 1, in order of their lowest ranks */
+    int nodes;
+    int *node_of;             /* of each world rank */
+    int node_rank, node_size; /* this process among those of its node, in order of world ranks */
+    size_t eager_bytes; /* TACET_MPI_EAGER: messages of at most that many bytes are sent eagerly; SIZE_MAX:
+                         * of at most as many as transports say */
+    uint64_t spin_ns; /* TACET_MPI_SPIN_US: how long a wait spins before it blocks, where ranks share CPUs */
+    bool crowded;     /* ranks share CPUs, or a service waits for this one: waits block after spin_ns */
+    bool debug;       /* TACET_MPI_DEBUG=1: leaks are named at MPI_Finalize */
+    bool
+        reads_peers; /* TACET_MPI_PEER_READ: large messages are copied from the sender's memory if possible */
+};
+extern struct mpi_world mpi_world;
+
+/* The lock of the library; nests, so that a callback of the program may call MPI. Free without
+ * MPI_THREAD_MULTIPLE. */
+void mpi_enter(void);
+void mpi_leave(void);
+
+/* Gives the lock away whatever its depth, which is returned; takes it again. */
+int lock_release(void);
+void lock_retake(int depth);
+/* Called before the lock is given away, where there are threads: what this one did may be what another waits
+ * for. Set by the transport that wakes them. */
+extern void (*mpi_lock_left)(void);
+
+/* Ends the whole job: a line on standard error that names the rank and says why, then mpi_others_end. */
+_Noreturn void mpi_abort(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Has the job's other ranks end, and returns; NULL: there are none. Set by the room that knows them: by the
+ * launcher's connection, and without one by shared memory. */
+extern void (*mpi_others_end)(int status, const char *why);
+
+uint64_t clock_ns(void); /* CLOCK_MONOTONIC */
+
+/* Objects that the program has made and not freed: MPI_Finalize names them where mpi_world.debug says so. */
+enum live_kind { LIVE_TYPE, LIVE_OPERATION, LIVE_GROUP, LIVE_INFO, LIVE_KINDS };
+extern int mpi_live[LIVE_KINDS];
+
+/* ---- Errors (error.c) ---- */
+
+/* The outermost call's return: calls the error handler of `comm` (NULL: of MPI_COMM_WORLD) if `error` is not
+ * MPI_SUCCESS, with the text that mpi_error left; returns `error` where the handler returns. */
+int mpi_return(struct mpi_comm *comm, const char *function, int error);
+/* The same, and leaves the library. */
+int mpi_leave_with(struct mpi_comm *comm, const char *function, int error);
+
+/* What beside communicators has an error handler: a window, whose first member it is, so that its address is
+ * the handle that the program's function gets. */
+struct hearer {
+    struct mpi_errhandler *errhandler; /* NULL: MPI_ERRORS_ARE_FATAL */
+};
+int mpi_return_to(struct hearer *hearer, const char *function, int error);
+
+/* The handler of a communicator, or of no object: NULL stands for MPI_COMM_WORLD's. */
+struct mpi_errhandler {
+    int references;
+    bool predefined;
+    bool is_of_windows;                     /* made by MPI_Win_create_errhandler: `function` takes a window */
+    bool is_fortran;                        /* the function takes the number of its communicator */
+    MPI_Comm_errhandler_function *function; /* NULL: MPI_ERRORS_ARE_FATAL and MPI_ERRORS_RETURN */
+};
+void errhandler_release(struct mpi_errhandler *handler);
+
+/* Notes why, for the handler's message ("argument 3, tag: -7 is negative"), and returns `class`. */
+int mpi_error(int class, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int mpi_out_of_memory(void);
+
+/* ---- The texts of errors (error_text.c) ---- */
+
+/* The name of an error class, or of a code's. */
+const char *error_name(int code);
+/* Its sentence. */
+void error_say(int code, char *text, size_t bytes);
+/* The exit status of a job that it ends. */
+int error_status(int code);
+/* Where the highest error code in use stands, which is an attribute. */
+int *error_last_used(void);
+
+/* ---- Checks (check.c) ---- */
+
+int check_started(void); /* MPI_Init has returned, and MPI_Finalize has not */
+/* The same, and whether the communicator is one. */
+int check_comm(const struct mpi_comm *comm);
+
+/* MPI_ERR_ARG where the program has given NULL for an argument that the call writes to; `name`: the
+ * standard's name of it. */
+static inline int check_output(const void *argument, const char *name)
+{
+    return argument ? MPI_SUCCESS : mpi_error(MPI_ERR_ARG, "argument %s: NULL", name);
+}
+
+/* ---- Objects (object.c) ---- */
+
+/* Zeroed memory, or NULL; where there are ended ones of that size, that of the last one. */
+void *object_make(size_t bytes);
+/* Zeroes an object that ends and keeps its memory while no other is made, and not many more end: a handle
+ * that a program goes on to use is then refused. */
+void object_end(void *object, size_t bytes);
+
+/* `class` where the handle `argument` is of an object that has ended. */
+static inline int check_live(bool is_live, int class, const char *argument)
+{
+    return is_live ? MPI_SUCCESS : mpi_error(class, "argument %s: it has been freed", argument);
+}
+
+/* ---- Groups and communicators (world.c; comm/ makes and ends them) ---- */
+
+struct mpi_group {
+    int references;
+    int size, rank;   /* this process's, or MPI_UNDEFINED */
+    const int *world; /* world rank of each member */
+};
+
+struct mpi_comm {
+    int references;
+    uint32_t context;         /* messages: context; collectives: context + 1. Even, the same on all members */
+    struct mpi_group *group;  /* the local one */
+    struct mpi_group *remote; /* whom messages go to; the same as `group` but in an intercommunicator */
+    bool inter;
+    bool hidden;       /* the library's own: the program has no handle of it */
+    int rank, size;    /* in, of the local group */
+    uint32_t sequence; /* collectives begun on it: their tags (schedule.c) */
+    struct mpi_errhandler *errhandler;
+    struct mpi_attributes *attributes;
+    struct mpi_topology *topology;
+    struct mpi_comm *local;             /* of an intercommunicator: its local group's own; else NULL */
+    struct hearer *window;              /* of a window's own: whose handler hears of errors; else NULL */
+    struct mpi_comm_nodes *nodes;       /* collective_nodes.c's, one piece of memory: made on first use */
+    void (*end)(struct mpi_comm *comm); /* what its last reference does; not of the two that stay */
+    char name[MPI_MAX_OBJECT_NAME];
+};
+
+static inline void comm_hold(struct mpi_comm *comm)
+{
+    comm->references++;
+}
+
+static inline void comm_release(struct mpi_comm *comm)
+{
+    if (--comm->references == 0)
+        comm->end(comm);
+}
+
+/* ---- Attributes (attributes.c) ---- */
+
+/* Both stop at the first error of a program's function, and return it; what is left of the list stays. */
+int attributes_free(void *owner, struct mpi_attributes **attributes);
+int attributes_copy(void *from_owner, struct mpi_attributes *from, struct mpi_attributes **to);
+/* The calls about keys and values, for objects of one kind. `value` of the get is the address of a pointer.
+ */
+enum attribute_kind { ATTRIBUTE_COMM, ATTRIBUTE_TYPE, ATTRIBUTE_WIN };
+/* Who has set a value or made a key: C's values are pointers; Fortran's integers, of an address's size or, in
+ * the functions of MPI-1, of INTEGER's. */
+enum attribute_language { LANGUAGE_C, LANGUAGE_FORTRAN, LANGUAGE_FORTRAN_1 };
+int keyval_create(const char *name, enum attribute_kind kind, void (*copy)(void), void (*delete_)(void),
+                  void *state, int *keyval);
+int keyval_free(const char *name, enum attribute_kind kind, int *keyval);
+int attribute_set(enum attribute_kind kind, void *owner, struct mpi_attributes **list, int keyval,
+                  void *value);
+int attribute_get(enum attribute_kind kind, struct mpi_attributes *list, int keyval, void *value, int *flag);
+int attribute_remove(enum attribute_kind kind, void *owner, struct mpi_attributes **list, int keyval);
+
+/* Global in the archive, hence the names. */
+#pragma GCC visibility push(default)
+/* Whose call it is that reads or sets attributes, or makes a key, until _end: Fortran's values are integers,
+ * of an address's size or, in MPI-1's functions, of INTEGER's. Holds the lock. */
+void mpi_lite_attribute_begin(enum attribute_language language);
+void mpi_lite_attribute_end(void);
+#pragma GCC visibility pop
+
+/* ---- Numbers of handles (handles.c; handle.h) ---- */
+
+/* The object ends: its number in Fortran, if it has one, is free. */
+void handle_release(const void *object);
+
+/* ---- Statuses (status.c) ---- */
+
+/* What MPI_PROC_NULL's receive, and a null request, give. Neither changes MPI_ERROR, which calls that
+ * complete several requests set. */
+void status_empty(MPI_Status *status, int source);
+void status_set(MPI_Status *status, int source, int tag, size_t bytes);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmi.c: who started this process, and what it asks of its launcher. The environment says which protocol:
+ *
+ *   PMI_FD and PMI_JOBID          PMI-2 over a connection that is open: srun --mpi=pmi2
+ *   PMI_FD                        PMI-1: tacet-mpirun, MPICH's mpiexec; PMI_RANK and PMI_SIZE say the rest
+ *   PMI_PORT=ADDRESS:PORT         PMI-1 over one that this process opens: tacetrun. It goes with PMI_ID or
+ *                                 PMI_RANK; size and rank are then said by the launcher
+ *   TACET_SIZE                    none: ranks that a Tacet node has started by itself
+ *   none of these                 a world of one, unless a launcher has started several that cannot meet
+ *
+ * Blocks until the launcher has answered; runs at MPI_Init, MPI_Finalize and MPI_Abort, and before the first
+ * message to a rank of another node, under the lock.
+ *
+ * Source: what srun 22.05, MPICH 4 and Open MPI 4 set; PMI-1 as Flux RFC 13 writes it down.
+ */
+#include "launch/launch.h"
+#include "launch/pmi_protocol.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const struct pmi_protocol *protocol = &pmi1; /* means something where there is a connection */
+
+/* A number from a variable of the environment, or an error that names it. */
+static int variable_read(const char *name, int *number)
+{
+    const char *text = getenv(name);
+
+    if (!text || !number_read(text, number))
+        return mpi_error(MPI_ERR_OTHER, "%s=%.40s: the launcher sets it to a number from 0 on", name,
+                         text ? text : "(not set)");
+    return MPI_SUCCESS;
+}
+
+/* ---- No launcher ---- */
+
+/* The ranks that a Tacet node has started by itself, on its CPUs. */
+static int node_begin(int *rank, int *size)
+{
+    int error = variable_read("TACET_RANK", rank);
+
+    if (!error)
+        error = variable_read("TACET_SIZE", size);
+    if (!error && (*size < 1 || *rank >= *size))
+        error = mpi_error(MPI_ERR_OTHER, "rank %d (TACET_RANK) of %d (TACET_SIZE)", *rank, *size);
+    return error;
+}
+
+/* A world of one; or an error where others have been started beside it who would be worlds of their own. */
+static int lone_begin(void)
+{
+    const char *open_mpi = getenv("OMPI_COMM_WORLD_SIZE"), *slurm = getenv("SLURM_STEP_NUM_TASKS");
+
+    if (open_mpi ? strcmp(open_mpi, "1") != 0 : !slurm && getenv("PMIX_NAMESPACE"))
+        return mpi_error(MPI_ERR_OTHER,
+                         "%s: started by Open MPI's mpirun or another that speaks PMIx, which this library "
+                         "does not: use tacet-mpirun, MPICH's mpiexec, or srun --mpi=pmi2",
+                         open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMIX_NAMESPACE");
+    if (!open_mpi && slurm && strcmp(slurm, "1") != 0)
+        return mpi_error(MPI_ERR_OTHER,
+                         "SLURM_STEP_NUM_TASKS=%.20s: srun has started several tasks without PMI-2, by "
+                         "which they find each other: use srun --mpi=pmi2 (or unset the variable, for a "
+                         "world of one in each)",
+                         slurm);
+    return MPI_SUCCESS;
+}
+
+/* ---- A launcher ---- */
+
+/* "initack", and what the launcher sets: "cmd=set size=…", "cmd=set rank=…", "cmd=set debug=…". */
+static int port_greet(int *rank, int *size)
+{
+    char line[PMI_LINE_BYTES], value[32];
+    int error = line_answered(line, "initack", "cmd=initack pmiid=%d\n", *rank);
+
+    for (int i = 0; !error && i < 3; i++) {
+        error = wire_line(line);
+        if (error)
+            break;
+        if ((word_find(line, "size", value, sizeof(value)) && !number_read(value, size)) ||
+            (word_find(line, "rank", value, sizeof(value)) && !number_read(value, rank)))
+            error =
+                mpi_error(MPI_ERR_OTHER, "the launcher says \"%.80s\", which is no number of ranks", line);
+    }
+    return error;
+}
+
+static int port_begin(const char *where, int *rank, int *size)
+{
+    int error = variable_read(getenv("PMI_ID") ? "PMI_ID" : "PMI_RANK", rank);
+
+    if (!error)
+        error = wire_connect(where);
+    return error ? error : port_greet(rank, size);
+}
+
+static int handle_begin(int *rank, int *size)
+{
+    int fd = -1;
+    int error = variable_read("PMI_FD", &fd);
+
+    if (!error)
+        error = variable_read("PMI_RANK", rank);
+    if (!error)
+        error = variable_read("PMI_SIZE", size);
+    if (!error && fcntl(fd, F_GETFD) < 0)
+        error = mpi_error(MPI_ERR_OTHER,
+                          "PMI_FD=%d is not open here: who started this program for the launcher has "
+                          "closed it",
+                          fd);
+    if (!error)
+        wire_fd = fd;
+    return error;
+}
+
+static int rank_check(int rank, int size)
+{
+    if (size < 1 || rank < 0 || rank >= size)
+        return mpi_error(MPI_ERR_OTHER, "the launcher says rank %d (PMI_RANK) of %d (PMI_SIZE)", rank, size);
+    return MPI_SUCCESS;
+}
+
+/* init's line, with which both protocols begin. */
+static int version_agree(void)
+{
+    char line[PMI_LINE_BYTES], result[16], version[16];
+    const char *job = getenv("PMI_JOBID");
+    int number = -1;
+    int error = line_answered(line, "response_to_init", "cmd=init pmi_version=%d pmi_subversion=%d\n",
+                              protocol->version, protocol->subversion);
+
+    if (error)
+        return error;
+    word_find(line, "rc", result, sizeof(result));
+    word_find(line, "pmi_version", version, sizeof(version));
+    if (strcmp(result, "0") == 0 && number_read(version, &number) && number == protocol->version)
+        return MPI_SUCCESS;
+    return mpi_error(MPI_ERR_OTHER, "the launcher does not speak %s, by which %s: \"%.80s\"", protocol->name,
+                     job ? "PMI_JOBID says that it starts ranks (unset it for PMI-1)" : "it starts ranks",
+                     line);
+}
+
+bool pmi_is_used(void)
+{
+    return wire_fd >= 0;
+}
+
+/* Of mpi_abort: a launcher ends the other ranks. */
+static void job_end(int status, const char *why)
+{
+    if (pmi_is_used())
+        protocol->abort(status, why);
+}
+
+int pmi_begin(int *rank, int *size)
+{
+    const char *port = getenv("PMI_PORT");
+    bool has_handle = getenv("PMI_FD") != NULL;
+
+    *rank = 0;
+    *size = 1;
+    if (!has_handle && !port)
+        return getenv("TACET_SIZE") ? node_begin(rank, size) : lone_begin();
+    mpi_others_end = job_end;
+    protocol = has_handle && getenv("PMI_JOBID") ? &pmi2 : &pmi1;
+    int error = has_handle ? handle_begin(rank, size) : port_begin(port, rank, size);
+    if (!error)
+        error = rank_check(*rank, *size);
+    if (!error)
+        error = version_agree();
+    if (!error)
+        error = protocol->begin(rank, size);
+    return error ? error : rank_check(*rank, *size);
+}
+
+int pmi_put(const char *key, const char *value)
+{
+    return pmi_is_used() ? protocol->put(key, value) : MPI_SUCCESS;
+}
+
+int pmi_barrier(void)
+{
+    return pmi_is_used() ? protocol->barrier() : MPI_SUCCESS;
+}
+
+int pmi_get(const char *key, char *value, size_t bytes)
+{
+    if (!pmi_is_used())
+        return mpi_error(MPI_ERR_OTHER, "there is no launcher that has a value for %s", key);
+    return protocol->get(key, value, bytes);
+}
+
+void pmi_end(void)
+{
+    if (!pmi_is_used())
+        return;
+    protocol->end();
+    wire_close();
+}
+
+/* ---- The address ---- */
+
+static bool is_usable(struct in_addr address)
+{
+    return (ntohl(address.s_addr) >> 24) != 127 && address.s_addr != htonl(INADDR_ANY);
+}
+
+/* The address from which this machine reaches another: no packet is sent. */
+static bool address_towards(const char *other, struct in_addr *address)
+{
+    struct sockaddr_in there = { .sin_family = AF_INET, .sin_port = htons(9) }, here = { 0 };
+    socklen_t bytes = sizeof(here);
+
+    if (!other || inet_pton(AF_INET, other, &there.sin_addr) != 1)
+        return false;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool found = fd >= 0 && !connect(fd, (struct sockaddr *)&there, sizeof(there)) &&
+                 !getsockname(fd, (struct sockaddr *)&here, &bytes) && is_usable(here.sin_addr);
+    if (fd >= 0)
+        close(fd);
+    *address = here.sin_addr;
+    return found;
+}
+
+static bool address_of_interface(struct in_addr *address)
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+
+    if (getifaddrs(&all))
+        return false;
+    for (struct ifaddrs *at = all; at && !found; at = at->ifa_next) {
+        if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET || !(at->ifa_flags & IFF_UP))
+            continue;
+        *address = ((struct sockaddr_in *)(void *)at->ifa_addr)->sin_addr;
+        found = is_usable(*address);
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+/* TACET_MPI_ADDRESS; the address from which this process reaches the launcher, or, where that is no
+ * connection of the network's, the machine that srun runs on; that of a network interface; the loopback's. */
+int pmi_local_address(char *text, size_t bytes)
+{
+    const char *given = getenv("TACET_MPI_ADDRESS");
+    struct sockaddr_in own = { .sin_family = AF_UNSPEC };
+    socklen_t own_bytes = sizeof(own);
+
+    if (given && inet_pton(AF_INET, given, &own.sin_addr) != 1)
+        return mpi_error(MPI_ERR_OTHER, "TACET_MPI_ADDRESS=%.40s: it takes an IPv4 address of this node's",
+                         given);
+    bool is_known = given || (!getsockname(wire_fd, (struct sockaddr *)&own, &own_bytes) &&
+                              own_bytes >= sizeof(own) && own.sin_family == AF_INET);
+    if (!is_known && !address_towards(getenv("SLURM_LAUNCH_NODE_IPADDR"), &own.sin_addr) &&
+        !address_of_interface(&own.sin_addr))
+        own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    inet_ntop(AF_INET, &own.sin_addr, text, (socklen_t)bytes);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tcp.c: messages between nodes, over TCP.
+ *
+ * Who first has something to send connects; the other answers on the same connection, so that its segments
+ * carry the acknowledgements. Where both connect at once there are two, and each rank sends on its own. A
+ * connection begins with a hello: a magic number (byte order included), the job's secret, which ranks know
+ * from the launcher alone, and the sender's rank. Then come records, in both directions:
+ *
+ *   | 8 bytes: length of all | struct head | data, at most FRAGMENT_BYTES |
+ *
+ * Sockets do not block; one epoll descriptor watches all, and the one from which something came last is
+ * looked at more often than that. What a socket has not taken of a record waits in memory; the next record is
+ * refused until it is out. A stranger whose hello is wrong is closed and named. A rank that sends nonsense
+ * ends the job. Runs under the library's lock, but for tcp_wait.
+ *
+ * Where waits block and there are several nodes, a rank sleeps in this epoll, and others of its node wake it
+ * by a record (HEAD_WAKE) in place of the futex of shared.c.
+ */
+#define _GNU_SOURCE /* accept4 */
+#include "launch/launch.h"
+#include "transport/transport.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define FRAGMENT_BYTES (128 << 10)
+#define HELLO_MAGIC    0x31697061746d7074u
+#define STRANGERS_MAX  64 /* connections that have not said who they are; one more closes the oldest */
+#define NAMED_MAX      16 /* strangers that a rank names: who knocks must not fill its output */
+#define EVENTS         16 /* taken in one poll */
+#define READS          4  /* of one connection in one poll, so that none keeps the others waiting */
+#define DIRECT_MIN     4096
+#define HOT_ROUNDS     4 /* of so many polls all but one look at one connection alone */
+#define END_MS         5000
+
+struct hello {
+    uint64_t magic, secret;
+    int32_t rank, size;
+};
+
+struct record {
+    uint64_t length;
+    struct head head;
+};
+
+enum watch_kind { WATCH_LISTENER, WATCH_BELL, WATCH_CONNECTION };
+
+struct watch {
+    enum watch_kind kind; /* first in each structure that epoll points to */
+    int fd;
+};
+
+/* With a rank, or, while `rank` is -1, with a stranger. */
+struct connection {
+    struct watch watch;
+    int rank;
+    bool has_ended;    /* no more comes from there */
+    uint32_t events;   /* what epoll watches it for */
+    size_t begin, end; /* of what the socket has not taken */
+    size_t bytes;      /* that have come, of a record that is not whole */
+    struct head head;  /* of the fragment that is read into its place */
+    unsigned char *place;
+    size_t fragment, left; /* its bytes, and those that have not come; 0: there is none */
+    struct connection *next, **link;
+    unsigned char pending[sizeof(struct hello) + sizeof(struct record) + FRAGMENT_BYTES];
+    _Alignas(16) unsigned char data[2 * (sizeof(struct record) + FRAGMENT_BYTES)];
+};
+
+static struct watch listener = { WATCH_LISTENER, -1 }, bell = { WATCH_BELL, -1 };
+static int events_fd = -1;
+static struct connection **outs; /* by world rank: on which this rank sends; NULL: there is none yet */
+static struct connection *connections, *hot;
+static int strangers, strangers_named;
+static uint64_t secret;
+static struct receiver receiver;
+
+bool tcp_is_used(void)
+{
+    return events_fd >= 0;
+}
+
+static void watch_add(struct watch *watch, uint32_t what)
+{
+    struct epoll_event event = { .events = what, .data.ptr = watch };
+
+    if (epoll_ctl(events_fd, EPOLL_CTL_ADD, watch->fd, &event) && errno != EEXIST)
+        mpi_abort(1, "epoll_ctl: %s", strerror(errno));
+}
+
+/* Has epoll watch it for what it needs now. */
+static void connection_watch(struct connection *connection)
+{
+    uint32_t events =
+        (connection->has_ended ? 0 : EPOLLIN) | (connection->begin < connection->end ? EPOLLOUT : 0);
+    struct epoll_event event = { .events = events, .data.ptr = connection };
+
+    if (events == connection->events)
+        return;
+    int operation = !events ? EPOLL_CTL_DEL : connection->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (epoll_ctl(events_fd, operation, connection->watch.fd, &event))
+        mpi_abort(1, "epoll_ctl: %s", strerror(errno));
+    connection->events = events;
+}
+
+static struct connection *connection_make(int fd, int rank)
+{
+    struct connection *connection = malloc(sizeof(*connection));
+    int one = 1;
+
+    if (!connection)
+        return NULL;
+    connection->watch = (struct watch){ WATCH_CONNECTION, fd };
+    connection->rank = rank;
+    connection->has_ended = false;
+    connection->events = 0;
+    connection->begin = connection->end = connection->bytes = connection->left = 0;
+    connection->next = connections;
+    connection->link = &connections;
+    if (connections)
+        connections->link = &connection->next;
+    connections = connection;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* slower without, not wrong */
+    return connection;
+}
+
+static void connection_close(struct connection *connection)
+{
+    strangers -= connection->rank < 0;
+    if (hot == connection)
+        hot = NULL;
+    *connection->link = connection->next;
+    if (connection->next)
+        connection->next->link = connection->link;
+    close(connection->watch.fd); /* which ends epoll's watch, too */
+    free(connection);
+}
+
+/* ---- Sending ---- */
+
+static _Noreturn void out_failed(const struct connection *out)
+{
+    mpi_abort(1, "the connection to rank %d is broken: %s", out->rank, strerror(errno));
+}
+
+static bool would_block(void)
+{
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINPROGRESS || errno == ENOTCONN ||
+           errno == EALREADY || errno == EINTR;
+}
+
+/* Sends what waits; whether nothing is left. */
+static bool out_flush(struct connection *out)
+{
+    while (out->begin < out->end) {
+        ssize_t bytes = send(out->watch.fd, out->pending + out->begin, out->end - out->begin,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (bytes < 0 && !would_block())
+            out_failed(out);
+        if (bytes < 0)
+            return false;
+        out->begin += (size_t)bytes;
+    }
+    out->begin = out->end = 0;
+    connection_watch(out);
+    return true;
+}
+
+static int address_of(int rank, struct sockaddr_in *address)
+{
+    char key[64], text[64], *colon;
+
+    snprintf(key, sizeof(key), "tacet-mpi-address-%d", rank);
+    int error = pmi_get(key, text, sizeof(text));
+    if (error)
+        return error;
+    *address = (struct sockaddr_in){ .sin_family = AF_INET };
+    colon = strchr(text, ':');
+    if (colon)
+        *colon = '\0';
+    if (!colon || inet_pton(AF_INET, text, &address->sin_addr) != 1)
+        return mpi_error(MPI_ERR_OTHER, "%s has put \"%.40s\", which is no address", key, text);
+    address->sin_port = htons((uint16_t)atoi(colon + 1));
+    return MPI_SUCCESS;
+}
+
+static struct connection *out_make(int rank)
+{
+    const struct hello hello = { HELLO_MAGIC, secret, mpi_world.rank, mpi_world.size };
+    struct sockaddr_in address;
+
+    if (address_of(rank, &address))
+        mpi_abort(1, "the launcher does not know where rank %d is", rank);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        mpi_abort(1, "no socket for rank %d: %s", rank, strerror(errno));
+    struct connection *out = connection_make(fd, rank);
+    if (!out)
+        mpi_abort(1, "no memory for a connection to rank %d", rank);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) && !would_block())
+        mpi_abort(1, "rank %d cannot be reached at %s:%d: %s", rank, inet_ntoa(address.sin_addr),
+                  ntohs(address.sin_port), strerror(errno));
+    memcpy(out->pending, &hello, sizeof(hello));
+    out->end = sizeof(hello);
+    outs[rank] = out;
+    return out;
+}
+
+static void out_keep(struct connection *out, const void *data, size_t bytes)
+{
+    if (bytes)
+        memcpy(out->pending + out->end, data, bytes);
+    out->end += bytes;
+}
+
+static bool tcp_send(int peer, const struct head *head, const void *data, size_t bytes)
+{
+    struct connection *out = outs[peer];
+    const struct record record = { sizeof(record) + bytes, *head };
+    size_t sent = 0;
+
+    if (!out) { /* the hello and the first record wait together until there is a connection */
+        out = out_make(peer);
+    } else if (out->begin < out->end && !out_flush(out)) {
+        return false;
+    } else {
+        struct iovec parts[2] = { { (void *)(uintptr_t)&record, sizeof(record) },
+                                  { (void *)(uintptr_t)data, bytes } };
+        const struct msghdr message = { .msg_iov = parts, .msg_iovlen = bytes ? 2 : 1 };
+        ssize_t done = sendmsg(out->watch.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (done < 0 && !would_block())
+            out_failed(out);
+        sent = done < 0 ? 0 : (size_t)done;
+    }
+    if (sent < sizeof(record))
+        out_keep(out, (const char *)&record + sent, sizeof(record) - sent);
+    size_t data_sent = sent > sizeof(record) ? sent - sizeof(record) : 0;
+    if (data_sent < bytes)
+        out_keep(out, (const char *)data + data_sent, bytes - data_sent);
+    if (out->begin < out->end && !out_flush(out))
+        connection_watch(out);
+    return true;
+}
+
+static size_t tcp_fragment_bytes(void)
+{
+    return FRAGMENT_BYTES;
+}
+
+/* ---- Receiving ---- */
+
+/* New ones come first in the list. */
+static struct connection *stranger_oldest(void)
+{
+    struct connection *oldest = NULL;
+
+    for (struct connection *one = connections; one; one = one->next)
+        if (one->rank < 0)
+            oldest = one;
+    return oldest;
+}
+
+static void listener_take(void)
+{
+    int fd = accept4(listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (strangers == STRANGERS_MAX)
+        connection_close(stranger_oldest());
+    struct connection *stranger = connection_make(fd, -1);
+    if (!stranger) {
+        close(fd);
+        return;
+    }
+    strangers++;
+    connection_watch(stranger);
+}
+
+/* NULL, or why it is not one of the job's ranks. */
+static const char *hello_take(struct connection *in)
+{
+    struct hello hello;
+
+    memcpy(&hello, in->data, sizeof(hello));
+    if (hello.magic == __builtin_bswap64(HELLO_MAGIC))
+        return "it has the other byte order";
+    if (hello.magic != HELLO_MAGIC)
+        return "it does not speak this protocol";
+    if (hello.secret != secret || hello.size != mpi_world.size)
+        return "it is of another job";
+    if (hello.rank < 0 || hello.rank >= mpi_world.size)
+        return "its rank is none of this job's";
+    if (hello.rank == mpi_world.rank)
+        return "it says that it is this very rank";
+    in->rank = hello.rank;
+    strangers--;
+    if (!outs[in->rank])
+        outs[in->rank] = in;
+    return NULL;
+}
+
+/* The rest of a fragment goes straight to its place, if that is worth a system call of its own. */
+static bool fragment_begin(struct connection *in, const struct record *record, size_t at)
+{
+    size_t here = in->bytes - at - sizeof(*record), fragment = (size_t)record->length - sizeof(*record);
+
+    if (record->head.kind != HEAD_DATA || fragment - here < DIRECT_MIN)
+        return false;
+    in->place = receiver.data_place(in->rank, &record->head, fragment);
+    if (!in->place)
+        return false;
+    memcpy(in->place, in->data + at + sizeof(*record), here);
+    in->head = record->head;
+    in->fragment = fragment;
+    in->place += here;
+    in->left = fragment - here;
+    in->bytes = 0;
+    return true;
+}
+
+/* Hands the whole records in the buffer on. */
+static void records_take(struct connection *in)
+{
+    struct record record;
+    size_t at = 0;
+
+    while (in->bytes - at >= sizeof(record)) {
+        memcpy(&record, in->data + at, sizeof(record));
+        if (record.length < sizeof(record) || record.length > sizeof(record) + FRAGMENT_BYTES)
+            mpi_abort(1, "rank %d has sent a record of %llu bytes over TCP, which makes no sense", in->rank,
+                      (unsigned long long)record.length);
+        if (in->bytes - at < record.length) {
+            if (fragment_begin(in, &record, at))
+                return;
+            break;
+        }
+        if (record.head.kind != HEAD_WAKE)
+            receiver.arrived(in->rank, &record.head, in->data + at + sizeof(record),
+                             (size_t)record.length - sizeof(record));
+        at += (size_t)record.length;
+    }
+    if (at)
+        memmove(in->data, in->data + at, in->bytes - at);
+    in->bytes -= at;
+}
+
+static bool hello_is_good(struct connection *in)
+{
+    if (in->bytes < sizeof(struct hello))
+        return true;
+    const char *why = hello_take(in);
+    if (why) {
+        if (strangers_named < NAMED_MAX)
+            fprintf(stderr, "mpi-lite: rank %d: a connection is closed: %s%s\n", mpi_world.rank, why,
+                    ++strangers_named == NAMED_MAX ? " (others are closed without a word)" : "");
+        return false;
+    }
+    in->bytes -= sizeof(struct hello);
+    memmove(in->data, in->data + sizeof(struct hello), in->bytes);
+    return true;
+}
+
+/* Nothing more comes; a rank's may still be sent on. */
+static void in_ends(struct connection *in)
+{
+    if (in->rank >= 0 && (in->bytes || in->left))
+        mpi_abort(1, "rank %d has ended in the midst of a message", in->rank);
+    if (in->rank < 0) {
+        connection_close(in);
+        return;
+    }
+    in->has_ended = true;
+    connection_watch(in);
+    if (hot == in)
+        hot = NULL;
+}
+
+/* So many bytes have come, in the place of a fragment first. */
+static void in_came(struct connection *in, size_t bytes)
+{
+    size_t placed = bytes < in->left ? bytes : in->left;
+
+    in->bytes += bytes - placed;
+    if (!placed)
+        return;
+    in->place += placed;
+    in->left -= placed;
+    if (!in->left)
+        receiver.data_placed(in->rank, &in->head, in->fragment);
+}
+
+/* Reads into the place of a fragment, and what follows it into the buffer, which is empty then. */
+static ssize_t in_read(struct connection *in)
+{
+    struct iovec parts[2] = { { in->place, in->left },
+                              { in->data + in->bytes, sizeof(in->data) - in->bytes } };
+    struct msghdr message = { .msg_iov = in->left ? parts : parts + 1, .msg_iovlen = in->left ? 2 : 1 };
+    ssize_t bytes = recvmsg(in->watch.fd, &message, MSG_DONTWAIT);
+
+    if (bytes > 0)
+        in_came(in, (size_t)bytes);
+    return bytes;
+}
+
+static bool in_take(struct connection *in)
+{
+    bool took = false;
+
+    for (int i = 0; i < READS; i++) {
+        size_t room = in->left + sizeof(in->data) - in->bytes;
+        ssize_t bytes = in_read(in);
+
+        if (bytes < 0 && would_block())
+            break;
+        if (bytes <= 0) {
+            in_ends(in);
+            break;
+        }
+        if (in->rank < 0 && !hello_is_good(in)) {
+            connection_close(in);
+            break;
+        }
+        if (in->rank >= 0) {
+            hot = in;
+            took = true;
+            records_take(in);
+        }
+        if ((size_t)bytes < room)
+            break;
+    }
+    return took;
+}
+
+static bool events_take(void)
+{
+    struct epoll_event events[EVENTS];
+    bool took = false, has_newcomer = false;
+    int count = epoll_wait(events_fd, events, EVENTS, 0);
+
+    for (int i = 0; i < count; i++) {
+        struct watch *watch = events[i].data.ptr;
+        struct connection *connection = (struct connection *)(void *)watch;
+
+        if (watch->kind == WATCH_LISTENER) {
+            has_newcomer = true; /* later: it may close what other events point to */
+        } else if (watch->kind == WATCH_BELL) {
+            continue; /* for the thread in tcp_wait, which alone stills it */
+        } else {
+            if (connection->begin < connection->end && events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+                took |= out_flush(connection);
+            if (!connection->has_ended && events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+                took |= in_take(connection);
+        }
+    }
+    if (has_newcomer)
+        listener_take();
+    return took;
+}
+
+static bool tcp_poll(void)
+{
+    static unsigned rounds;
+
+    if (hot && ++rounds % HOT_ROUNDS)
+        return in_take(hot);
+    return events_take();
+}
+
+/* ---- Waits that block ---- */
+
+void tcp_wait(void)
+{
+    struct epoll_event event;
+    uint64_t rung;
+
+    (void)epoll_wait(events_fd, &event, 1, -1); /* the caller looks again, whatever it says */
+    (void)!read(bell.fd, &rung, sizeof(rung));  /* whether it was rung or not */
+}
+
+void tcp_wake(int rank)
+{
+    const struct head head = { .kind = HEAD_WAKE };
+    uint64_t one = 1;
+
+    if (rank == mpi_world.rank)
+        (void)!write(bell.fd, &one, sizeof(one)); /* full: it is rung already */
+    else
+        (void)tcp_send(rank, &head, NULL,
+                       0); /* where there is no room, records are on their way that wake it */
+}
+
+/* ---- Beginning and end ---- */
+
+static int listener_make(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET };
+    socklen_t bytes = sizeof(address);
+    char key[64], text[80], own[64];
+
+    listener.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&address, sizeof(address)) ||
+        listen(listener.fd, 1024) || getsockname(listener.fd, (struct sockaddr *)&address, &bytes))
+        return mpi_error(MPI_ERR_OTHER, "no socket for other nodes' ranks: %s", strerror(errno));
+    int error = pmi_local_address(own, sizeof(own));
+    if (error)
+        return error;
+    snprintf(key, sizeof(key), "tacet-mpi-address-%d", mpi_world.rank);
+    snprintf(text, sizeof(text), "%s:%d", own, ntohs(address.sin_port));
+    return pmi_put(key, text);
+}
+
+/* Rank 0 draws it. */
+static int secret_agree(void)
+{
+    char text[32];
+    int error = MPI_SUCCESS;
+
+    if (mpi_world.rank == 0) {
+        if (getrandom(&secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+            return mpi_error(MPI_ERR_OTHER, "no random number for the job's secret: %s", strerror(errno));
+        snprintf(text, sizeof(text), "%016llx", (unsigned long long)secret);
+        error = pmi_put("tacet-mpi-secret", text);
+    }
+    if (!error)
+        error = pmi_barrier();
+    if (!error && mpi_world.rank)
+        error = pmi_get("tacet-mpi-secret", text, sizeof(text));
+    if (!error && mpi_world.rank)
+        secret = strtoull(text, NULL, 16);
+    return error;
+}
+
+static int tcp_begin(const struct receiver *given)
+{
+    receiver = *given;
+    if (mpi_world.nodes == 1)
+        return MPI_SUCCESS;
+    outs = calloc((size_t)mpi_world.size, sizeof(*outs));
+    if (!outs)
+        return mpi_error(MPI_ERR_NO_MEM, "no memory for %d ranks", mpi_world.size);
+    int error = listener_make();
+    if (!error)
+        error = secret_agree();
+    if (error)
+        return error;
+    bell.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    events_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (bell.fd < 0 || events_fd < 0)
+        return mpi_error(MPI_ERR_OTHER, "no descriptors for other nodes' ranks: %s", strerror(errno));
+    watch_add(&listener, EPOLLIN);
+    watch_add(&bell, EPOLLIN);
+    return MPI_SUCCESS;
+}
+
+/* What is still to be sent goes out; then the other end hears that nothing more comes. */
+static void out_end(struct connection *out)
+{
+    fcntl(out->watch.fd, F_SETFL, 0);
+    while (out->begin < out->end) {
+        ssize_t bytes = send(out->watch.fd, out->pending + out->begin, out->end - out->begin, MSG_NOSIGNAL);
+
+        if (bytes <= 0 && errno != EINTR)
+            break; /* it has ended, and needed it no more */
+        out->begin += bytes > 0 ? (size_t)bytes : 0;
+    }
+    shutdown(out->watch.fd, SHUT_WR);
+}
+
+/* Reads until the other end has said the same: a socket that is closed before would have the other end lose
+ * what it has not read. Ranks end together; one that does not is not waited for. */
+static void in_drain(struct connection *in)
+{
+    struct pollfd ready = { .fd = in->watch.fd, .events = POLLIN };
+
+    while (!in->has_ended && poll(&ready, 1, END_MS) == 1)
+        in->has_ended = recv(in->watch.fd, in->data, sizeof(in->data), MSG_DONTWAIT) <= 0;
+}
+
+static void tcp_end(void)
+{
+    if (!tcp_is_used())
+        return;
+    for (struct connection *one = connections; one; one = one->next)
+        if (one->rank >= 0)
+            out_end(one);
+    for (struct connection *one = connections; one; one = one->next)
+        if (one->rank >= 0)
+            in_drain(one);
+    while (connections)
+        connection_close(connections);
+    free(outs);
+    close(listener.fd);
+    close(bell.fd);
+    close(events_fd);
+    listener.fd = bell.fd = events_fd = -1;
+}
+
+const struct transport transport_tcp = {
+    .name = "TCP",
+    .begin = tcp_begin,
+    .end = tcp_end,
+    .send = tcp_send,
+    .fragment_bytes = tcp_fragment_bytes,
+    .eager_bytes = 64 << 10,
+    .poll = tcp_poll,
+};
