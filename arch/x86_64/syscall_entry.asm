@@ -95,8 +95,8 @@ call_return_slow:
     jmp frame_return
 
 ; The same with an event of the flight log before and after the call; MSR_LSTAR holds its address while the
-; log's class of system calls is on (arch_system_calls_log). Below R9 stands call_return, as in the plain entry,
-; then the call's number, which its result replaces.
+; log's class of system calls is on (arch_system_calls_log). Below R9 stands call_return, as in the plain
+; entry, then the call's number, which its result replaces.
 global syscall_entry_logged
 syscall_entry_logged:
     entry_begin

@@ -103,7 +103,8 @@ beat_command_sources := kernel/beat/command.c kernel/beat/welcome.c kernel/lib/s
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)
-shared_memory_link := -Wl,--wrap=page_pool_allocate -Wl,--wrap=page_pool_allocate_run # fills what is allocated with junk
+# The test fills what is allocated with junk.
+shared_memory_link := -Wl,--wrap=page_pool_allocate -Wl,--wrap=page_pool_allocate_run
 machine_check_sources := arch/x86_64/machine_check.c
 power_sources := arch/x86_64/power.c
 device_tree_sources := arch/ppc64/boot/device_tree.c kernel/lib/boot_info.c kernel/lib/format.c
