@@ -15,7 +15,6 @@
 #include "mm/page.h"
 #include "mm/page_pool.h"
 #include "debug/stop.h"
-#include "smp/spinlock.h"
 
 #define CROWD            10000 /* timers, 1 ns apart: the paper's attack */
 #define CROWD_BOUND_NS   1000000
@@ -179,73 +178,15 @@ static void cost_trial(struct trial_timer *timers)
     kernel_print("selftest: klog_event_ticks %lu\n", log - clock);
 }
 
-#ifdef LOCKCHECK
-/* Too much with a lock held, of either kind: a panic, or the check is broken. Returns for other names. */
-static void lock_trial(const char *name, void *memory)
-{
-    static struct spinlock planted_lock;
-
-    SPIN_GUARD(&planted_lock);
-    if (strcmp(name, "lock-bytes") == 0)
-        for (uint64_t bytes = 0; bytes <= LOCK_BYTES_MAX; bytes += ARCH_PAGE)
-            arch_zero(memory, ARCH_PAGE);
-    if (strcmp(name, "lock-steps") == 0)
-        for (uint64_t step = 0; step <= LOCK_STEPS_MAX; step++)
-            lock_work_step();
-}
-#endif
-
-/* Beyond the end of this CPU's stack: the node stops, and says that it has overflowed. */
-static __attribute__((noinline)) unsigned stack_trial(unsigned depth)
-{
-    volatile uint8_t room[1024];
-
-    room[0] = (uint8_t)depth;
-    if (depth < 2 * ARCH_KERNEL_STACK_BYTES / sizeof(room))
-        return stack_trial(depth + 1) + room[0];
-    return room[0];
-}
-
-/* A page below a stack: what is around it stays, and it faults, until it is dropped. */
-static void guard_trial(struct memory_range range)
-{
-    struct page_pool pool;
-
-    page_pool_initialise(&pool, &range, 1);
-    const uint64_t memory = page_pool_allocate(&pool, 3 * ARCH_PAGE, ARCH_PAGE);
-    volatile uint64_t *words = arch_physical(memory);
-    const unsigned page_words = ARCH_PAGE / sizeof(words[0]);
-
-    words[page_words] = 1;
-    arch_guard_page((uint64_t)&words[page_words], &pool);
-    words[page_words - 1] = words[2 * page_words] = 2;
-    arch_guard_pages_drop(&range);
-    promise(words[page_words] == 1 && words[page_words - 1] == 2 && words[2 * page_words] == 2,
-            "a guard page comes back as it was");
-    page_pool_initialise(&pool, &range, 1);
-    arch_guard_page((uint64_t)&words[page_words], &pool);
-    kernel_print("selftest: a guard page is read now\n");
-    promise(words[page_words] == 0, "a guard page faults");
-    node_exit(broken);
-}
-
 _Noreturn void selftest_run(const char *name, const struct memory_slice *slice)
 {
     const uint64_t bytes = page_up(CROWD * sizeof(struct trial_timer));
     struct page_pool pool;
 
-#ifdef LOCKCHECK
-    lock_trial(name, arch_physical(slice->extents[0].base));
-#endif
     if (strcmp(name, "network") == 0 || strcmp(name, "network-polled") == 0)
         selftest_network(strcmp(name, "network") == 0);
-    if (strcmp(name, "stack") == 0)
-        node_exit(stack_trial(0) != 0);
-    if (strcmp(name, "guard") == 0)
-        guard_trial(slice->extents[slice->extent_count - 1]);
     if (strcmp(name, "timers") != 0)
-        node_stop(STOP_BAD_INPUT, "selftest=%s: there are timers, stack, guard, network and network-polled",
-                  name);
+        node_stop(STOP_BAD_INPUT, "selftest=%s: there are timers, network and network-polled", name);
     page_pool_initialise(&pool, slice->extents, slice->extent_count);
     uint64_t memory = page_pool_allocate(&pool, bytes, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * selftest.h: trials that need the real clock event device and more timers than one program can ask for;
- * `selftest=timers` on the command line runs them instead of the program; `selftest=stack` and
- * `selftest=guard` go beyond the end of a kernel stack, and into a page that guards one. In a kernel built
- * with LOCKCHECK=1 `selftest=lock-bytes` and `selftest=lock-steps` do too much with a lock held
- * (smp/lock_work.h).
+ * `selftest=timers` on the command line runs them instead of the program.
  */
 #ifndef TACET_SELFTEST_H
 #define TACET_SELFTEST_H

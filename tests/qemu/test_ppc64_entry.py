@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ways into the kernel on POWER: what a system call costs and leaves alone, stacks that overflow, small
-page tables, the decrementer. Of one run each under a clock that counts instructions, so that every digit is
-exact. What programs' faults say: test_faults."""
+"""The ways into the kernel on POWER: what a system call costs and leaves alone, a system reset, small page
+tables, the decrementer. Of one run each under a clock that counts instructions, so that every digit is exact.
+What programs' faults and the kernel's say: test_faults."""
 
 from __future__ import annotations
 
@@ -70,19 +70,7 @@ def test_an_interrupt_at_the_first_instruction_of_scv_does_no_harm(program: Path
     assert status == 0 and "interrupted calls are as they should be" in console, console
 
 
-# ---- The kernel's own faults ----
-
-
-def test_an_overflow_of_the_kernel_s_stack_stops_the_node_and_says_so(program: Path) -> None:
-    console, status = run(program, "selftest=stack")
-    assert status == PANIC and "the kernel's stack has overflowed" in console, console
-    assert console.count("called from") > 10, console
-
-
-def test_a_guard_page_faults_and_what_is_around_it_does_not(program: Path) -> None:
-    console, status = run(program, "selftest=guard")
-    assert "a guard page is read now\ntacet: the kernel itself faulted: data storage" in console, console
-    assert status == PANIC and "BROKEN" not in console, console
+# ---- What comes from outside ----
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
