@@ -131,7 +131,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     memory_describe();
     node_facts_set(memory_kernel_bytes());
     if (command_line_option(&line, "selftest"))
-        selftest_run(command_line_option(&line, "selftest"), &plan->slices[0]);
+        selftest_network(strcmp(command_line_option(&line, "selftest"), "network") == 0);
 
     memory_network_give();
     if (network_start(&line, &why))
