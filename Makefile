@@ -153,15 +153,22 @@ KERNEL_FLAGS := $(BUILD)/kernel.flags
 $(KERNEL_FLAGS): FLAGS = $(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(VDSO_CFLAGS)
 $(BUILD)/kernel.list.flags: FLAGS = $(KERNEL_OBJECTS)
 
+KERNEL_LDFLAGS := -nostdlib -static --gc-sections -z noexecstack -z max-page-size=$(ARCH_PAGE_BYTES) \
+	--no-warn-rwx-segments --build-id=none $(CHECK_LDFLAGS) -T arch/$(ARCH)/link.ld
+
 .PHONY: kernel
 kernel: $(KERNEL)
 
 $(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld $(BUILD)/kernel.list.flags
 	@echo "  LD      $@"
-	$(Q)$(KERNEL_LD) -nostdlib -static --gc-sections -z noexecstack -z max-page-size=$(ARCH_PAGE_BYTES) \
-		--no-warn-rwx-segments --build-id=none $(CHECK_LDFLAGS) \
-		-T arch/$(ARCH)/link.ld -o $@ $(KERNEL_OBJECTS)
+	$(Q)$(KERNEL_LD) $(KERNEL_LDFLAGS) -o $@ $(KERNEL_OBJECTS)
 	$(Q)$(KERNEL_OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
+
+# The same kernel with faults that programs can order, for tests.
+PLANTED := $(BUILD)/kernel/tests/planted/faults.o
+$(BUILD)/planted.elf: $(KERNEL) $(PLANTED)
+	@echo "  LD      $@"
+	$(Q)$(KERNEL_LD) $(KERNEL_LDFLAGS) --wrap=sys_exit_group -o $@ $(KERNEL_OBJECTS) $(PLANTED)
 
 $(BUILD)/kernel/%.o: %.c $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
@@ -224,7 +231,7 @@ $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 
 # What a compiler has written is not to be made.
 %.d: ;
--include $(KERNEL_OBJECTS:.o=.d) $(BUILD)/offsets.d
+-include $(KERNEL_OBJECTS:.o=.d) $(PLANTED:.o=.d) $(BUILD)/offsets.d
 
 # ---- Programs ----
 
@@ -501,7 +508,7 @@ TEST_GOALS := kernel apps test-programs
 TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit sim linux qemu10
 TEST_GOALS_ppc64 := linux qemu10
 # Files that tests ask for by name.
-TEST_FILES := $(KERNEL) $(APPS) $(TEST_PROGRAMS) $(CONFORM_SHORT) $(LINUX_KERNEL)
+TEST_FILES := $(KERNEL) $(BUILD)/planted.elf $(APPS) $(TEST_PROGRAMS) $(CONFORM_SHORT) $(LINUX_KERNEL)
 TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_BUILD)/glibc/libmpi.a $(MPI_BUILD)/include/mpi_functions.h \
 	$(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so $(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
 LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) \

@@ -19,7 +19,8 @@
  *
  * With -b: what a page costs from mmap over its first touch to munmap, in a small mapping and a large one
  * (map.h). With -w: what it costs to wake a thread on another CPU (wake.h). With -s: what it costs two
- * threads to share one (share.h). With -u: what the network costs (wire.h).
+ * threads to share one (share.h). With -t: what a timer costs, and a crowd of them (timer.h). With -u: what
+ * the network costs (wire.h).
  *
  * Reading the monotonic clock is timed as a program does it, by the C library's clock_gettime, and as the
  * bare system call, both with the library's few instructions around them.
@@ -35,6 +36,7 @@
 #include "share.h"
 #include "sleep.h"
 #include "tacet.h"
+#include "timer.h"
 #include "wake.h"
 #include "wire.h"
 
@@ -262,6 +264,30 @@ static int share_print(void)
     return fflush(stdout) || ferror(stdout);
 }
 
+static int timer_print(void)
+{
+    struct timer_costs costs;
+    uint64_t interrupts;
+    int error = timer_measure(&costs);
+
+    if (!error) {
+        key_print("timer_arm_ticks", costs.arm_ticks);
+        key_print("timer_disarm_ticks", costs.disarm_ticks);
+        key_print("timer_expire_ticks", costs.expire_ticks);
+        error = crowd_measure(&interrupts);
+    }
+    if (!error) {
+        key_print("crowd_sleeps", CROWD_SLEEPS);
+        key_print("crowd_interrupts", interrupts);
+    }
+    if (error && error != -ENOSYS) {
+        fprintf(stderr, "cost: -t: %s\n",
+                error == -EAGAIN ? "it takes 1,001 threads: threads=1024" : strerror(-error));
+        return 1;
+    }
+    return fflush(stdout) || ferror(stdout);
+}
+
 static int wire_print(const char *peer)
 {
     struct wire_costs costs;
@@ -292,11 +318,11 @@ int main(int argc, char **argv)
     const uint64_t zeroed_bytes = node ? node->zeroed_bytes : 0;
     uint64_t calls = CALLS_DEFAULT, machine_mib = 0, map_mib = 0;
     const char *right, *peer = NULL;
-    bool wake = false, share = false;
+    bool wake = false, share = false, timer = false;
     int letter;
 
     opterr = 0;
-    while ((letter = getopt(argc, argv, "n:m:b:wsu:h")) != -1) {
+    while ((letter = getopt(argc, argv, "n:m:b:wstu:h")) != -1) {
         if (letter == 'n' && (right = parse_count(optarg, 1, CALLS_MAX, &calls)))
             usage_exit("-n", right);
         if (letter == 'm' && (right = parse_count(optarg, 1, 1 << 24, &machine_mib)))
@@ -305,27 +331,28 @@ int main(int argc, char **argv)
             usage_exit("-b", right);
         wake |= letter == 'w';
         share |= letter == 's';
+        timer |= letter == 't';
         if (letter == 'u')
             peer = optarg;
         if (letter == 'h') {
             printf(
-                "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w] [-s] [-u PEER]\n"
+                "usage: cost [-n CALLS] [-m MIB] [-b MIB] [-w] [-s] [-t] [-u PEER]\n"
                 "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
                 "main(), and the\n"
                 "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not report.\n"
                 "With -b only what a page costs from mmap to munmap, of 16 pages and of MIB;\n"
                 "with -w only what it costs to wake a thread on another CPU; with -s only what it costs two\n"
-                "threads to share one; with -u only what the network costs, with PEER, ADDRESS:PORT, as it "
-                "is "
-                "described in wire.h.\n",
+                "threads to share one; with -t only what a timer costs, and 1,000 of them; with -u only "
+                "what\n"
+                "the network costs, with PEER, ADDRESS:PORT, as it is described in wire.h.\n",
                 CALLS_DEFAULT);
             return 0;
         }
         if (letter == '?')
-            usage_exit("options", "give -n CALLS, -m MIB, -b MIB, -w, -s, -u PEER or -h");
+            usage_exit("options", "give -n CALLS, -m MIB, -b MIB, -w, -s, -t, -u PEER or -h");
     }
     if (optind < argc)
-        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w, -s, -u PEER or -h");
+        usage_exit(argv[optind], "give -n CALLS, -m MIB, -b MIB, -w, -s, -t, -u PEER or -h");
 
     if (map_mib) {
         map_print("map_small_page_ticks", 16 * (uint64_t)getpagesize(), 20);
@@ -336,6 +363,8 @@ int main(int argc, char **argv)
         return wake_print();
     if (share)
         return share_print();
+    if (timer)
+        return timer_print();
     if (peer)
         return wire_print(peer);
     key_print("main_ticks", main_ticks);

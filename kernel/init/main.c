@@ -23,7 +23,6 @@
 #include "init/node.h"
 #include "net/netconsole.h"
 #include "net/network.h"
-#include "init/selftest.h"
 #include "process/process.h"
 #include "debug/stop.h"
 #include "lib/version.h"
@@ -59,7 +58,6 @@ static const char *const known_options[] = {
     "ranks",
     "raw_sockets",
     "rotation",
-    "selftest",
     "service",
     "service_memory",
     "service_policy",
@@ -130,8 +128,6 @@ _Noreturn void kernel_start(struct boot_info *boot)
         start_failed(error, &why);
     memory_describe();
     node_facts_set(memory_kernel_bytes());
-    if (command_line_option(&line, "selftest"))
-        selftest_run(command_line_option(&line, "selftest"), &plan->slices[0]);
 
     memory_network_give();
     if (network_start(&line, &why))

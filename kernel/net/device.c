@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * device.c: see device.h. Owns the list of devices, which is complete before the network starts and does not
- * change any more. A trial of the devices (init/) takes their interrupts itself.
+ * change any more.
  */
 #include "net/device.h"
 #include "lib/errno.h"
@@ -13,8 +13,6 @@
 
 static struct network_device *devices[NETWORK_DEVICES_MAX];
 static unsigned device_count;
-
-void (*network_device_trial)(void);
 
 bool network_device_register(struct network_device *device)
 {
@@ -54,8 +52,6 @@ int network_device_find(const char *option, const char *name, struct network_dev
 
 void network_device_interrupt(void)
 {
-    if (network_device_trial)
-        network_device_trial();
-    else if (!beat_card_interrupt() || idle_keeps_here())
+    if (!beat_card_interrupt() || idle_keeps_here())
         network_interrupt();
 }

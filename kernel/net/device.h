@@ -85,7 +85,4 @@ int network_device_find(const char *option, const char *name, struct network_dev
 /* A device that has interrupted this CPU, or an interrupt that devices share. Calls network_interrupt. */
 void network_device_interrupt(void);
 
-/* What is called instead, where it is set: before the network starts, by trials of the devices. */
-extern void (*network_device_trial)(void);
-
 #endif

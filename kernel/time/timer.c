@@ -190,11 +190,6 @@ int timer_device_rate(const char *text)
     return 0;
 }
 
-struct timer_counts timer_counts(void)
-{
-    return queue_here()->counts;
-}
-
 void timers_describe(struct text_sink *sink)
 {
     sink_print(sink, "latency_bound_ns %lu\n", latency_bound_default_ns);

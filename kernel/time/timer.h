@@ -76,8 +76,6 @@ void timer_idle(void);
 /* As clock_event_rate; moves what is armed, on all CPUs, to the device that is on top then. */
 int timer_device_rate(const char *text);
 
-struct timer_counts timer_counts(void); /* of this CPU's queue */
-
 /* What /proc/tacet/timers shows. */
 struct text_sink;
 void timers_describe(struct text_sink *sink);

@@ -50,7 +50,7 @@ def figures(
     maps: dict[str, dict[str, int]],
     wake: dict[str, int | str],
     share: dict[str, dict[str, int]],
-    timers: dict[str, int],
+    timers: dict[str, dict[str, int]],
     image: int,
     chosen: Architecture = architecture.ALL[architecture.DEFAULT],
 ) -> dict[str, Any]:
@@ -77,9 +77,11 @@ def figures(
             "tacet_without_zeroing": boot - int(tacet["zeroed_bytes_before_main"] / chosen.zeroing),
             "linux": linux["main_ticks"] - tacet["boot_ticks"],
         },
-        "timer_instructions": {key: timers[f"{key}_ticks"] for key in ("arm", "cancel", "expire")},
-        "timer_crowd": {"timers": timers["crowd_timers"], "interrupts": timers["crowd_interrupts"]},
-        "timer_exact_late_max_ns": timers["exact_late_max_ns"],
+        "timer_instructions": {
+            what: {key: values[f"timer_{what}_ticks"] for key, values in timers.items()}
+            for what in ("arm", "disarm", "expire")
+        },
+        "sleep_crowd": {which: timers["tacet"][f"crowd_{which}"] for which in ("sleeps", "interrupts")},
         "sleep_exact_late_ns": {"tacet": lateness(tacet, "exact"), "linux": lateness(linux, "exact")},
         "sleep_default_late_ns": {"tacet": lateness(tacet, "default"), "linux": lateness(linux, "default")},
         "map_page_instructions": {
@@ -101,6 +103,9 @@ def as_table(f: dict[str, Any], chosen: Architecture = architecture.ALL[architec
         verdict = "" if held is None else ("yes" if held else "NO")
         return [name, f"{value:,}", aim, verdict, linux, *([others] if own else [])]
 
+    def beside(name: str, values: dict[str, int]) -> list[str]:
+        return row(name, values["tacet"], linux=f"{values['linux']:,}")
+
     def most(value: int, limit: int) -> tuple[str, bool]:
         return f"<= {limit:,}", value <= limit
 
@@ -115,7 +120,7 @@ def as_table(f: dict[str, Any], chosen: Architecture = architecture.ALL[architec
 
     getpid, boot, memory = f["getpid_instructions"], f["boot_instructions"], f["kernel_memory_bytes"]
     clock, kernel_clock = f["clock_gettime_instructions"], f["clock_gettime_kernel_instructions"]
-    event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["timer_crowd"]
+    event, timer, crowd = f["klog_event_instructions"], f["timer_instructions"], f["sleep_crowd"]
     pages, wake = f["map_page_instructions"], f["futex_wake_instructions"]
     switch, over_idle = f["futex_switch_instructions"], f["wake_over_idle_instructions"]
     exact, default = f["sleep_exact_late_ns"], f["sleep_default_late_ns"]
@@ -149,11 +154,11 @@ def as_table(f: dict[str, Any], chosen: Architecture = architecture.ALL[architec
             linux=f"{switch['linux']:,}",
         ),
         row("  over the waker, a SCHED_IDLE thread", over_idle["tacet"], linux=f"{over_idle['linux']:,}"),
-        row("one timer armed, instructions", timer["arm"]),
-        row("  cancelled", timer["cancel"]),
-        row("  expired", timer["expire"]),
+        beside("timer_settime: a timer armed, instructions", timer["arm"]),
+        beside("  disarmed", timer["disarm"]),
+        beside("  expired: taken from a program that computes", timer["expire"]),
         row(
-            f"{crowd['timers']:,} timers 1 ns apart, interrupts",
+            f"{crowd['sleeps']:,} sleeps that end 1 ns apart, interrupts",
             crowd["interrupts"],
             *most(crowd["interrupts"], CROWD_INTERRUPTS_MAX),
         ),

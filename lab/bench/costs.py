@@ -33,9 +33,9 @@ mmap        from mmap over a write to each page to munmap, a page of the machine
             POWER), zeroing included (512 of Tacet's instructions on x86_64)
 memory      Tacet: what the kernel says it keeps. Linux: the machine's memory less MemFree at the first
             program, which includes the files in its initramfs
-timers      one timer armed, cancelled, expired: by the kernel's own test (`selftest=timers`), which times
-            each of them alone, the flight log off; expiring includes taking it from the queue and arming the
-            next, not the entry to the kernel
+timers      timer_settime that arms a timer, and that disarms it, by the C library; and what a timer that
+            expires takes from a program that computes, the interrupt's way in and out and a blocked signal
+            included (`apps/cost/timer.c`). A crowd is of sleeps, one thread each
 lateness    from the time at which a sleep of 1 ms was to end to the program's next reading of the clock
             (`apps/cost/sleep.c`); `exact` with a timer slack of 1 ns, `default` as the system has it
 image       the kernel file, stripped
@@ -58,7 +58,7 @@ from lab.bench.cost_figures import MAP_MIB, as_table, figures
 from lab.bench.runner import Runner
 from lab.common import architecture
 from lab.common.errors import LabError
-from lab.common.files import bytes_write, text_write
+from lab.common.files import bytes_write
 from lab.common.paths import ROOT
 
 SUMMARY = "Measure what Tacet costs beside Linux: system call, log event, boot, memory, image, lines of code."
@@ -101,14 +101,6 @@ def parse_cost(text: str, instructions_a_tick: float = 1.0) -> dict[str, int]:
 
 def _of_ticks(key: str, value: float, instructions_a_tick: float) -> int:
     return round(value * instructions_a_tick if "_ticks" in key else value)
-
-
-def parse_selftest(console: str, instructions_a_tick: float = 1.0) -> dict[str, int]:
-    """The `selftest: key value` lines that the kernel speaks, ticks as instructions."""
-    return {
-        key: _of_ticks(key, int(value), instructions_a_tick)
-        for key, value in re.findall(r"^tacet: selftest: (\w+) (\d+)\s*$", console, re.MULTILINE)
-    }
 
 
 def image_bytes(kernel: Path, strip_name: str = "strip") -> int:
@@ -203,33 +195,6 @@ def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[
     return found
 
 
-def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int]:
-    """What the kernel's own test of its timers says, in instructions and ns."""
-    try:
-        result = runner.run_shown(
-            "timers on Tacet",
-            out,
-            lambda: machines.run_tacet(
-                options.cost, [], options="selftest=timers", **machine_of(options, options.memory)
-            ),
-        )
-    except machines.RunnerError as error:
-        raise LabError(f"Tacet: {error}") from None
-    text_write(options.out / "selftest-timers.txt", result.console)
-    runner.result_checked("Tacet", result)
-    console = result.console.replace("\r", "")
-    found = parse_selftest(console, architecture.chosen(options).instructions_a_tick)
-    needed = [
-        "crowd_timers",
-        "crowd_interrupts",
-        "arm_ticks",
-        "cancel_ticks",
-        "expire_ticks",
-        "exact_late_max_ns",
-    ]
-    return values_checked("Tacet: the test of the timers", found, needed, result)
-
-
 #: The machine that has room for the large mapping, MiB.
 MAP_MACHINE_MIB = 2048
 
@@ -243,18 +208,22 @@ def measure_both(
     options: argparse.Namespace,
     machines: Runner,
     out: TextIO,
+    tacet_options: str = "",
+    tacet_only: Sequence[str] = (),
 ) -> dict[str, dict[str, int]]:
-    """What `cost` with these arguments says on Tacet and on Linux; `kept` names the files of its outputs."""
+    """What `cost` with these arguments says on Tacet and on Linux; `kept` names the files of its outputs.
+    `tacet_options` are the kernel's, `tacet_only` what is needed of Tacet besides."""
     common = machine_of(options, memory_mib)
     runs = {
-        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, **common)),
+        "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, options=tacet_options, **common)),
         "linux": ("Linux", lambda: machines.run_linux(options.cost, args, variant="stock", **common)),
     }
     found: dict[str, dict[str, int]] = {}
     for key, (name, call) in runs.items():
         try:
             path = options.out / f"{kept}-{key}.txt"
-            found[key] = cost_values(what, name, call, path, needed, options, out)
+            wanted = [*needed, *(tacet_only if key == "tacet" else ())]
+            found[key] = cost_values(what, name, call, path, wanted, options, out)
         except machines.RunnerError as error:
             raise LabError(f"{name}: {error}") from None
     return found
@@ -285,6 +254,19 @@ def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
             continue
         found[key] = values["futex_wake_ticks_min"]
     return found
+
+
+#: 1,001 threads, none of which loses the CPU to another.
+CROWD_OPTIONS = "threads=1024 rotation=off"
+
+
+def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
+    """What a timer costs on each system, and a crowd of them on Tacet."""
+    needed = ["timer_arm_ticks", "timer_disarm_ticks", "timer_expire_ticks"]
+    crowd = ["crowd_sleeps", "crowd_interrupts"]
+    return measure_both(
+        "timers", "cost-timers", ["-t"], needed, options.memory, options, machines, out, CROWD_OPTIONS, crowd
+    )
 
 
 def measure_share(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:

@@ -397,16 +397,15 @@ class FakeRunner:
     def _answer(self, key: str, args: list[str], keywords: dict[str, Any]) -> Any:
         self.calls.append((key, list(args), keywords))
         answer = self.systems[
-            {"-b": "map_", "-w": "wake_", "-s": "share_"}.get(args[0] if args else "", "") + key
+            {"-b": "map_", "-w": "wake_", "-s": "share_", "-t": "timers_"}.get(args[0] if args else "", "")
+            + key
         ]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     def run_tacet(self, app: Path, args: list[str], **keywords: Any) -> Any:
-        return self._answer(
-            "selftest" if keywords.get("options") == "selftest=timers" else "tacet", args, keywords
-        )
+        return self._answer("tacet", args, keywords)
 
     def run_linux(self, app: Path, args: list[str], *, variant: str = "stock", **keywords: Any) -> Any:
         key = "linux_tuned" if variant == "tuned" else "linux"
@@ -600,13 +599,6 @@ def test_bench_writes_figures_with_their_aims(
             kernel_bytes=1_500_000,
             klog_event_ticks=39,
         ),
-        selftest=FakeResult(
-            console="tacet: Tacet 0.1\r\ntacet: selftest: crowd_timers 10000\r\ntacet: selftest: "
-            "crowd_interrupts 1\r\n"
-            "tacet: selftest: exact_late_max_ns 199\r\ntacet: selftest: arm_ticks 204\r\ntacet: selftest: "
-            "cancel_ticks 104\r\n"
-            "tacet: selftest: expire_ticks 183\r\n"
-        ),
         linux=cost_result(
             52_000,
             getpid_ticks_min=306,
@@ -630,6 +622,14 @@ def test_bench_writes_figures_with_their_aims(
         wake_linux=wake_linux,
         share_tacet=cost_result(futex_switch_ticks_min=2_801, wake_over_idle_ticks_min=2_101),
         share_linux=cost_result(futex_switch_ticks_min=4_801, wake_over_idle_ticks_min=4_101),
+        timers_tacet=cost_result(
+            timer_arm_ticks=604,
+            timer_disarm_ticks=504,
+            timer_expire_ticks=683,
+            crowd_sleeps=1000,
+            crowd_interrupts=1,
+        ),
+        timers_linux=cost_result(timer_arm_ticks=1_204, timer_disarm_ticks=1_104, timer_expire_ticks=6_083),
     )
     kernel = tmp_path / "tacet.elf"
     (tmp_path / "k.c").write_text("int main(void) { return 0; }\n")
@@ -640,8 +640,12 @@ def test_bench_writes_figures_with_their_aims(
     found = json.loads((tmp_path / "report/bench.json").read_text())
     assert found["getpid_instructions"] == {"tacet": 40, "linux": 306, "linux_mitigations_off": 300}
     assert found["klog_event_instructions"] == 39
-    assert found["timer_instructions"] == {"arm": 204, "cancel": 104, "expire": 183}
-    assert found["timer_crowd"] == {"timers": 10_000, "interrupts": 1}
+    assert found["timer_instructions"] == {
+        "arm": {"tacet": 604, "linux": 1_204},
+        "disarm": {"tacet": 504, "linux": 1_104},
+        "expire": {"tacet": 683, "linux": 6_083},
+    }
+    assert found["sleep_crowd"] == {"sleeps": 1000, "interrupts": 1}
     assert (
         found["sleep_exact_late_ns"]["tacet"]["max"] == 400
         and found["sleep_exact_late_ns"]["linux"]["max"] == 52_000
@@ -667,11 +671,7 @@ def test_bench_writes_figures_with_their_aims(
     assert "2,801" in said and "4,101" in said
     assert all(keywords["cpus"] == 2 for _, args, keywords in machines.calls if args == ["-w"])
     assert (f"{expected:,}" if isinstance(expected, int) else expected) in said
-    of_cost = [
-        args
-        for key, args, _ in machines.calls
-        if key != "selftest" and args[:1] not in (["-b"], ["-w"], ["-s"])
-    ]
+    of_cost = [args for _, args, _ in machines.calls if args[:1] not in (["-b"], ["-w"], ["-s"], ["-t"])]
     assert len(of_cost) == 3 and all(args == ["-m", "256"] for args in of_cost)
 
 

@@ -4,6 +4,8 @@
  *
  *   late SLACK COUNT   sleeps of all kinds with this bound (ns; 0: the node's own): never early; prints the
  *                      extremes of their lateness
+ *   random THREADS ROUNDS   so many threads sleep until random times, with random bounds: never early; prints
+ *                      the most that one was later than its bound
  *   bad                times and clocks that are none
  *   slack              the bound of a thread: PR_SET_TIMERSLACK, PR_GET_TIMERSLACK
  *   proc               /proc/tacet/timers and clockevents, read and written
@@ -22,6 +24,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -146,6 +149,68 @@ static void late(unsigned long slack_ns, int count)
             "polls that do not wait");
     printf("late_min_ns %ld\nlate_max_ns %ld\nlate_absolute_max_ns %ld\npast_ns %ld\n", (long)minimum,
            (long)maximum, (long)max_absolute, (long)(now_ns() - start));
+}
+
+/* ---- random ---- */
+
+#define SLEEPERS_MAX     200
+#define RANDOM_LEAD_NS   100000 /* more than it takes to begin a sleep */
+#define RANDOM_SPAN_NS   (4 * NS_PER_MS)
+#define RANDOM_BOUND_MAX 20 /* bounds from 2^0 to 2^20 ns */
+
+static struct sleeper {
+    pthread_t thread;
+    uint64_t state; /* of random numbers */
+    unsigned long rounds;
+    int64_t early, late_beyond_bound_max_ns;
+} sleepers[SLEEPERS_MAX];
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static void *sleep_at_random(void *of)
+{
+    struct sleeper *own = of;
+
+    for (unsigned long i = 0; i < own->rounds; i++) {
+        const int64_t lead_ns = RANDOM_LEAD_NS + (int64_t)(random_next(&own->state) % RANDOM_SPAN_NS);
+        const int64_t deadline_ns = now_ns() + lead_ns;
+        const int64_t bound_ns = 1L << random_next(&own->state) % (RANDOM_BOUND_MAX + 1);
+        const struct timespec deadline = timespec_of(deadline_ns);
+
+        prctl(PR_SET_TIMERSLACK, (unsigned long)bound_ns);
+        raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, (long)&deadline, 0);
+        const int64_t late_ns = now_ns() - deadline_ns;
+        own->early += late_ns < 0;
+        if (late_ns - bound_ns > own->late_beyond_bound_max_ns)
+            own->late_beyond_bound_max_ns = late_ns - bound_ns;
+    }
+    return NULL;
+}
+
+static void random_times(unsigned long threads, unsigned long rounds)
+{
+    int64_t early = 0, late_ns = 0;
+
+    for (unsigned long i = 0; i < threads; i++) {
+        sleepers[i].state = 88172645463325252 + i;
+        sleepers[i].rounds = rounds;
+        PROMISE(pthread_create(&sleepers[i].thread, NULL, sleep_at_random, &sleepers[i]) == 0, "thread %lu",
+                i);
+    }
+    for (unsigned long i = 0; i < threads; i++) {
+        pthread_join(sleepers[i].thread, NULL);
+        early += sleepers[i].early;
+        if (sleepers[i].late_beyond_bound_max_ns > late_ns)
+            late_ns = sleepers[i].late_beyond_bound_max_ns;
+    }
+    PROMISE(early == 0, "%ld sleeps were too short", (long)early);
+    printf("random_sleeps %lu\nrandom_late_beyond_bound_max_ns %ld\n", threads * rounds, (long)late_ns);
 }
 
 /* ---- bad ---- */
@@ -472,6 +537,8 @@ int main(int argc, char **argv)
     setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
     if (!strcmp(part, "late"))
         late(number, argc > 3 ? atoi(argv[3]) : 56);
+    else if (!strcmp(part, "random") && number <= SLEEPERS_MAX)
+        random_times(number, argc > 3 ? strtoul(argv[3], NULL, 10) : 1);
     else if (!strcmp(part, "bad"))
         bad();
     else if (!strcmp(part, "slack"))

@@ -82,8 +82,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         arch = item.callspec.params.get("arch", "")
         if only.is_long(item.path.stem, arch, item.fixturenames):
             item.add_marker(pytest.mark.long)
-        for fixture in set(only.ONE_WORKER).intersection(item.fixturenames):
-            item.add_marker(pytest.mark.xdist_group(f"{fixture} {arch}"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

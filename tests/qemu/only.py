@@ -98,8 +98,6 @@ LONG_FIXTURES = {
     "sqlite": "SQLite, of Debian's source",
     "store": "points of experiments that measure Linux and Tacet (test_reproduce)",
 }
-#: Fixtures of which one for each architecture is enough: its tests have one worker.
-ONE_WORKER = ("selftest",)
 LONG_ON_POWER = {"test_mpi": "the MPI library and its programs"}
 
 #: What the name of a case says, of whatever test, that only x86_64 has.

@@ -96,11 +96,10 @@ def test_a_sleep_is_never_early_and_late_within_its_bound(device: str, slack_ns:
     assert late["late_absolute_max_ns"] <= bound + CALLS_NS, result.explain()
 
 
-def test_crowds_of_timers_expire_by_the_tsc_deadline(node: Run) -> None:
-    result = expect_exit(node("status.musl", options="selftest=timers"))
-    found = reported("\n".join(re.findall(r"selftest: (.*)", result.console)).encode())
-    assert (found["crowd_timers"], found["crowd_interrupts"]) == (10000, 1), result.explain()
-    assert (found["random_timers"], found["random_early"]) == (100000, 0), result.explain()
+def test_crowds_of_sleeps_end_by_the_tsc_deadline(node: Run) -> None:
+    crowd = reported(expect_exit(node(APPS / "cost", "-t", options="threads=1024 rotation=off")).stdout)
+    assert (crowd["crowd_sleeps"], crowd["crowd_interrupts"]) == (1000, 1)
+    expect_exit(node("sleeps.musl", "random", "20", "20", options="threads=64"))
 
 
 def test_after_the_last_timer_there_is_silence(node: Run) -> None:

@@ -17,6 +17,7 @@ from monitor import WAIT_SECONDS, Client, Monitor
 import qemu
 from qemu import architectures
 from tests import waiting
+from tests.making import made
 
 #: QEMU's CPU without hardware help differs from a real one here; what else than the right signal may come, 77
 #: being "nothing".
@@ -161,6 +162,37 @@ def test_the_same_deeds_have_the_same_consequence_on_linux() -> None:
         if ended != -number:
             wrong[deed] = (ended, number)
     assert wrong == {}
+
+
+# ---- The kernel's own faults (tests/planted/faults.c) ----
+
+#: The statuses with which a program orders them.
+OVERFLOW, GUARD = "101", "102"
+
+
+@pytest.fixture(scope="session")
+def planted_kernel(arch: str) -> Path:
+    made(f"build/{arch}/planted.elf", f"ARCH={arch}")
+    return qemu.BUILD / arch / "planted.elf"
+
+
+def test_an_overflow_of_the_kernel_s_stack_stops_the_node_and_says_so(
+    planted_kernel: Path, tacet: Run
+) -> None:
+    result = tacet("status.musl", OVERFLOW, kernel=planted_kernel)
+    assert (result.outcome, result.status) == ("stop", 70), result.explain()
+    assert "the kernel's stack has overflowed" in result.console, result.explain()
+    assert result.console.count("called from") > 10, result.explain()
+    assert "stack_overflow" in result.explain()  # the call chain, named
+
+
+def test_a_guard_page_faults_and_what_is_around_it_does_not(planted_kernel: Path, tacet: Run) -> None:
+    result = tacet("status.musl", GUARD, kernel=planted_kernel)
+    assert (result.outcome, result.status) == ("stop", 70), result.explain()
+    assert re.search(
+        r"planted: a guard page is read now\s+tacet: the kernel itself faulted: (page fault|data storage)",
+        result.console,
+    ), result.explain()
 
 
 # ---- What comes from outside ----

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ways into the kernel on POWER: what a system call costs and leaves alone, stacks that overflow, small
-page tables, the decrementer. Of one run each under a clock that counts instructions, so that every digit is
-exact. What programs' faults say: test_faults."""
+"""The ways into the kernel on POWER: what a system call costs and leaves alone, a system reset, small page
+tables, the decrementer. Of one run each under a clock that counts instructions, so that every digit is exact.
+What programs' faults and the kernel's say: test_faults."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import socket
 import subprocess
 from pathlib import Path
 
+import conftest
 import pseries
 import pytest
-from conftest import slowness
 
 from tests.making import ROOT
 
@@ -70,19 +70,7 @@ def test_an_interrupt_at_the_first_instruction_of_scv_does_no_harm(program: Path
     assert status == 0 and "interrupted calls are as they should be" in console, console
 
 
-# ---- The kernel's own faults ----
-
-
-def test_an_overflow_of_the_kernel_s_stack_stops_the_node_and_says_so(program: Path) -> None:
-    console, status = run(program, "selftest=stack")
-    assert status == PANIC and "the kernel's stack has overflowed" in console, console
-    assert console.count("called from") > 10, console
-
-
-def test_a_guard_page_faults_and_what_is_around_it_does_not(program: Path) -> None:
-    console, status = run(program, "selftest=guard")
-    assert "a guard page is read now\ntacet: the kernel itself faulted: data storage" in console, console
-    assert status == PANIC and "BROKEN" not in console, console
+# ---- What comes from outside ----
 
 
 @pytest.mark.parametrize("cpus", [1, 2])
@@ -106,7 +94,7 @@ def test_a_system_reset_stops_the_node_with_a_report(program: Path, cpus: int, t
                 lines.write(json.dumps({"execute": name}) + "\n")
                 lines.flush()
                 assert "return" in lines.readline()
-        rest, _ = machine.communicate(timeout=LIMIT_S * slowness())
+        rest, _ = machine.communicate(timeout=LIMIT_S * conftest.slowness())
     console, _, status, _ = pseries.end_of(begin + rest)
     assert status == PANIC and console.count("system reset: ") == 1, console
     assert re.search(r'reason="system reset at [0-9a-f]{16}"', console), console
@@ -129,7 +117,7 @@ def test_only_a_decrementer_of_32_bits_comes_to_its_end(program: Path, large: st
 
 
 @pytest.mark.parametrize("large", ["on", "off"])
-def test_timers_keep_their_promises(program: Path, large: str) -> None:
-    console, status = run(program, "selftest=timers", large=large)
-    assert status == 0 and "BROKEN" not in console, console
-    assert re.search(r"selftest: random_early 0$", console, re.MULTILINE), console
+def test_sleeps_keep_their_bounds_by_either_decrementer(large: str) -> None:
+    sleeps = conftest.program("sleeps.musl", "ppc64")
+    console, status = run(sleeps, "threads=64 -- random 50 100", large=large)
+    assert status == 0 and "random_sleeps 5000\n" in console, console

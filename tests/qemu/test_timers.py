@@ -17,6 +17,7 @@ from conftest import Run, expect_exit
 from monitor import Monitor
 
 import qemu
+from lab.formats import klog
 from qemu import architectures
 
 BAD_INPUT = 64
@@ -28,16 +29,10 @@ EXACT_NS = {"x86_64": 1000, "ppc64": 1500}
 CLOCKS = pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
 
 
-def figures(text: str) -> dict[str, int]:
-    """`name value` lines, with "selftest:" in front or without."""
-    return {
-        name: int(value)
-        for name, value in re.findall(r"^(?:tacet: selftest: )?(\w+) (-?\d+)\s*$", text, re.MULTILINE)
-    }
-
-
 def reported(result: qemu.Result) -> dict[str, int]:
-    return figures(result.stdout.decode())
+    """The lines `name value` of the program."""
+    text = result.stdout.decode()
+    return {name: int(value) for name, value in re.findall(r"^(\w+) (-?\d+)\s*$", text, re.MULTILINE)}
 
 
 def rounded(bound_ns: int) -> int:
@@ -138,52 +133,41 @@ def test_a_sleeper_of_1000_hz_disturbs_its_own_core_alone(icount: int | None, ta
     assert all(count == b"0" for count in re.findall(rb"entries (\d+)", result.stdout)), result.explain()
 
 
-# ---- The timers' own test ----
+# ---- Many at a time ----
 
 
-@pytest.fixture(scope="module")
-def selftest(tacet: Run) -> tuple[qemu.Result, dict[str, int]]:
-    result = expect_exit(tacet("status.musl", options="selftest=timers", icount=0, time_limit=120))
-    return result, figures(result.console.replace("\r", ""))
+@CLOCKS
+def test_a_thousand_sleeps_cost_at_most_two_interrupts(icount: int | None, tacet: Run) -> None:
+    """A nanosecond apart and within one bound, each of a thread of its own, none of them too short."""
+    options = {"options": "threads=1024 rotation=off", "memory": "512M"}
+    result = expect_exit(tacet("apps/cost", "-t", icount=icount, **options))
+    found = reported(result)
+    most = 1 if icount is not None else 2
+    assert found["crowd_sleeps"] == 1000 and found["crowd_interrupts"] <= most, result.explain()
 
 
-def test_ten_thousand_timers_cost_at_most_two_interrupts(
-    selftest: tuple[qemu.Result, dict[str, int]],
-) -> None:
-    result, found = selftest
-    assert found["crowd_timers"] == 10_000 and found["crowd_interrupts"] <= 2, result.explain()
+RANDOM_SLEEPS = ("sleeps.musl", "random", "50", "100")
 
 
-def test_a_hundred_thousand_random_timers_keep_their_bounds(
-    selftest: tuple[qemu.Result, dict[str, int]],
-) -> None:
-    result, found = selftest
-    assert found["random_timers"] == 100_000 and found["random_early"] == 0, result.explain()
-    # Beyond the bound there is what the service of others on the same boundary takes, and of the batch's last
-    # arming.
-    assert found["random_late_beyond_bound_max_ns"] < 10_000, result.explain()
-
-
-def test_an_exact_timer_expires_within_a_microsecond(selftest: tuple[qemu.Result, dict[str, int]]) -> None:
-    result, found = selftest
-    assert found["exact_late_max_ns"] < 1000, result.explain()
-
-
-def test_an_event_of_the_flight_log_costs_less_than_60_instructions(
-    selftest: tuple[qemu.Result, dict[str, int]],
-) -> None:
-    result, found = selftest
-    assert found["klog_event_ticks"] < 60, result.explain()
-    assert "BROKEN" not in result.console, result.explain()
+def test_sleeps_of_random_times_keep_random_bounds(tacet: Run, tmp_path: Path) -> None:
+    options = {"options": "threads=64 klog_classes=timer", "icount": 0, "klog": tmp_path / "klog.bin"}
+    result = expect_exit(tacet(*RANDOM_SLEEPS, **options))
+    found = reported(result)
+    assert found["random_sleeps"] == 5000, result.explain()
+    # Beyond the bound there is what other threads compute that woke at the same time.
+    assert found["random_late_beyond_bound_max_ns"] < 100_000, result.explain()
+    # The timers themselves: beyond the boundary there is what the service of others on the same one takes.
+    log = klog.read(tmp_path / "klog.bin")
+    boundaries = dict(log.of("timer_arm").tolist())
+    expired = [(deadline, now) for deadline, now in log.of("timer_expire").tolist() if deadline in boundaries]
+    assert len(expired) > 100
+    for deadline, now in expired:
+        assert deadline <= boundaries[deadline] <= now < boundaries[deadline] + 10_000
 
 
 @pytest.mark.parametrize("version", ["system", "newest"])
-def test_the_selftest_holds_on_a_free_running_clock(version: str, tacet: Run) -> None:
-    result = expect_exit(tacet("status.musl", options="selftest=timers", qemu=version, time_limit=120))
-    found = figures(result.console.replace("\r", ""))
-    assert found["random_early"] == 0 and found["crowd_interrupts"] <= 2 and "BROKEN" not in result.console, (
-        result.explain()
-    )
+def test_no_sleep_of_a_random_time_is_too_short_on_a_free_running_clock(version: str, tacet: Run) -> None:
+    expect_exit(tacet(*RANDOM_SLEEPS, options="threads=64", qemu=version))
 
 
 # ---- /proc and the command line ----
