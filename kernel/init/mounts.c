@@ -12,7 +12,7 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 
 #define PORT           564
 #define TIMEOUT_NS     30000000000ULL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream.h: TCP connections, for sockets of programs (inet_stream.c) and for the kernel's own use
- * (ninep_stream.c, launch/). Bytes pass through rings of the connection's own, charged to its account; copies
+ * (ninep/stream.c, launch/). Bytes pass through rings of the connection's own, charged to its account; copies
  * between these and a program or a caller are made without the network's lock.
  *
  * A stream has one owner's reference; its connection may outlive that, until what was sent has been

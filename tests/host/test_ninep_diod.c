@@ -4,7 +4,7 @@
  * in another directory: the same answers, and in the end the same files; the server is killed and started
  * again on the way. Large transfers, many threads on one mount, servers that die in the middle.
  */
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 #include "ninep_host.h"
 #include <dirent.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
  * test_ninep_mount.c: paths on a mount, as a real diod serves it: links and "..", where they leave, what each
  * call answers.
  */
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 #include "ninep_host.h"
 #include <sys/stat.h>
 

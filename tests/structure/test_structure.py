@@ -102,7 +102,7 @@ def test_nothing_outside_arch_knows_how_large_a_page_is() -> None:
 
 
 def test_nothing_in_the_network_cuts_a_number_to_16_bits() -> None:
-    accept(structure.check_cuts(texts("kernel/net/", "ports/lwip/")))
+    accept(structure.check_cuts(texts("kernel/ninep/", "kernel/net/", "ports/lwip/")))
 
 
 def test_every_hook_stands_in_the_table() -> None:

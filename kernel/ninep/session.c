@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_session.c: see ninep_session.h. Runs in system calls, no locks held; at boot, where nobody else is.
+ * session.c: see session.h. Runs in system calls, no locks held; at boot, where nobody else is.
  *
  * A request is in the hands of three: in the table of tags until its reply has come or the connection is
  * given up (is_done); in the queue until its last byte is sent (is_queued); of the thread that receives into
  * it (is_pinned). Its caller goes on when none of them has it any more: so nobody writes to memory that is
  * gone, whatever the server answers and when.
  */
-#include "net/ninep_session.h"
+#include "ninep/session.h"
 #include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"

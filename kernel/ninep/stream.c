@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_stream.c: see ninep_transport.h: a session on a stream of the kernel's own (net/stream.h), in threads
+ * stream.c: see transport.h: a session on a stream of the kernel's own (net/stream.h), in threads
  * of the kernel, with memory of the calling rank. Before there are threads, the one CPU polls.
  *
  * A signal does not end a wait, as it does not end a read of a disk's file on Linux: programs do not expect
  * that. While one is pending the stream cannot wait for events, and is looked at every POLL_NS.
  */
-#include "net/ninep_transport.h"
+#include "ninep/transport.h"
 #include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"

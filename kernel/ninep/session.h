@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_session.h: the connection of a mount to its server: requests of many threads, of several ranks, in
+ * session.h: the connection of a mount to its server: requests of many threads, of several ranks, in
  * flight at once.
  *
  *      submit ──► queue ──► transport ──► server ──► transport ──► the request whose tag the reply has
@@ -20,8 +20,8 @@
 
 #include "lib/errno.h"
 #include "lib/list.h"
-#include "net/ninep_codec.h"
-#include "net/ninep_transport.h"
+#include "ninep/codec.h"
+#include "ninep/transport.h"
 #include "smp/spinlock.h"
 
 #define NINEP_TAGS          64

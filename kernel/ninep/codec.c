@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_codec.c: see ninep_codec.h. Numbers of types and bits are the protocol's; those of errors, modes and
+ * codec.c: see codec.h. Numbers of types and bits are the protocol's; those of errors, modes and
  * kinds of directory entries in it are Linux's.
  */
-#include "net/ninep_codec.h"
+#include "ninep/codec.h"
 #include "net/size.h"
 #include "fs/linux_files.h"
 #include "lib/bytes.h"

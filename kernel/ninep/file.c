@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_file.c: see ninep_file.h. Runs in system calls, no locks held; the caller keeps the file open
+ * file.c: see file.h. Runs in system calls, no locks held; the caller keeps the file open
  * meanwhile. Several threads may use one; those that find its connection gone each open it again, and the
  * first one's fid stays.
  */
-#include "net/ninep_file.h"
+#include "ninep/file.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"

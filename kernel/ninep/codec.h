@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_codec.h: messages of 9P2000.L to and from bytes. A message is size[4] type[1] tag[2] and a body of
+ * codec.h: messages of 9P2000.L to and from bytes. A message is size[4] type[1] tag[2] and a body of
  * little-endian numbers, texts with a length of 16 bits before them, and qids, by which a server tells files
  * apart. Whoever builds one never writes past its buffer, and whoever reads one never reads past its end:
  * both remember that there was no room, or no byte left, and the last step says so.

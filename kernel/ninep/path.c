@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_path.c: see ninep_path.h. Runs in system calls, no locks held; memory is the calling rank's.
+ * path.c: see path.h. Runs in system calls, no locks held; memory is the calling rank's.
  */
-#include "net/ninep_path.h"
+#include "ninep/path.h"
 #include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"

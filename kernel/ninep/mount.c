@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_mount.c: see ninep_mount.h. The calls by path: each walks to what it names, asks for one thing, and
+ * mount.c: see mount.h. The calls by path: each walks to what it names, asks for one thing, and
  * begins anew where the connection has broken, unless the server may have done it: then it answers -EIO.
  * Runs in system calls, no locks held; memory for paths is the calling rank's.
  *
  * The requests are those that all servers have: where 9P2000.L has two for one thing (renameat, unlinkat),
  * the older.
  */
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "net/ninep_file.h"
+#include "ninep/file.h"
 
 /* One call, and what it asks for. */
 struct query {

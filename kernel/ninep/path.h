@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_path.h: from a path to a fid. A server walks up to 16 names at once, and does not follow symbolic
+ * path.h: from a path to a fid. A server walks up to 16 names at once, and does not follow symbolic
  * links; these, and "..", are followed here, so that they lead where they would on Linux: an absolute link to
  * the node's root, ".." of the mount's root out of the mount.
  *
@@ -13,7 +13,7 @@
 #ifndef TACET_NINEP_PATH_H
 #define TACET_NINEP_PATH_H
 
-#include "net/ninep_session.h"
+#include "ninep/session.h"
 
 struct ninep_scratch {
     char path[TREE_PATH_MAX];
