@@ -98,7 +98,6 @@ struct mount_operations {
     int (*status)(struct mount_call *call, bool follow, struct mount_status *status);
     int (*change)(struct mount_call *call, bool follow, const struct mount_change *change);
     int (*make_directory)(struct mount_call *call, uint32_t mode);
-    int (*make_special)(struct mount_call *call, uint32_t mode, uint64_t device);
     int (*make_symlink)(struct mount_call *call, const char *target);
     int64_t (*read_link)(struct mount_call *call, char *text, uint64_t bytes);
     int (*link)(struct mount_call *from, bool follow, struct mount_call *to);

@@ -21,7 +21,6 @@ enum ninep_type { /* of a request; the reply's is one more */
                   NINEP_OPEN = 12,
                   NINEP_CREATE = 14,
                   NINEP_SYMLINK = 16,
-                  NINEP_MKNOD = 18,
                   NINEP_RENAME = 20,
                   NINEP_READLINK = 22,
                   NINEP_GETATTR = 24,

@@ -19,7 +19,7 @@ struct query {
     bool follow, directory;
     unsigned flags;
     uint32_t mode;
-    uint64_t device, bytes;
+    uint64_t bytes;
     const char *target;
     char *text;
     const struct mount_change *change;
@@ -174,30 +174,6 @@ static int ninep_make_directory(struct mount_call *call, uint32_t mode)
     struct query query = { .call = call, .mode = mode };
 
     return (int)perform(&query, make_directory_once);
-}
-
-static int64_t make_special_once(struct ninep_path *path, struct query *query)
-{
-    int result = ninep_path_parent(path, -EEXIST);
-
-    if (result)
-        return result;
-    if (path->trailing_slash)
-        return ninep_path_slash(path);
-    struct ninep_request request = request_begin(path, NINEP_MKNOD, path->fid);
-    name_put(&request, path->name);
-    ninep_put_u32(&request.message, query->mode);
-    ninep_put_u32(&request.message, (uint32_t)(query->device >> 8 & 0xfff));
-    ninep_put_u32(&request.message, (uint32_t)((query->device & 0xff) | (query->device >> 12 & 0xfff00)));
-    ninep_put_u32(&request.message, query->call->group);
-    return send_once(path, &request);
-}
-
-static int ninep_make_special(struct mount_call *call, uint32_t mode, uint64_t device)
-{
-    struct query query = { .call = call, .mode = mode, .device = device };
-
-    return (int)perform(&query, make_special_once);
 }
 
 static int64_t make_symlink_once(struct ninep_path *path, struct query *query)
@@ -437,7 +413,6 @@ const struct mount_operations ninep_operations = {
     .status = ninep_status,
     .change = ninep_change_path,
     .make_directory = ninep_make_directory,
-    .make_special = ninep_make_special,
     .make_symlink = ninep_make_symlink,
     .read_link = ninep_read_link,
     .link = ninep_link,
