@@ -24,7 +24,6 @@ enum ip_option {
     IP_TOS = 1,
     IP_TTL = 2,
     IP_HDRINCL = 3,
-    IP_OPTIONS = 4,
     IP_RETOPTS = 7,
     IP_PKTINFO = 8,
     IP_MTU_DISCOVER = 10,

@@ -409,7 +409,7 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
     while (!(datagram = datagram_take(socket, message->flags & MSG_PEEK, &error)) && error == -EAGAIN) {
         if (socket_nonblocking(file, message->flags))
             return -EAGAIN;
-        error = network_wait(arch_process(), event_of(socket), deadline_ns);
+        error = network_wait(event_of(socket), deadline_ns);
         if (error)
             return error == -ETIMEDOUT ? -EAGAIN : error;
         if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns && !socket->received.first)

@@ -201,11 +201,10 @@ bool network_poll(void)
     return received != 0;
 }
 
-int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns)
+int network_wait(uint64_t kinds, uint64_t deadline_ns)
 {
     int error;
 
-    (void)process; /* the caller's, whose threads wait by their own lists */
     if (network_poll())
         return thread_has_pending_work(arch_thread()) ? -EINTR : 0;
     if (clock_now_ns() >= deadline_ns)

@@ -48,7 +48,7 @@ bool network_poll(void);
 
 /* event_wait for what the network changes; polls where no idle CPU would be interrupted. 0, -EINTR, or
  * -ETIMEDOUT from the deadline on. No lock may be held. */
-int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns);
+int network_wait(uint64_t kinds, uint64_t deadline_ns);
 
 /* Sends what the console has for netconsole.h, at most so many lines: if the lock is free, or in a panic. */
 void network_send_console(unsigned lines);

@@ -228,6 +228,6 @@ int stream_wait_change(struct stream *stream, uint64_t deadline_ns)
     if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns)
         return -EAGAIN;
     __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
-    int error = network_wait(process, event_of(stream), deadline_ns);
+    int error = network_wait(event_of(stream), deadline_ns);
     return error == -ETIMEDOUT ? -EAGAIN : error;
 }

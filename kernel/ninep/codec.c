@@ -13,7 +13,6 @@
 #define ERROR_MAX       511 /* above are those that a kernel keeps to itself */
 #define NS_PER_SECOND   1000000000LL
 #define SECONDS_MAX     (INT64_MAX / NS_PER_SECOND - 1)
-#define GETATTR_UNUSED  32 /* bytes at the end: time of birth, generation, version */
 #define LOCK_TYPE_READ  0
 #define LOCK_TYPE_WRITE 1
 #define LOCK_TYPE_NONE  2

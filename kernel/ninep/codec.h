@@ -44,7 +44,6 @@ enum ninep_type { /* of a request; the reply's is one more */
 #define NINEP_NO_TAG       0xffffu
 #define NINEP_NO_FID       0xffffffffu
 #define NINEP_WALK_MAX     16 /* names of one walk */
-#define NINEP_QID_BYTES    13
 /* What a message of data has beside it, at most: a write has 23 bytes, and servers count with 24. */
 #define NINEP_DATA_OVERHEAD 24
 

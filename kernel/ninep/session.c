@@ -534,7 +534,6 @@ static int attempt(struct ninep_session *session, uint64_t deadline_ns, struct m
 
     spin_lock(&session->lock);
     session->is_connecting = false;
-    session->connect_error = error;
     session->attempts++;
     if (!error) {
         is_back = session->is_dead;

@@ -66,7 +66,6 @@ struct ninep_session {
     enum ninep_state state;
     uint32_t generation;
     uint32_t message_bytes; /* the largest message, as agreed with the server */
-    int connect_error;      /* of the last attempt to connect */
     int broken_by;          /* why the last connection was given up; -EPROTO: the server lies */
     uint32_t attempts;
     uint64_t greeting_deadline_ns;
