@@ -426,9 +426,8 @@ static struct pbuf *charged(const struct connection *connection, struct pbuf *pa
 
     if (is_whole || (packet->tot_len <= TCPH_HDRLEN_BYTES(header) && !(TCPH_FLAGS(header) & TCP_FIN)))
         return packet;
-    struct network_account *before = network_account_use(connection->account);
+    NETWORK_PAYER(connection->account);
     struct pbuf *copy = pbuf_clone(PBUF_RAW, PBUF_RAM, packet);
-    network_account_use(before);
     pbuf_free(packet);
     return copy;
 }

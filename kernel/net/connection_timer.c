@@ -48,13 +48,10 @@ struct rank_timer *rank_timer_of(struct process *process)
     struct rank_timer *timer = process ? process->connections : &kernel_timer;
 
     if (!timer) {
-        struct network_account *before = network_account_use(network_account_of(process));
-
-        timer = network_allocate_array(1, sizeof(*timer));
-        network_account_use(before);
+        NETWORK_PAYER(network_account_of(process));
+        timer = process->connections = network_allocate_array(1, sizeof(*timer));
         if (!timer)
             return NULL;
-        process->connections = timer;
     }
     if (!timer->timer.expire) {
         timer->timer.expire = expire;
@@ -230,11 +227,10 @@ static bool serve_one(struct rank_timer *timer)
 {
     struct connection *connection;
 
-    network_lock();
+    NETWORK_GUARD();
     connection = due_now(timer);
     if (connection)
         step(connection);
-    network_unlock();
     return connection;
 }
 
@@ -246,16 +242,15 @@ static void expire(struct smart_timer *smart, uint64_t now_ns)
     network_poll();
     for (unsigned served = 0; served < SERVED_MAX && serve_one(timer); served++)
         ;
-    network_lock();
+    NETWORK_GUARD();
     arm(timer);
-    network_unlock();
 }
 
 void connection_timers_drop(void)
 {
     struct rank_timer *timer, *next;
 
-    network_lock();
+    NETWORK_GUARD();
     timer = timers;
     timers = NULL;
     for (; timer; timer = next) {
@@ -268,7 +263,6 @@ void connection_timers_drop(void)
             timers = timer;
         }
     }
-    network_unlock();
 }
 
 void connection_timers_serve(void)

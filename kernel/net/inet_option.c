@@ -105,10 +105,8 @@ static int membership_change(struct datagram_socket *socket, int option, const v
 
     if (error)
         return error;
-    network_lock();
-    error = option == IP_ADD_MEMBERSHIP ? join(socket, &request) : leave(socket, &request);
-    network_unlock();
-    return error;
+    NETWORK_GUARD();
+    return option == IP_ADD_MEMBERSHIP ? join(socket, &request) : leave(socket, &request);
 }
 
 /* An address, or a whole request. */
@@ -214,10 +212,9 @@ int datagram_option_get(struct file *file, int level, int option, void *value, u
     if (level == SOL_SOCKET && option == SO_SNDBUF)
         return inet_option_answer(value, bytes, DATAGRAM_ROOM_DEFAULT);
     if (level == SOL_SOCKET && option == SO_ERROR) {
-        network_lock();
+        NETWORK_GUARD();
         int error = -socket->error;
         socket->error = 0;
-        network_unlock();
         return inet_option_answer(value, bytes, error);
     }
     if (level != LEVEL_IP)

@@ -74,21 +74,18 @@ static int stream_bind(struct file *file, const struct socket_address *name)
 
     if (error)
         return error;
-    network_lock();
+    NETWORK_GUARD();
     attempt_clear(file->object);
-    if (stream->state != STREAM_CLOSED || binding->is_held) {
-        error = -EINVAL;
-    } else if (!inet_is_local(address)) {
-        error = -EADDRNOTAVAIL;
-    } else {
-        binding->address = address;
-        binding->port = port;
-        binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
-        error = binding_hold(&tcp_bindings, binding);
-        if (error)
-            binding->address = binding->port = 0;
-    }
-    network_unlock();
+    if (stream->state != STREAM_CLOSED || binding->is_held)
+        return -EINVAL;
+    if (!inet_is_local(address))
+        return -EADDRNOTAVAIL;
+    binding->address = address;
+    binding->port = port;
+    binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
+    error = binding_hold(&tcp_bindings, binding);
+    if (error)
+        binding->address = binding->port = 0;
     return error;
 }
 
@@ -96,19 +93,17 @@ static int stream_name(struct file *file, bool of_peer, struct socket_address *n
 {
     const struct stream *stream = stream_of_file(file);
     const struct connection *connection = &stream->connection;
-    int error = 0;
 
-    network_lock();
+    NETWORK_GUARD();
     bool has_peer = connection->remote_port && stream->state >= STREAM_CONNECTING;
     if (of_peer && stream->state != STREAM_OPEN)
-        error = -ENOTCONN;
-    else if (of_peer)
+        return -ENOTCONN;
+    if (of_peer)
         inet_address_write(name, connection->remote_address, connection->remote_port);
     else
         inet_address_write(name, has_peer ? connection->local_address : connection->port.address,
                            has_peer ? connection->local_port : connection->port.port);
-    network_unlock();
-    return error;
+    return 0;
 }
 
 /* ---- Connections ---- */
@@ -120,14 +115,13 @@ static int connect_outcome(struct inet_stream *own)
     struct stream *stream = own->stream;
     int error = 0;
 
-    network_lock();
+    NETWORK_GUARD();
     if (stream->state != STREAM_CONNECTING)
         own->connect_pending = false;
     if (stream->state == STREAM_ENDED)
         error = stream_error_take(stream);
     if (stream->state != STREAM_OPEN && !error)
         error = -ECONNABORTED;
-    network_unlock();
     return error;
 }
 
@@ -363,7 +357,7 @@ static int stream_option_set(struct file *file, int level, int option, const voi
     int32_t number = inet_option_value(value, bytes);
     int error = -ENOPROTOOPT;
 
-    network_lock();
+    NETWORK_GUARD();
     if (level == LEVEL_TCP)
         error = bytes < sizeof(number) ? -EINVAL : tcp_option_set(stream, option, number);
     else if (level == LEVEL_IP)
@@ -374,7 +368,6 @@ static int stream_option_set(struct file *file, int level, int option, const voi
         error = room_set(option == SO_RCVBUF ? &stream->receive_room : &stream->send_room, number);
     if (!error)
         stream_configure(stream);
-    network_unlock();
     return error;
 }
 
@@ -480,10 +473,8 @@ static int option_get_locked(struct stream *stream, int level, int option, void 
 
 static int stream_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
 {
-    network_lock();
-    int error = option_get_locked(stream_of_file(file), level, option, value, bytes);
-    network_unlock();
-    return error;
+    NETWORK_GUARD();
+    return option_get_locked(stream_of_file(file), level, option, value, bytes);
 }
 
 static long stream_control(struct file *file, uint32_t request, uint64_t argument)
@@ -542,9 +533,8 @@ static void stream_release(struct file *file)
     if (lingers && own->socket.linger_s > 0 && !arch_process()->ending)
         linger(file, stream);
     stream_end(stream, lingers && own->socket.linger_s == 0 && stream->state == STREAM_OPEN);
-    network_lock();
+    NETWORK_GUARD();
     network_free(own);
-    network_unlock();
 }
 
 static const struct socket_operations stream_operations = {
@@ -572,11 +562,9 @@ static const struct file_operations stream_files = {
 
 static int socket_make(struct file *file, struct stream *stream)
 {
-    network_lock();
-    struct network_account *before = network_account_use(stream->connection.account);
+    NETWORK_GUARD();
+    NETWORK_PAYER(stream->connection.account);
     struct inet_stream *own = network_allocate_array(1, sizeof(*own));
-    network_account_use(before);
-    network_unlock();
     if (!own)
         return -ENOMEM;
     own->stream = stream;

@@ -77,10 +77,9 @@ bool loopback_receive(void)
         last = &first;
     queued--;
     network_free(entry);
-    network_account_use(network_account_own(NETWORK_STRANGERS));
+    NETWORK_PAYER(network_account_own(NETWORK_STRANGERS));
     if (loopback_interface.input(packet, &loopback_interface) != ERR_OK)
         pbuf_free(packet);
-    network_account_use(NULL);
     return true;
 }
 

@@ -12,7 +12,7 @@
  * after the lock is released (network_notify).
  *
  *      network_poll();                         frames that have come already
- *      network_lock();
+ *      network_lock();                         or NETWORK_GUARD(), to the end of the block
  *      … lwIP, a connection …
  *      network_unlock();                       sends what is owed, then wakes whom network_notify named
  *      network_wait(event_of(object), deadline)    until something has changed there
@@ -38,6 +38,18 @@ bool network_has_device(void);
 
 void network_lock(void);
 void network_unlock(void);
+
+static inline __attribute__((always_inline)) void network_guard_end(const bool *is_locked)
+{
+    (void)is_locked; /* the guard's name is all that it needs */
+    network_unlock();
+}
+
+/* Takes the lock, and releases it where the enclosing block ends, as SPIN_GUARD does. No program's memory is
+ * copied there. */
+#define NETWORK_GUARD()                                                                  \
+    const bool network_guard __attribute__((cleanup(network_guard_end), unused)) = true; \
+    network_lock()
 
 /* Between two pieces of work for which one call takes the lock: others have it first, if they wait. */
 void network_give_way(void);

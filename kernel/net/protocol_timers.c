@@ -123,9 +123,8 @@ static void expire(struct smart_timer *mine, uint64_t now_ns)
     (void)mine; /* there is one */
     (void)now_ns;
     network_poll();
-    network_lock();
+    NETWORK_GUARD();
     run(clock_now_ns());
-    network_unlock();
 }
 
 void protocol_timers_update(void)
@@ -151,7 +150,6 @@ void protocol_timers_run(void)
 {
     if (clock_now_ns() < __atomic_load_n(&next_ns, __ATOMIC_RELAXED))
         return;
-    network_lock();
+    NETWORK_GUARD();
     run(clock_now_ns());
-    network_unlock();
 }

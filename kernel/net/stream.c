@@ -78,10 +78,9 @@ static void stream_free(struct stream *stream)
 /* With the lock. */
 static struct stream *stream_make(struct process *process, struct network_account *account)
 {
-    struct network_account *before = network_account_use(account);
+    NETWORK_PAYER(account);
     struct stream *stream = network_allocate_array(1, sizeof(*stream));
 
-    network_account_use(before);
     if (!stream)
         return NULL;
     stream->process = process;
@@ -102,10 +101,8 @@ static struct stream *stream_make(struct process *process, struct network_accoun
 
 struct stream *stream_create(struct process *process)
 {
-    network_lock();
-    struct stream *stream = stream_make(process, network_account_of(process));
-    network_unlock();
-    return stream;
+    NETWORK_GUARD();
+    return stream_make(process, network_account_of(process));
 }
 
 /* ---- What lwIP calls, between connection_enter and connection_leave ---- */
@@ -218,11 +215,9 @@ static void callbacks_set(struct stream *stream)
 bool stream_may_receive(struct connection *connection, unsigned bytes)
 {
     struct stream *stream = stream_of(connection);
-    struct network_account *before = network_account_use(connection->account);
-    bool may = !stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes);
 
-    network_account_use(before);
-    return may;
+    NETWORK_PAYER(connection->account);
+    return !stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes);
 }
 
 /* Ends a stream without an owner: one that is not accepted yet, or that its owner has closed. */
@@ -266,12 +261,11 @@ static struct stream *visitor_make(void)
 
 void stream_trust(struct stream *stream)
 {
-    network_lock();
+    NETWORK_GUARD();
     visit_end(stream);
     stream->connection.account = network_account_of(NULL);
     stream->receive_room = stream->send_room;
     stream_configure(stream);
-    network_unlock();
 }
 
 static struct stream *incoming_make(const struct stream *listener)
@@ -526,29 +520,21 @@ static int listen_begin(struct stream *stream)
 
 int stream_listen(struct stream *stream, unsigned backlog)
 {
-    int error = 0;
-
-    network_lock();
+    NETWORK_GUARD();
     stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
     if (stream->state == STREAM_CLOSED)
-        error = listen_begin(stream);
-    else if (stream->state != STREAM_LISTENING)
-        error = -EINVAL;
-    network_unlock();
-    return error;
+        return listen_begin(stream);
+    return stream->state == STREAM_LISTENING ? 0 : -EINVAL;
 }
 
 struct stream *stream_accept(struct stream *listener)
 {
-    struct stream *stream = NULL;
-
-    network_lock();
-    if (listener->complete.first) {
-        stream = LIST_OWNER(listener->complete.first, stream, queued);
-        queue_remove(stream);
-        stream->process = listener->process;
-    }
-    network_unlock();
+    NETWORK_GUARD();
+    if (!listener->complete.first)
+        return NULL;
+    struct stream *stream = LIST_OWNER(listener->complete.first, stream, queued);
+    queue_remove(stream);
+    stream->process = listener->process;
     return stream;
 }
 
@@ -575,7 +561,7 @@ int stream_shutdown(struct stream *stream, bool receiving, bool sending)
 {
     struct connection *connection = &stream->connection;
 
-    network_lock();
+    NETWORK_GUARD();
     int error = stream->state == STREAM_OPEN || stream->state == STREAM_CONNECTING ? 0 : -ENOTCONN;
     if (!error && receiving)
         stream->receive_shut = true;
@@ -587,7 +573,6 @@ int stream_shutdown(struct stream *stream, bool receiving, bool sending)
         }
     }
     stream_changed(stream);
-    network_unlock();
     return error;
 }
 
@@ -643,12 +628,11 @@ void stream_end(struct stream *stream, bool abort)
         listener_close(stream);
         return;
     }
-    network_lock();
+    NETWORK_GUARD();
     stream->owned = false;
     stream->process = NULL;
     if (stream->connection.pcb)
         connection_end(stream, abort);
     else
         stream_pcb_lost(&stream->connection);
-    network_unlock();
 }

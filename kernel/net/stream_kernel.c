@@ -138,7 +138,6 @@ uint32_t stream_peer_address(const struct stream *stream)
 
 void stream_watch(struct stream *stream, bool on)
 {
-    network_lock();
+    NETWORK_GUARD();
     stream->is_watched = on;
-    network_unlock();
 }

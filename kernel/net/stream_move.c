@@ -99,7 +99,7 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
 {
     int64_t result = -EAGAIN;
 
-    network_lock();
+    NETWORK_GUARD();
     if (!stream->reading) {
         stream->reading = true;
         result = stream->in.bytes == 0 ? receive_end(stream) : receive_locked(stream, to, count, peek);
@@ -107,7 +107,6 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
         if (stream->in.bytes > 0)
             stream_changed(stream); /* others may have found it busy */
     }
-    network_unlock();
     return result;
 }
 
@@ -125,12 +124,10 @@ static int64_t send_end(struct stream *stream)
 
 static uint32_t room_find(struct stream *stream, char **to)
 {
-    struct network_account *before = network_account_use(stream->connection.account);
     uint64_t room = stream->send_room > stream->out.bytes ? stream->send_room - stream->out.bytes : 0;
-    uint32_t contiguous = room ? byte_queue_room(&stream->out, to) : 0;
 
-    network_account_use(before);
-    return (uint32_t)smaller(room, contiguous);
+    NETWORK_PAYER(stream->connection.account);
+    return room ? (uint32_t)smaller(room, byte_queue_room(&stream->out, to)) : 0;
 }
 
 static void push(struct stream *stream)
@@ -174,7 +171,7 @@ int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t c
 {
     int64_t result = -EAGAIN;
 
-    network_lock();
+    NETWORK_GUARD();
     if (!stream->writing) {
         stream->writing = true;
         result = send_end(stream);
@@ -184,7 +181,6 @@ int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t c
         if (stream->out.bytes < stream->send_room)
             stream_changed(stream);
     }
-    network_unlock();
     return result;
 }
 

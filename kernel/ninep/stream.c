@@ -102,10 +102,8 @@ void *ninep_allocate(uint64_t bytes)
 
         return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
     }
-    network_lock();
-    void *memory = network_allocate(bytes);
-    network_unlock();
-    return memory;
+    NETWORK_GUARD();
+    return network_allocate(bytes);
 }
 
 void ninep_free(void *memory, uint64_t bytes)
@@ -119,9 +117,8 @@ void ninep_free(void *memory, uint64_t bytes)
         page_pool_free(process->vm.pages, physical, page_up(bytes));
         return;
     }
-    network_lock();
+    NETWORK_GUARD();
     network_free(memory);
-    network_unlock();
 }
 
 void ninep_say(const char *source, const char *what)
