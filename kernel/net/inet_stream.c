@@ -282,90 +282,63 @@ static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
 
 /* ---- Options ---- */
 
-static int room_set(uint32_t *room, int32_t value)
-{
-    uint64_t doubled = value < 0 ? UINT32_MAX : (uint64_t)value * 2; /* as Linux, for its own overhead */
+#define FIELD(name) offsetof(struct stream, name), sizeof(((struct stream *)NULL)->name)
+#define WRITE_ONLY  0, 0, 0, 0, 0, true
 
-    *room = (uint32_t)(doubled > STREAM_ROOM_MAX   ? STREAM_ROOM_MAX
-                       : doubled < STREAM_ROOM_MIN ? STREAM_ROOM_MIN
-                                                   : doubled);
-    return 0;
-}
+static const struct inet_option options[] = {
+    { LEVEL_TCP, OPTION_NODELAY, FIELD(no_delay), 0, 1, 0, false },
+    { LEVEL_TCP, OPTION_CORK, FIELD(corked), 0, 1, 0, false },
+    { LEVEL_TCP, OPTION_KEEPIDLE, FIELD(keep_idle_s), 1, 32767, 0, false },
+    { LEVEL_TCP, OPTION_KEEPINTVL, FIELD(keep_interval_s), 1, 32767, 0, false },
+    { LEVEL_TCP, OPTION_KEEPCNT, FIELD(keep_count), 1, 127, 0, false },
+    { LEVEL_IP, IP_TOS, FIELD(type_of_service), 0, 0, 0, false },
+    { LEVEL_IP, IP_TTL, FIELD(time_to_live), 1, 255, TCP_TTL, false },
+    { SOL_SOCKET, SO_KEEPALIVE, FIELD(keep_alive), 0, 1, 0, true }, /* the socket's switch is what is read */
+    { SOL_SOCKET, SO_RCVBUF, FIELD(receive_room), 0, 0, 0, false }, /* room_of, where they are set */
+    { SOL_SOCKET, SO_SNDBUF, FIELD(send_room), 0, 0, 0, false },
+    /* Hints, of which nothing depends here. */
+    { .level = LEVEL_TCP, .option = OPTION_SYNCNT },
+    { .level = LEVEL_TCP, .option = OPTION_DEFER_ACCEPT },
+    { .level = LEVEL_TCP, .option = OPTION_QUICKACK },
+    { .level = LEVEL_TCP, .option = OPTION_USER_TIMEOUT },
+    { .level = LEVEL_TCP, .option = OPTION_FASTOPEN },
+    { LEVEL_TCP, OPTION_MAXSEG, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_LINGER2, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_WINDOW_CLAMP, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_CONGESTION, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_NOTSENT_LOWAT, WRITE_ONLY },
+    { LEVEL_IP, IP_RECVERR, WRITE_ONLY },
+    { LEVEL_IP, IP_MTU_DISCOVER, WRITE_ONLY },
+    { LEVEL_IP, IP_RECVTTL, WRITE_ONLY },
+    { LEVEL_IP, IP_RECVTOS, WRITE_ONLY },
+    { LEVEL_IP, IP_PKTINFO, WRITE_ONLY },
+    { LEVEL_IP, IP_FREEBIND, WRITE_ONLY },
+    { .option = 0 },
+};
 
-static int tcp_option_set(struct stream *stream, int option, int32_t value)
+/* The room that a value of SO_RCVBUF or SO_SNDBUF gives: twice as much, as on Linux, for its own overhead. */
+static uint32_t room_of(int32_t value)
 {
-    switch (option) {
-    case OPTION_NODELAY:
-        stream->no_delay = value;
-        return 0;
-    case OPTION_CORK:
-        stream->corked = value;
-        return 0;
-    case OPTION_KEEPIDLE:
-    case OPTION_KEEPINTVL:
-        if (value < 1 || value > 32767)
-            return -EINVAL;
-        *(option == OPTION_KEEPIDLE ? &stream->keep_idle_s : &stream->keep_interval_s) = (uint32_t)value;
-        return 0;
-    case OPTION_KEEPCNT:
-        if (value < 1 || value > 127)
-            return -EINVAL;
-        stream->keep_count = (uint32_t)value;
-        return 0;
-    case OPTION_MAXSEG: /* hints, of which nothing depends here */
-    case OPTION_SYNCNT:
-    case OPTION_LINGER2:
-    case OPTION_DEFER_ACCEPT:
-    case OPTION_WINDOW_CLAMP:
-    case OPTION_QUICKACK:
-    case OPTION_CONGESTION:
-    case OPTION_USER_TIMEOUT:
-    case OPTION_FASTOPEN:
-    case OPTION_NOTSENT_LOWAT:
-        return 0;
-    default:
-        return -ENOPROTOOPT;
-    }
-}
+    uint64_t room = value < 0 ? STREAM_ROOM_MAX : smaller((uint64_t)value * 2, STREAM_ROOM_MAX);
 
-static int ip_option_set(struct stream *stream, int option, int32_t value)
-{
-    switch (option) {
-    case IP_TOS:
-        stream->type_of_service = (uint8_t)value;
-        return 0;
-    case IP_TTL:
-        if (value != -1 && (value < 1 || value > 255))
-            return -EINVAL;
-        stream->time_to_live = value == -1 ? TCP_TTL : (uint8_t)value;
-        return 0;
-    case IP_RECVERR:
-    case IP_MTU_DISCOVER:
-    case IP_RECVTTL:
-    case IP_RECVTOS:
-    case IP_PKTINFO:
-    case IP_FREEBIND:
-        return 0;
-    default:
-        return -ENOPROTOOPT;
-    }
+    return room < STREAM_ROOM_MIN ? STREAM_ROOM_MIN : (uint32_t)room;
 }
 
 static int stream_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct stream *stream = stream_of_file(file);
     int32_t number = inet_option_value(value, bytes);
-    int error = -ENOPROTOOPT;
+    int error = 0;
 
+    if (level == LEVEL_TCP && bytes < sizeof(number))
+        return -EINVAL;
     NETWORK_GUARD();
-    if (level == LEVEL_TCP)
-        error = bytes < sizeof(number) ? -EINVAL : tcp_option_set(stream, option, number);
-    else if (level == LEVEL_IP)
-        error = ip_option_set(stream, option, number);
-    else if (level == SOL_SOCKET && option == SO_KEEPALIVE)
-        stream->keep_alive = number, error = 0;
-    else if (level == SOL_SOCKET && (option == SO_RCVBUF || option == SO_SNDBUF))
-        error = room_set(option == SO_RCVBUF ? &stream->receive_room : &stream->send_room, number);
+    if (level == SOL_SOCKET && option == SO_RCVBUF)
+        stream->receive_room = room_of(number);
+    else if (level == SOL_SOCKET && option == SO_SNDBUF)
+        stream->send_room = room_of(number);
+    else
+        error = inet_option_set(stream, options, level, option, number);
     if (!error)
         stream_configure(stream);
     return error;
@@ -407,74 +380,38 @@ static int32_t segment_bytes(const struct stream *stream)
     return pcb && pcb->state != LISTEN ? pcb->mss : 536;
 }
 
-static int tcp_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
+static int tcp_option_get(const struct stream *stream, int option, void *value, uint32_t *bytes)
 {
     static const char congestion[16] = "reno";
 
     switch (option) {
-    case OPTION_NODELAY:
-        return inet_option_answer(value, bytes, stream->no_delay);
     case OPTION_MAXSEG:
         return inet_option_answer(value, bytes, segment_bytes(stream));
-    case OPTION_CORK:
-        return inet_option_answer(value, bytes, stream->corked);
-    case OPTION_KEEPIDLE:
-        return inet_option_answer(value, bytes, (int32_t)stream->keep_idle_s);
-    case OPTION_KEEPINTVL:
-        return inet_option_answer(value, bytes, (int32_t)stream->keep_interval_s);
-    case OPTION_KEEPCNT:
-        return inet_option_answer(value, bytes, (int32_t)stream->keep_count);
     case OPTION_INFO:
         return info_get(stream, value, bytes);
     case OPTION_CONGESTION:
         *bytes = (uint32_t)smaller(*bytes, sizeof(congestion));
         memcpy(value, congestion, *bytes);
         return 0;
-    case OPTION_SYNCNT:
-    case OPTION_DEFER_ACCEPT:
-    case OPTION_USER_TIMEOUT:
-    case OPTION_QUICKACK:
-    case OPTION_FASTOPEN:
-        return inet_option_answer(value, bytes, 0);
     default:
-        return -ENOPROTOOPT;
+        return inet_option_get(stream, options, LEVEL_TCP, option, value, bytes);
     }
-}
-
-static int common_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
-{
-    switch (option) {
-    case SO_ERROR:
-        return inet_option_answer(value, bytes, -stream_error_take(stream));
-    case SO_ACCEPTCONN:
-        return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
-    case SO_RCVBUF:
-        return inet_option_answer(value, bytes, (int32_t)stream->receive_room);
-    case SO_SNDBUF:
-        return inet_option_answer(value, bytes, (int32_t)stream->send_room);
-    default:
-        return -ENOPROTOOPT;
-    }
-}
-
-static int option_get_locked(struct stream *stream, int level, int option, void *value, uint32_t *bytes)
-{
-    if (level == LEVEL_TCP)
-        return tcp_option_get(stream, option, value, bytes);
-    if (level == SOL_SOCKET)
-        return common_option_get(stream, option, value, bytes);
-    if (level != LEVEL_IP)
-        return -EOPNOTSUPP;
-    if (option == IP_TOS || option == IP_TTL)
-        return inet_option_answer(value, bytes,
-                                  option == IP_TOS ? stream->type_of_service : stream->time_to_live);
-    return -ENOPROTOOPT;
 }
 
 static int stream_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
 {
+    struct stream *stream = stream_of_file(file);
+
     NETWORK_GUARD();
-    return option_get_locked(stream_of_file(file), level, option, value, bytes);
+    if (level == LEVEL_TCP)
+        return tcp_option_get(stream, option, value, bytes);
+    if (level == SOL_SOCKET && option == SO_ERROR)
+        return inet_option_answer(value, bytes, -stream_error_take(stream));
+    if (level == SOL_SOCKET && option == SO_ACCEPTCONN)
+        return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
+    if (level != LEVEL_IP && level != SOL_SOCKET)
+        return -EOPNOTSUPP;
+    return inet_option_get(stream, options, level, option, value, bytes);
 }
 
 static long stream_control(struct file *file, uint32_t request, uint64_t argument)
