@@ -81,7 +81,4 @@ int inet_option_get(const void *socket, const struct inet_option *table, int lev
 int32_t inet_option_value(const void *value, uint32_t bytes);
 int inet_option_answer(void *value, uint32_t *bytes, int32_t answer);
 
-/* ioctl of all these sockets, but for what is of one kind. -ENOTTY. interface_facts.c */
-long inet_control(struct file *file, uint32_t request, uint64_t argument);
-
 #endif

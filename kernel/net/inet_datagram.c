@@ -429,7 +429,7 @@ static long datagram_control(struct file *file, uint32_t request, uint64_t argum
     int32_t value = 0;
 
     if (request != FIONREAD && request != TIOCOUTQ)
-        return inet_control(file, request, argument);
+        return -ENOTTY; /* of interfaces: by a socket of any family */
     network_poll();
     network_lock();
     if (request == FIONREAD && socket->received.first)

@@ -422,7 +422,7 @@ static long stream_control(struct file *file, uint32_t request, uint64_t argumen
     if (request == FIONREAD && stream->state == STREAM_LISTENING)
         return -EINVAL;
     if (request != FIONREAD && request != TIOCOUTQ)
-        return inet_control(file, request, argument);
+        return -ENOTTY; /* of interfaces: by a socket of any family */
     network_poll();
     network_lock();
     value = (int32_t)(request == FIONREAD ? stream->in.bytes : stream->out.bytes);
