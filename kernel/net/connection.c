@@ -199,23 +199,35 @@ static void pcb_was_lost(struct connection *connection)
 
 void connection_leave(struct connection *connection)
 {
-    bool had_pcb = connection->pcb, lost;
+    const bool had_pcb = connection->pcb, lost = had_pcb && is_lost(connection);
 
-    if (had_pcb && tcp_active_pcbs == connection->pcb)
-        stream_push(connection);
-    lost = had_pcb && is_lost(connection);
     if (lost && tcp_tw_pcbs == connection->pcb)
         time_wait_enter(connection);
     lists_clear();
     network_account_use(paid_before);
     if (lost) {
         pcb_was_lost(connection);
-        stream_pcb_lost(connection);
+        connection->operations->pcb_lost(connection);
     } else if (had_pcb) {
         connection_due_set(connection);
         if (connection->pcb->state != LISTEN && connection->pcb->flags & TF_ACK_DELAY)
             connection_owe(connection);
     }
+}
+
+void connection_push(struct connection *connection)
+{
+    if (connection->pcb && tcp_active_pcbs == connection->pcb)
+        connection->operations->push(connection);
+}
+
+void connection_flush(struct connection *connection)
+{
+    if (!connection->pcb)
+        return;
+    connection_enter(connection);
+    connection_push(connection);
+    connection_leave(connection);
 }
 
 /* ---- What is owed ---- */
@@ -281,7 +293,7 @@ static void loss_work_one(void)
         return;
     if (connection->local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
         return;
-    stream_lost(connection);
+    connection->operations->address_lost(connection);
     connection_enter(connection);
     tcp_abandon(connection->pcb, 0);
     connection_leave(connection);
@@ -306,12 +318,13 @@ void connection_work_one(void)
     if (!connection)
         return;
     if (!connection->pcb) {
-        stream_pcb_lost(connection);
+        connection->operations->pcb_lost(connection);
         return;
     }
     connection_enter(connection);
     if (connection->pcb->flags & TF_ACK_DELAY && connection->pcb->state != LISTEN)
         acknowledge(connection->pcb);
+    connection_push(connection);
     connection_leave(connection);
 }
 
@@ -364,7 +377,7 @@ static struct connection *listener_find(uint32_t address, uint16_t port)
 static void request_input(struct connection *listener, struct pbuf *packet, struct netif *interface)
 {
     const struct tcp_hdr *header = packet->payload;
-    struct connection *incoming = is_request(header) ? stream_incoming(listener) : NULL;
+    struct connection *incoming = is_request(header) ? listener->operations->incoming(listener) : NULL;
 
     if (is_request(header) && !incoming) { /* no room: the peer tries again */
         pbuf_free(packet);
@@ -388,7 +401,7 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
     incoming->pcb = pcb;
     if (pcb)
         connection_peer_set(incoming); /* there is none, or the segment would have been for that one */
-    stream_incoming_done(incoming);
+    incoming->operations->incoming_done(incoming);
     if (pcb)
         connection_due_set(incoming);
 }
@@ -448,7 +461,7 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
         return;
     }
     if (packet->tot_len > TCPH_HDRLEN_BYTES(header) &&
-        !stream_may_receive(connection, packet->tot_len - TCPH_HDRLEN_BYTES(header))) {
+        !connection->operations->may_receive(connection, packet->tot_len - TCPH_HDRLEN_BYTES(header))) {
         pbuf_free(packet);
         return;
     }
@@ -461,6 +474,7 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
     tcp_input(packet, interface);
     if (selected_bytes && !is_lost(connection))
         connection_loss_repair(connection->pcb, selected_bytes);
+    connection_push(connection);
     connection_leave(connection);
 }
 
@@ -497,7 +511,7 @@ bool connections_are_sending(void)
     do {
         network_lock();
         connection = connection_next(&key);
-        sending = connection && connection->is_of_process && stream_is_sending(connection);
+        sending = connection && connection->is_of_process && connection->operations->is_sending(connection);
         network_unlock();
     } while (connection && !sending);
     return sending;
@@ -513,7 +527,7 @@ void connection_drain(uint64_t deadline_ns)
         connection_timers_serve();
         network_lock();
         const struct connection *connection = avl_above(by_address, key);
-        sending = connection && stream_is_sending(connection);
+        sending = connection && connection->operations->is_sending(connection);
         if (connection && !sending)
             key = connection->by_address.key + 1; /* 0 behind the last possible one */
         network_unlock();

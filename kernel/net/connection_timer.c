@@ -212,6 +212,7 @@ static void step(struct connection *connection)
         tcp_ticks--;
         tcp_slowtmr();
     }
+    connection_push(connection);
     connection_leave(connection);
 }
 

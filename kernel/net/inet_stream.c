@@ -447,7 +447,7 @@ static uint64_t stream_activity(struct file *file)
 
 static uint64_t stream_file_events(const struct file *file)
 {
-    return stream_events(stream_of_file(file));
+    return event_of(stream_of_file(file));
 }
 
 /* SO_LINGER: until the peer has everything; not where the process ends. */

@@ -75,6 +75,8 @@ static void stream_free(struct stream *stream)
     network_free(stream);
 }
 
+static const struct connection_operations operations;
+
 /* With the lock. */
 static struct stream *stream_make(struct process *process, struct network_account *account)
 {
@@ -83,6 +85,7 @@ static struct stream *stream_make(struct process *process, struct network_accoun
 
     if (!stream)
         return NULL;
+    stream->connection.operations = &operations;
     stream->process = process;
     stream->is_kernel = !process;
     stream->owned = true;
@@ -212,12 +215,27 @@ static void callbacks_set(struct stream *stream)
 
 /* ---- What connection.c calls ---- */
 
-bool stream_may_receive(struct connection *connection, unsigned bytes)
+static bool may_receive(struct connection *connection, unsigned bytes)
 {
     struct stream *stream = stream_of(connection);
 
     NETWORK_PAYER(connection->account);
     return !stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes);
+}
+
+static void pcb_lost(struct connection *connection)
+{
+    struct stream *stream = stream_of(connection);
+
+    if (stream->state != STREAM_LISTENING && stream->state != STREAM_CLOSED) {
+        if (!stream->owned)
+            queue_remove(stream);
+        state_set(stream, STREAM_ENDED);
+    }
+    if (stream->owned)
+        stream_changed(stream);
+    else if (!connection->is_owed)
+        stream_free(stream);
 }
 
 /* Ends a stream without an owner: one that is not accepted yet, or that its owner has closed. */
@@ -228,7 +246,7 @@ static void stream_dismiss(struct stream *stream)
     if (stream->connection.pcb)
         connection_abort(&stream->connection);
     else
-        stream_pcb_lost(&stream->connection);
+        pcb_lost(&stream->connection);
 }
 
 /* Ends the oldest visitor, except those that the kernel is serving. */
@@ -277,7 +295,7 @@ static struct stream *incoming_make(const struct stream *listener)
                : stream_make(listener->process, listener->connection.account);
 }
 
-struct connection *stream_incoming(struct connection *connection)
+static struct connection *incoming(struct connection *connection)
 {
     struct stream *listener = stream_of(connection), *stream = incoming_make(listener);
 
@@ -322,10 +340,10 @@ static void options_set(const struct stream *stream)
         tcp_clear_flags(pcb, TF_NODELAY);
 }
 
-void stream_incoming_done(struct connection *connection)
+static void incoming_done(struct connection *connection)
 {
     if (!connection->pcb) {
-        stream_pcb_lost(connection);
+        pcb_lost(connection);
         return;
     }
     callbacks_set(stream_of(connection));
@@ -370,7 +388,7 @@ static void end_give(struct stream *stream, struct tcp_pcb *pcb)
     }
 }
 
-void stream_push(struct connection *connection)
+static void push(struct connection *connection)
 {
     struct stream *stream = stream_of(connection);
     struct tcp_pcb *pcb = connection->pcb;
@@ -386,33 +404,28 @@ void stream_push(struct connection *connection)
         connection_owe(connection); /* the window is open further */
 }
 
-void stream_pcb_lost(struct connection *connection)
-{
-    struct stream *stream = stream_of(connection);
-
-    if (stream->state != STREAM_LISTENING && stream->state != STREAM_CLOSED) {
-        if (!stream->owned)
-            queue_remove(stream);
-        state_set(stream, STREAM_ENDED);
-    }
-    if (stream->owned)
-        stream_changed(stream);
-    else if (!connection->is_owed)
-        stream_free(stream);
-}
-
-void stream_lost(struct connection *connection)
+static void address_lost(struct connection *connection)
 {
     stream_of(connection)->error = -ENETDOWN;
 }
 
-bool stream_is_sending(const struct connection *connection)
+static bool is_sending(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
 
     return pcb && pcb->state != LISTEN &&
            (stream_of((void *)connection)->unfed || pcb->unsent || pcb->unacked);
 }
+
+static const struct connection_operations operations = {
+    .may_receive = may_receive,
+    .incoming = incoming,
+    .incoming_done = incoming_done,
+    .push = push,
+    .is_sending = is_sending,
+    .address_lost = address_lost,
+    .pcb_lost = pcb_lost,
+};
 
 /* ---- Connecting, listening ---- */
 
@@ -549,6 +562,7 @@ void stream_configure(struct stream *stream)
             connection->pcb->rcv_wnd += stream->receive_room - connection->window;
             connection->window = stream->receive_room;
         }
+        connection_push(connection);
         connection_leave(connection);
     }
     if (!connection->pcb || stream->state == STREAM_LISTENING)
@@ -567,10 +581,7 @@ int stream_shutdown(struct stream *stream, bool receiving, bool sending)
         stream->receive_shut = true;
     if (!error && sending && !stream->send_ended) {
         stream->send_ended = true;
-        if (connection->pcb) {
-            connection_enter(connection);
-            connection_leave(connection);
-        }
+        connection_flush(connection);
     }
     stream_changed(stream);
     return error;
@@ -596,7 +607,7 @@ static void listener_close(struct stream *listener)
     connection->pcb = NULL;
     connection_leave(connection);
     listener->owned = false;
-    stream_pcb_lost(connection);
+    pcb_lost(connection);
     network_unlock();
 }
 
@@ -619,6 +630,7 @@ static void connection_end(struct stream *stream, bool abort)
         if (stream->end_given)
             tcp_close(pcb);
     }
+    connection_push(connection);
     connection_leave(connection);
 }
 
@@ -634,5 +646,5 @@ void stream_end(struct stream *stream, bool abort)
     if (stream->connection.pcb)
         connection_end(stream, abort);
     else
-        stream_pcb_lost(&stream->connection);
+        pcb_lost(&stream->connection);
 }

@@ -26,8 +26,8 @@ static int open_wait(struct stream *stream, uint64_t deadline_ns)
     return stream->error ? stream->error : error == -EINTR ? -EINTR : -ETIMEDOUT;
 }
 
-int stream_open_for(struct process *process, struct stream **out, uint32_t address, uint16_t port,
-                    uint64_t deadline_ns)
+int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                uint64_t deadline_ns)
 {
     struct stream *stream = stream_create(process);
 
@@ -45,11 +45,6 @@ int stream_open_for(struct process *process, struct stream **out, uint32_t addre
     else
         *out = stream;
     return error;
-}
-
-int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
-{
-    return stream_open_for(NULL, out, address, port, deadline_ns);
 }
 
 static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns,
@@ -90,21 +85,6 @@ int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
     while (!error && !(stream_ready(stream) & awaited))
         error = stream_wait_change(stream, deadline_ns);
     return error;
-}
-
-uint64_t stream_events(const struct stream *stream)
-{
-    return event_of(stream);
-}
-
-void stream_end_sending(struct stream *stream)
-{
-    (void)stream_shutdown(stream, false, true); /* not connected any more: it has ended */
-}
-
-void stream_close(struct stream *stream, bool abort)
-{
-    stream_end(stream, abort);
 }
 
 /* ---- Listening ---- */

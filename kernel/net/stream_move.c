@@ -130,14 +130,6 @@ static uint32_t room_find(struct stream *stream, char **to)
     return room ? (uint32_t)smaller(room, byte_queue_room(&stream->out, to)) : 0;
 }
 
-static void push(struct stream *stream)
-{
-    if (!stream->connection.pcb)
-        return;
-    connection_enter(&stream->connection);
-    connection_leave(&stream->connection);
-}
-
 static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)
 {
     uint64_t done = 0;
@@ -156,11 +148,11 @@ static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uin
         stream->unfed += part;
         done += part;
         stream->more = done < count || more;
-        push(stream);
+        connection_flush(&stream->connection);
     }
     if (done < count && !more && stream->more) {
         stream->more = false;
-        push(stream);
+        connection_flush(&stream->connection);
     }
     if (done == 0 && !error && stream->out.bytes == 0 && stream->state == STREAM_OPEN)
         error = -ENOBUFS; /* the slice has no memory, and nothing will be freed */

@@ -27,7 +27,7 @@ int ninep_transport_open(struct ninep_transport *transport, uint64_t deadline_ns
     int error;
 
     do {
-        error = stream_open_kernel(&stream, transport->address, transport->port, deadline_ns);
+        error = stream_open(NULL, &stream, transport->address, transport->port, deadline_ns);
         if (error == -EINTR && arch_thread())
             thread_sleep_through(NULL, clock_now_ns() + POLL_NS);
     } while (error == -EINTR && clock_now_ns() < deadline_ns);
@@ -37,7 +37,7 @@ int ninep_transport_open(struct ninep_transport *transport, uint64_t deadline_ns
 
 void ninep_transport_close(struct ninep_transport *transport)
 {
-    stream_close(transport->connection, true);
+    stream_end(transport->connection, true);
     transport->connection = NULL;
 }
 

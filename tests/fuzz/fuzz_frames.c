@@ -320,8 +320,7 @@ static void send_byte(struct stream *stream)
     *to = 'x';
     byte_queue_added(&stream->out, 1);
     stream->unfed++;
-    connection_enter(&stream->connection);
-    connection_leave(&stream->connection);
+    connection_flush(&stream->connection);
 }
 
 /* Counts those of the streams that are still connections. */
