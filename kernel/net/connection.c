@@ -217,7 +217,7 @@ void connection_leave(struct connection *connection)
 
 void connection_push(struct connection *connection)
 {
-    if (connection->pcb && tcp_active_pcbs == connection->pcb)
+    if (tcp_active_pcbs == connection->pcb)
         connection->operations->push(connection);
 }
 

@@ -128,7 +128,8 @@ uint32_t connection_source(uint32_t remote);
 void connection_enter(struct connection *connection);
 void connection_leave(struct connection *connection);
 
-/* Hands lwIP what is to be sent: between the two above if its pcb is not lost; or by itself. */
+/* Hands lwIP what is to be sent: of a connection with a pcb, between the two above, if that is not lost yet;
+ * or by itself. */
 void connection_push(struct connection *connection);
 void connection_flush(struct connection *connection);
 

@@ -268,10 +268,10 @@ static int send_check(struct datagram_socket *socket, uint64_t bytes)
 /* With the lock. */
 static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t bytes, bool header_included)
 {
-    pbuf_layer layer = datagram_is_udp(socket) ? PBUF_TRANSPORT : PBUF_IP;
+    pbuf_layer layer = PBUF_LINK;
 
-    if (header_included)
-        layer = PBUF_LINK;
+    if (!header_included)
+        layer = datagram_is_udp(socket) ? PBUF_TRANSPORT : PBUF_IP;
     NETWORK_PAYER(socket->account);
     return pbuf_alloc(layer, size_16(bytes), PBUF_RAM);
 }

@@ -119,9 +119,10 @@ static struct pbuf *frame_packet(const void *frame, uint32_t bytes)
     const bool is_fragment = ip && ((ip[6] & 0x3f) != 0 || ip[7] != 0);
     const bool is_martian = ip && (ip[12] == 127 || ip[16] == 127); /* from or to loopback */
 
-    NETWORK_PAYER(network_account_own(is_fragment ? NETWORK_STRANGERS : NETWORK_FRAMES));
+    network_account_use(network_account_own(is_fragment ? NETWORK_STRANGERS : NETWORK_FRAMES));
     if (bytes >= ETHERNET_HEADER_BYTES && bytes <= ETHERNET_FRAME_BYTES_MAX && !is_martian)
         packet = interface_packet(size_16(bytes + ETH_PAD_SIZE));
+    network_account_use(NULL);
     if (packet)
         memcpy((char *)packet->payload + ETH_PAD_SIZE, frame, bytes);
     else
@@ -138,11 +139,12 @@ static void packet_input(struct pbuf *packet)
     arp_look(frame, bytes);
     if (ip && ip[9] == IP_PROTO_IGMP)
         protocol_timers_igmp();
-    NETWORK_PAYER(network_account_own(NETWORK_STRANGERS));
+    network_account_use(network_account_own(NETWORK_STRANGERS));
     if (ethernet_interface.input(packet, &ethernet_interface) != ERR_OK) {
         interface_receive_dropped++;
         pbuf_free(packet);
     }
+    network_account_use(NULL);
 }
 
 static enum beat_taken beat_take(const void *frame, uint32_t bytes)

@@ -15,31 +15,23 @@
 struct netif loopback_interface;
 uint64_t loopback_packets, loopback_bytes, loopback_dropped;
 
-struct queued {
-    struct queued *next;
-    struct pbuf *packet;
-};
-
-static struct queued *first, **last = &first;
+static struct pbuf *first, **last = &first; /* linked by `next`: each is in one piece */
 static unsigned queued, sent;
 
 err_t network_loop_output(struct netif *interface, struct pbuf *packet)
 {
-    struct queued *entry = queued < QUEUE_PACKETS_MAX ? network_allocate(sizeof(*entry)) : NULL;
-    struct pbuf *copy = entry ? interface_packet(packet->tot_len) : NULL;
+    struct pbuf *copy = queued < QUEUE_PACKETS_MAX ? interface_packet(packet->tot_len) : NULL;
 
     (void)interface; /* whose address it is does not matter any more */
     if (!copy) {
-        network_free(entry);
         loopback_dropped++;
         return ERR_MEM;
     }
     pbuf_copy(copy, packet);
     loopback_packets++;
     loopback_bytes += copy->tot_len;
-    *entry = (struct queued){ .packet = copy };
-    *last = entry;
-    last = &entry->next;
+    *last = copy;
+    last = &copy->next;
     queued++;
     sent++;
     return ERR_OK;
@@ -67,19 +59,19 @@ unsigned loopback_sent(void)
 
 bool loopback_receive(void)
 {
-    struct queued *entry = first;
+    struct pbuf *packet = first;
 
-    if (!entry)
+    if (!packet)
         return false;
-    struct pbuf *packet = entry->packet;
-    first = entry->next;
+    first = packet->next;
+    packet->next = NULL;
     if (!first)
         last = &first;
     queued--;
-    network_free(entry);
-    NETWORK_PAYER(network_account_own(NETWORK_STRANGERS));
+    network_account_use(network_account_own(NETWORK_STRANGERS));
     if (loopback_interface.input(packet, &loopback_interface) != ERR_OK)
         pbuf_free(packet);
+    network_account_use(NULL);
     return true;
 }
 
