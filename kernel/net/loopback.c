@@ -14,9 +14,10 @@
 
 struct netif loopback_interface;
 uint64_t loopback_packets, loopback_bytes, loopback_dropped;
+unsigned loopback_sent;
 
 static struct pbuf *first, **last = &first; /* linked by `next`: each is in one piece */
-static unsigned queued, sent;
+static unsigned queued;
 
 err_t network_loop_output(struct netif *interface, struct pbuf *packet)
 {
@@ -33,7 +34,7 @@ err_t network_loop_output(struct netif *interface, struct pbuf *packet)
     *last = copy;
     last = &copy->next;
     queued++;
-    sent++;
+    loopback_sent++;
     return ERR_OK;
 }
 
@@ -47,14 +48,6 @@ static err_t output(struct netif *interface, struct pbuf *packet, const ip4_addr
 bool loopback_pending(void)
 {
     return __atomic_load_n(&first, __ATOMIC_RELAXED) != NULL;
-}
-
-unsigned loopback_sent(void)
-{
-    unsigned count = sent;
-
-    sent = 0;
-    return count;
 }
 
 bool loopback_receive(void)

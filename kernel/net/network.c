@@ -113,8 +113,9 @@ static void loopback_work(unsigned count)
 
 void network_unlock(void)
 {
-    unsigned sent = loopback_sent();
+    const unsigned sent = loopback_sent;
 
+    loopback_sent = 0;
     protocol_timers_update();
     release();
     if (sent)
