@@ -23,6 +23,7 @@
 
 /* Of a function of lwIP's that is to be called once a step. */
 struct protocol_timer {
+    void (*step)(void);
     uint64_t step_ns;
     uint64_t next_ns;
 };
@@ -30,10 +31,10 @@ struct protocol_timer {
 enum { ARP, FRAGMENTS, DHCP, IGMP, TIMERS };
 
 static struct protocol_timer timers[TIMERS] = {
-    [ARP] = { ARP_TMR_INTERVAL * NS_PER_MS, 0 },
-    [FRAGMENTS] = { IP_TMR_INTERVAL * NS_PER_MS, 0 },
-    [DHCP] = { DHCP_FINE_TIMER_MSECS * NS_PER_MS, 0 },
-    [IGMP] = { IGMP_TMR_INTERVAL * NS_PER_MS, 0 },
+    [ARP] = { etharp_tmr, ARP_TMR_INTERVAL *NS_PER_MS, 0 },
+    [FRAGMENTS] = { ip_reass_tmr, IP_TMR_INTERVAL *NS_PER_MS, 0 },
+    [DHCP] = { dhcp_fine_tmr, DHCP_FINE_TIMER_MSECS *NS_PER_MS, 0 },
+    [IGMP] = { igmp_tmr, IGMP_TMR_INTERVAL *NS_PER_MS, 0 },
 };
 static uint64_t next_ns; /* the earliest of them */
 static uint64_t arp_until_ns;
@@ -73,24 +74,10 @@ static bool igmp_reports(const struct netif *interface)
 
 /* ---- With the network's lock ---- */
 
-static void step(unsigned which)
+static void steps_run(struct protocol_timer *mine, uint64_t now_ns)
 {
-    if (which == ARP)
-        etharp_tmr();
-    else if (which == FRAGMENTS)
-        ip_reass_tmr();
-    else if (which == DHCP)
-        dhcp_fine_tmr();
-    else
-        igmp_tmr();
-}
-
-static void steps_run(unsigned which, uint64_t now_ns)
-{
-    struct protocol_timer *mine = &timers[which];
-
     for (unsigned steps = 0; steps < STEPS_MAX && mine->next_ns <= now_ns; steps++) {
-        step(which);
+        mine->step();
         mine->next_ns = mine->next_ns ? mine->next_ns + mine->step_ns : now_ns + mine->step_ns;
     }
     if (mine->next_ns <= now_ns && mine->step_ns < NS_PER_S) /* nothing was pending meanwhile */
@@ -107,7 +94,7 @@ static void run(uint64_t now_ns)
             continue;
         }
         if (timers[i].next_ns <= now_ns)
-            steps_run(i, now_ns);
+            steps_run(&timers[i], now_ns);
         if (timers[i].next_ns < next)
             next = timers[i].next_ns;
     }
