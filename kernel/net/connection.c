@@ -502,7 +502,8 @@ void connections_of_processes_end(void)
     network_unlock();
 }
 
-bool connections_are_sending(void)
+/* Whether something that a connection (of a process, or of any) has sent is not acknowledged yet. */
+static bool are_sending(bool of_processes)
 {
     const struct connection *connection;
     uint64_t key = 0;
@@ -511,27 +512,22 @@ bool connections_are_sending(void)
     do {
         network_lock();
         connection = connection_next(&key);
-        sending = connection && connection->is_of_process && connection->operations->is_sending(connection);
+        sending = connection && (connection->is_of_process || !of_processes) &&
+                  connection->operations->is_sending(connection);
         network_unlock();
     } while (connection && !sending);
     return sending;
 }
 
+bool connections_are_sending(void)
+{
+    return are_sending(true);
+}
+
 void connection_drain(uint64_t deadline_ns)
 {
-    uint64_t key = 0;
-    bool sending;
-
     do {
         network_poll();
         connection_timers_serve();
-        network_lock();
-        const struct connection *connection = avl_above(by_address, key);
-        sending = connection && connection->operations->is_sending(connection);
-        if (connection && !sending)
-            key = connection->by_address.key + 1; /* 0 behind the last possible one */
-        network_unlock();
-        if (!connection || (!sending && key == 0))
-            return;
-    } while (clock_now_ns() < deadline_ns);
+    } while (are_sending(false) && clock_now_ns() < deadline_ns);
 }
