@@ -249,17 +249,33 @@ static void stream_dismiss(struct stream *stream)
         pcb_lost(&stream->connection);
 }
 
-/* Ends the oldest visitor, except those that the kernel is serving. */
+static unsigned visitors_from(uint32_t address)
+{
+    unsigned count = 0;
+
+    for (struct list_link *link = visitors.first; link; link = link->next)
+        count += LIST_OWNER(link, stream, visit)->connection.remote_address == address;
+    return count;
+}
+
+/* Ends the oldest visitor of the peer that has more than the others, except those that the kernel is serving:
+ * so one host does not keep the others out. */
 static void visitor_dismiss(void)
 {
+    struct stream *dismissed = NULL;
+    unsigned highest = 0;
+
     for (struct list_link *link = visitors.first; link; link = link->next) {
         struct stream *stream = LIST_OWNER(link, stream, visit);
+        const unsigned count = visitors_from(stream->connection.remote_address);
 
-        if (stream->listener || (!stream->owned && stream->connection.pcb)) {
-            stream_dismiss(stream);
-            return;
+        if (count > highest && (stream->listener || (!stream->owned && stream->connection.pcb))) {
+            dismissed = stream;
+            highest = count;
         }
     }
+    if (dismissed)
+        stream_dismiss(dismissed);
 }
 
 static struct stream *visitor_make(void)

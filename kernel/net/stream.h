@@ -33,8 +33,9 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
 struct stream *stream_accept(struct stream *listener);
 
 /* A connection to a listener of the kernel's is a visitor: the account NETWORK_VISITORS pays for it, it has
- * little room, and there are at most STREAM_VISITORS_MAX, of which a new one replaces the oldest. Trusts one:
- * it is no visitor any longer, has the listener's room, and the kernel's account pays from now on. */
+ * little room, and there are at most STREAM_VISITORS_MAX, of which a new one replaces the oldest of the peer
+ * that has more than the others. Trusts one: it is no visitor any longer, has the listener's room, and the
+ * kernel's account pays from now on. */
 #define STREAM_VISITORS_MAX 16
 void stream_trust(struct stream *stream);
 
