@@ -7,7 +7,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/address_option.h"
-#include "net/beat_card.h"
+#include "net/beat_wire.h"
 #include "net/idle.h"
 #include "net/network.h"
 
@@ -56,6 +56,6 @@ void network_device_interrupt(void)
 {
     if (network_device_trial)
         network_device_trial();
-    else if (!beat_card_interrupt() || idle_keeps_here())
+    else if (!beat_wire_interrupt() || idle_keeps_here())
         network_interrupt();
 }

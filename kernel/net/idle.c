@@ -10,7 +10,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/format.h"
-#include "net/beat_shared.h"
+#include "net/beat_wire.h"
 #include "net/device.h"
 #include "net/interface.h"
 #include "net/network.h"
@@ -88,7 +88,7 @@ static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
     NETWORK_GUARD();
     if (keeper == NOBODY)
         poll_for_waiting();
-    else if (keeper_polls || beat_shared_has_kept())
+    else if (keeper_polls || interface_has_kept())
         poll_on(keeper);
 }
 
@@ -108,7 +108,7 @@ static bool keeper_set(unsigned cpu)
         beat_shared_release(network_device);
     keeper_polls = !network_device->operations->interrupt_enable(network_device, cpu);
     timer_cancel(&poll_timer);
-    if (keeper_polls || beat_shared_has_kept())
+    if (keeper_polls || interface_has_kept())
         poll_on(cpu);
     return true;
 }

@@ -51,6 +51,9 @@ static inline __attribute__((always_inline)) void network_guard_end(const bool *
     const bool network_guard __attribute__((cleanup(network_guard_end), unused)) = true; \
     network_lock()
 
+/* Releases the lock, and does nothing else: if its holder has called nothing of lwIP. */
+void network_unlock_alone(void);
+
 /* Between two pieces of work for which one call takes the lock: others have it first, if they wait. */
 void network_give_way(void);
 

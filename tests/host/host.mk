@@ -148,7 +148,7 @@ ifndef LWIP
 include ports/lwip/lwip.mk
 endif
 frames_net := address address_option binding byte_queue connection connection_loss connection_timer \
-              datagram_input icmp_error interface loopback protocol_timers size stream beat_shared time_wait
+              datagram_input icmp_error interface loopback protocol_timers size stream time_wait
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c tests/host/stop.c
 ninep_fuzz_sources := $(ninep_sources)
