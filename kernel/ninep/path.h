@@ -51,6 +51,10 @@ void ninep_path_end(struct ninep_path *path);
  * call->left. */
 int ninep_path_walk(struct ninep_path *path, bool follow);
 
+/* Reads the link that path->fid is: its target's bytes, or an error; *target is valid until the next request.
+ */
+int ninep_path_link(struct ninep_path *path, const char **target);
+
 /* Walks to the directory of the last name, path->name. `no_name` is the error where the path ends in none. */
 int ninep_path_parent(struct ninep_path *path, int no_name);
 

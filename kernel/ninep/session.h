@@ -86,6 +86,16 @@ struct ninep_session {
     struct ninep_request *receiving;
 };
 
+/* A request of this type without a body yet, and the memory of its message and of the reply's body. */
+static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_t *message,
+                                                    uint32_t message_bytes, uint8_t *reply,
+                                                    uint32_t reply_bytes)
+{
+    return (struct ninep_request){ .message = ninep_begin(message, message_bytes, type),
+                                   .reply = reply,
+                                   .reply_capacity = reply_bytes };
+}
+
 /* Waits for a connection, at most until the deadline: 0, or -EIO. On 0 *generation is that of the fids. */
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation);
 
