@@ -317,10 +317,11 @@ int nettick_configure(const struct command_line *line, struct message *why)
                    ? 0
                    : message_set(why, -EINVAL,
                                  "nettick_key=, the conductor's key, has 32 hexadecimal digits");
-    mode = strcmp(text, "irq") == 0    ? NETTICK_INTERRUPT
-           : strcmp(text, "poll") == 0 ? NETTICK_POLL
-                                       : NETTICK_OFF;
-    if (mode == NETTICK_OFF)
+    if (strcmp(text, "irq") == 0)
+        mode = NETTICK_INTERRUPT;
+    else if (strcmp(text, "poll") == 0)
+        mode = NETTICK_POLL;
+    else
         return message_set(why, -EINVAL, "nettick=%s: heartbeats can be taken by irq or poll, or be off",
                            text);
     if (!has_key)

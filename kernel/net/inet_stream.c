@@ -218,61 +218,48 @@ static int stream_accept_call(struct file *file, struct file *accepted, struct s
 
 /* ---- Bytes ---- */
 
-static int64_t stream_send_call(struct file *file, struct socket_message *message)
+/* Moves what the message's vector has, and waits as often as the call may: for all of it if `whole`, else for
+ * the first bytes. */
+static int64_t bytes_move(struct file *file, struct socket_message *message, bool write, bool whole)
 {
     struct stream *stream = stream_of_file(file);
-    struct stream_bytes from = { .vector = message->vector };
-    uint64_t done = 0, deadline_ns = socket_send_deadline(file);
-    int64_t result = 0;
+    struct stream_bytes bytes = { .vector = message->vector };
+    uint64_t done = 0, deadline_ns = write ? socket_send_deadline(file) : socket_receive_deadline(file);
+    int64_t result;
 
-    if (message->flags & MSG_OOB)
-        return -EOPNOTSUPP;
     do {
-        result = stream_send(stream, &from, message->vector->left, message->flags & MSG_MORE);
+        result = write ? stream_send(stream, &bytes, message->vector->left, message->flags & MSG_MORE)
+                       : stream_receive(stream, &bytes, message->vector->left, message->flags & MSG_PEEK);
         if (result >= 0) {
             done += (uint64_t)result;
-            if (message->vector->left == 0)
+            if (!whole || message->vector->left == 0 || (result == 0 && !write))
                 return (int64_t)done;
             result = 0;
-            continue;
-        }
-        if (result == -EAGAIN && !socket_nonblocking(file, message->flags))
+        } else if (result == -EAGAIN && !socket_nonblocking(file, message->flags)) {
             result = stream_wait_change(stream, deadline_ns);
-        else if (result == -EAGAIN && network_poll())
+        } else if (result == -EAGAIN && write && network_poll()) {
             result = 0;
+        }
     } while (result == 0);
     return done ? (int64_t)done : result;
 }
 
+static int64_t stream_send_call(struct file *file, struct socket_message *message)
+{
+    return message->flags & MSG_OOB ? -EOPNOTSUPP : bytes_move(file, message, true, true);
+}
+
 static int64_t stream_receive_call(struct file *file, struct socket_message *message)
 {
-    struct stream *stream = stream_of_file(file);
-    struct stream_bytes to = { .vector = message->vector };
-    bool peek = message->flags & MSG_PEEK, all = (message->flags & MSG_WAITALL) && !peek;
-    uint64_t done = 0, deadline_ns = socket_receive_deadline(file);
-    int64_t result = 0;
-
     if (message->flags & MSG_OOB)
         return -EINVAL;
     if (message->address)
         message->address->bytes = 0;
     if (message->vector->left == 0)
         return 0;
-    if (stream->in.bytes == 0)
+    if (stream_of_file(file)->in.bytes == 0)
         network_poll();
-    do {
-        result = stream_receive(stream, &to, message->vector->left, peek);
-        if (result >= 0) {
-            done += (uint64_t)result;
-            if (result == 0 || !all || message->vector->left == 0)
-                return (int64_t)done;
-            result = 0;
-            continue;
-        }
-        if (result == -EAGAIN && !socket_nonblocking(file, message->flags))
-            result = stream_wait_change(stream, deadline_ns);
-    } while (result == 0);
-    return done ? (int64_t)done : result;
+    return bytes_move(file, message, false, (message->flags & MSG_WAITALL) && !(message->flags & MSG_PEEK));
 }
 
 static int stream_shutdown_call(struct file *file, bool receiving, bool sending)

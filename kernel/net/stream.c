@@ -180,12 +180,13 @@ static void failed(void *argument, err_t error)
 {
     struct stream *stream = argument;
 
-    if (error == ERR_RST)
-        stream->error = stream->state == STREAM_CONNECTING ? -ECONNREFUSED
-                        : stream->peer_ended               ? -EPIPE
-                                                           : -ECONNRESET;
-    else if (error == ERR_ABRT && !stream->error)
+    if (error == ERR_ABRT && !stream->error)
         stream->error = -ETIMEDOUT;
+    if (error != ERR_RST)
+        return;
+    stream->error = stream->peer_ended ? -EPIPE : -ECONNRESET;
+    if (stream->state == STREAM_CONNECTING)
+        stream->error = -ECONNREFUSED;
 }
 
 static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
@@ -468,7 +469,9 @@ static int pcb_connect(struct stream *stream)
         state_set(stream, STREAM_CLOSED);
     }
     connection_leave(connection);
-    return error == ERR_OK ? 0 : error == ERR_RTE ? -ENETUNREACH : -ENOMEM;
+    if (error == ERR_RTE)
+        return -ENETUNREACH;
+    return error == ERR_OK ? 0 : -ENOMEM;
 }
 
 static int addresses_choose(struct stream *stream)
@@ -483,7 +486,9 @@ static int addresses_choose(struct stream *stream)
     connection->local_port = connection->port.port;
     if (!connection->local_port)
         error = connection_port_choose(connection);
-    return error ? error : connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
+    if (error)
+        return error;
+    return connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
 }
 
 int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)

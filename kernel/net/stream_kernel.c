@@ -23,7 +23,9 @@ static int open_wait(struct stream *stream, uint64_t deadline_ns)
         error = stream_wait_change(stream, deadline_ns);
     if (stream->state == STREAM_OPEN)
         return 0;
-    return stream->error ? stream->error : error == -EINTR ? -EINTR : -ETIMEDOUT;
+    if (stream->error)
+        return stream->error;
+    return error == -EINTR ? -EINTR : -ETIMEDOUT;
 }
 
 int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,

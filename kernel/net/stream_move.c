@@ -156,7 +156,9 @@ static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uin
     }
     if (done == 0 && !error && stream->out.bytes == 0 && stream->state == STREAM_OPEN)
         error = -ENOBUFS; /* the slice has no memory, and nothing will be freed */
-    return done ? (int64_t)done : error ? error : -EAGAIN;
+    if (done)
+        return (int64_t)done;
+    return error ? error : -EAGAIN;
 }
 
 int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)

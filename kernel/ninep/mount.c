@@ -273,7 +273,10 @@ static int64_t rename_once(struct ninep_path *path, struct query *query)
     if (!result || (is_named && result == -ENOENT && path->lacks_last)) {
         int other_result = other_begin(&other, path, query, -EBUSY);
 
-        result = other_result ? other_result : is_named ? result : -EBUSY;
+        if (!is_named)
+            result = -EBUSY;
+        if (other_result)
+            result = other_result;
     }
     if (!result && (trailing_slash || other.trailing_slash) && !(path->qid.type & NINEP_QID_DIRECTORY))
         result = -ENOTDIR;

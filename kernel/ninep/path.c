@@ -413,7 +413,9 @@ int ninep_path_slash(struct ninep_path *path)
         result = names_find(path, path->known, &names);
     if (!result)
         result = walk(path, &names, names.count, qids);
-    return result > 0 ? -EEXIST : result ? result : -ENOENT;
+    if (result > 0)
+        return -EEXIST;
+    return result ? result : -ENOENT;
 }
 
 int ninep_path_own(struct ninep_path *path)
