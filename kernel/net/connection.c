@@ -226,7 +226,7 @@ void connection_flush(struct connection *connection)
     if (!connection->pcb)
         return;
     connection_enter(connection);
-    connection_push(connection);
+    connection->operations->push(connection); /* as nothing has been done that could lose the pcb */
     connection_leave(connection);
 }
 
@@ -472,9 +472,11 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
 
     connection_enter(connection);
     tcp_input(packet, interface);
-    if (selected_bytes && !is_lost(connection))
-        connection_loss_repair(connection->pcb, selected_bytes);
-    connection_push(connection);
+    if (!is_lost(connection)) {
+        if (selected_bytes)
+            connection_loss_repair(connection->pcb, selected_bytes);
+        connection->operations->push(connection);
+    }
     connection_leave(connection);
 }
 

@@ -278,9 +278,11 @@ void connection_timers_serve(void)
 void connection_work(void)
 {
     PER_CPU static bool working;
-    bool *here = PER_CPU_HERE(working);
 
-    if (*here || (!connection_is_owing() && !datagram_has_more()))
+    if (!connection_is_owing() && !datagram_has_more())
+        return;
+    bool *here = PER_CPU_HERE(working);
+    if (*here)
         return;
     *here = true;
     for (unsigned i = 0; i < OWED_MAX && connection_is_owing(); i++) {
