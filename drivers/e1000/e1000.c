@@ -368,10 +368,8 @@ static void e1000_start(struct pci_function *function)
 
     if (nic_count < NETWORK_DEVICES_MAX) {
         *nic = (struct e1000){ .function = function, .generation = model->generation };
-        nic->device = (struct network_device){ .operations = &operations,
-                                               .model = model->name,
-                                               .bus_address = (uint16_t)function->address,
-                                               .driver = nic };
+        nic->device =
+            (struct network_device){ .operations = &operations, .model = model->name, .driver = nic };
         memcpy(nic->device.place, function->place, sizeof(nic->device.place));
         why = nic_start(nic);
     }

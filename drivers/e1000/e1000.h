@@ -40,7 +40,6 @@ struct e1000 {
     uint32_t send_next;     /* free-running: the next descriptor to fill, */
     uint32_t send_oldest;   /* and the oldest one that has not been reported sent */
     bool has_interrupt;     /* enabled */
-    bool all_multicast;     /* more groups than there is room for have been joined */
     unsigned group_count;
     uint8_t groups[GROUPS_MAX][ETHERNET_ADDRESS_BYTES];
     uint32_t services; /* calls, to read statistics now and then */

@@ -41,7 +41,6 @@ enum {
     REG_CRC_ERRORS = 0x4000,
     REG_MISSED = 0x4010,
     REG_LENGTH_ERRORS = 0x4040,
-    REG_NO_BUFFER = 0x40a0,
     REG_MULTICAST = 0x5200,
     REG_ADDRESS_LOW = 0x5400,
     REG_ADDRESS_HIGH = 0x5404,
@@ -62,7 +61,6 @@ enum {
     RING_CONTROL = 0x28
 };
 
-#define CONTROL_FULL_DUPLEX    (1U << 0)
 #define CONTROL_DETECT_SPEED   (1U << 5)
 #define CONTROL_LINK_UP        (1U << 6)
 #define CONTROL_RESET          (1U << 26)
@@ -75,7 +73,6 @@ enum {
 #define PHY_NEGOTIATE (1U << 26 | 1U << 21 | 0U << 16 | 0x1200U) /* write of control: negotiate anew */
 
 #define CAUSE_LINK     (1U << 2)
-#define CAUSE_LOW      (1U << 4) /* few descriptors are left for what is received */
 #define CAUSE_OVERRUN  (1U << 6)
 #define CAUSE_RECEIVED (1U << 7)
 #define CAUSE_QUEUE    (1U << 20) /* 82574 with MSI-X */

@@ -101,20 +101,16 @@ int log_pages_request(const struct beat_command *command)
     until_ns = now.local_ns + limit_ns;
     if (!is_own(command->body))
         return 0;
-    spin_lock(&lock);
-    const bool has_room = count < REQUESTS;
-    if (has_room) {
-        struct request *request = &requests[(first + count) % REQUESTS];
-
-        *request = (struct request){ .number = command->number,
-                                     .offset = load_be64(command->body + 6),
-                                     .left = pages,
-                                     .epoch = now.epoch };
-        __builtin_memcpy(request->conductor, now.conductor, sizeof(request->conductor));
-        __atomic_store_n(&count, count + 1, __ATOMIC_RELAXED);
-    }
-    spin_unlock(&lock);
-    return has_room ? 0 : -EAGAIN;
+    SPIN_GUARD(&lock);
+    struct request *request = &requests[(first + count) % REQUESTS];
+    if (count == REQUESTS)
+        return -EAGAIN;
+    *request = (struct request){
+        .number = command->number, .offset = load_be64(command->body + 6), .left = pages, .epoch = now.epoch
+    };
+    __builtin_memcpy(request->conductor, now.conductor, sizeof(request->conductor));
+    __atomic_store_n(&count, count + 1, __ATOMIC_RELAXED);
+    return 0;
 }
 
 bool log_page_is_due(void)
@@ -122,11 +118,11 @@ bool log_page_is_due(void)
     return __atomic_load_n(&count, __ATOMIC_RELAXED) != 0;
 }
 
-/* With the lock: takes the next page off the requests; false: there is none. */
+/* Takes the next page off the requests; false: there is none. */
 static bool page_take(struct page *page, uint8_t conductor[BEAT_ADDRESS_BYTES], uint64_t size)
 {
+    SPIN_GUARD(&lock);
     struct request *request = &requests[first];
-
     if (!count)
         return false;
     const uint64_t offset = request->offset < size ? request->offset : size;
@@ -149,10 +145,7 @@ size_t log_page_write(uint8_t conductor[BEAT_ADDRESS_BYTES], uint8_t payload[PAG
     const uint64_t size = klog_held_bytes();
     struct page page = { .start = own_start, .size = size };
 
-    spin_lock(&lock);
-    const bool is_due = page_take(&page, conductor, size);
-    spin_unlock(&lock);
-    if (!is_due)
+    if (!page_take(&page, conductor, size))
         return 0;
     if (size && klog_held_read(page.offset, payload + PAGE_HEADER_BYTES, page.bytes)) {
         page.sequence = held.sequence;

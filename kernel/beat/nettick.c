@@ -208,12 +208,11 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
 
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])
 {
-    bool passes = false;
     uint64_t missing;
 
     if (mode == NETTICK_OFF)
         return false;
-    spin_lock(&lock);
+    SPIN_GUARD(&lock);
     const uint64_t now_ns = clock_now_ns(); /* not before that of a beat that another CPU has taken */
     const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
     heard.faults[fault]++;
@@ -224,11 +223,10 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
         heard.lost += missing;
         if (place != BEAT_DUPLICATE && place != BEAT_LATE) {
             __builtin_memcpy(heard.conductor, from, sizeof(heard.conductor));
-            passes = beat_take(now_ns, place, missing);
+            return beat_take(now_ns, place, missing);
         }
     }
-    spin_unlock(&lock);
-    return passes;
+    return false;
 }
 
 void nettick_pass_on(void)
@@ -278,14 +276,13 @@ bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
 
 void nettick_moment(struct nettick_moment *moment)
 {
-    spin_lock(&lock);
+    SPIN_GUARD(&lock);
     moment->epoch = heard.order.epoch;
     moment->sequence = heard.order.sequence;
     memcpy(moment->conductor, heard.conductor, sizeof(moment->conductor));
     moment->local_ns = clock_now_ns();
     moment->global_ns = global_line_at(&conductor_clock.line, moment->local_ns);
     moment->drift = conductor_clock.drift;
-    spin_unlock(&lock);
 }
 
 /* ---- Start ---- */
@@ -320,10 +317,11 @@ int nettick_configure(const struct command_line *line, struct message *why)
                    ? 0
                    : message_set(why, -EINVAL,
                                  "nettick_key=, the conductor's key, has 32 hexadecimal digits");
-    mode = strcmp(text, "irq") == 0    ? NETTICK_INTERRUPT
-           : strcmp(text, "poll") == 0 ? NETTICK_POLL
-                                       : NETTICK_OFF;
-    if (mode == NETTICK_OFF)
+    if (strcmp(text, "irq") == 0)
+        mode = NETTICK_INTERRUPT;
+    else if (strcmp(text, "poll") == 0)
+        mode = NETTICK_POLL;
+    else
         return message_set(why, -EINVAL, "nettick=%s: heartbeats can be taken by irq or poll, or be off",
                            text);
     if (!has_key)

@@ -74,7 +74,7 @@ void nettick_moment(struct nettick_moment *moment);
 /* Entry point of the architecture: a beat has been passed on to this CPU (arch_beat_send). */
 void nettick_interrupt(void);
 
-/* Of a card that interrupts for beats and carries data, too (net/beat_shared.h). */
+/* Of a card that interrupts for beats and carries data, too (net/beat_wire.h). */
 struct nettick_shared {
     uint64_t interrupts, without_beat;  /* of the CPU that takes beats */
     uint64_t data_frames, data_dropped; /* that came by these */

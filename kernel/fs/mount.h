@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mount.h: file systems that somebody else keeps: the files of a server (net/ninep_mount.c). The tree ends at
+ * mount.h: file systems that somebody else keeps: the files of a server (ninep/mount.c). The tree ends at
  * a mount point; below it a path belongs to the mount, which is asked with the rest of the path and without
  * any lock, since an answer takes a round trip. Nothing of a mount is kept in the tree.
  *

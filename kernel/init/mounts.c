@@ -13,7 +13,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/address_option.h"
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 
 #define PORT           564
 #define TIMEOUT_NS     30000000000ULL

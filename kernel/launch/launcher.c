@@ -173,7 +173,7 @@ static int64_t take(char *to, uint64_t count, int end, uint64_t within_ns)
 
 static void connection_end(bool abort)
 {
-    stream_close(connection, abort);
+    stream_end(connection, abort);
     connection = NULL;
 }
 
@@ -185,7 +185,7 @@ static void connection_part(void)
     char rest[256];
     int64_t got = 1;
 
-    stream_end_sending(connection);
+    (void)stream_shutdown(connection, false, true); /* not connected any more: it has ended */
     while ((got > 0 || got == -EAGAIN) && clock_now_ns() < deadline_ns) {
         got = stream_read(connection, rest, sizeof(rest), 0);
         if (got == -EAGAIN)
@@ -296,7 +296,7 @@ static void visitors_serve(void)
 
     while ((visitor = stream_accept(listener))) {
         greet(visitor, 0, true);
-        stream_close(visitor, false);
+        stream_end(visitor, false);
     }
 }
 
@@ -331,10 +331,10 @@ static struct stream *stream_dial(struct process *process, unsigned rank, const 
     size_t bytes =
         format_text(line, sizeof(line), "stream %016lx %u %s\n", memory->request.secret, rank, kind);
     int error =
-        stream_open_for(process, &stream, tacetrun_address, memory->request.port, clock_now_ns() + STREAM_NS);
+        stream_open(process, &stream, tacetrun_address, memory->request.port, clock_now_ns() + STREAM_NS);
 
     if (!error && stream_write(stream, line, bytes, 0) != (int64_t)bytes) {
-        stream_close(stream, true);
+        stream_end(stream, true);
         error = -ECONNRESET;
     }
     if (error)
@@ -354,7 +354,7 @@ static struct file *stream_file(struct process *process, unsigned rank, const ch
     if (inet_stream_adopt(file, process, stream) == 0)
         return file;
     message_set(why, -ENOMEM, "no memory for its streams");
-    stream_close(stream, true);
+    stream_end(stream, true);
     return NULL;
 }
 

@@ -91,10 +91,10 @@ void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const stru
                          uint16_t offset)
 {
     char text[HOST_NAME_BYTES];
-    char *to = number == DHCP_OPTION_HOSTNAME ? offered.name
-               : number == OPTION_DOMAIN      ? offered.domain
-                                              : NULL;
+    char *to = number == OPTION_DOMAIN ? offered.domain : NULL;
 
+    if (number == DHCP_OPTION_HOSTNAME)
+        to = offered.name;
     if (type != DHCP_ACK) /* what other servers would give does not matter */
         return;
     if (number == DHCP_OPTION_DNS_SERVER)

@@ -199,23 +199,35 @@ static void pcb_was_lost(struct connection *connection)
 
 void connection_leave(struct connection *connection)
 {
-    bool had_pcb = connection->pcb, lost;
+    const bool had_pcb = connection->pcb, lost = had_pcb && is_lost(connection);
 
-    if (had_pcb && tcp_active_pcbs == connection->pcb)
-        stream_push(connection);
-    lost = had_pcb && is_lost(connection);
     if (lost && tcp_tw_pcbs == connection->pcb)
         time_wait_enter(connection);
     lists_clear();
     network_account_use(paid_before);
     if (lost) {
         pcb_was_lost(connection);
-        stream_pcb_lost(connection);
+        connection->operations->pcb_lost(connection);
     } else if (had_pcb) {
         connection_due_set(connection);
         if (connection->pcb->state != LISTEN && connection->pcb->flags & TF_ACK_DELAY)
             connection_owe(connection);
     }
+}
+
+void connection_push(struct connection *connection)
+{
+    if (tcp_active_pcbs == connection->pcb)
+        connection->operations->push(connection);
+}
+
+void connection_flush(struct connection *connection)
+{
+    if (!connection->pcb)
+        return;
+    connection_enter(connection);
+    connection->operations->push(connection); /* as nothing has been done that could lose the pcb */
+    connection_leave(connection);
 }
 
 /* ---- What is owed ---- */
@@ -281,7 +293,7 @@ static void loss_work_one(void)
         return;
     if (connection->local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
         return;
-    stream_lost(connection);
+    connection->operations->address_lost(connection);
     connection_enter(connection);
     tcp_abandon(connection->pcb, 0);
     connection_leave(connection);
@@ -306,12 +318,13 @@ void connection_work_one(void)
     if (!connection)
         return;
     if (!connection->pcb) {
-        stream_pcb_lost(connection);
+        connection->operations->pcb_lost(connection);
         return;
     }
     connection_enter(connection);
     if (connection->pcb->flags & TF_ACK_DELAY && connection->pcb->state != LISTEN)
         acknowledge(connection->pcb);
+    connection_push(connection);
     connection_leave(connection);
 }
 
@@ -364,7 +377,7 @@ static struct connection *listener_find(uint32_t address, uint16_t port)
 static void request_input(struct connection *listener, struct pbuf *packet, struct netif *interface)
 {
     const struct tcp_hdr *header = packet->payload;
-    struct connection *incoming = is_request(header) ? stream_incoming(listener) : NULL;
+    struct connection *incoming = is_request(header) ? listener->operations->incoming(listener) : NULL;
 
     if (is_request(header) && !incoming) { /* no room: the peer tries again */
         pbuf_free(packet);
@@ -388,7 +401,7 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
     incoming->pcb = pcb;
     if (pcb)
         connection_peer_set(incoming); /* there is none, or the segment would have been for that one */
-    stream_incoming_done(incoming);
+    incoming->operations->incoming_done(incoming);
     if (pcb)
         connection_due_set(incoming);
 }
@@ -426,9 +439,8 @@ static struct pbuf *charged(const struct connection *connection, struct pbuf *pa
 
     if (is_whole || (packet->tot_len <= TCPH_HDRLEN_BYTES(header) && !(TCPH_FLAGS(header) & TCP_FIN)))
         return packet;
-    struct network_account *before = network_account_use(connection->account);
+    NETWORK_PAYER(connection->account);
     struct pbuf *copy = pbuf_clone(PBUF_RAW, PBUF_RAM, packet);
-    network_account_use(before);
     pbuf_free(packet);
     return copy;
 }
@@ -449,7 +461,7 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
         return;
     }
     if (packet->tot_len > TCPH_HDRLEN_BYTES(header) &&
-        !stream_may_receive(connection, packet->tot_len - TCPH_HDRLEN_BYTES(header))) {
+        !connection->operations->may_receive(connection, packet->tot_len - TCPH_HDRLEN_BYTES(header))) {
         pbuf_free(packet);
         return;
     }
@@ -460,8 +472,11 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
 
     connection_enter(connection);
     tcp_input(packet, interface);
-    if (selected_bytes && !is_lost(connection))
-        connection_loss_repair(connection->pcb, selected_bytes);
+    if (!is_lost(connection)) {
+        if (selected_bytes)
+            connection_loss_repair(connection->pcb, selected_bytes);
+        connection->operations->push(connection);
+    }
     connection_leave(connection);
 }
 
@@ -489,7 +504,8 @@ void connections_of_processes_end(void)
     network_unlock();
 }
 
-bool connections_are_sending(void)
+/* Whether something that a connection (of a process, or of any) has sent is not acknowledged yet. */
+static bool are_sending(bool of_processes)
 {
     const struct connection *connection;
     uint64_t key = 0;
@@ -498,27 +514,22 @@ bool connections_are_sending(void)
     do {
         network_lock();
         connection = connection_next(&key);
-        sending = connection && connection->is_of_process && stream_is_sending(connection);
+        sending = connection && (connection->is_of_process || !of_processes) &&
+                  connection->operations->is_sending(connection);
         network_unlock();
     } while (connection && !sending);
     return sending;
 }
 
+bool connections_are_sending(void)
+{
+    return are_sending(true);
+}
+
 void connection_drain(uint64_t deadline_ns)
 {
-    uint64_t key = 0;
-    bool sending;
-
     do {
         network_poll();
         connection_timers_serve();
-        network_lock();
-        const struct connection *connection = avl_above(by_address, key);
-        sending = connection && stream_is_sending(connection);
-        if (connection && !sending)
-            key = connection->by_address.key + 1; /* 0 behind the last possible one */
-        network_unlock();
-        if (!connection || (!sending && key == 0))
-            return;
-    } while (clock_now_ns() < deadline_ns);
+    } while (are_sending(false) && clock_now_ns() < deadline_ns);
 }

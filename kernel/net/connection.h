@@ -67,8 +67,27 @@ struct binding *binding_next(struct binding_tree *tree, struct binding_walk *wal
 
 extern struct binding_tree tcp_bindings, udp_bindings;
 
+struct connection;
+
+/* What whose connection it is does: a stream (stream.c). With the lock. */
+struct connection_operations {
+    /* A segment with so many bytes has come: whether there is memory for them. */
+    bool (*may_receive)(struct connection *connection, unsigned bytes);
+    /* A connection request has come for this listener: a connection for it without pcb; NULL: not now. */
+    struct connection *(*incoming)(struct connection *listener);
+    /* What incoming has become, or that nothing came of it (pcb is NULL). */
+    void (*incoming_done)(struct connection *connection);
+    /* Hands lwIP bytes that are to be sent, as far as that is useful now; the stream's end after them. */
+    void (*push)(struct connection *connection);
+    bool (*is_sending)(const struct connection *connection); /* or has bytes in flight */
+    /* The node has its address no more: it ends with an error. */
+    void (*address_lost)(struct connection *connection);
+    /* lwIP has no pcb for it any more. Frees it if it has no owner. */
+    void (*pcb_lost)(struct connection *connection);
+};
+
 struct connection {
-    struct avl_node by_address; /* while it has a peer */
+    struct avl_node by_address; /* first; while it has a peer */
     struct avl_node by_local;   /* by local port, while it has a peer */
     struct avl_node by_due;
     struct connection *same; /* others with the same key in by_address */
@@ -76,6 +95,7 @@ struct connection {
     uint16_t local_port, remote_port;
     bool has_peer, is_due, is_owed, is_of_process;
     struct tcp_pcb *pcb; /* NULL: lwIP has it no more */
+    const struct connection_operations *operations;
     struct network_account *account;
     struct rank_timer *timer;
     struct connection *owed_next; /* of those that connection_work goes through */
@@ -108,6 +128,11 @@ uint32_t connection_source(uint32_t remote);
 void connection_enter(struct connection *connection);
 void connection_leave(struct connection *connection);
 
+/* Hands lwIP what is to be sent: of a connection with a pcb, between the two above, if that is not lost yet;
+ * or by itself. */
+void connection_push(struct connection *connection);
+void connection_flush(struct connection *connection);
+
 /* Something is left to do for it, after the lock has been released. */
 void connection_owe(struct connection *connection);
 
@@ -135,28 +160,5 @@ void connections_of_processes_end(void);
 
 /* Waits, without the lock, until all that programs have sent is acknowledged, at most until the deadline. */
 void connection_drain(uint64_t deadline_ns);
-
-/* ---- Called by connection.c; stream.c has them ---- */
-
-/* A segment with so many bytes has come: whether there is memory for them. */
-bool stream_may_receive(struct connection *connection, unsigned bytes);
-
-/* A connection request has come for this listener: a stream for it without pcb; NULL: not now. */
-struct connection *stream_incoming(struct connection *listener);
-
-/* What incoming has become, or that nothing came of it (pcb is NULL). */
-void stream_incoming_done(struct connection *connection);
-
-/* Hands lwIP bytes that are to be sent, as far as that is useful now; the end of the stream after them. */
-void stream_push(struct connection *connection);
-
-/* lwIP has no pcb for it any more. Frees it where nobody owns it. */
-void stream_pcb_lost(struct connection *connection);
-
-/* Its address is lost: it ends with an error. */
-void stream_lost(struct connection *connection);
-
-/* Whether something is in flight or is still to be sent. */
-bool stream_is_sending(const struct connection *connection);
 
 #endif

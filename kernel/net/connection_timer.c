@@ -48,13 +48,10 @@ struct rank_timer *rank_timer_of(struct process *process)
     struct rank_timer *timer = process ? process->connections : &kernel_timer;
 
     if (!timer) {
-        struct network_account *before = network_account_use(network_account_of(process));
-
-        timer = network_allocate_array(1, sizeof(*timer));
-        network_account_use(before);
+        NETWORK_PAYER(network_account_of(process));
+        timer = process->connections = network_allocate_array(1, sizeof(*timer));
         if (!timer)
             return NULL;
-        process->connections = timer;
     }
     if (!timer->timer.expire) {
         timer->timer.expire = expire;
@@ -215,6 +212,7 @@ static void step(struct connection *connection)
         tcp_ticks--;
         tcp_slowtmr();
     }
+    connection_push(connection);
     connection_leave(connection);
 }
 
@@ -230,11 +228,10 @@ static bool serve_one(struct rank_timer *timer)
 {
     struct connection *connection;
 
-    network_lock();
+    NETWORK_GUARD();
     connection = due_now(timer);
     if (connection)
         step(connection);
-    network_unlock();
     return connection;
 }
 
@@ -246,16 +243,15 @@ static void expire(struct smart_timer *smart, uint64_t now_ns)
     network_poll();
     for (unsigned served = 0; served < SERVED_MAX && serve_one(timer); served++)
         ;
-    network_lock();
+    NETWORK_GUARD();
     arm(timer);
-    network_unlock();
 }
 
 void connection_timers_drop(void)
 {
     struct rank_timer *timer, *next;
 
-    network_lock();
+    NETWORK_GUARD();
     timer = timers;
     timers = NULL;
     for (; timer; timer = next) {
@@ -268,7 +264,6 @@ void connection_timers_drop(void)
             timers = timer;
         }
     }
-    network_unlock();
 }
 
 void connection_timers_serve(void)
@@ -283,9 +278,11 @@ void connection_timers_serve(void)
 void connection_work(void)
 {
     PER_CPU static bool working;
-    bool *here = PER_CPU_HERE(working);
 
-    if (*here || (!connection_is_owing() && !datagram_has_more()))
+    if (!connection_is_owing() && !datagram_has_more())
+        return;
+    bool *here = PER_CPU_HERE(working);
+    if (*here)
         return;
     *here = true;
     for (unsigned i = 0; i < OWED_MAX && connection_is_owing(); i++) {

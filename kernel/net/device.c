@@ -7,7 +7,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/address_option.h"
-#include "net/beat_card.h"
+#include "net/beat_wire.h"
 #include "net/idle.h"
 #include "net/network.h"
 
@@ -52,6 +52,6 @@ int network_device_find(const char *option, const char *name, struct network_dev
 
 void network_device_interrupt(void)
 {
-    if (!beat_card_interrupt() || idle_keeps_here())
+    if (!beat_wire_interrupt() || idle_keeps_here())
         network_interrupt();
 }

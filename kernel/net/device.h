@@ -60,9 +60,8 @@ struct network_device_counts {
 
 struct network_device {
     const struct network_device_operations *operations;
-    const char *model;    /* "82540EM" */
-    char place[16];       /* where it is, for people: "00:03.0" */
-    uint16_t bus_address; /* the same as a number: PCI's bus << 8 | device << 3 | function */
+    const char *model; /* "82540EM" */
+    char place[16];    /* where it is, for people: "00:03.0" */
     uint8_t address[ETHERNET_ADDRESS_BYTES];
     bool link;           /* up, as last seen by the driver */
     uint32_t speed_mbit; /* while the link is up; 0: unknown */

@@ -10,7 +10,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/format.h"
-#include "net/beat_shared.h"
+#include "net/beat_wire.h"
 #include "net/device.h"
 #include "net/interface.h"
 #include "net/network.h"
@@ -85,12 +85,11 @@ static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
     (void)now_ns;
     idle_counts.polled++;
     network_poll();
-    network_lock();
+    NETWORK_GUARD();
     if (keeper == NOBODY)
         poll_for_waiting();
-    else if (keeper_polls || beat_shared_has_kept())
+    else if (keeper_polls || interface_has_kept())
         poll_on(keeper);
-    network_unlock();
 }
 
 /* ---- With the network's lock ---- */
@@ -109,7 +108,7 @@ static bool keeper_set(unsigned cpu)
         beat_shared_release(network_device);
     keeper_polls = !network_device->operations->interrupt_enable(network_device, cpu);
     timer_cancel(&poll_timer);
-    if (keeper_polls || beat_shared_has_kept())
+    if (keeper_polls || interface_has_kept())
         poll_on(cpu);
     return true;
 }
@@ -129,10 +128,9 @@ static void idle_begin(unsigned cpu)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
         return;
-    network_lock();
+    NETWORK_GUARD();
     if (keeper == NOBODY)
         keeper_set(cpu);
-    network_unlock();
 }
 
 static void idle_end(unsigned cpu)
@@ -190,10 +188,9 @@ void idle_wait_begin(void)
         return;
     if (!schedule_others_ready() || __atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
         return;
-    network_lock();
+    NETWORK_GUARD();
     if (keeper == NOBODY)
         poll_on(cpu);
-    network_unlock();
 }
 
 void idle_wait_end(void)
@@ -220,9 +217,8 @@ void idle_look_soon_locked(void)
 
 void idle_look_soon(void)
 {
-    network_lock();
+    NETWORK_GUARD();
     idle_look_soon_locked();
-    network_unlock();
 }
 
 void idle_start(void)

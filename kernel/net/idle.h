@@ -4,7 +4,7 @@
  * takes the device's interrupts, or looks at the device every POLL_NS where that has none. Before it runs a
  * program it masks the device, flushes that by a read, and lets in what is on its way; another idle CPU
  * becomes the keeper then. While none idles nobody is interrupted, but for heartbeats where these come by the
- * same device (beat_shared.h); only if threads wait for the network meanwhile, because others have their
+ * same device (beat_wire.h); only if threads wait for the network meanwhile, because others have their
  * CPUs, does a timer look for them, every POLL_NS.
  */
 #ifndef TACET_NETWORK_IDLE_H

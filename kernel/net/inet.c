@@ -89,3 +89,39 @@ int inet_option_answer(void *value, uint32_t *bytes, int32_t answer)
     memcpy(value, &answer, *bytes);
     return 0;
 }
+
+static const struct inet_option *option_find(const struct inet_option *table, int level, int option)
+{
+    for (; table->option; table++)
+        if (table->level == level && table->option == option)
+            return table;
+    return NULL;
+}
+
+int inet_option_set(void *socket, const struct inet_option *table, int level, int option, int32_t value)
+{
+    const struct inet_option *row = option_find(table, level, option);
+
+    if (!row)
+        return -ENOPROTOOPT;
+    if (value == -1 && row->standard)
+        value = row->standard;
+    if (row->high == 1)
+        value = value != 0;
+    else if (row->high && (value < row->low || value > row->high))
+        return -EINVAL;
+    memcpy((char *)socket + row->at, &value, row->bytes);
+    return 0;
+}
+
+int inet_option_get(const void *socket, const struct inet_option *table, int level, int option, void *value,
+                    uint32_t *bytes)
+{
+    const struct inet_option *row = option_find(table, level, option);
+    int32_t answer = 0;
+
+    if (!row || row->is_write_only)
+        return -ENOPROTOOPT;
+    memcpy(&answer, (const char *)socket + row->at, row->bytes);
+    return inet_option_answer(value, bytes, answer);
+}

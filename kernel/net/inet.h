@@ -24,7 +24,6 @@ enum ip_option {
     IP_TOS = 1,
     IP_TTL = 2,
     IP_HDRINCL = 3,
-    IP_OPTIONS = 4,
     IP_RETOPTS = 7,
     IP_PKTINFO = 8,
     IP_MTU_DISCOVER = 10,
@@ -64,11 +63,22 @@ void inet_address_write(struct socket_address *name, uint32_t address, uint16_t 
 bool inet_is_local(uint32_t address);
 bool inet_is_multicast(uint32_t address);
 
+/* An option that is a field of the socket's structure, or that nothing depends on. */
+struct inet_option {
+    uint16_t level, option;
+    uint16_t at, bytes; /* the field; no bytes: nothing is kept, and 0 is read */
+    int32_t low, high;  /* what it can be; 0 and 1: a switch, on by any other number; 0 and 0: any number */
+    int32_t standard;   /* what -1 sets; 0: -1 means nothing */
+    bool is_write_only;
+};
+
+/* Set and read an option by a table, which ends with an option 0. -ENOPROTOOPT, -EINVAL. */
+int inet_option_set(void *socket, const struct inet_option *table, int level, int option, int32_t value);
+int inet_option_get(const void *socket, const struct inet_option *table, int level, int option, void *value,
+                    uint32_t *bytes);
+
 /* An option's value as a number: of one byte or of four. */
 int32_t inet_option_value(const void *value, uint32_t bytes);
 int inet_option_answer(void *value, uint32_t *bytes, int32_t answer);
-
-/* ioctl of all these sockets, but for what is of one kind. -ENOTTY. interface_facts.c */
-long inet_control(struct file *file, uint32_t request, uint64_t argument);
 
 #endif

@@ -76,21 +76,17 @@ static int datagram_bind(struct file *file, const struct socket_address *name)
     if (error)
         return error;
     bool is_possible = inet_is_local(address) || inet_is_multicast(address) || address == IPADDR_BROADCAST;
-    network_lock();
+    NETWORK_GUARD();
     if (socket->binding.is_held)
-        error = -EINVAL;
-    else
-        error = is_possible ? hold(socket, address, port) : -EADDRNOTAVAIL;
-    network_unlock();
-    return error;
+        return -EINVAL;
+    return is_possible ? hold(socket, address, port) : -EADDRNOTAVAIL;
 }
 
 static int disconnect(struct datagram_socket *socket)
 {
-    network_lock();
+    NETWORK_GUARD();
     socket->connected = false;
     socket->remote_address = socket->remote_port = 0;
-    network_unlock();
     return 0;
 }
 
@@ -109,14 +105,13 @@ static int datagram_connect(struct file *file, const struct socket_address *name
         address = lwip_htonl(IPADDR_LOOPBACK);
     if (address == IPADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
         return -EACCES;
-    network_lock();
+    NETWORK_GUARD();
     error = connection_source(address) || inet_is_multicast(address) ? hold_any(socket) : -ENETUNREACH;
     if (!error) {
         socket->remote_address = address;
         socket->remote_port = port;
         socket->connected = true;
     }
-    network_unlock();
     return error;
 }
 
@@ -125,17 +120,15 @@ static int datagram_name(struct file *file, bool of_peer, struct socket_address 
 {
     const struct datagram_socket *socket = datagram_of(file);
 
-    network_lock();
-    bool connected = socket->connected;
+    NETWORK_GUARD();
     uint32_t address = of_peer ? socket->remote_address : socket->binding.address;
     uint16_t port = datagram_is_raw(socket) ? socket->socket.protocol : socket->binding.port;
+    if (of_peer && !socket->connected)
+        return -ENOTCONN;
     if (of_peer)
         port = socket->remote_port;
-    if (!of_peer && address == 0 && connected)
+    else if (address == 0 && socket->connected)
         address = connection_source(socket->remote_address);
-    network_unlock();
-    if (of_peer && !connected)
-        return -ENOTCONN;
     inet_address_write(name, address, port);
     return 0;
 }
@@ -275,13 +268,12 @@ static int send_check(struct datagram_socket *socket, uint64_t bytes)
 /* With the lock. */
 static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t bytes, bool header_included)
 {
-    struct network_account *before = network_account_use(socket->account);
-    struct pbuf *packet = pbuf_alloc(header_included           ? PBUF_LINK
-                                     : datagram_is_udp(socket) ? PBUF_TRANSPORT
-                                                               : PBUF_IP,
-                                     size_16(bytes), PBUF_RAM);
-    network_account_use(before);
-    return packet;
+    pbuf_layer layer = PBUF_LINK;
+
+    if (!header_included)
+        layer = datagram_is_udp(socket) ? PBUF_TRANSPORT : PBUF_IP;
+    NETWORK_PAYER(socket->account);
+    return pbuf_alloc(layer, size_16(bytes), PBUF_RAM);
 }
 
 /* Everything that can be refused before the program's bytes are copied. */
@@ -290,7 +282,7 @@ static int send_begin(struct datagram_socket *socket, const struct socket_messag
 {
     const uint64_t bytes = message->vector->left;
 
-    network_lock();
+    NETWORK_GUARD();
     int error = send_check(socket, bytes);
     if (!error)
         error = destination_find(socket, message, way);
@@ -299,7 +291,6 @@ static int send_begin(struct datagram_socket *socket, const struct socket_messag
     way->header_included = socket->header_included;
     if (!error && !(*packet = packet_allocate(socket, bytes, way->header_included)))
         error = -ENOBUFS;
-    network_unlock();
     return error;
 }
 
@@ -317,13 +308,11 @@ static int64_t datagram_send(struct file *file, struct socket_message *message)
         return error;
     error = bytes ? user_vector_copy(message->vector, packet->payload, bytes, false) : 0;
     uint32_t sum = datagram_is_udp(socket) ? inet_chksum(packet->payload, size_16(bytes)) ^ 0xffffU : 0;
-    network_lock();
-    struct network_account *before = network_account_use(socket->account);
+    NETWORK_GUARD();
+    NETWORK_PAYER(socket->account);
     if (!error)
         error = packet_send(socket, packet, &way, sum);
     pbuf_free(packet);
-    network_account_use(before);
-    network_unlock();
     return error ? error : (int64_t)bytes;
 }
 
@@ -334,7 +323,7 @@ static struct datagram *datagram_take(struct datagram_socket *socket, bool peek,
 {
     struct datagram *datagram = NULL;
 
-    network_lock();
+    NETWORK_GUARD();
     *error = socket->error;
     socket->error = 0;
     if (!*error && socket->received.first) {
@@ -348,16 +337,14 @@ static struct datagram *datagram_take(struct datagram_socket *socket, bool peek,
     } else if (!*error && !socket->receive_shut) {
         *error = -EAGAIN;
     }
-    network_unlock();
     return datagram;
 }
 
 static void datagram_put(struct datagram *datagram)
 {
-    network_lock();
+    NETWORK_GUARD();
     if (--datagram->users == 0 && datagram->taken)
         network_free(datagram);
-    network_unlock();
 }
 
 static void describe(const struct datagram_socket *socket, const struct datagram *datagram,
@@ -409,7 +396,7 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
     while (!(datagram = datagram_take(socket, message->flags & MSG_PEEK, &error)) && error == -EAGAIN) {
         if (socket_nonblocking(file, message->flags))
             return -EAGAIN;
-        error = network_wait(arch_process(), event_of(socket), deadline_ns);
+        error = network_wait(event_of(socket), deadline_ns);
         if (error)
             return error == -ETIMEDOUT ? -EAGAIN : error;
         if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns && !socket->received.first)
@@ -428,12 +415,11 @@ static int datagram_shutdown(struct file *file, bool receiving, bool sending)
 {
     struct datagram_socket *socket = datagram_of(file);
 
-    network_lock();
+    NETWORK_GUARD();
     int error = socket->connected ? 0 : -ENOTCONN;
     socket->receive_shut |= receiving;
     socket->send_shut |= sending;
     datagram_changed(socket);
-    network_unlock();
     return error;
 }
 
@@ -443,7 +429,7 @@ static long datagram_control(struct file *file, uint32_t request, uint64_t argum
     int32_t value = 0;
 
     if (request != FIONREAD && request != TIOCOUTQ)
-        return inet_control(file, request, argument);
+        return -ENOTTY; /* of interfaces: by a socket of any family */
     network_poll();
     network_lock();
     if (request == FIONREAD && socket->received.first)
@@ -540,10 +526,9 @@ static bool raw_add(struct datagram_socket *socket)
 static struct datagram_socket *datagram_make(int type, int protocol)
 {
     struct network_account *account = network_account_of(arch_process());
-    struct network_account *before = network_account_use(account);
+    NETWORK_PAYER(account);
     struct datagram_socket *socket = account ? network_allocate_array(1, sizeof(*socket)) : NULL;
 
-    network_account_use(before);
     if (!socket)
         return NULL;
     socket->process = arch_process();

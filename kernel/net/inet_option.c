@@ -105,10 +105,8 @@ static int membership_change(struct datagram_socket *socket, int option, const v
 
     if (error)
         return error;
-    network_lock();
-    error = option == IP_ADD_MEMBERSHIP ? join(socket, &request) : leave(socket, &request);
-    network_unlock();
-    return error;
+    NETWORK_GUARD();
+    return option == IP_ADD_MEMBERSHIP ? join(socket, &request) : leave(socket, &request);
 }
 
 /* An address, or a whole request. */
@@ -135,115 +133,63 @@ static int multicast_interface_set(struct datagram_socket *socket, const void *v
     return 0;
 }
 
-static int ip_option_set(struct datagram_socket *socket, int option, const void *value, uint32_t bytes)
-{
-    int32_t number = inet_option_value(value, bytes);
+#define FIELD(name) offsetof(struct datagram_socket, name), sizeof(((struct datagram_socket *)NULL)->name)
+#define WRITE_ONLY  0, 0, 0, 0, 0, true
 
-    switch (option) {
-    case IP_TOS:
-        socket->tos = (uint8_t)number;
-        return 0;
-    case IP_TTL:
-        if (number != -1 && (number < 1 || number > 255))
-            return -EINVAL;
-        socket->ttl = number == -1 ? 64 : (uint8_t)number;
-        return 0;
-    case IP_MULTICAST_TTL:
-        if (number < -1 || number > 255)
-            return -EINVAL;
-        socket->multicast_ttl = number == -1 ? 1 : (uint8_t)number;
-        return 0;
-    case IP_MULTICAST_LOOP:
-        socket->multicast_loop = number;
-        return 0;
-    case IP_MULTICAST_IF:
-        return multicast_interface_set(socket, value, bytes);
-    case IP_ADD_MEMBERSHIP:
-    case IP_DROP_MEMBERSHIP:
-        return membership_change(socket, option, value, bytes);
-    case IP_PKTINFO:
-        socket->receives_packet_info = number;
-        return 0;
-    case IP_RECVTTL:
-        socket->receives_ttl = number;
-        return 0;
-    case IP_RECVERR:
-        socket->receives_errors = number;
-        return 0;
-    case IP_HDRINCL:
-        if (!datagram_is_raw(socket))
-            return -ENOPROTOOPT;
-        socket->header_included = number;
-        return 0;
-    case IP_MTU_DISCOVER:
-    case IP_RECVTOS:
-    case IP_RETOPTS:
-    case IP_FREEBIND:
-    case IP_MULTICAST_ALL:
-        return 0;
-    default:
-        return -ENOPROTOOPT;
-    }
-}
+static const struct inet_option options[] = {
+    { LEVEL_IP, IP_TOS, FIELD(tos), 0, 0, 0, false },
+    { LEVEL_IP, IP_TTL, FIELD(ttl), 1, 255, 64, false },
+    { LEVEL_IP, IP_MULTICAST_TTL, FIELD(multicast_ttl), 0, 255, 1, false },
+    { LEVEL_IP, IP_MULTICAST_LOOP, FIELD(multicast_loop), 0, 1, 0, false },
+    { LEVEL_IP, IP_MULTICAST_IF, FIELD(multicast_interface), 0, 0, 0, false }, /* read; set by hand */
+    { LEVEL_IP, IP_PKTINFO, FIELD(receives_packet_info), 0, 1, 0, false },
+    { LEVEL_IP, IP_RECVTTL, FIELD(receives_ttl), 0, 1, 0, false },
+    { LEVEL_IP, IP_RECVERR, FIELD(receives_errors), 0, 1, 0, false },
+    { LEVEL_IP, IP_HDRINCL, FIELD(header_included), 0, 1, 0, false },
+    { LEVEL_RAW, ICMP_FILTER, FIELD(icmp_filter), 0, 0, 0, false },
+    { SOL_SOCKET, SO_RCVBUF, FIELD(room), 0, 0, 0, false }, /* read; set by hand */
+    { LEVEL_IP, IP_MTU_DISCOVER, WRITE_ONLY },
+    { LEVEL_IP, IP_RECVTOS, WRITE_ONLY },
+    { LEVEL_IP, IP_RETOPTS, WRITE_ONLY },
+    { LEVEL_IP, IP_FREEBIND, WRITE_ONLY },
+    { LEVEL_IP, IP_MULTICAST_ALL, WRITE_ONLY },
+    { .option = 0 },
+};
 
 int datagram_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct datagram_socket *socket = file->object;
     int64_t number = inet_option_value(value, bytes);
 
-    if (level == LEVEL_IP)
-        return ip_option_set(socket, option, value, bytes);
-    if (level == LEVEL_RAW && option == ICMP_FILTER && datagram_is_raw(socket)) {
-        socket->icmp_filter = (uint32_t)number;
-        return 0;
-    }
+    if (level == LEVEL_IP && option == IP_MULTICAST_IF)
+        return multicast_interface_set(socket, value, bytes);
+    if (level == LEVEL_IP && (option == IP_ADD_MEMBERSHIP || option == IP_DROP_MEMBERSHIP))
+        return membership_change(socket, option, value, bytes);
+    if ((level == LEVEL_RAW || option == IP_HDRINCL) && !datagram_is_raw(socket))
+        return -ENOPROTOOPT;
     if (level == SOL_SOCKET && option == SO_RCVBUF) {
         number = number < 0 ? INT32_MAX : number * 2; /* as Linux, for its own overhead */
         socket->room = (uint32_t)(number < 2304 ? 2304 : smaller((uint64_t)number, DATAGRAM_ROOM_MAX));
         return 0;
     }
-    return -ENOPROTOOPT;
+    return inet_option_set(socket, options, level, option, (int32_t)number);
 }
 
 int datagram_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
 {
     struct datagram_socket *socket = file->object;
 
-    if (level == SOL_SOCKET && option == SO_RCVBUF)
-        return inet_option_answer(value, bytes, (int32_t)socket->room);
     if (level == SOL_SOCKET && option == SO_SNDBUF)
         return inet_option_answer(value, bytes, DATAGRAM_ROOM_DEFAULT);
     if (level == SOL_SOCKET && option == SO_ERROR) {
-        network_lock();
+        NETWORK_GUARD();
         int error = -socket->error;
         socket->error = 0;
-        network_unlock();
         return inet_option_answer(value, bytes, error);
     }
-    if (level != LEVEL_IP)
-        return level == SOL_SOCKET ? -ENOPROTOOPT : -EOPNOTSUPP;
-    switch (option) {
-    case IP_TOS:
-        return inet_option_answer(value, bytes, socket->tos);
-    case IP_TTL:
-        return inet_option_answer(value, bytes, socket->ttl);
-    case IP_MULTICAST_TTL:
-        return inet_option_answer(value, bytes, socket->multicast_ttl);
-    case IP_MULTICAST_LOOP:
-        return inet_option_answer(value, bytes, socket->multicast_loop);
-    case IP_MULTICAST_IF:
-        return inet_option_answer(value, bytes, (int32_t)socket->multicast_interface);
-    case IP_PKTINFO:
-        return inet_option_answer(value, bytes, socket->receives_packet_info);
-    case IP_RECVTTL:
-        return inet_option_answer(value, bytes, socket->receives_ttl);
-    case IP_RECVERR:
-        return inet_option_answer(value, bytes, socket->receives_errors);
-    case IP_HDRINCL:
-        return inet_option_answer(value, bytes, socket->header_included);
-    case IP_MTU:
+    if (level != LEVEL_IP && level != SOL_SOCKET)
+        return -EOPNOTSUPP;
+    if (level == LEVEL_IP && option == IP_MTU)
         return socket->connected ? inet_option_answer(value, bytes, 1500) : -ENOTCONN;
-    default:
-        return -ENOPROTOOPT;
-    }
+    return inet_option_get(socket, options, level, option, value, bytes);
 }

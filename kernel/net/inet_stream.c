@@ -74,21 +74,18 @@ static int stream_bind(struct file *file, const struct socket_address *name)
 
     if (error)
         return error;
-    network_lock();
+    NETWORK_GUARD();
     attempt_clear(file->object);
-    if (stream->state != STREAM_CLOSED || binding->is_held) {
-        error = -EINVAL;
-    } else if (!inet_is_local(address)) {
-        error = -EADDRNOTAVAIL;
-    } else {
-        binding->address = address;
-        binding->port = port;
-        binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
-        error = binding_hold(&tcp_bindings, binding);
-        if (error)
-            binding->address = binding->port = 0;
-    }
-    network_unlock();
+    if (stream->state != STREAM_CLOSED || binding->is_held)
+        return -EINVAL;
+    if (!inet_is_local(address))
+        return -EADDRNOTAVAIL;
+    binding->address = address;
+    binding->port = port;
+    binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
+    error = binding_hold(&tcp_bindings, binding);
+    if (error)
+        binding->address = binding->port = 0;
     return error;
 }
 
@@ -96,19 +93,17 @@ static int stream_name(struct file *file, bool of_peer, struct socket_address *n
 {
     const struct stream *stream = stream_of_file(file);
     const struct connection *connection = &stream->connection;
-    int error = 0;
 
-    network_lock();
+    NETWORK_GUARD();
     bool has_peer = connection->remote_port && stream->state >= STREAM_CONNECTING;
     if (of_peer && stream->state != STREAM_OPEN)
-        error = -ENOTCONN;
-    else if (of_peer)
+        return -ENOTCONN;
+    if (of_peer)
         inet_address_write(name, connection->remote_address, connection->remote_port);
     else
         inet_address_write(name, has_peer ? connection->local_address : connection->port.address,
                            has_peer ? connection->local_port : connection->port.port);
-    network_unlock();
-    return error;
+    return 0;
 }
 
 /* ---- Connections ---- */
@@ -120,14 +115,13 @@ static int connect_outcome(struct inet_stream *own)
     struct stream *stream = own->stream;
     int error = 0;
 
-    network_lock();
+    NETWORK_GUARD();
     if (stream->state != STREAM_CONNECTING)
         own->connect_pending = false;
     if (stream->state == STREAM_ENDED)
         error = stream_error_take(stream);
     if (stream->state != STREAM_OPEN && !error)
         error = -ECONNABORTED;
-    network_unlock();
     return error;
 }
 
@@ -224,61 +218,48 @@ static int stream_accept_call(struct file *file, struct file *accepted, struct s
 
 /* ---- Bytes ---- */
 
-static int64_t stream_send_call(struct file *file, struct socket_message *message)
+/* Moves what the message's vector has, and waits as often as the call may: for all of it if `whole`, else for
+ * the first bytes. */
+static int64_t bytes_move(struct file *file, struct socket_message *message, bool write, bool whole)
 {
     struct stream *stream = stream_of_file(file);
-    struct stream_bytes from = { .vector = message->vector };
-    uint64_t done = 0, deadline_ns = socket_send_deadline(file);
-    int64_t result = 0;
+    struct stream_bytes bytes = { .vector = message->vector };
+    uint64_t done = 0, deadline_ns = write ? socket_send_deadline(file) : socket_receive_deadline(file);
+    int64_t result;
 
-    if (message->flags & MSG_OOB)
-        return -EOPNOTSUPP;
     do {
-        result = stream_send(stream, &from, message->vector->left, message->flags & MSG_MORE);
+        result = write ? stream_send(stream, &bytes, message->vector->left, message->flags & MSG_MORE)
+                       : stream_receive(stream, &bytes, message->vector->left, message->flags & MSG_PEEK);
         if (result >= 0) {
             done += (uint64_t)result;
-            if (message->vector->left == 0)
+            if (!whole || message->vector->left == 0 || (result == 0 && !write))
                 return (int64_t)done;
             result = 0;
-            continue;
-        }
-        if (result == -EAGAIN && !socket_nonblocking(file, message->flags))
+        } else if (result == -EAGAIN && !socket_nonblocking(file, message->flags)) {
             result = stream_wait_change(stream, deadline_ns);
-        else if (result == -EAGAIN && network_poll())
+        } else if (result == -EAGAIN && write && network_poll()) {
             result = 0;
+        }
     } while (result == 0);
     return done ? (int64_t)done : result;
 }
 
+static int64_t stream_send_call(struct file *file, struct socket_message *message)
+{
+    return message->flags & MSG_OOB ? -EOPNOTSUPP : bytes_move(file, message, true, true);
+}
+
 static int64_t stream_receive_call(struct file *file, struct socket_message *message)
 {
-    struct stream *stream = stream_of_file(file);
-    struct stream_bytes to = { .vector = message->vector };
-    bool peek = message->flags & MSG_PEEK, all = (message->flags & MSG_WAITALL) && !peek;
-    uint64_t done = 0, deadline_ns = socket_receive_deadline(file);
-    int64_t result = 0;
-
     if (message->flags & MSG_OOB)
         return -EINVAL;
     if (message->address)
         message->address->bytes = 0;
     if (message->vector->left == 0)
         return 0;
-    if (stream->in.bytes == 0)
+    if (stream_of_file(file)->in.bytes == 0)
         network_poll();
-    do {
-        result = stream_receive(stream, &to, message->vector->left, peek);
-        if (result >= 0) {
-            done += (uint64_t)result;
-            if (result == 0 || !all || message->vector->left == 0)
-                return (int64_t)done;
-            result = 0;
-            continue;
-        }
-        if (result == -EAGAIN && !socket_nonblocking(file, message->flags))
-            result = stream_wait_change(stream, deadline_ns);
-    } while (result == 0);
-    return done ? (int64_t)done : result;
+    return bytes_move(file, message, false, (message->flags & MSG_WAITALL) && !(message->flags & MSG_PEEK));
 }
 
 static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
@@ -288,93 +269,65 @@ static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
 
 /* ---- Options ---- */
 
-static int room_set(uint32_t *room, int32_t value)
-{
-    uint64_t doubled = value < 0 ? UINT32_MAX : (uint64_t)value * 2; /* as Linux, for its own overhead */
+#define FIELD(name) offsetof(struct stream, name), sizeof(((struct stream *)NULL)->name)
+#define WRITE_ONLY  0, 0, 0, 0, 0, true
 
-    *room = (uint32_t)(doubled > STREAM_ROOM_MAX   ? STREAM_ROOM_MAX
-                       : doubled < STREAM_ROOM_MIN ? STREAM_ROOM_MIN
-                                                   : doubled);
-    return 0;
-}
+static const struct inet_option options[] = {
+    { LEVEL_TCP, OPTION_NODELAY, FIELD(no_delay), 0, 1, 0, false },
+    { LEVEL_TCP, OPTION_CORK, FIELD(corked), 0, 1, 0, false },
+    { LEVEL_TCP, OPTION_KEEPIDLE, FIELD(keep_idle_s), 1, 32767, 0, false },
+    { LEVEL_TCP, OPTION_KEEPINTVL, FIELD(keep_interval_s), 1, 32767, 0, false },
+    { LEVEL_TCP, OPTION_KEEPCNT, FIELD(keep_count), 1, 127, 0, false },
+    { LEVEL_IP, IP_TOS, FIELD(type_of_service), 0, 0, 0, false },
+    { LEVEL_IP, IP_TTL, FIELD(time_to_live), 1, 255, TCP_TTL, false },
+    { SOL_SOCKET, SO_KEEPALIVE, FIELD(keep_alive), 0, 1, 0, true }, /* the socket's switch is what is read */
+    { SOL_SOCKET, SO_RCVBUF, FIELD(receive_room), 0, 0, 0, false }, /* room_of, where they are set */
+    { SOL_SOCKET, SO_SNDBUF, FIELD(send_room), 0, 0, 0, false },
+    /* Hints, of which nothing depends here. */
+    { .level = LEVEL_TCP, .option = OPTION_SYNCNT },
+    { .level = LEVEL_TCP, .option = OPTION_DEFER_ACCEPT },
+    { .level = LEVEL_TCP, .option = OPTION_QUICKACK },
+    { .level = LEVEL_TCP, .option = OPTION_USER_TIMEOUT },
+    { .level = LEVEL_TCP, .option = OPTION_FASTOPEN },
+    { LEVEL_TCP, OPTION_MAXSEG, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_LINGER2, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_WINDOW_CLAMP, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_CONGESTION, WRITE_ONLY },
+    { LEVEL_TCP, OPTION_NOTSENT_LOWAT, WRITE_ONLY },
+    { LEVEL_IP, IP_RECVERR, WRITE_ONLY },
+    { LEVEL_IP, IP_MTU_DISCOVER, WRITE_ONLY },
+    { LEVEL_IP, IP_RECVTTL, WRITE_ONLY },
+    { LEVEL_IP, IP_RECVTOS, WRITE_ONLY },
+    { LEVEL_IP, IP_PKTINFO, WRITE_ONLY },
+    { LEVEL_IP, IP_FREEBIND, WRITE_ONLY },
+    { .option = 0 },
+};
 
-static int tcp_option_set(struct stream *stream, int option, int32_t value)
+/* The room that a value of SO_RCVBUF or SO_SNDBUF gives: twice as much, as on Linux, for its own overhead. */
+static uint32_t room_of(int32_t value)
 {
-    switch (option) {
-    case OPTION_NODELAY:
-        stream->no_delay = value;
-        return 0;
-    case OPTION_CORK:
-        stream->corked = value;
-        return 0;
-    case OPTION_KEEPIDLE:
-    case OPTION_KEEPINTVL:
-        if (value < 1 || value > 32767)
-            return -EINVAL;
-        *(option == OPTION_KEEPIDLE ? &stream->keep_idle_s : &stream->keep_interval_s) = (uint32_t)value;
-        return 0;
-    case OPTION_KEEPCNT:
-        if (value < 1 || value > 127)
-            return -EINVAL;
-        stream->keep_count = (uint32_t)value;
-        return 0;
-    case OPTION_MAXSEG: /* hints, of which nothing depends here */
-    case OPTION_SYNCNT:
-    case OPTION_LINGER2:
-    case OPTION_DEFER_ACCEPT:
-    case OPTION_WINDOW_CLAMP:
-    case OPTION_QUICKACK:
-    case OPTION_CONGESTION:
-    case OPTION_USER_TIMEOUT:
-    case OPTION_FASTOPEN:
-    case OPTION_NOTSENT_LOWAT:
-        return 0;
-    default:
-        return -ENOPROTOOPT;
-    }
-}
+    uint64_t room = value < 0 ? STREAM_ROOM_MAX : smaller((uint64_t)value * 2, STREAM_ROOM_MAX);
 
-static int ip_option_set(struct stream *stream, int option, int32_t value)
-{
-    switch (option) {
-    case IP_TOS:
-        stream->type_of_service = (uint8_t)value;
-        return 0;
-    case IP_TTL:
-        if (value != -1 && (value < 1 || value > 255))
-            return -EINVAL;
-        stream->time_to_live = value == -1 ? TCP_TTL : (uint8_t)value;
-        return 0;
-    case IP_RECVERR:
-    case IP_MTU_DISCOVER:
-    case IP_RECVTTL:
-    case IP_RECVTOS:
-    case IP_PKTINFO:
-    case IP_FREEBIND:
-        return 0;
-    default:
-        return -ENOPROTOOPT;
-    }
+    return room < STREAM_ROOM_MIN ? STREAM_ROOM_MIN : (uint32_t)room;
 }
 
 static int stream_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct stream *stream = stream_of_file(file);
     int32_t number = inet_option_value(value, bytes);
-    int error = -ENOPROTOOPT;
+    int error = 0;
 
-    network_lock();
-    if (level == LEVEL_TCP)
-        error = bytes < sizeof(number) ? -EINVAL : tcp_option_set(stream, option, number);
-    else if (level == LEVEL_IP)
-        error = ip_option_set(stream, option, number);
-    else if (level == SOL_SOCKET && option == SO_KEEPALIVE)
-        stream->keep_alive = number, error = 0;
-    else if (level == SOL_SOCKET && (option == SO_RCVBUF || option == SO_SNDBUF))
-        error = room_set(option == SO_RCVBUF ? &stream->receive_room : &stream->send_room, number);
+    if (level == LEVEL_TCP && bytes < sizeof(number))
+        return -EINVAL;
+    NETWORK_GUARD();
+    if (level == SOL_SOCKET && option == SO_RCVBUF)
+        stream->receive_room = room_of(number);
+    else if (level == SOL_SOCKET && option == SO_SNDBUF)
+        stream->send_room = room_of(number);
+    else
+        error = inet_option_set(stream, options, level, option, number);
     if (!error)
         stream_configure(stream);
-    network_unlock();
     return error;
 }
 
@@ -414,76 +367,38 @@ static int32_t segment_bytes(const struct stream *stream)
     return pcb && pcb->state != LISTEN ? pcb->mss : 536;
 }
 
-static int tcp_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
+static int tcp_option_get(const struct stream *stream, int option, void *value, uint32_t *bytes)
 {
     static const char congestion[16] = "reno";
 
     switch (option) {
-    case OPTION_NODELAY:
-        return inet_option_answer(value, bytes, stream->no_delay);
     case OPTION_MAXSEG:
         return inet_option_answer(value, bytes, segment_bytes(stream));
-    case OPTION_CORK:
-        return inet_option_answer(value, bytes, stream->corked);
-    case OPTION_KEEPIDLE:
-        return inet_option_answer(value, bytes, (int32_t)stream->keep_idle_s);
-    case OPTION_KEEPINTVL:
-        return inet_option_answer(value, bytes, (int32_t)stream->keep_interval_s);
-    case OPTION_KEEPCNT:
-        return inet_option_answer(value, bytes, (int32_t)stream->keep_count);
     case OPTION_INFO:
         return info_get(stream, value, bytes);
     case OPTION_CONGESTION:
         *bytes = (uint32_t)smaller(*bytes, sizeof(congestion));
         memcpy(value, congestion, *bytes);
         return 0;
-    case OPTION_SYNCNT:
-    case OPTION_DEFER_ACCEPT:
-    case OPTION_USER_TIMEOUT:
-    case OPTION_QUICKACK:
-    case OPTION_FASTOPEN:
-        return inet_option_answer(value, bytes, 0);
     default:
-        return -ENOPROTOOPT;
+        return inet_option_get(stream, options, LEVEL_TCP, option, value, bytes);
     }
-}
-
-static int common_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
-{
-    switch (option) {
-    case SO_ERROR:
-        return inet_option_answer(value, bytes, -stream_error_take(stream));
-    case SO_ACCEPTCONN:
-        return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
-    case SO_RCVBUF:
-        return inet_option_answer(value, bytes, (int32_t)stream->receive_room);
-    case SO_SNDBUF:
-        return inet_option_answer(value, bytes, (int32_t)stream->send_room);
-    default:
-        return -ENOPROTOOPT;
-    }
-}
-
-static int option_get_locked(struct stream *stream, int level, int option, void *value, uint32_t *bytes)
-{
-    if (level == LEVEL_TCP)
-        return tcp_option_get(stream, option, value, bytes);
-    if (level == SOL_SOCKET)
-        return common_option_get(stream, option, value, bytes);
-    if (level != LEVEL_IP)
-        return -EOPNOTSUPP;
-    if (option == IP_TOS || option == IP_TTL)
-        return inet_option_answer(value, bytes,
-                                  option == IP_TOS ? stream->type_of_service : stream->time_to_live);
-    return -ENOPROTOOPT;
 }
 
 static int stream_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
 {
-    network_lock();
-    int error = option_get_locked(stream_of_file(file), level, option, value, bytes);
-    network_unlock();
-    return error;
+    struct stream *stream = stream_of_file(file);
+
+    NETWORK_GUARD();
+    if (level == LEVEL_TCP)
+        return tcp_option_get(stream, option, value, bytes);
+    if (level == SOL_SOCKET && option == SO_ERROR)
+        return inet_option_answer(value, bytes, -stream_error_take(stream));
+    if (level == SOL_SOCKET && option == SO_ACCEPTCONN)
+        return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
+    if (level != LEVEL_IP && level != SOL_SOCKET)
+        return -EOPNOTSUPP;
+    return inet_option_get(stream, options, level, option, value, bytes);
 }
 
 static long stream_control(struct file *file, uint32_t request, uint64_t argument)
@@ -494,7 +409,7 @@ static long stream_control(struct file *file, uint32_t request, uint64_t argumen
     if (request == FIONREAD && stream->state == STREAM_LISTENING)
         return -EINVAL;
     if (request != FIONREAD && request != TIOCOUTQ)
-        return inet_control(file, request, argument);
+        return -ENOTTY; /* of interfaces: by a socket of any family */
     network_poll();
     network_lock();
     value = (int32_t)(request == FIONREAD ? stream->in.bytes : stream->out.bytes);
@@ -519,7 +434,7 @@ static uint64_t stream_activity(struct file *file)
 
 static uint64_t stream_file_events(const struct file *file)
 {
-    return stream_events(stream_of_file(file));
+    return event_of(stream_of_file(file));
 }
 
 /* SO_LINGER: until the peer has everything; not where the process ends. */
@@ -542,9 +457,8 @@ static void stream_release(struct file *file)
     if (lingers && own->socket.linger_s > 0 && !arch_process()->ending)
         linger(file, stream);
     stream_end(stream, lingers && own->socket.linger_s == 0 && stream->state == STREAM_OPEN);
-    network_lock();
+    NETWORK_GUARD();
     network_free(own);
-    network_unlock();
 }
 
 static const struct socket_operations stream_operations = {
@@ -572,11 +486,9 @@ static const struct file_operations stream_files = {
 
 static int socket_make(struct file *file, struct stream *stream)
 {
-    network_lock();
-    struct network_account *before = network_account_use(stream->connection.account);
+    NETWORK_GUARD();
+    NETWORK_PAYER(stream->connection.account);
     struct inet_stream *own = network_allocate_array(1, sizeof(*own));
-    network_account_use(before);
-    network_unlock();
     if (!own)
         return -ENOMEM;
     own->stream = stream;

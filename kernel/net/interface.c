@@ -14,8 +14,7 @@
 #include "lwip/prot/ethernet.h"
 #include "mm/page.h"
 #include "net/address.h"
-#include "net/beat_card.h"
-#include "net/beat_shared.h"
+#include "net/beat_wire.h"
 #include "net/device.h"
 #include "net/loopback.h"
 #include "net/lwip_hooks.h"
@@ -28,6 +27,10 @@
 
 struct netif ethernet_interface;
 struct network_device *network_device;
+struct nettick_shared interface_shared;
+
+static struct pbuf *kept[INTERFACE_KEPT_MAX];
+static uint32_t kept_oldest, kept_next; /* free-running */
 uint64_t interface_receive_dropped, interface_send_dropped;
 
 /* ---- Sending ---- */
@@ -147,45 +150,40 @@ static void packet_input(struct pbuf *packet)
     network_account_use(NULL);
 }
 
-static enum beat_taken beat_take(const void *frame, uint32_t bytes)
+bool interface_has_kept(void)
 {
-    return beat_frame_take(frame, bytes) ? BEAT_PASSES : BEAT_TAKEN;
+    return kept_oldest != kept_next;
 }
 
-bool interface_receive(enum beat_taken *beat)
+/* Keeps a data frame for the next CPU that looks at the network. */
+static void keep(const void *frame, uint32_t bytes)
+{
+    const bool has_room = kept_next - kept_oldest < INTERFACE_KEPT_MAX;
+    struct pbuf *packet = has_room ? frame_packet(frame, bytes) : NULL;
+
+    if (packet)
+        kept[kept_next++ % INTERFACE_KEPT_MAX] = packet;
+    interface_receive_dropped += !has_room;
+    interface_shared.data_dropped += !has_room;
+}
+
+bool interface_receive(enum beat_taken *beat, bool keeps)
 {
     uint32_t bytes;
     const void *frame;
     struct pbuf *packet;
 
-    if ((packet = beat_shared_take())) {
-        packet_input(packet);
+    if (!keeps && interface_has_kept()) {
+        packet_input(kept[kept_oldest++ % INTERFACE_KEPT_MAX]);
         return true;
     }
     if (!network_device || !(frame = network_device->operations->receive(network_device, &bytes)))
         return false;
-    if (frame_is_beat(frame, bytes))
-        *beat = beat_take(frame, bytes);
-    else if ((packet = frame_packet(frame, bytes)))
+    *beat = beat_frame_take(frame, bytes);
+    if (*beat == BEAT_NONE && keeps)
+        keep(frame, bytes);
+    else if (*beat == BEAT_NONE && (packet = frame_packet(frame, bytes)))
         packet_input(packet);
-    network_device->operations->receive_done(network_device);
-    return true;
-}
-
-bool interface_keep(enum beat_taken *beat)
-{
-    uint32_t bytes;
-    const void *frame = network_device->operations->receive(network_device, &bytes);
-    struct pbuf *packet;
-
-    if (!frame)
-        return false;
-    if (frame_is_beat(frame, bytes))
-        *beat = beat_take(frame, bytes);
-    else if (!beat_shared_has_room())
-        interface_receive_dropped++;
-    else if ((packet = frame_packet(frame, bytes)))
-        beat_shared_keep(packet);
     network_device->operations->receive_done(network_device);
     return true;
 }

@@ -8,7 +8,7 @@
 #define TACET_NETWORK_INTERFACE_H
 
 #include "lwip/netif.h"
-#include "net/beat_card.h"
+#include "net/beat_wire.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,12 +20,15 @@ extern struct network_device *network_device; /* that the node uses; NULL: loopb
 /* After lwip_init: makes the interface of a device. */
 void interface_start(struct network_device *device);
 
-/* Receives the oldest frame. False: there is none. *beat becomes what a heartbeat takes, once the lock is
- * released; else it stays as it is. */
-bool interface_receive(enum beat_taken *beat);
+/* Receives the oldest frame. False: there is none. *beat becomes what it takes once the lock is released.
+ * With `keeps`, in the interrupt of a CPU that computes, a frame that is no heartbeat is kept (beat_wire.h),
+ * and received by a later call without. */
+#define INTERFACE_KEPT_MAX 128
+bool interface_receive(enum beat_taken *beat, bool keeps);
+bool interface_has_kept(void);
 
-/* The same, in the interrupt of a CPU that computes: what is no heartbeat is kept (beat_shared.h). */
-bool interface_keep(enum beat_taken *beat);
+/* Of a card that carries heartbeats, too. */
+extern struct nettick_shared interface_shared;
 
 /* A packet of so many bytes for lwIP to look at, its contents undefined; NULL where there is no memory. */
 struct pbuf;

@@ -180,9 +180,3 @@ long interface_control(uint32_t number, uint64_t argument)
     error = answer(&request, number, &facts);
     return error ? error : user_write(argument, &request, sizeof(request));
 }
-
-long inet_control(struct file *file, uint32_t number, uint64_t argument)
-{
-    (void)file; /* any socket will do */
-    return interface_control(number, argument);
-}

@@ -14,34 +14,27 @@
 
 struct netif loopback_interface;
 uint64_t loopback_packets, loopback_bytes, loopback_dropped;
+unsigned loopback_sent;
 
-struct queued {
-    struct queued *next;
-    struct pbuf *packet;
-};
-
-static struct queued *first, **last = &first;
-static unsigned queued, sent;
+static struct pbuf *first, **last = &first; /* linked by `next`: each is in one piece */
+static unsigned queued;
 
 err_t network_loop_output(struct netif *interface, struct pbuf *packet)
 {
-    struct queued *entry = queued < QUEUE_PACKETS_MAX ? network_allocate(sizeof(*entry)) : NULL;
-    struct pbuf *copy = entry ? interface_packet(packet->tot_len) : NULL;
+    struct pbuf *copy = queued < QUEUE_PACKETS_MAX ? interface_packet(packet->tot_len) : NULL;
 
     (void)interface; /* whose address it is does not matter any more */
     if (!copy) {
-        network_free(entry);
         loopback_dropped++;
         return ERR_MEM;
     }
     pbuf_copy(copy, packet);
     loopback_packets++;
     loopback_bytes += copy->tot_len;
-    *entry = (struct queued){ .packet = copy };
-    *last = entry;
-    last = &entry->next;
+    *last = copy;
+    last = &copy->next;
     queued++;
-    sent++;
+    loopback_sent++;
     return ERR_OK;
 }
 
@@ -57,26 +50,17 @@ bool loopback_pending(void)
     return __atomic_load_n(&first, __ATOMIC_RELAXED) != NULL;
 }
 
-unsigned loopback_sent(void)
-{
-    unsigned count = sent;
-
-    sent = 0;
-    return count;
-}
-
 bool loopback_receive(void)
 {
-    struct queued *entry = first;
+    struct pbuf *packet = first;
 
-    if (!entry)
+    if (!packet)
         return false;
-    struct pbuf *packet = entry->packet;
-    first = entry->next;
+    first = packet->next;
+    packet->next = NULL;
     if (!first)
         last = &first;
     queued--;
-    network_free(entry);
     network_account_use(network_account_own(NETWORK_STRANGERS));
     if (loopback_interface.input(packet, &loopback_interface) != ERR_OK)
         pbuf_free(packet);

@@ -15,6 +15,7 @@ struct netif;
 
 extern struct netif loopback_interface;
 extern uint64_t loopback_packets, loopback_bytes, loopback_dropped; /* so far */
+extern unsigned loopback_sent; /* packets that were queued since the network was unlocked last */
 
 /* After lwip_init. */
 void loopback_start(void);
@@ -22,8 +23,5 @@ void loopback_start(void);
 /* Receives the oldest packet. False: there is none. */
 bool loopback_receive(void);
 bool loopback_pending(void);
-
-/* Packets that were queued since the last call. */
-unsigned loopback_sent(void);
 
 #endif

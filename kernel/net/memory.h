@@ -7,9 +7,8 @@
  *
  * Whoever calls lwIP for a connection names who pays; what is freed returns to the account that paid for it:
  *
- *      struct network_account *before = network_account_use(connection->account);
- *      … tcp_write(…) …
- *      network_account_use(before);
+ *      NETWORK_PAYER(connection->account);
+ *      … tcp_write(…) …                        to the end of the block
  */
 #ifndef TACET_NETWORK_MEMORY_H
 #define TACET_NETWORK_MEMORY_H
@@ -51,6 +50,16 @@ struct network_account *network_account_own(enum network_own which);
 
 /* From now on this one pays (NULL: the kernel's, as it is whenever the lock is taken). The one before. */
 struct network_account *network_account_use(struct network_account *account);
+
+static inline __attribute__((always_inline)) void network_payer_end(struct network_account *const *before)
+{
+    network_account_use(*before);
+}
+
+/* This one pays until the enclosing block ends, and then the one before. */
+#define NETWORK_PAYER(account)                                                                       \
+    struct network_account *const payer_before __attribute__((cleanup(network_payer_end), unused)) = \
+        network_account_use(account)
 
 /* Aligned to 16 bytes, contents undefined; NULL where there is none. */
 void *network_allocate(size_t bytes);

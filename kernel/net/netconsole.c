@@ -150,7 +150,7 @@ static bool hardware_address_find(bool request)
     const ip4_addr_t address = { receiver }, *found_ip, *hop = &address;
     struct eth_addr *found;
 
-    network_lock();
+    NETWORK_GUARD();
     if (!ip4_addr_netcmp(&address, netif_ip4_addr(&ethernet_interface),
                          netif_ip4_netmask(&ethernet_interface)))
         hop = netif_ip4_gw(&ethernet_interface);
@@ -160,7 +160,6 @@ static bool hardware_address_find(bool request)
         memcpy(hardware_address, found, sizeof(hardware_address));
         is_ready = true;
     }
-    network_unlock();
     return is_ready;
 }
 

@@ -11,8 +11,7 @@
 #include "lwip/etharp.h"
 #include "lwip/init.h"
 #include "net/address.h"
-#include "net/beat_card.h"
-#include "net/beat_shared.h"
+#include "net/beat_wire.h"
 #include "net/connection.h"
 #include "net/connection_timer.h"
 #include "net/device.h"
@@ -113,13 +112,19 @@ static void loopback_work(unsigned count)
 
 void network_unlock(void)
 {
-    unsigned sent = loopback_sent();
+    const unsigned sent = loopback_sent;
 
+    loopback_sent = 0;
     protocol_timers_update();
     release();
     if (sent)
         loopback_work(sent);
     connection_work();
+}
+
+void network_unlock_alone(void)
+{
+    spin_unlock(&lock);
 }
 
 void network_notify(struct process *process, uint64_t kinds)
@@ -150,21 +155,6 @@ void network_send_console(unsigned lines)
         spin_unlock_own(&lock);
 }
 
-/* What the conductor is owed, by the network's own card. */
-static __attribute__((noinline)) void beat_frames_send(void)
-{
-    uint8_t frame[BEAT_FRAME_BYTES];
-    size_t bytes;
-
-    while ((bytes = beat_frame_make(network_device, frame))) {
-        const struct frame_part whole = { frame, (uint32_t)bytes };
-
-        network_lock();
-        network_device->operations->send(network_device, &whole, 1); /* if its ring is full, it is lost */
-        spin_unlock(&lock);
-    }
-}
-
 static bool receive_one(bool service)
 {
     enum beat_taken beat = BEAT_NONE;
@@ -173,12 +163,12 @@ static bool receive_one(bool service)
     network_lock();
     if (service)
         interface_service();
-    received = interface_receive(&beat);
+    received = interface_receive(&beat, false);
     release();
     if (beat == BEAT_PASSES)
         nettick_pass_on_later();
     if (beat != BEAT_NONE && beat_frame_is_due())
-        beat_frames_send();
+        beat_frames_send(network_device);
     return received;
 }
 
@@ -201,11 +191,10 @@ bool network_poll(void)
     return received != 0;
 }
 
-int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns)
+int network_wait(uint64_t kinds, uint64_t deadline_ns)
 {
     int error;
 
-    (void)process; /* the caller's, whose threads wait by their own lists */
     if (network_poll())
         return thread_has_pending_work(arch_thread()) ? -EINTR : 0;
     if (clock_now_ns() >= deadline_ns)
@@ -216,46 +205,12 @@ int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns)
     return error;
 }
 
-/* Nobody idles, and a card that carries beats, too, has interrupted: see beat_shared.h. */
-static void shared_interrupt(void)
-{
-    unsigned frames = 0, data = 0;
-    bool received = true, had_beat = false;
-
-    while (received && frames < BEAT_SHARED_FRAMES_MAX) {
-        enum beat_taken beat = BEAT_NONE;
-
-        network_lock();
-        if (frames == 0)
-            network_device->operations->service(network_device);
-        received = !idle_has_keeper() && interface_keep(&beat); /* a CPU that idles now takes the rest */
-        frames += received;
-        data += received && beat == BEAT_NONE;
-        had_beat |= beat != BEAT_NONE;
-        spin_unlock(&lock);
-        if (beat == BEAT_PASSES)
-            nettick_pass_on();
-        if (beat != BEAT_NONE && beat_frame_is_due())
-            beat_frames_send();
-        network_give_way();
-    }
-    network_lock();
-    beat_shared_count(data, had_beat);
-    if (received && !idle_has_keeper())
-        network_device->operations->interrupt_enable(network_device,
-                                                     BEAT_SHARED_CPU); /* again, for the rest */
-    spin_unlock(&lock);
-}
-
 void network_interrupt(void)
 {
     if (!network_device)
         return;
-    if (beat_is_shared && !idle_keeps_here()) {
-        if (!idle_has_keeper()) /* whose the frames are else */
-            shared_interrupt();
+    if (beat_is_shared && !idle_keeps_here()) /* the keeper's, or beat_wire_interrupt has looked */
         return;
-    }
     network_lock();
     interface_service();
     release();
@@ -311,14 +266,14 @@ int network_start(const struct command_line *line, struct message *why)
     int error = address_configure(line, why);
 
     if (error || (error = inet_configure(line, why)) || (error = time_server_configure(line, why)) ||
-        (error = beat_card_choose(line, why)) || (error = device_choose(line, &device, why)) ||
-        (error = beat_shared_configure(line, device, why)))
+        (error = beat_wire_choose(line, why)) || (error = device_choose(line, &device, why)) ||
+        (error = beat_wire_configure(line, device, why)))
         return error;
     lwip_init();
     loopback_start();
     time_wait_start();
     idle_start();
-    if ((error = beat_card_start(why)) || !device)
+    if ((error = beat_wire_start(why)) || !device)
         return error;
     for (unsigned i = 0; i < network_device_count(); i++)
         if (network_device_at(i) != device && network_device_at(i) != beat_card)

@@ -12,7 +12,7 @@
  * after the lock is released (network_notify).
  *
  *      network_poll();                         frames that have come already
- *      network_lock();
+ *      network_lock();                         or NETWORK_GUARD(), to the end of the block
  *      … lwIP, a connection …
  *      network_unlock();                       sends what is owed, then wakes whom network_notify named
  *      network_wait(event_of(object), deadline)    until something has changed there
@@ -39,6 +39,21 @@ bool network_has_device(void);
 void network_lock(void);
 void network_unlock(void);
 
+static inline __attribute__((always_inline)) void network_guard_end(const bool *is_locked)
+{
+    (void)is_locked; /* the guard's name is all that it needs */
+    network_unlock();
+}
+
+/* Takes the lock, and releases it where the enclosing block ends, as SPIN_GUARD does. No program's memory is
+ * copied there. */
+#define NETWORK_GUARD()                                                                  \
+    const bool network_guard __attribute__((cleanup(network_guard_end), unused)) = true; \
+    network_lock()
+
+/* Releases the lock, and does nothing else: if its holder has called nothing of lwIP. */
+void network_unlock_alone(void);
+
 /* Between two pieces of work for which one call takes the lock: others have it first, if they wait. */
 void network_give_way(void);
 
@@ -48,7 +63,7 @@ bool network_poll(void);
 
 /* event_wait for what the network changes; polls where no idle CPU would be interrupted. 0, -EINTR, or
  * -ETIMEDOUT from the deadline on. No lock may be held. */
-int network_wait(struct process *process, uint64_t kinds, uint64_t deadline_ns);
+int network_wait(uint64_t kinds, uint64_t deadline_ns);
 
 /* Sends what the console has for netconsole.h, at most so many lines: if the lock is free, or in a panic. */
 void network_send_console(unsigned lines);

@@ -21,21 +21,22 @@
 #define STEPS_MAX    16
 #define LATENCY_NS   (20 * NS_PER_MS)
 
-/* Of a function of lwIP's that is to be called once a step. */
+/* A function of lwIP's that is to be called once a step. */
 struct protocol_timer {
-    uint64_t step_ns;
-    uint64_t next_ns;
+    void (*step)(void);
+    uint64_t step_ms;
 };
 
 enum { ARP, FRAGMENTS, DHCP, IGMP, TIMERS };
 
-static struct protocol_timer timers[TIMERS] = {
-    [ARP] = { ARP_TMR_INTERVAL * NS_PER_MS, 0 },
-    [FRAGMENTS] = { IP_TMR_INTERVAL * NS_PER_MS, 0 },
-    [DHCP] = { DHCP_FINE_TIMER_MSECS * NS_PER_MS, 0 },
-    [IGMP] = { IGMP_TMR_INTERVAL * NS_PER_MS, 0 },
+static const struct protocol_timer timers[TIMERS] = {
+    [ARP] = { etharp_tmr, ARP_TMR_INTERVAL },
+    [FRAGMENTS] = { ip_reass_tmr, IP_TMR_INTERVAL },
+    [DHCP] = { dhcp_fine_tmr, DHCP_FINE_TIMER_MSECS },
+    [IGMP] = { igmp_tmr, IGMP_TMR_INTERVAL },
 };
-static uint64_t next_ns; /* the earliest of them */
+static uint64_t steps_ns[TIMERS]; /* when each is called next */
+static uint64_t next_ns;          /* the earliest of them */
 static uint64_t arp_until_ns;
 static bool igmp_active;
 static struct smart_timer timer; /* of idle CPUs: it interrupts no program */
@@ -59,7 +60,7 @@ void protocol_timers_arp(void)
 void protocol_timers_igmp(void)
 {
     igmp_active = true;
-    timers[IGMP].next_ns = 0;
+    steps_ns[IGMP] = 0;
     next_ns = 0;
 }
 
@@ -73,28 +74,16 @@ static bool igmp_reports(const struct netif *interface)
 
 /* ---- With the network's lock ---- */
 
-static void step(unsigned which)
+static void steps_run(const struct protocol_timer *mine, uint64_t *at_ns, uint64_t now_ns)
 {
-    if (which == ARP)
-        etharp_tmr();
-    else if (which == FRAGMENTS)
-        ip_reass_tmr();
-    else if (which == DHCP)
-        dhcp_fine_tmr();
-    else
-        igmp_tmr();
-}
+    const uint64_t step_ns = mine->step_ms * NS_PER_MS;
 
-static void steps_run(unsigned which, uint64_t now_ns)
-{
-    struct protocol_timer *mine = &timers[which];
-
-    for (unsigned steps = 0; steps < STEPS_MAX && mine->next_ns <= now_ns; steps++) {
-        step(which);
-        mine->next_ns = mine->next_ns ? mine->next_ns + mine->step_ns : now_ns + mine->step_ns;
+    for (unsigned steps = 0; steps < STEPS_MAX && *at_ns <= now_ns; steps++) {
+        mine->step();
+        *at_ns = (*at_ns ? *at_ns : now_ns) + step_ns;
     }
-    if (mine->next_ns <= now_ns && mine->step_ns < NS_PER_S) /* nothing was pending meanwhile */
-        mine->next_ns = now_ns + mine->step_ns;
+    if (*at_ns <= now_ns && step_ns < NS_PER_S) /* nothing was pending meanwhile */
+        *at_ns = now_ns + step_ns;
 }
 
 static void run(uint64_t now_ns)
@@ -103,13 +92,13 @@ static void run(uint64_t now_ns)
 
     for (unsigned i = 0; i < TIMERS; i++) {
         if ((i == DHCP && !address_is_busy()) || (i == IGMP && !igmp_active)) {
-            timers[i].next_ns = 0;
+            steps_ns[i] = 0;
             continue;
         }
-        if (timers[i].next_ns <= now_ns)
-            steps_run(i, now_ns);
-        if (timers[i].next_ns < next)
-            next = timers[i].next_ns;
+        if (steps_ns[i] <= now_ns)
+            steps_run(&timers[i], &steps_ns[i], now_ns);
+        if (steps_ns[i] < next)
+            next = steps_ns[i];
     }
     next_ns = next;
     igmp_active = igmp_active && igmp_reports(&ethernet_interface);
@@ -123,9 +112,8 @@ static void expire(struct smart_timer *mine, uint64_t now_ns)
     (void)mine; /* there is one */
     (void)now_ns;
     network_poll();
-    network_lock();
+    NETWORK_GUARD();
     run(clock_now_ns());
-    network_unlock();
 }
 
 void protocol_timers_update(void)
@@ -151,7 +139,6 @@ void protocol_timers_run(void)
 {
     if (clock_now_ns() < __atomic_load_n(&next_ns, __ATOMIC_RELAXED))
         return;
-    network_lock();
+    NETWORK_GUARD();
     run(clock_now_ns());
-    network_unlock();
 }

@@ -75,15 +75,17 @@ static void stream_free(struct stream *stream)
     network_free(stream);
 }
 
+static const struct connection_operations operations;
+
 /* With the lock. */
 static struct stream *stream_make(struct process *process, struct network_account *account)
 {
-    struct network_account *before = network_account_use(account);
+    NETWORK_PAYER(account);
     struct stream *stream = network_allocate_array(1, sizeof(*stream));
 
-    network_account_use(before);
     if (!stream)
         return NULL;
+    stream->connection.operations = &operations;
     stream->process = process;
     stream->is_kernel = !process;
     stream->owned = true;
@@ -102,10 +104,8 @@ static struct stream *stream_make(struct process *process, struct network_accoun
 
 struct stream *stream_create(struct process *process)
 {
-    network_lock();
-    struct stream *stream = stream_make(process, network_account_of(process));
-    network_unlock();
-    return stream;
+    NETWORK_GUARD();
+    return stream_make(process, network_account_of(process));
 }
 
 /* ---- What lwIP calls, between connection_enter and connection_leave ---- */
@@ -180,12 +180,13 @@ static void failed(void *argument, err_t error)
 {
     struct stream *stream = argument;
 
-    if (error == ERR_RST)
-        stream->error = stream->state == STREAM_CONNECTING ? -ECONNREFUSED
-                        : stream->peer_ended               ? -EPIPE
-                                                           : -ECONNRESET;
-    else if (error == ERR_ABRT && !stream->error)
+    if (error == ERR_ABRT && !stream->error)
         stream->error = -ETIMEDOUT;
+    if (error != ERR_RST)
+        return;
+    stream->error = stream->peer_ended ? -EPIPE : -ECONNRESET;
+    if (stream->state == STREAM_CONNECTING)
+        stream->error = -ECONNREFUSED;
 }
 
 static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
@@ -215,14 +216,27 @@ static void callbacks_set(struct stream *stream)
 
 /* ---- What connection.c calls ---- */
 
-bool stream_may_receive(struct connection *connection, unsigned bytes)
+static bool may_receive(struct connection *connection, unsigned bytes)
 {
     struct stream *stream = stream_of(connection);
-    struct network_account *before = network_account_use(connection->account);
-    bool may = !stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes);
 
-    network_account_use(before);
-    return may;
+    NETWORK_PAYER(connection->account);
+    return !stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes);
+}
+
+static void pcb_lost(struct connection *connection)
+{
+    struct stream *stream = stream_of(connection);
+
+    if (stream->state != STREAM_LISTENING && stream->state != STREAM_CLOSED) {
+        if (!stream->owned)
+            queue_remove(stream);
+        state_set(stream, STREAM_ENDED);
+    }
+    if (stream->owned)
+        stream_changed(stream);
+    else if (!connection->is_owed)
+        stream_free(stream);
 }
 
 /* Ends a stream without an owner: one that is not accepted yet, or that its owner has closed. */
@@ -233,20 +247,36 @@ static void stream_dismiss(struct stream *stream)
     if (stream->connection.pcb)
         connection_abort(&stream->connection);
     else
-        stream_pcb_lost(&stream->connection);
+        pcb_lost(&stream->connection);
 }
 
-/* Ends the oldest visitor, except those that the kernel is serving. */
+static unsigned visitors_from(uint32_t address)
+{
+    unsigned count = 0;
+
+    for (struct list_link *link = visitors.first; link; link = link->next)
+        count += LIST_OWNER(link, stream, visit)->connection.remote_address == address;
+    return count;
+}
+
+/* Ends the oldest visitor of the peer that has more than the others, except those that the kernel is serving:
+ * so one host does not keep the others out. */
 static void visitor_dismiss(void)
 {
+    struct stream *dismissed = NULL;
+    unsigned highest = 0;
+
     for (struct list_link *link = visitors.first; link; link = link->next) {
         struct stream *stream = LIST_OWNER(link, stream, visit);
+        const unsigned count = visitors_from(stream->connection.remote_address);
 
-        if (stream->listener || (!stream->owned && stream->connection.pcb)) {
-            stream_dismiss(stream);
-            return;
+        if (count > highest && (stream->listener || (!stream->owned && stream->connection.pcb))) {
+            dismissed = stream;
+            highest = count;
         }
     }
+    if (dismissed)
+        stream_dismiss(dismissed);
 }
 
 static struct stream *visitor_make(void)
@@ -266,12 +296,11 @@ static struct stream *visitor_make(void)
 
 void stream_trust(struct stream *stream)
 {
-    network_lock();
+    NETWORK_GUARD();
     visit_end(stream);
     stream->connection.account = network_account_of(NULL);
     stream->receive_room = stream->send_room;
     stream_configure(stream);
-    network_unlock();
 }
 
 static struct stream *incoming_make(const struct stream *listener)
@@ -283,7 +312,7 @@ static struct stream *incoming_make(const struct stream *listener)
                : stream_make(listener->process, listener->connection.account);
 }
 
-struct connection *stream_incoming(struct connection *connection)
+static struct connection *incoming(struct connection *connection)
 {
     struct stream *listener = stream_of(connection), *stream = incoming_make(listener);
 
@@ -328,10 +357,10 @@ static void options_set(const struct stream *stream)
         tcp_clear_flags(pcb, TF_NODELAY);
 }
 
-void stream_incoming_done(struct connection *connection)
+static void incoming_done(struct connection *connection)
 {
     if (!connection->pcb) {
-        stream_pcb_lost(connection);
+        pcb_lost(connection);
         return;
     }
     callbacks_set(stream_of(connection));
@@ -376,7 +405,7 @@ static void end_give(struct stream *stream, struct tcp_pcb *pcb)
     }
 }
 
-void stream_push(struct connection *connection)
+static void push(struct connection *connection)
 {
     struct stream *stream = stream_of(connection);
     struct tcp_pcb *pcb = connection->pcb;
@@ -392,33 +421,28 @@ void stream_push(struct connection *connection)
         connection_owe(connection); /* the window is open further */
 }
 
-void stream_pcb_lost(struct connection *connection)
-{
-    struct stream *stream = stream_of(connection);
-
-    if (stream->state != STREAM_LISTENING && stream->state != STREAM_CLOSED) {
-        if (!stream->owned)
-            queue_remove(stream);
-        state_set(stream, STREAM_ENDED);
-    }
-    if (stream->owned)
-        stream_changed(stream);
-    else if (!connection->is_owed)
-        stream_free(stream);
-}
-
-void stream_lost(struct connection *connection)
+static void address_lost(struct connection *connection)
 {
     stream_of(connection)->error = -ENETDOWN;
 }
 
-bool stream_is_sending(const struct connection *connection)
+static bool is_sending(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
 
     return pcb && pcb->state != LISTEN &&
            (stream_of((void *)connection)->unfed || pcb->unsent || pcb->unacked);
 }
+
+static const struct connection_operations operations = {
+    .may_receive = may_receive,
+    .incoming = incoming,
+    .incoming_done = incoming_done,
+    .push = push,
+    .is_sending = is_sending,
+    .address_lost = address_lost,
+    .pcb_lost = pcb_lost,
+};
 
 /* ---- Connecting, listening ---- */
 
@@ -445,7 +469,9 @@ static int pcb_connect(struct stream *stream)
         state_set(stream, STREAM_CLOSED);
     }
     connection_leave(connection);
-    return error == ERR_OK ? 0 : error == ERR_RTE ? -ENETUNREACH : -ENOMEM;
+    if (error == ERR_RTE)
+        return -ENETUNREACH;
+    return error == ERR_OK ? 0 : -ENOMEM;
 }
 
 static int addresses_choose(struct stream *stream)
@@ -460,7 +486,9 @@ static int addresses_choose(struct stream *stream)
     connection->local_port = connection->port.port;
     if (!connection->local_port)
         error = connection_port_choose(connection);
-    return error ? error : connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
+    if (error)
+        return error;
+    return connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
 }
 
 int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
@@ -526,29 +554,21 @@ static int listen_begin(struct stream *stream)
 
 int stream_listen(struct stream *stream, unsigned backlog)
 {
-    int error = 0;
-
-    network_lock();
+    NETWORK_GUARD();
     stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
     if (stream->state == STREAM_CLOSED)
-        error = listen_begin(stream);
-    else if (stream->state != STREAM_LISTENING)
-        error = -EINVAL;
-    network_unlock();
-    return error;
+        return listen_begin(stream);
+    return stream->state == STREAM_LISTENING ? 0 : -EINVAL;
 }
 
 struct stream *stream_accept(struct stream *listener)
 {
-    struct stream *stream = NULL;
-
-    network_lock();
-    if (listener->complete.first) {
-        stream = LIST_OWNER(listener->complete.first, stream, queued);
-        queue_remove(stream);
-        stream->process = listener->process;
-    }
-    network_unlock();
+    NETWORK_GUARD();
+    if (!listener->complete.first)
+        return NULL;
+    struct stream *stream = LIST_OWNER(listener->complete.first, stream, queued);
+    queue_remove(stream);
+    stream->process = listener->process;
     return stream;
 }
 
@@ -563,6 +583,7 @@ void stream_configure(struct stream *stream)
             connection->pcb->rcv_wnd += stream->receive_room - connection->window;
             connection->window = stream->receive_room;
         }
+        connection_push(connection);
         connection_leave(connection);
     }
     if (!connection->pcb || stream->state == STREAM_LISTENING)
@@ -575,19 +596,15 @@ int stream_shutdown(struct stream *stream, bool receiving, bool sending)
 {
     struct connection *connection = &stream->connection;
 
-    network_lock();
+    NETWORK_GUARD();
     int error = stream->state == STREAM_OPEN || stream->state == STREAM_CONNECTING ? 0 : -ENOTCONN;
     if (!error && receiving)
         stream->receive_shut = true;
     if (!error && sending && !stream->send_ended) {
         stream->send_ended = true;
-        if (connection->pcb) {
-            connection_enter(connection);
-            connection_leave(connection);
-        }
+        connection_flush(connection);
     }
     stream_changed(stream);
-    network_unlock();
     return error;
 }
 
@@ -611,7 +628,7 @@ static void listener_close(struct stream *listener)
     connection->pcb = NULL;
     connection_leave(connection);
     listener->owned = false;
-    stream_pcb_lost(connection);
+    pcb_lost(connection);
     network_unlock();
 }
 
@@ -634,6 +651,7 @@ static void connection_end(struct stream *stream, bool abort)
         if (stream->end_given)
             tcp_close(pcb);
     }
+    connection_push(connection);
     connection_leave(connection);
 }
 
@@ -643,12 +661,11 @@ void stream_end(struct stream *stream, bool abort)
         listener_close(stream);
         return;
     }
-    network_lock();
+    NETWORK_GUARD();
     stream->owned = false;
     stream->process = NULL;
     if (stream->connection.pcb)
         connection_end(stream, abort);
     else
-        stream_pcb_lost(&stream->connection);
-    network_unlock();
+        pcb_lost(&stream->connection);
 }

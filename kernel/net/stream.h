@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream.h: TCP connections, for sockets of programs (inet_stream.c) and for the kernel's own use
- * (ninep_stream.c, launch/). Bytes pass through rings of the connection's own, charged to its account; copies
+ * (ninep/stream.c, launch/). Bytes pass through rings of the connection's own, charged to its account; copies
  * between these and a program or a caller are made without the network's lock.
  *
  * A stream has one owner's reference; its connection may outlive that, until what was sent has been
@@ -18,13 +18,12 @@ struct stream;
 
 /* A connection to address:port (host byte order), its memory charged to a process that has no thread yet:
  * waits, polling, until it is made, at most until the deadline. -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH,
- * -EHOSTUNREACH, -ENOMEM, -EINTR. */
-int stream_open_for(struct process *process, struct stream **out, uint32_t address, uint16_t port,
-                    uint64_t deadline_ns);
-
-/* The same for the kernel itself, as a mount does: its memory is the kernel's, and threads of any process, or
- * the kernel before there are any, may use it; whoever waits last is the one that is woken. */
-int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns);
+ * -EHOSTUNREACH, -ENOMEM, -EINTR.
+ *
+ * `process` NULL: for the kernel itself, as a mount does: its memory is the kernel's, and threads of any
+ * process, or the kernel before there are any, may use it; whoever waits last is the one that is woken. */
+int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                uint64_t deadline_ns);
 
 /* Listens at a port of all of the node's addresses, for the kernel itself. Connections have so much room in
  * either direction. -EADDRINUSE, -ENOMEM. */
@@ -34,8 +33,9 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
 struct stream *stream_accept(struct stream *listener);
 
 /* A connection to a listener of the kernel's is a visitor: the account NETWORK_VISITORS pays for it, it has
- * little room, and there are at most STREAM_VISITORS_MAX, of which a new one replaces the oldest. Trusts one:
- * it is no visitor any longer, has the listener's room, and the kernel's account pays from now on. */
+ * little room, and there are at most STREAM_VISITORS_MAX, of which a new one replaces the oldest of the peer
+ * that has more than the others. Trusts one: it is no visitor any longer, has the listener's room, and the
+ * kernel's account pays from now on. */
 #define STREAM_VISITORS_MAX 16
 void stream_trust(struct stream *stream);
 
@@ -57,13 +57,10 @@ int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t
  * deadline has come, -EINTR. */
 int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns);
 
-/* The kind of events (event.h) that may let stream_read or stream_write go on. */
-uint64_t stream_events(const struct stream *stream);
+/* Ends a direction, that of sending after what was written; the other one goes on. -ENOTCONN. */
+int stream_shutdown(struct stream *stream, bool receiving, bool sending);
 
-/* Ends this end's direction after what was written; the peer's goes on. */
-void stream_end_sending(struct stream *stream);
-
-/* Ends the connection: with a reset where `abort`, or where bytes are left unread. */
-void stream_close(struct stream *stream, bool abort);
+/* Ends the owner's use, and the connection: with a reset where `abort`, or where bytes are left unread. */
+void stream_end(struct stream *stream, bool abort);
 
 #endif

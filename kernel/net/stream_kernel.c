@@ -23,11 +23,13 @@ static int open_wait(struct stream *stream, uint64_t deadline_ns)
         error = stream_wait_change(stream, deadline_ns);
     if (stream->state == STREAM_OPEN)
         return 0;
-    return stream->error ? stream->error : error == -EINTR ? -EINTR : -ETIMEDOUT;
+    if (stream->error)
+        return stream->error;
+    return error == -EINTR ? -EINTR : -ETIMEDOUT;
 }
 
-int stream_open_for(struct process *process, struct stream **out, uint32_t address, uint16_t port,
-                    uint64_t deadline_ns)
+int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                uint64_t deadline_ns)
 {
     struct stream *stream = stream_create(process);
 
@@ -45,11 +47,6 @@ int stream_open_for(struct process *process, struct stream **out, uint32_t addre
     else
         *out = stream;
     return error;
-}
-
-int stream_open_kernel(struct stream **out, uint32_t address, uint16_t port, uint64_t deadline_ns)
-{
-    return stream_open_for(NULL, out, address, port, deadline_ns);
 }
 
 static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns,
@@ -92,21 +89,6 @@ int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
     return error;
 }
 
-uint64_t stream_events(const struct stream *stream)
-{
-    return event_of(stream);
-}
-
-void stream_end_sending(struct stream *stream)
-{
-    (void)stream_shutdown(stream, false, true); /* not connected any more: it has ended */
-}
-
-void stream_close(struct stream *stream, bool abort)
-{
-    stream_end(stream, abort);
-}
-
 /* ---- Listening ---- */
 
 int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room)
@@ -138,7 +120,6 @@ uint32_t stream_peer_address(const struct stream *stream)
 
 void stream_watch(struct stream *stream, bool on)
 {
-    network_lock();
+    NETWORK_GUARD();
     stream->is_watched = on;
-    network_unlock();
 }

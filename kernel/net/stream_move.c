@@ -99,7 +99,7 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
 {
     int64_t result = -EAGAIN;
 
-    network_lock();
+    NETWORK_GUARD();
     if (!stream->reading) {
         stream->reading = true;
         result = stream->in.bytes == 0 ? receive_end(stream) : receive_locked(stream, to, count, peek);
@@ -107,7 +107,6 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
         if (stream->in.bytes > 0)
             stream_changed(stream); /* others may have found it busy */
     }
-    network_unlock();
     return result;
 }
 
@@ -125,20 +124,10 @@ static int64_t send_end(struct stream *stream)
 
 static uint32_t room_find(struct stream *stream, char **to)
 {
-    struct network_account *before = network_account_use(stream->connection.account);
     uint64_t room = stream->send_room > stream->out.bytes ? stream->send_room - stream->out.bytes : 0;
-    uint32_t contiguous = room ? byte_queue_room(&stream->out, to) : 0;
 
-    network_account_use(before);
-    return (uint32_t)smaller(room, contiguous);
-}
-
-static void push(struct stream *stream)
-{
-    if (!stream->connection.pcb)
-        return;
-    connection_enter(&stream->connection);
-    connection_leave(&stream->connection);
+    NETWORK_PAYER(stream->connection.account);
+    return room ? (uint32_t)smaller(room, byte_queue_room(&stream->out, to)) : 0;
 }
 
 static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)
@@ -159,22 +148,24 @@ static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uin
         stream->unfed += part;
         done += part;
         stream->more = done < count || more;
-        push(stream);
+        connection_flush(&stream->connection);
     }
     if (done < count && !more && stream->more) {
         stream->more = false;
-        push(stream);
+        connection_flush(&stream->connection);
     }
     if (done == 0 && !error && stream->out.bytes == 0 && stream->state == STREAM_OPEN)
         error = -ENOBUFS; /* the slice has no memory, and nothing will be freed */
-    return done ? (int64_t)done : error ? error : -EAGAIN;
+    if (done)
+        return (int64_t)done;
+    return error ? error : -EAGAIN;
 }
 
 int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)
 {
     int64_t result = -EAGAIN;
 
-    network_lock();
+    NETWORK_GUARD();
     if (!stream->writing) {
         stream->writing = true;
         result = send_end(stream);
@@ -184,7 +175,6 @@ int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t c
         if (stream->out.bytes < stream->send_room)
             stream_changed(stream);
     }
-    network_unlock();
     return result;
 }
 
@@ -228,6 +218,6 @@ int stream_wait_change(struct stream *stream, uint64_t deadline_ns)
     if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns)
         return -EAGAIN;
     __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
-    int error = network_wait(process, event_of(stream), deadline_ns);
+    int error = network_wait(event_of(stream), deadline_ns);
     return error == -ETIMEDOUT ? -EAGAIN : error;
 }

@@ -41,7 +41,7 @@ struct stream {
     struct connection connection; /* first */
     struct process *process;      /* whose threads wait; NULL: nobody does */
     enum stream_state state;
-    bool owned;        /* somebody will call stream_close */
+    bool owned;        /* somebody will call stream_end */
     bool is_kernel;    /* of no process: whoever calls is notified */
     bool was_open;     /* bytes may have passed */
     bool peer_ended;   /* nothing comes any more */
@@ -94,13 +94,8 @@ int stream_listen(struct stream *stream, unsigned backlog);
 int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek);
 int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more);
 
-int stream_shutdown(struct stream *stream, bool receiving, bool sending); /* -ENOTCONN */
-
 /* With the lock: after an option was changed. */
 void stream_configure(struct stream *stream);
-
-/* Ends the owner's use: with a reset where `abort`, or where bytes are left unread. */
-void stream_end(struct stream *stream, bool abort);
 
 /* Of enum file_ready. */
 unsigned stream_ready(struct stream *stream);

@@ -23,8 +23,7 @@ _Noreturn void abort(void);
 #include "lwip/inet_chksum.h"
 #include "lwip/prot/ip4.h"
 #include "net/address.h"
-#include "net/beat_card.h"
-#include "net/beat_shared.h"
+#include "net/beat_wire.h"
 #include "net/connection.h"
 #include "net/connection_timer.h"
 #include "net/datagram.h"
@@ -262,18 +261,6 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
     return false;
 }
 
-enum nettick_mode nettick_mode(void)
-{
-    return NETTICK_OFF;
-}
-
-void nettick_shared_set(const struct nettick_shared *counts)
-{
-    (void)counts;
-}
-
-struct network_device *beat_card;
-
 void network_notify(struct process *process, uint64_t kinds)
 {
     (void)process;
@@ -317,8 +304,7 @@ static void send_byte(struct stream *stream)
     *to = 'x';
     byte_queue_added(&stream->out, 1);
     stream->unfed++;
-    connection_enter(&stream->connection);
-    connection_leave(&stream->connection);
+    connection_flush(&stream->connection);
 }
 
 /* Counts those of the streams that are still connections. */
@@ -537,12 +523,12 @@ static void frame_give(const uint8_t *bytes, uint32_t count, unsigned make)
     frame_bytes = count;
     enum beat_taken beat = BEAT_NONE;
     const bool is_kept = make & MAKE_CHECKSUMS && count % 2; /* as in an interrupt, and taken later */
-    PROMISE(is_kept ? interface_keep(&beat) : interface_receive(&beat));
+    PROMISE(interface_receive(&beat, is_kept));
     PROMISE(frame_bytes == 0 && beat != BEAT_PASSES);
     free(copy);
-    if (is_kept && beat_shared_has_kept())
-        PROMISE(interface_receive(&beat));
-    PROMISE(!beat_shared_has_kept());
+    if (is_kept && interface_has_kept())
+        PROMISE(interface_receive(&beat, false));
+    PROMISE(!interface_has_kept());
     loopback_settle();
     for (unsigned i = 0; i < 64 && connection_is_owing(); i++)
         connection_work_one();

@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 #include "lib/errno.h"
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 
 static const uint8_t *input;
 static size_t input_bytes, cut;

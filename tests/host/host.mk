@@ -57,7 +57,7 @@ tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c c
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
 mount_sources := kernel/fs/mount.c $(tree_sources)
-ninep_sources := $(patsubst %,kernel/net/ninep_%.c,codec session path file mount) kernel/lib/format.c \
+ninep_sources := $(patsubst %,kernel/ninep/%.c,codec session path file mount) kernel/lib/format.c \
                  kernel/net/size.c tests/host/stop.c
 ninep_mount_sources := $(ninep_sources)
 ninep_diod_sources := $(ninep_sources)
@@ -150,7 +150,7 @@ ifndef LWIP
 include ports/lwip/lwip.mk
 endif
 frames_net := address address_option binding byte_queue connection connection_loss connection_timer \
-              datagram_input icmp_error interface loopback protocol_timers size stream beat_shared time_wait
+              datagram_input icmp_error interface loopback protocol_timers size stream time_wait
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c tests/host/stop.c
 ninep_fuzz_sources := $(ninep_sources)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_host.h: what a session of 9P has around it (net/ninep_transport.h), on this machine: sockets,
+ * ninep_host.h: what a session of 9P has around it (ninep/transport.h), on this machine: sockets,
  * threads, malloc. A connection is made to 127.0.0.1, or is the socket that a test has in host_socket. A test
  * that ends with memory left fails (host_memory). Included once per binary.
  */
@@ -8,7 +8,7 @@
 #define TACET_NINEP_HOST_H
 
 #include "check.h"
-#include "net/ninep_transport.h"
+#include "ninep/transport.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef TACET_NINEP_MOUNTED_H
 #define TACET_NINEP_MOUNTED_H
 
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 #include "ninep_host.h"
 
 static struct ninep_mount *mount;

@@ -3,8 +3,8 @@
  * test_ninep.c: messages of 9P to and from bytes, and a session against a server that a test scripts: one
  * that lies, that answers in another order, in pieces, or not at all.
  */
-#include "net/ninep_file.h"
-#include "net/ninep_mount.h"
+#include "ninep/file.h"
+#include "ninep/mount.h"
 #include "ninep_host.h"
 
 /* ---- The codec ---- */

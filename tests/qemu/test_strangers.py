@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import network
 import pytest
 from conftest import Run, expect_exit, slowness
 from lan import IPV4, MAC, Lan, checksum, ethernet, ip, ipv4, udp
@@ -258,3 +259,30 @@ def test_visitors_of_the_launch_port_leave_room_for_a_job(tmp_path: Path) -> Non
     counts = dict(re.findall(r"^(\w+) (\d+)$", done.stdout, re.MULTILINE))
     assert counts["receive_dropped"] == "0", done.stdout
     assert int(counts["visitors_bytes"]) <= 8 * 4096, done.stdout
+
+
+#: Of one process at the strangers' host: while the node serves a visitor of the first address, one of the
+#: second waits, silent, and then more come from the first than the node keeps. The second one's is greeted.
+FLOOD = """
+import socket, sys
+first, second, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def visit(address):
+    return socket.create_connection(("10.99.0.11", 35019), 300, (address, 0))
+def is_greeted(visitor):
+    return visitor.recv(12) == b"tacet-launch"
+served = visit(first)
+assert is_greeted(served), "the first is not greeted"
+waiting = visit(second)
+flood = [visit(first) for _ in range(count)]
+for visitor in [served, *flood]:
+    visitor.close()
+assert is_greeted(waiting), "the second address is not greeted"
+"""
+SECOND = "10.99.0.2"
+
+
+def test_a_host_that_floods_the_launch_port_leaves_another_one_s_visitor_alone(tmp_path: Path) -> None:
+    with WaitingNodes(tmp_path) as nodes:
+        nodes.space.run(["ip", "addr", "add", f"{SECOND}/24", "dev", network.BRIDGE], check=True)
+        flood = [sys.executable, "-c", FLOOD, "10.99.0.1", SECOND, str(BATCH)]
+        nodes.space.run(flood, check=True, timeout=LIMIT_S * slowness())

@@ -26,7 +26,7 @@ from pathlib import Path
 
 #: The rooms of kernel/, from the one that may use all others to the one that may use none.
 ROOMS = (
-    *("init", "launch", "syscall", "net", "fs/proc", "fs", "fs/tree"),
+    *("init", "launch", "syscall", "ninep", "net", "fs/proc", "fs", "fs/tree"),
     *("process", "beat", "time", "mm", "debug", "smp", "lib"),
 )
 
@@ -346,7 +346,7 @@ BANS = {
     "16 bits": Ban(
         r"\((?:u16_t|uint16_t|unsigned short)\) *[\w~(]",
         "a cast to 16 bits: use size_16 (net/size.h)",
-        folders=("kernel/net/", "ports/lwip/"),
+        folders=("kernel/ninep/", "kernel/net/", "ports/lwip/"),
         but_in="kernel/net/size.c",
     ),
     # Parts of identifiers that the field has better words for: notify, TLB shootdown, spurious, MAX, MIN,

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.bench.sloc import HEARTBEATS, JOBS, LINUX_PERSONALITY, NETWORK, SILENT_CORE
+from lab.bench.sloc import HEARTBEATS, JOBS, LINUX_PERSONALITY, NETWORK, NINEP, SILENT_CORE
 from lab.bench.sloc import ROOMS as PARTS
 from tools.drawings.sources import ROOMS, folders
 from tools.drawings.svg import (
+    AQUA,
     BLUE,
     EDGE,
     GREEN,
@@ -33,7 +34,8 @@ HOLDS = {
     "init": "from boot to the job: memory plan, ranks, ELF loader",
     "launch": "jobs that tacetrun starts: what it asks for",
     "syscall": "the table of system calls; decode, check, call below",
-    "net": "devices, lwIP's port, connections, DHCP, 9P client",
+    "ninep": "files of a server, by 9P2000.L",
+    "net": "devices, lwIP's port, connections, DHCP",
     "fs/proc": "/proc and /sys",
     "fs": "open files, pipes, events, devices, file locks",
     "fs/tree": "the file tree in memory",
@@ -71,7 +73,14 @@ def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
 
 
 def room_fill(room: str) -> str:
-    fills = {SILENT_CORE: BLUE, LINUX_PERSONALITY: SAND, NETWORK: LILAC, HEARTBEATS: ROSE, JOBS: STRAW}
+    fills = {
+        SILENT_CORE: BLUE,
+        LINUX_PERSONALITY: SAND,
+        NINEP: AQUA,
+        NETWORK: LILAC,
+        HEARTBEATS: ROSE,
+        JOBS: STRAW,
+    }
     return fills[PARTS[room.split("/")[0]]]
 
 
@@ -152,6 +161,7 @@ def host(d: Drawing, x: float, width: float) -> None:
     parts = (
         (BLUE, SILENT_CORE),
         (SAND, LINUX_PERSONALITY),
+        (AQUA, "files of a server"),
         (LILAC, NETWORK),
         (ROSE, HEARTBEATS),
         (STRAW, JOBS),
@@ -166,7 +176,7 @@ def host(d: Drawing, x: float, width: float) -> None:
 def drawing() -> Drawing:
     same("the rooms", list(HOLDS), ROOMS)
     same("the folders", [*HOST, *ELSEWHERE], folders())
-    height = 662
+    height = 687
     d = Drawing(
         height,
         "The structure of Tacet",

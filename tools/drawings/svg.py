@@ -28,6 +28,7 @@ BLUE, SAND, GREEN, STONE, WHITE = "#dfe9f5", "#f8e7d8", "#dfeee8", "#eceae3", "#
 LILAC = "#ebe3f3"
 ROSE = "#f8e3e6"
 STRAW = "#f6f0cb"
+AQUA = "#d8eef0"
 
 SANS = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 MONO = "Menlo, Consolas, 'DejaVu Sans Mono', monospace"

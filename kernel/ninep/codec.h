@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_codec.h: messages of 9P2000.L to and from bytes. A message is size[4] type[1] tag[2] and a body of
+ * codec.h: messages of 9P2000.L to and from bytes. A message is size[4] type[1] tag[2] and a body of
  * little-endian numbers, texts with a length of 16 bits before them, and qids, by which a server tells files
  * apart. Whoever builds one never writes past its buffer, and whoever reads one never reads past its end:
  * both remember that there was no room, or no byte left, and the last step says so.
@@ -21,7 +21,6 @@ enum ninep_type { /* of a request; the reply's is one more */
                   NINEP_OPEN = 12,
                   NINEP_CREATE = 14,
                   NINEP_SYMLINK = 16,
-                  NINEP_MKNOD = 18,
                   NINEP_RENAME = 20,
                   NINEP_READLINK = 22,
                   NINEP_GETATTR = 24,
@@ -45,7 +44,6 @@ enum ninep_type { /* of a request; the reply's is one more */
 #define NINEP_NO_TAG       0xffffu
 #define NINEP_NO_FID       0xffffffffu
 #define NINEP_WALK_MAX     16 /* names of one walk */
-#define NINEP_QID_BYTES    13
 /* What a message of data has beside it, at most: a write has 23 bytes, and servers count with 24. */
 #define NINEP_DATA_OVERHEAD 24
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_stream.c: see ninep_transport.h: a session on a stream of the kernel's own (net/stream.h), in threads
+ * stream.c: see transport.h: a session on a stream of the kernel's own (net/stream.h), in threads
  * of the kernel, with memory of the calling rank. Before there are threads, the one CPU polls.
  *
  * A signal does not end a wait, as it does not end a read of a disk's file on Linux: programs do not expect
  * that. While one is pending the stream cannot wait for events, and is looked at every POLL_NS.
  */
-#include "net/ninep_transport.h"
+#include "ninep/transport.h"
 #include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"
@@ -27,7 +27,7 @@ int ninep_transport_open(struct ninep_transport *transport, uint64_t deadline_ns
     int error;
 
     do {
-        error = stream_open_kernel(&stream, transport->address, transport->port, deadline_ns);
+        error = stream_open(NULL, &stream, transport->address, transport->port, deadline_ns);
         if (error == -EINTR && arch_thread())
             thread_sleep_through(NULL, clock_now_ns() + POLL_NS);
     } while (error == -EINTR && clock_now_ns() < deadline_ns);
@@ -37,7 +37,7 @@ int ninep_transport_open(struct ninep_transport *transport, uint64_t deadline_ns
 
 void ninep_transport_close(struct ninep_transport *transport)
 {
-    stream_close(transport->connection, true);
+    stream_end(transport->connection, true);
     transport->connection = NULL;
 }
 
@@ -102,10 +102,8 @@ void *ninep_allocate(uint64_t bytes)
 
         return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
     }
-    network_lock();
-    void *memory = network_allocate(bytes);
-    network_unlock();
-    return memory;
+    NETWORK_GUARD();
+    return network_allocate(bytes);
 }
 
 void ninep_free(void *memory, uint64_t bytes)
@@ -119,9 +117,8 @@ void ninep_free(void *memory, uint64_t bytes)
         page_pool_free(process->vm.pages, physical, page_up(bytes));
         return;
     }
-    network_lock();
+    NETWORK_GUARD();
     network_free(memory);
-    network_unlock();
 }
 
 void ninep_say(const char *source, const char *what)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_file.c: see ninep_file.h. Runs in system calls, no locks held; the caller keeps the file open
+ * file.c: see file.h. Runs in system calls, no locks held; the caller keeps the file open
  * meanwhile. Several threads may use one; those that find its connection gone each open it again, and the
  * first one's fid stays.
  */
-#include "net/ninep_file.h"
+#include "ninep/file.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -29,9 +29,7 @@ struct short_call {
 static struct ninep_message *call_begin(struct short_call *call, enum ninep_type type, uint32_t fid)
 {
     call->request =
-        (struct ninep_request){ .message = ninep_begin(call->message, sizeof(call->message), type),
-                                .reply = call->reply,
-                                .reply_capacity = sizeof(call->reply) };
+        ninep_request_on(type, call->message, sizeof(call->message), call->reply, sizeof(call->reply));
     ninep_put_u32(&call->request.message, fid);
     return &call->request.message;
 }
@@ -220,12 +218,8 @@ static void piece_submit(struct transfer *transfer, struct piece *piece, uint64_
     uint64_t left = transfer->count - at;
 
     piece->bytes = left < limit ? (uint32_t)left : limit;
-    piece->request = (struct ninep_request){
-        .message = ninep_begin(piece->message, sizeof(piece->message),
-                               transfer->is_write ? NINEP_WRITE : NINEP_READ),
-        .reply = piece->reply,
-        .reply_capacity = sizeof(piece->reply),
-    };
+    piece->request = ninep_request_on(transfer->is_write ? NINEP_WRITE : NINEP_READ, piece->message,
+                                      sizeof(piece->message), piece->reply, sizeof(piece->reply));
     ninep_put_u32(&piece->request.message, fid);
     ninep_put_u64(&piece->request.message, transfer->offset + at);
     ninep_put_u32(&piece->request.message, piece->bytes);

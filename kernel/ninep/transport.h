@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_transport.h: what a session needs from around it: a connection of bytes, the time, sleep, memory. The
- * kernel has them in ninep_stream.c; the host tests have sockets and threads.
+ * transport.h: what a session needs from around it: a connection of bytes, the time, sleep, memory. The
+ * kernel has them in stream.c; the host tests have sockets and threads.
  *
  * Nothing here waits but what says so. Several threads may use a transport at once, one of them to read, one
  * to write, one to wait.

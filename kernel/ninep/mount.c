@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_mount.c: see ninep_mount.h. The calls by path: each walks to what it names, asks for one thing, and
+ * mount.c: see mount.h. The calls by path: each walks to what it names, asks for one thing, and
  * begins anew where the connection has broken, unless the server may have done it: then it answers -EIO.
  * Runs in system calls, no locks held; memory for paths is the calling rank's.
  *
  * The requests are those that all servers have: where 9P2000.L has two for one thing (renameat, unlinkat),
  * the older.
  */
-#include "net/ninep_mount.h"
+#include "ninep/mount.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "net/ninep_file.h"
+#include "ninep/file.h"
 
 /* One call, and what it asks for. */
 struct query {
@@ -56,9 +56,8 @@ static int64_t perform(struct query *query, once *function)
 static struct ninep_request request_begin(struct ninep_path *path, enum ninep_type type, uint32_t fid)
 {
     struct ninep_scratch *scratch = path->scratch;
-    struct ninep_request request = { .message = ninep_begin(scratch->message, sizeof(scratch->message), type),
-                                     .reply = scratch->reply,
-                                     .reply_capacity = sizeof(scratch->reply) };
+    struct ninep_request request = ninep_request_on(type, scratch->message, sizeof(scratch->message),
+                                                    scratch->reply, sizeof(scratch->reply));
 
     ninep_put_u32(&request.message, fid);
     return request;
@@ -92,27 +91,20 @@ static int ninep_status(struct mount_call *call, bool follow, struct mount_statu
 
 static int64_t read_link_once(struct ninep_path *path, struct query *query)
 {
-    int result = ninep_path_walk(path, false);
+    int64_t count = ninep_path_walk(path, false);
     const char *target;
 
-    if (result)
-        return result;
+    if (count)
+        return count;
     if (!(path->qid.type & NINEP_QID_SYMLINK))
         return -EINVAL;
-    uint8_t bytes[16];
-    struct ninep_request request = { .message = ninep_begin(bytes, sizeof(bytes), NINEP_READLINK),
-                                     .reply = path->scratch->message,
-                                     .reply_capacity = sizeof(path->scratch->message) };
-    ninep_put_u32(&request.message, path->fid);
-    result = ninep_call(path->session, &request, path->generation);
-    if (result)
-        return result;
-    uint64_t count = ninep_get_text(&request.reader, &target);
-    if (request.reader.is_short)
-        return -EIO;
-    count = count < query->bytes ? count : query->bytes;
-    memcpy(query->text, target, count);
-    return (int64_t)count;
+    count = ninep_path_link(path, &target);
+    if (count <= 0)
+        return count;
+    if ((uint64_t)count > query->bytes)
+        count = (int64_t)query->bytes;
+    memcpy(query->text, target, (size_t)count);
+    return count;
 }
 
 static int64_t ninep_read_link(struct mount_call *call, char *text, uint64_t bytes)
@@ -281,7 +273,10 @@ static int64_t rename_once(struct ninep_path *path, struct query *query)
     if (!result || (is_named && result == -ENOENT && path->lacks_last)) {
         int other_result = other_begin(&other, path, query, -EBUSY);
 
-        result = other_result ? other_result : is_named ? result : -EBUSY;
+        if (!is_named)
+            result = -EBUSY;
+        if (other_result)
+            result = other_result;
     }
     if (!result && (trailing_slash || other.trailing_slash) && !(path->qid.type & NINEP_QID_DIRECTORY))
         result = -ENOTDIR;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_session.c: see ninep_session.h. Runs in system calls, no locks held; at boot, where nobody else is.
+ * session.c: see session.h. Runs in system calls, no locks held; at boot, where nobody else is.
  *
  * A request is in the hands of three: in the table of tags until its reply has come or the connection is
  * given up (is_done); in the queue until its last byte is sent (is_queued); of the thread that receives into
  * it (is_pinned). Its caller goes on when none of them has it any more: so nobody writes to memory that is
  * gone, whatever the server answers and when.
  */
-#include "net/ninep_session.h"
+#include "ninep/session.h"
 #include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -445,9 +445,7 @@ static bool greeting_is_lost(const struct ninep_session *session, int error, str
 static int greet(struct ninep_session *session, struct message *why)
 {
     uint8_t bytes[BUFFER_BYTES], body[64];
-    struct ninep_request request = { .message = ninep_begin(bytes, sizeof(bytes), NINEP_VERSION),
-                                     .reply = body,
-                                     .reply_capacity = sizeof(body) };
+    struct ninep_request request = ninep_request_on(NINEP_VERSION, bytes, sizeof(bytes), body, sizeof(body));
     uint32_t message_bytes;
 
     ninep_put_u32(&request.message, NINEP_MESSAGE_BYTES);
@@ -463,9 +461,7 @@ static int greet(struct ninep_session *session, struct message *why)
         return message_set(why, error, "it does not speak 9P2000.L");
     session->message_bytes = message_bytes;
 
-    request = (struct ninep_request){ .message = ninep_begin(bytes, sizeof(bytes), NINEP_ATTACH),
-                                      .reply = body,
-                                      .reply_capacity = sizeof(body) };
+    request = ninep_request_on(NINEP_ATTACH, bytes, sizeof(bytes), body, sizeof(body));
     ninep_put_u32(&request.message, NINEP_ROOT);
     ninep_put_u32(&request.message, NINEP_NO_FID);
     ninep_put_text(&request.message, "", 0);
@@ -534,7 +530,6 @@ static int attempt(struct ninep_session *session, uint64_t deadline_ns, struct m
 
     spin_lock(&session->lock);
     session->is_connecting = false;
-    session->connect_error = error;
     session->attempts++;
     if (!error) {
         is_back = session->is_dead;
@@ -631,12 +626,9 @@ static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t 
 
         if (session->clunks[i].is_used)
             continue;
-        *request = (struct ninep_request){
-            .message =
-                ninep_begin(session->clunks[i].message, sizeof(session->clunks[i].message), NINEP_CLUNK),
-            .reply = session->clunks[i].reply,
-            .reply_capacity = sizeof(session->clunks[i].reply),
-        };
+        *request =
+            ninep_request_on(NINEP_CLUNK, session->clunks[i].message, sizeof(session->clunks[i].message),
+                             session->clunks[i].reply, sizeof(session->clunks[i].reply));
         ninep_put_u32(&request->message, fid);
         request->clunked = fid;
         session->clunks[i].is_used = begin(session, request, generation) && !request->is_done;
@@ -648,9 +640,7 @@ static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t 
 void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generation)
 {
     uint8_t bytes[16], body[8];
-    struct ninep_request request = { .message = ninep_begin(bytes, sizeof(bytes), NINEP_CLUNK),
-                                     .reply = body,
-                                     .reply_capacity = sizeof(body) };
+    struct ninep_request request = ninep_request_on(NINEP_CLUNK, bytes, sizeof(bytes), body, sizeof(body));
 
     spin_lock(&session->lock);
     bool is_lost = session->generation != generation || session->state != NINEP_UP;

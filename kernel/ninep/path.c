@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_path.c: see ninep_path.h. Runs in system calls, no locks held; memory is the calling rank's.
+ * path.c: see path.h. Runs in system calls, no locks held; memory is the calling rank's.
  */
-#include "net/ninep_path.h"
+#include "ninep/path.h"
 #include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -133,10 +133,8 @@ static int walk(struct ninep_path *path, const struct names *names, unsigned cou
                 struct ninep_qid qids[NINEP_WALK_MAX])
 {
     struct ninep_scratch *scratch = path->scratch;
-    struct ninep_request request = { .message =
-                                         ninep_begin(scratch->message, sizeof(scratch->message), NINEP_WALK),
-                                     .reply = scratch->reply,
-                                     .reply_capacity = sizeof(scratch->reply) };
+    struct ninep_request request = ninep_request_on(NINEP_WALK, scratch->message, sizeof(scratch->message),
+                                                    scratch->reply, sizeof(scratch->reply));
     int64_t fid = path->fid;
 
     if (fid == NINEP_ROOT)
@@ -169,23 +167,33 @@ static void to_root(struct ninep_path *path)
     path->qid = (struct ninep_qid){ .type = NINEP_QID_DIRECTORY };
 }
 
-/* path->fid is a link, at [start, end) of the text: its target takes its place. */
-static int link_follow(struct ninep_path *path, uint32_t start, uint32_t end)
+int ninep_path_link(struct ninep_path *path, const char **target)
 {
     struct ninep_scratch *scratch = path->scratch;
     uint8_t bytes[16];
-    struct ninep_request request = { .message = ninep_begin(bytes, sizeof(bytes), NINEP_READLINK),
-                                     .reply = scratch->message,
-                                     .reply_capacity = sizeof(scratch->message) };
-    const char *target;
+    struct ninep_request request =
+        ninep_request_on(NINEP_READLINK, bytes, sizeof(bytes), scratch->message, sizeof(scratch->message));
 
-    if (++path->symlinks > TREE_SYMLINKS_MAX)
-        return -ELOOP;
     ninep_put_u32(&request.message, path->fid);
     int error = ninep_call(path->session, &request, path->generation);
     if (error)
         return error;
-    uint16_t target_bytes = ninep_get_text(&request.reader, &target);
+    uint16_t count = ninep_get_text(&request.reader, target);
+    return request.reader.is_short ? -EPROTO : count;
+}
+
+/* path->fid is a link, at [start, end) of the text: its target takes its place. */
+static int link_follow(struct ninep_path *path, uint32_t start, uint32_t end)
+{
+    struct ninep_scratch *scratch = path->scratch;
+    const char *target;
+
+    if (++path->symlinks > TREE_SYMLINKS_MAX)
+        return -ELOOP;
+    const int result = ninep_path_link(path, &target);
+    if (result < 0)
+        return result;
+    const uint32_t target_bytes = (uint32_t)result;
     if (target_bytes == 0 || target_bytes >= TREE_PATH_MAX || strnlen(target, target_bytes) != target_bytes)
         return -EPROTO;
     if (target[0] == '/')
@@ -405,7 +413,9 @@ int ninep_path_slash(struct ninep_path *path)
         result = names_find(path, path->known, &names);
     if (!result)
         result = walk(path, &names, names.count, qids);
-    return result > 0 ? -EEXIST : result ? result : -ENOENT;
+    if (result > 0)
+        return -EEXIST;
+    return result ? result : -ENOENT;
 }
 
 int ninep_path_own(struct ninep_path *path)

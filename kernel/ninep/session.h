@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_session.h: the connection of a mount to its server: requests of many threads, of several ranks, in
+ * session.h: the connection of a mount to its server: requests of many threads, of several ranks, in
  * flight at once.
  *
  *      submit ──► queue ──► transport ──► server ──► transport ──► the request whose tag the reply has
@@ -20,8 +20,8 @@
 
 #include "lib/errno.h"
 #include "lib/list.h"
-#include "net/ninep_codec.h"
-#include "net/ninep_transport.h"
+#include "ninep/codec.h"
+#include "ninep/transport.h"
 #include "smp/spinlock.h"
 
 #define NINEP_TAGS          64
@@ -66,7 +66,6 @@ struct ninep_session {
     enum ninep_state state;
     uint32_t generation;
     uint32_t message_bytes; /* the largest message, as agreed with the server */
-    int connect_error;      /* of the last attempt to connect */
     int broken_by;          /* why the last connection was given up; -EPROTO: the server lies */
     uint32_t attempts;
     uint64_t greeting_deadline_ns;
@@ -86,6 +85,16 @@ struct ninep_session {
     uint32_t got, body_bytes;
     struct ninep_request *receiving;
 };
+
+/* A request of this type without a body yet, and the memory of its message and of the reply's body. */
+static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_t *message,
+                                                    uint32_t message_bytes, uint8_t *reply,
+                                                    uint32_t reply_bytes)
+{
+    return (struct ninep_request){ .message = ninep_begin(message, message_bytes, type),
+                                   .reply = reply,
+                                   .reply_capacity = reply_bytes };
+}
 
 /* Waits for a connection, at most until the deadline: 0, or -EIO. On 0 *generation is that of the fids. */
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_mount.h: the files of a 9P2000.L server (diod, for one) as a mount (fs/mount.h). All calls on one
- * mount share one connection, its tags and fids (ninep_session.h). Its memory, allocated when it is made, is
+ * mount.h: the files of a 9P2000.L server (diod, for one) as a mount (fs/mount.h). All calls on one
+ * mount share one connection, its tags and fids (session.h). Its memory, allocated when it is made, is
  * NINEP_MOUNT_BYTES of the kernel's pool; the two rings of its connection are the network's. What a call
  * needs, and an open file, is the calling rank's.
  */
@@ -9,7 +9,7 @@
 #define TACET_NINEP_MOUNT_H
 
 #include "lib/format.h"
-#include "net/ninep_session.h"
+#include "ninep/session.h"
 
 struct ninep_mount {
     struct mount mount;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_path.h: from a path to a fid. A server walks up to 16 names at once, and does not follow symbolic
+ * path.h: from a path to a fid. A server walks up to 16 names at once, and does not follow symbolic
  * links; these, and "..", are followed here, so that they lead where they would on Linux: an absolute link to
  * the node's root, ".." of the mount's root out of the mount.
  *
@@ -13,7 +13,7 @@
 #ifndef TACET_NINEP_PATH_H
 #define TACET_NINEP_PATH_H
 
-#include "net/ninep_session.h"
+#include "ninep/session.h"
 
 struct ninep_scratch {
     char path[TREE_PATH_MAX];
@@ -50,6 +50,10 @@ void ninep_path_end(struct ninep_path *path);
  * symbolic link at the end is followed where `follow` says so, or a slash stands there. MOUNT_LEFT with
  * call->left. */
 int ninep_path_walk(struct ninep_path *path, bool follow);
+
+/* Reads the link that path->fid is: its target's bytes, or an error; *target is valid until the next request.
+ */
+int ninep_path_link(struct ninep_path *path, const char **target);
 
 /* Walks to the directory of the last name, path->name. `no_name` is the error where the path ends in none. */
 int ninep_path_parent(struct ninep_path *path, int no_name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_file.h: open files of a server. A file remembers its path and which file that was (the qid). After a
+ * file.h: open files of a server. A file remembers its path and which file that was (the qid). After a
  * reconnection the next use opens it again by the path, and then
  *
  *      another file is there, or none      -ESTALE from now on
@@ -14,7 +14,7 @@
 #define TACET_NINEP_FILE_H
 
 #include "fs/linux_files.h"
-#include "net/ninep_path.h"
+#include "ninep/path.h"
 
 struct ninep_file {
     struct mount_file file;

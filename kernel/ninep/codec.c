@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ninep_codec.c: see ninep_codec.h. Numbers of types and bits are the protocol's; those of errors, modes and
+ * codec.c: see codec.h. Numbers of types and bits are the protocol's; those of errors, modes and
  * kinds of directory entries in it are Linux's.
  */
-#include "net/ninep_codec.h"
+#include "ninep/codec.h"
 #include "net/size.h"
 #include "fs/linux_files.h"
 #include "lib/bytes.h"
@@ -13,7 +13,6 @@
 #define ERROR_MAX       511 /* above are those that a kernel keeps to itself */
 #define NS_PER_SECOND   1000000000LL
 #define SECONDS_MAX     (INT64_MAX / NS_PER_SECOND - 1)
-#define GETATTR_UNUSED  32 /* bytes at the end: time of birth, generation, version */
 #define LOCK_TYPE_READ  0
 #define LOCK_TYPE_WRITE 1
 #define LOCK_TYPE_NONE  2

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beat_wire.c: see beat_wire.h. A card for heartbeats alone has a lock of its own: no beat waits for the
+ * network. Of a card that carries both, the network's lock guards everything.
+ */
+#include "net/beat_wire.h"
+#include "debug/console.h"
+#include "lib/bytes.h"
+#include "lib/errno.h"
+#include "lib/kstring.h"
+#include "net/address.h"
+#include "net/idle.h"
+#include "net/interface.h"
+#include "net/network.h"
+#include "smp/spinlock.h"
+#include "time/clock.h"
+
+#define CPU                0   /* that is interrupted, if none idles */
+#define FRAMES_MAX         128 /* of one interrupt */
+#define FRAME_BYTES        (ETHERNET_HEADER_BYTES + PAGE_FRAME_BYTES)
+#define INTERRUPTS_MIN     200 /* a second */
+#define INTERRUPTS_DEFAULT 4000
+#define INTERRUPTS_MAX     20000
+
+_Static_assert(NS_PER_S / INTERRUPTS_MIN <= NETWORK_INTERVAL_NS_MAX, "what drivers can do");
+
+struct network_device *beat_card;
+bool beat_is_shared;
+
+static struct spinlock card_lock;
+static uint64_t interrupts_max = INTERRUPTS_DEFAULT; /* a second */
+
+int beat_wire_choose(const struct command_line *line, struct message *why)
+{
+    const char *name = command_line_option(line, "nettick_dev");
+
+    if (name && nettick_mode() != NETTICK_INTERRUPT)
+        return message_set(why, -EINVAL, "nettick_dev=%s goes with nettick=irq", name);
+    return name ? network_device_find("nettick_dev", name, &beat_card, why) : 0;
+}
+
+int beat_wire_configure(const struct command_line *line, const struct network_device *device,
+                        struct message *why)
+{
+    static const char name[] = "nettick_interrupts";
+    const char *text = command_line_option(line, name);
+
+    beat_is_shared = nettick_mode() == NETTICK_INTERRUPT && !beat_card;
+    if (text && !beat_is_shared)
+        return message_set(why, -EINVAL,
+                           "%s=%s goes with nettick=irq, where heartbeats come by the network's own card",
+                           name, text);
+    if (beat_is_shared && !device)
+        return message_set(why, -EINVAL,
+                           "nettick=irq: there is no network card that heartbeats could come by");
+    if (beat_is_shared)
+        nettick_shared_set(&interface_shared);
+    return text ? option_number(name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why) : 0;
+}
+
+static void lock(void)
+{
+    if (beat_card)
+        spin_lock(&card_lock);
+    else
+        network_lock();
+}
+
+static void unlock(void)
+{
+    if (beat_card)
+        spin_unlock(&card_lock);
+    else
+        network_unlock_alone();
+}
+
+int beat_wire_start(struct message *why)
+{
+    const uint8_t *address;
+
+    if (!beat_card)
+        return 0;
+    address = beat_card->address;
+    nettick_card_set(address);
+    lock();
+    bool interrupts = beat_card->operations->interrupt_enable(beat_card, CPU);
+    unlock();
+    if (!interrupts)
+        return message_set(why, -ENODEV, "nettick_dev=: %s at %s can interrupt nobody here", beat_card->model,
+                           beat_card->place);
+    kernel_print("nettick: heartbeats by %s at %s, %02x:%02x:%02x:%02x:%02x:%02x\n", beat_card->model,
+                 beat_card->place, address[0], address[1], address[2], address[3], address[4], address[5]);
+    return 0;
+}
+
+bool beat_shared_route(struct network_device *device)
+{
+    static bool is_said;
+
+    device->operations->interrupt_interval(device, (uint32_t)(NS_PER_S / interrupts_max));
+    if (!device->operations->interrupt_enable(device, CPU))
+        return false;
+    if (!is_said)
+        kernel_print(
+            "nettick: heartbeats by eth0, which carries data, too: while no CPU idles, each frame may "
+            "interrupt CPU %u, %lu times a second at most\n",
+            CPU, interrupts_max);
+    return is_said = true;
+}
+
+void beat_shared_release(struct network_device *device)
+{
+    device->operations->interrupt_disable(device);
+    device->operations->interrupt_interval(device, 0);
+}
+
+/* ---- What the conductor is owed ---- */
+
+/* To the conductor that has sent the last beat. Name and address are read without the network's lock: they
+ * change so seldom that a mixed one would be right in the next answer. */
+static size_t payload_make(uint8_t *conductor, uint8_t *payload)
+{
+    if (nettick_answer_due() &&
+        nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, conductor, payload))
+        return ANSWER_BYTES;
+    return log_page_is_due() ? log_page_write(conductor, payload) : 0;
+}
+
+__attribute__((noinline)) void beat_frames_send(struct network_device *card)
+{
+    uint8_t frame[FRAME_BYTES];
+    size_t bytes;
+
+    while ((bytes = payload_make(frame, frame + ETHERNET_HEADER_BYTES))) {
+        const struct frame_part whole = { frame, (uint32_t)(ETHERNET_HEADER_BYTES + bytes) };
+
+        memcpy(frame + ETHERNET_ADDRESS_BYTES, card->address, ETHERNET_ADDRESS_BYTES);
+        store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
+        lock();
+        card->operations->send(card, &whole, 1); /* if its ring is full, it is lost */
+        unlock();
+    }
+}
+
+/* ---- Interrupts ---- */
+
+/* With the lock: takes a frame; what is no heartbeat is nothing to a card for these alone. */
+static bool frame_take(enum beat_taken *beat)
+{
+    const uint8_t *frame;
+    uint32_t bytes;
+
+    if (!beat_card)
+        return !idle_has_keeper() && interface_receive(beat, true); /* a CPU that idles now takes the rest */
+    frame = beat_card->operations->receive(beat_card, &bytes);
+    if (!frame)
+        return false;
+    *beat = beat_frame_take(frame, bytes);
+    beat_card->operations->receive_done(beat_card);
+    return true;
+}
+
+bool beat_wire_interrupt(void)
+{
+    struct network_device *card = beat_card ? beat_card : network_device;
+    bool received = true, had_beat = false;
+    unsigned frames = 0, data = 0;
+
+    if (!beat_card && (!beat_is_shared || idle_has_keeper()))
+        return false;
+    while (received && frames < FRAMES_MAX) {
+        enum beat_taken beat = BEAT_NONE;
+
+        lock();
+        if (frames == 0)
+            card->operations->service(card);
+        received = frame_take(&beat);
+        unlock();
+        frames += received;
+        data += received && beat == BEAT_NONE;
+        had_beat |= beat != BEAT_NONE;
+        if (beat == BEAT_PASSES)
+            nettick_pass_on();
+        if (beat != BEAT_NONE && beat_frame_is_due())
+            beat_frames_send(card);
+        if (beat_is_shared)
+            network_give_way();
+    }
+    lock();
+    interface_shared.interrupts++;
+    interface_shared.without_beat += !had_beat;
+    interface_shared.data_frames += data;
+    if (received && (beat_card || !idle_has_keeper()))
+        card->operations->interrupt_enable(card, CPU); /* again, for the rest */
+    unlock();
+    return frames != 0;
+}
