@@ -431,7 +431,8 @@ static int make_slices(const struct memplan_input *input, struct memplan *plan, 
 
 int memplan_make(const struct memplan_input *input, struct memplan *plan, struct message *why)
 {
-    memset(&work, 0, sizeof(work));
+    work.usable_count = work.reserved_count = work.free_count = work.piece_count = 0;
+    memset(work.own_bytes, 0, sizeof(work.own_bytes));
     if (input->rank_count == 0 || input->rank_count > MEMPLAN_RANKS_MAX)
         return message_set(why, -EINVAL, "memory plan: %u ranks; 1 to %d are possible", input->rank_count,
                            MEMPLAN_RANKS_MAX);

@@ -104,7 +104,7 @@ page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
 shared_memory_sources := kernel/mm/shared_memory.c kernel/mm/user_bytes.c $(page_pool_sources)
 # The test fills what is allocated with junk.
-shared_memory_link := -Wl,--wrap=page_pool_allocate -Wl,--wrap=page_pool_allocate_run
+shared_memory_link := -Wl,--wrap=page_pool_allocate -Wl,--wrap=page_pool_allocate_partial
 machine_check_sources := arch/x86_64/machine_check.c
 power_sources := arch/x86_64/power.c
 device_tree_sources := arch/ppc64/boot/device_tree.c kernel/lib/boot_info.c kernel/lib/format.c

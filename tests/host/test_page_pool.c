@@ -39,11 +39,6 @@ void arch_zero(void *memory, uint64_t bytes)
     memset(memory, 0, bytes);
 }
 
-bool arch_huge_pages(void)
-{
-    return true;
-}
-
 void crosscall_serve(void)
 {
     CHECK(false); /* nobody else is there to hold a lock */

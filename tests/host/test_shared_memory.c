@@ -31,15 +31,12 @@ uint64_t __wrap_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint6
     return physical;
 }
 
-uint64_t __real_page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes,
-                                       uint64_t *got);
-uint64_t __wrap_page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes,
-                                       uint64_t *got);
+uint64_t __real_page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
+uint64_t __wrap_page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
 
-uint64_t __wrap_page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes,
-                                       uint64_t *got)
+uint64_t __wrap_page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got)
 {
-    uint64_t physical = __real_page_pool_allocate_run(pool, address, bytes, got);
+    uint64_t physical = __real_page_pool_allocate_partial(pool, bytes, got);
 
     if (physical != PAGE_POOL_NONE)
         memset(arch_physical(physical), 0x55, *got);
