@@ -13,7 +13,7 @@ from conftest import APPS, ROOT, expect_exit
 
 from lab.bench import cores, programs, runner, sloc
 from lab.bench.cost_figures import MAP_MIB, as_table, figures
-from lab.bench.costs import CROWD_OPTIONS, MAP_MACHINE_MIB, image_bytes, parse_cost
+from lab.bench.costs import CROWD_MACHINE_MIB, CROWD_OPTIONS, MAP_MACHINE_MIB, image_bytes, parse_cost
 from lab.common.paths import KERNEL
 from qemu import turns, version
 
@@ -63,7 +63,7 @@ def measure() -> dict[str, Any]:
         return seen[-1]
 
     tacet = cost("-m", "256")
-    timers = cost("-t", options=CROWD_OPTIONS)
+    timers = cost("-t", memory=f"{CROWD_MACHINE_MIB}M", options=CROWD_OPTIONS)
     # The table wants a column of Linux's; nobody looks at it here.
     linux = {**tacet, "memory_gone_bytes": 0}
     large = cost("-b", str(MAP_MIB), memory=f"{MAP_MACHINE_MIB}M")
