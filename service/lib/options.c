@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.c: see options.h. What getopt_long(3) takes, but that options end at the first other word.
+ * options.c: see options.h. The table becomes what getopt_long(3) takes, and that reads the words.
  */
 #include "service/lib/options.h"
 #include "service/lib/clock.h"
 #include "service/lib/say.h"
 #include "service/lib/text.h"
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct option_row help = { .name = "help", .letter = 'h' };
 
 void options_wrong(const char *format, ...)
 {
@@ -46,7 +45,7 @@ static bool has_value(const struct option_row *row)
     return row->kind >= OPTION_TEXT;
 }
 
-static void row_take(const struct options *options, const struct option_row *row, const char *text)
+static void row_take(const struct option_row *row, const char *text)
 {
     char option[64];
 
@@ -54,8 +53,6 @@ static void row_take(const struct options *options, const struct option_row *row
         snprintf(option, sizeof(option), "-%c", row->letter);
     else
         snprintf(option, sizeof(option), "--%s", row->name);
-    if (row == &help)
-        options_print(options->usage, options->failed);
     switch (row->kind) {
     case OPTION_FLAG:
         *(bool *)row->value = true;
@@ -76,112 +73,87 @@ static void row_take(const struct options *options, const struct option_row *row
     }
 }
 
-/* ---- Names and letters ---- */
-
-/* The rows of the table, then that of --help, then NULL. */
-static const struct option_row *row_next(const struct option_row *row)
-{
-    if (row == &help)
-        return NULL;
-    return row[1].name || row[1].letter ? row + 1 : &help;
-}
-
-static bool has_letters(const struct options *options)
-{
-    for (const struct option_row *row = options->rows; row != &help; row = row_next(row))
-        if (row->letter)
-            return true;
-    return false;
-}
-
-/* `word` says so of the option in messages. NULL where there is none. */
-static const struct option_row *row_of_name(const struct options *options, const char *word, const char *name,
-                                            size_t length)
-{
-    const struct option_row *found = NULL;
-    bool is_ambiguous = false;
-
-    for (const struct option_row *row = options->rows; row; row = row_next(row)) {
-        if (!row->name || strncmp(row->name, name, length) != 0)
-            continue;
-        if (!row->name[length])
-            return row;
-        is_ambiguous |= found && (found->value != row->value || found->take != row->take);
-        found = row;
-    }
-    if (is_ambiguous)
-        options_wrong("%s: several options begin so", word);
-    return found;
-}
-
-static const struct option_row *row_of_letter(const struct options *options, char letter)
-{
-    for (const struct option_row *row = options->rows; row; row = row_next(row))
-        if (row->letter == letter)
-            return row;
-    return NULL;
-}
-
 /* ---- Words ---- */
 
-/* Takes one option by its name, with its value. False: there is none of this name. */
-static bool name_take(const struct options *options, char **words, int *at, const char *name)
-{
-    const char *word = words[*at], *text = NULL;
-    const size_t length = strcspn(name, "=");
-    const struct option_row *row = row_of_name(options, word, name, length);
+/* getopt_long(3) returns a letter as itself, and a name as NAMED + its row's key: the letter, which several
+ * names may share, or UNLETTERED + the row's index. */
+enum { UNLETTERED = 128, NAMED = 256 };
 
-    if (!row)
-        return false;
-    if (name[length] && !has_value(row))
-        options_wrong("%s: it takes no value", word);
-    if (has_value(row)) {
-        text = name[length] ? name + length + 1 : words[++*at];
-        if (!text)
-            options_wrong("%s: it takes a value", word);
-    }
-    ++*at;
-    row_take(options, row, text);
-    return true;
+/* Programs without letters have this. '+': the first other word ends options; ':': getopt_long(3) returns it
+ * if a value is missing. */
+#define NO_LETTERS "+:h"
+
+static int key_of(const struct option_row *rows, int index)
+{
+    return rows[index].letter ? rows[index].letter : UNLETTERED + index;
 }
 
-/* Takes the letters of a word, and the last one's value. */
-static void letters_take(const struct options *options, char **words, int *at)
+/* Writes the table, and --help, as getopt_long(3) takes them. */
+static void table_write(const struct option_row *rows, int count, struct option *name, char *letter)
 {
-    for (const char *letter = words[(*at)++] + 1; *letter; letter++) {
-        const struct option_row *row = row_of_letter(options, *letter);
-
-        if (!row)
-            options_wrong("-%c: there is no such option", *letter);
-        if (!has_value(row)) {
-            row_take(options, row, NULL);
-            continue;
-        }
-        const char *text = letter[1] ? letter + 1 : words[(*at)++];
-        if (!text)
-            options_wrong("-%c: it takes a value", *letter);
-        row_take(options, row, text);
-        return;
+    *name++ = (struct option){ "help", no_argument, NULL, NAMED + 'h' };
+    letter = stpcpy(letter, NO_LETTERS);
+    for (int i = 0; i < count; i++) {
+        if (rows[i].name)
+            *name++ = (struct option){ rows[i].name, has_value(&rows[i]), NULL, NAMED + key_of(rows, i) };
+        if (rows[i].letter)
+            letter += sprintf(letter, "%c%s", rows[i].letter, has_value(&rows[i]) ? ":" : "");
     }
+    *name = (struct option){ 0 };
+}
+
+static bool begins_name(const struct option *names, const char *text)
+{
+    while (names->name && strncmp(names->name, text, strcspn(text, "=")) != 0)
+        names++;
+    return names->name;
+}
+
+/* Says why getopt_long(3) has returned ':' or '?' for a word. optopt is 0 if no name begins so, and also if
+ * several do. */
+static _Noreturn void word_refuse(int code, const struct option *names, const char *word)
+{
+    const char letter[] = { '-', (char)optopt, 0 };
+
+    if (!optopt && begins_name(names, word + 1 + (word[1] == '-')))
+        options_wrong("%s: several options begin so", word);
+    if (optopt >= NAMED && code == '?')
+        options_wrong("%s: it takes no value", word);
+    options_wrong("%s: %s", !optopt || optopt >= NAMED ? word : letter,
+                  code == ':' ? "it takes a value" : "there is no such option");
+}
+
+static void code_take(const struct options *options, int code)
+{
+    int index = 0;
+
+    if (code % NAMED == 'h')
+        options_print(options->usage, options->failed);
+    while (key_of(options->rows, index) != code % NAMED)
+        index++;
+    row_take(&options->rows[index], optarg);
 }
 
 int options_read(const struct options *options, char **words, int at)
 {
-    const bool takes_letters = has_letters(options);
+    int rows = 0, count = 1, end = 1;
 
-    for (const char *word; (word = words[at]) && word[0] == '-' && word[1];) {
-        const bool is_name = word[1] == '-', is_letter = !is_name && row_of_letter(options, word[1]);
-        const bool may_be_name = is_name || (options->has_short_dash && (word[2] || !is_letter));
-
-        if (is_name && !word[2])
-            return at + 1;
-        if (!is_name && !takes_letters)
+    while (options->rows[rows].name || options->rows[rows].letter)
+        rows++;
+    struct option names[rows + 2];
+    char letters[2 * rows + sizeof(NO_LETTERS)];
+    table_write(options->rows, rows, names, letters);
+    for (words += at - 1; words[count];) /* words[0] may be NULL */
+        count++;
+    opterr = optind = 0; /* 0: getopt_long(3) begins again, at words[1] */
+    for (int code = 0; code != -1 && words[end]; end = optind) {
+        if (strcmp(letters, NO_LETTERS) == 0 && strncmp(words[end], "--", 2) != 0)
             break;
-        if (may_be_name && name_take(options, words, &at, word + 1 + is_name))
-            continue;
-        if (may_be_name && !is_letter)
-            options_wrong("%s: there is no such option", word);
-        letters_take(options, words, &at);
+        code = (options->has_short_dash ? getopt_long_only : getopt_long)(count, words, letters, names, NULL);
+        if (code == '?' || code == ':')
+            word_refuse(code, names, words[optind - 1]);
+        if (code != -1)
+            code_take(options, code);
     }
-    return at;
+    return at - 1 + end;
 }
