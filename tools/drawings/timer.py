@@ -70,8 +70,8 @@ def upper_bands() -> tuple[Band, ...]:
             "syscall/", "decode, check", SAND, 60,
             (
                 Box(
-                    LEFT, "`sys_clock_nanosleep`", ("`sleep_for`: now and the duration",),
-                    {CALLS: ["sys_clock_nanosleep", "sleep_for"]},
+                    LEFT, "`sys_clock_nanosleep`", ("its end: now and the duration",),
+                    {CALLS: ["sys_clock_nanosleep"]},
                 ),
                 Box(
                     RIGHT, "`sleep_resume`", ("0, or the rest after a signal",), {CALLS: ["sleep_resume"]}
