@@ -118,8 +118,10 @@ STRUCTURES = {
         **{"name_bytes": "f_namelen", "fragment_bytes": "f_frsize", "flags": "f_flags"},
     },
     ("linux_siginfo", "siginfo"): {
-        **{"signal": "si_signo", "error": "si_errno", "code": "si_code", "pid": "si_pid", "uid": "si_uid"},
-        **{"value": "si_value", "address": "si_addr"},
+        **{"info.signal": "si_signo", "info.error": "si_errno", "info.code": "si_code"},
+        **{"info.sender.pid": "si_pid", "info.sender.uid": "si_uid", "info.sender.value": "si_value"},
+        **{"info.timer.id": "si_tid", "info.timer.overrun": "si_overrun", "info.timer.value": "si_value"},
+        **{"info.fault.address": "si_addr"},
     },
     ("linux_sigevent", "sigevent"): {
         **{"value": "sigev_value", "signal": "sigev_signo", "notify": "sigev_notify", "tid": "_sigev_un._tid"}
