@@ -181,11 +181,11 @@ bool beat_wire_interrupt(void)
         had_beat |= beat != BEAT_NONE;
         if (beat == BEAT_PASSES)
             nettick_pass_on();
-        if (beat != BEAT_NONE && beat_frame_is_due())
-            beat_frames_send(card);
         if (beat_is_shared)
             network_give_way();
     }
+    if (had_beat && beat_frame_is_due()) /* a conductor that answers at once does not keep the CPU in here */
+        beat_frames_send(card);
     lock();
     interface_shared.interrupts++;
     interface_shared.without_beat += !had_beat;
