@@ -264,6 +264,20 @@ static int share_print(void)
     return fflush(stdout) || ferror(stdout);
 }
 
+static const char *crowd_error_text(int error)
+{
+    switch (error) {
+    case -EAGAIN:
+        return "it takes 1,001 threads: threads=1024";
+    case -ERANGE:
+        return "a sleep ended before its time";
+    case -ETIMEDOUT:
+        return "the threads did not all sleep in time, in 8 attempts: it takes rotation=off";
+    default:
+        return strerror(-error);
+    }
+}
+
 static int timer_print(void)
 {
     struct timer_costs costs;
@@ -281,8 +295,7 @@ static int timer_print(void)
         key_print("crowd_interrupts", interrupts);
     }
     if (error && error != -ENOSYS) {
-        fprintf(stderr, "cost: -t: %s\n",
-                error == -EAGAIN ? "it takes 1,001 threads: threads=1024" : strerror(-error));
+        fprintf(stderr, "cost: -t: %s\n", crowd_error_text(error));
         return 1;
     }
     return fflush(stdout) || ferror(stdout);
@@ -342,9 +355,9 @@ int main(int argc, char **argv)
                 "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not report.\n"
                 "With -b only what a page costs from mmap to munmap, of 16 pages and of MIB;\n"
                 "with -w only what it costs to wake a thread on another CPU; with -s only what it costs two\n"
-                "threads to share one; with -t only what a timer costs, and 1,000 of them; with -u only "
-                "what\n"
-                "the network costs, with PEER, ADDRESS:PORT, as it is described in wire.h.\n",
+                "threads to share one; with -t only what a timer costs, and 1,000 of them;\n"
+                "with -u only what the network costs, with PEER, ADDRESS:PORT, as it is described in "
+                "wire.h.\n",
                 CALLS_DEFAULT);
             return 0;
         }

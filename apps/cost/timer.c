@@ -161,5 +161,7 @@ int crowd_measure(uint64_t *interrupts)
     for (int i = 0; i < CROWD_SLEEPS; i++)
         pthread_join(threads[i], NULL);
     *interrupts = crowd.interrupts_after - crowd.interrupts_before;
-    return crowd.some_early ? -ERANGE : crowd.some_late ? -ETIMEDOUT : 0;
+    if (crowd.some_early)
+        return -ERANGE;
+    return crowd.some_late ? -ETIMEDOUT : 0;
 }

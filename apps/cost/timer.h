@@ -23,8 +23,8 @@ int timer_measure(struct timer_costs *costs);
  * wants the options threads=1024 and rotation=off. */
 #define CROWD_SLEEPS 1000
 
-/* How many of the timer's interrupts end them all. -ENOSYS where the system does not count them, another
- * -errno, -ERANGE where one ended too early. */
+/* How many of the timer's interrupts end them all. -ENOSYS if the system does not count them; -ERANGE if a
+ * sleep ended too early; -ETIMEDOUT if in no attempt all slept in time; else another -errno. */
 int crowd_measure(uint64_t *interrupts);
 
 #endif

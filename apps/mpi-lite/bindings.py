@@ -200,7 +200,9 @@ def read_functions(path: Path) -> list[Function]:
             if not functions:
                 raise ListError(f"{where}: an indented line without an entry before it: {line.strip()!r}")
             text = line.strip()
-            if text.startswith("[") and text.endswith("]") and not functions[-1].meaning:
+            if text.startswith("[") and not functions[-1].meaning:
+                if not text.endswith("]") or functions[-1].checks:
+                    raise ListError(f"{where}: {functions[-1].name}: its checks stand in one line, [ to ]")
                 functions[-1].checks = read_checks(where, functions[-1], text)
             else:
                 functions[-1].meaning.append(text)

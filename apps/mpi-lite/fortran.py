@@ -236,8 +236,10 @@ class Wrapper:
             self.finally_.append(f"handle_taken({kind}, c_{name}, {name}, serial);")
         elif function in KEEPERS and kind != "FORTRAN_MESSAGE":
             self.before.append(comes_in)
-        elif function in UPDATERS and name in ("request", "message") and not (
-            function == "Imrecv" and name == "request"
+        elif (
+            function in UPDATERS
+            and name in ("request", "message")
+            and not (function == "Imrecv" and name == "request")
         ):
             self.before.append(comes_in)
             self.finally_.append(f"handle_updated({kind}, c_{name}, {name});")

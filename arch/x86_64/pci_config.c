@@ -82,12 +82,12 @@ static __attribute__((noinline)) volatile void *memory_register(uint32_t functio
     const struct acpi_pci_segment *segment = segment_of(function);
     if (!segment || !is_reachable(segment))
         return NULL;
-    if (kernel_root())
-        return device_at(segment->address + at);
-    early.first = (uint32_t)segment->number << 8 | segment->bus_first;
-    early.count = segment->bus_last - segment->bus_first + 1U;
-    early.address = segment->address;
-    return arch_physical(segment->address + at);
+    if (!kernel_root()) {
+        early.first = (uint32_t)segment->number << 8 | segment->bus_first;
+        early.count = segment->bus_last - segment->bus_first + 1U;
+        early.address = segment->address;
+    }
+    return device_at(segment->address + at);
 }
 
 unsigned arch_pci_segments(const struct arch_pci_segment **segments)

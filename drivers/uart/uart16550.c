@@ -78,7 +78,9 @@ static int uart_read(struct console_device *device, bool take)
         reported = true;
         kernel_print("%s: input came faster than it was read, and some is lost\n", device->name);
     }
-    return !(status & STATUS_RECEIVED) ? -1 : take ? io_read8(port + DATA) : 0;
+    if (!(status & STATUS_RECEIVED))
+        return -1;
+    return take ? io_read8(port + DATA) : 0;
 }
 
 static void uart_listen(struct console_device *device, bool on)

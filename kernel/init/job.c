@@ -253,7 +253,8 @@ static int rank_program_load(struct process *process, const struct program *prog
     struct program own = *program;
 
     if (!process->is_service) {
-        number_add(&own, "TACET_RANK", job.first + process->rank);
+        own.rank = job.first + process->rank;
+        number_add(&own, "TACET_RANK", own.rank);
         number_add(&own, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
         if (launcher_is_on())
             number_add(&own, "TACET_LOCAL_RANK", process->rank);

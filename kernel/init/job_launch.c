@@ -111,8 +111,8 @@ static int job_prepare(const struct launch_request *request, struct message *why
     job.program.argument_count = request->argument_count;
     job.program.environment = request->variables;
     job.program.environment_count = request->variable_count;
-    job.program.numbered = request->numbers;
-    job.program.numbered_count = request->number_count;
+    job.program.rank_names = request->numbers;
+    job.program.rank_name_count = request->number_count;
     __atomic_store_n(&job.is_killed, false, __ATOMIC_SEQ_CST);
     return error;
 }

@@ -172,7 +172,7 @@ static void strings_place(struct stack_builder *stack, const char *const *string
 
 static unsigned environment_count(const struct program *program)
 {
-    return program->environment_count + program->number_count + program->numbered_count;
+    return program->environment_count + program->number_count + program->rank_name_count;
 }
 
 /* argc, argv, environment. The environment's strings lie right above the arguments', as programs expect that
@@ -184,8 +184,8 @@ static void vector_begin(struct stack_builder *stack, const struct program *prog
     unsigned word = environment_word + environment_count(program);
 
     image->environment_end = stack->at;
-    for (unsigned i = program->numbered_count; i-- > 0;)
-        stack->words[--word] = push_number(stack, program->numbered[i], program->numbers[0].value);
+    for (unsigned i = program->rank_name_count; i-- > 0;)
+        stack->words[--word] = push_number(stack, program->rank_names[i], program->rank);
     for (unsigned i = program->number_count; i-- > 0;)
         stack->words[--word] = push_number(stack, program->numbers[i].name, program->numbers[i].value);
     strings_place(stack, program->environment, program->environment_count, environment_word);

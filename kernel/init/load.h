@@ -17,15 +17,16 @@ struct program {
     unsigned argument_count;
     const char *const *environment;
     unsigned environment_count;
-    /* Variables that follow these, of the rank alone, whose values are numbers; then such with the first
-     * one's value. */
+    /* Variables that follow these, of the rank alone, whose values are numbers. */
     struct {
         const char *name;
         unsigned value;
     } numbers[PROGRAM_NUMBERS_MAX];
     unsigned number_count;
-    const char *const *numbered;
-    unsigned numbered_count;
+    /* Then the variables in which other launchers tell a program its rank. */
+    const char *const *rank_names;
+    unsigned rank_name_count;
+    unsigned rank;
     uint64_t stack_bytes;
 };
 

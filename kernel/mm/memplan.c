@@ -362,6 +362,8 @@ static void domain_share(uint32_t domain, unsigned rank_count, uint64_t average)
         work.free[work.free_count++] = work.parts[i].span;
         work.parts[i].shared = true;
     }
+    if (work.free_count == 0)
+        return;
     total = lay_out();
     for (unsigned rank = 0; rank < rank_count; rank++)
         sharers += work.rank_domains[rank] == domain;

@@ -58,17 +58,18 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
     return text ? option_number(name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why) : 0;
 }
 
-static void lock(void)
+/* Takes and releases the lock of a card. */
+static void lock(const struct network_device *card)
 {
-    if (beat_card)
+    if (card == beat_card)
         spin_lock(&card_lock);
     else
         network_lock();
 }
 
-static void unlock(void)
+static void unlock(const struct network_device *card)
 {
-    if (beat_card)
+    if (card == beat_card)
         spin_unlock(&card_lock);
     else
         network_unlock_alone();
@@ -82,9 +83,9 @@ int beat_wire_start(struct message *why)
         return 0;
     address = beat_card->address;
     nettick_card_set(address);
-    lock();
+    lock(beat_card);
     bool interrupts = beat_card->operations->interrupt_enable(beat_card, CPU);
-    unlock();
+    unlock(beat_card);
     if (!interrupts)
         return message_set(why, -ENODEV, "nettick_dev=: %s at %s can interrupt nobody here", beat_card->model,
                            beat_card->place);
@@ -136,9 +137,9 @@ __attribute__((noinline)) void beat_frames_send(struct network_device *card)
 
         memcpy(frame + ETHERNET_ADDRESS_BYTES, card->address, ETHERNET_ADDRESS_BYTES);
         store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
-        lock();
+        lock(card);
         card->operations->send(card, &whole, 1); /* if its ring is full, it is lost */
-        unlock();
+        unlock(card);
     }
 }
 
@@ -160,10 +161,24 @@ static bool frame_take(enum beat_taken *beat)
     return true;
 }
 
+/* After the last frame: counts, and has the card interrupt again if it may have more. */
+static void interrupt_end(struct network_device *card, bool has_more, bool had_beat, unsigned data)
+{
+    lock(card);
+    if (beat_is_shared) {
+        interface_shared.interrupts++;
+        interface_shared.without_beat += !had_beat;
+        interface_shared.data_frames += data;
+    }
+    if (has_more && (beat_card || !idle_has_keeper()))
+        card->operations->interrupt_enable(card, CPU);
+    unlock(card);
+}
+
 bool beat_wire_interrupt(void)
 {
     struct network_device *card = beat_card ? beat_card : network_device;
-    bool received = true, had_beat = false;
+    bool received = true, had_beat = false, passes = false;
     unsigned frames = 0, data = 0;
 
     if (!beat_card && (!beat_is_shared || idle_has_keeper()))
@@ -171,27 +186,26 @@ bool beat_wire_interrupt(void)
     while (received && frames < FRAMES_MAX) {
         enum beat_taken beat = BEAT_NONE;
 
-        lock();
+        lock(card);
         if (frames == 0)
             card->operations->service(card);
         received = frame_take(&beat);
-        unlock();
+        unlock(card);
         frames += received;
         data += received && beat == BEAT_NONE;
         had_beat |= beat != BEAT_NONE;
-        if (beat == BEAT_PASSES)
-            nettick_pass_on();
-        if (beat_is_shared)
+        passes |= beat == BEAT_PASSES;
+        if (beat_is_shared) {
+            if (beat == BEAT_PASSES)
+                nettick_pass_on(); /* at once: data may follow */
             network_give_way();
+        }
     }
-    if (had_beat && beat_frame_is_due()) /* a conductor that answers at once does not keep the CPU in here */
+    if (passes && beat_card)
+        nettick_pass_on();                              /* once for all of them */
+    if ((had_beat || beat_card) && beat_frame_is_due()) /* a conductor that answers at once does not keep the
+                                                         * CPU in here */
         beat_frames_send(card);
-    lock();
-    interface_shared.interrupts++;
-    interface_shared.without_beat += !had_beat;
-    interface_shared.data_frames += data;
-    if (received && (beat_card || !idle_has_keeper()))
-        card->operations->interrupt_enable(card, CPU); /* again, for the rest */
-    unlock();
+    interrupt_end(card, received, had_beat, data);
     return frames != 0;
 }

@@ -5,13 +5,13 @@
  * CPU does; or, with `nettick=irq` and no such card, the network's own, which carries data, too.
  *
  * While a CPU idles, it takes the interrupts of a card that carries both as ever (idle.h), beats and data,
- * and nobody who computes hears of a frame that is no beat. While none idles, they go to CPU 0, whatever it
- * computes. Frames lie in the card's ring in their order, and beats can come behind data: so CPU 0 takes all
- * of them out. It passes beats on; of a data frame it keeps a copy, and does nothing else for it: who looks
- * at the network next (a call, a CPU that idles) has lwIP handle those kept, before what is in the ring then.
- * So order stays, a rank does no protocol's work for another one, and the ring has room for beats, however
- * long nobody looks. What is beyond INTERFACE_KEPT_MAX frames, about as many as the ring has room for, is
- * dropped and counted, as a ring that nobody empties drops.
+ * and a frame that is no beat interrupts no CPU that computes. While none idles, they go to CPU 0, whatever
+ * it computes. Frames lie in the card's ring in their order, and beats can come after data: so CPU 0 takes
+ * all of them out. It passes beats on; of a data frame it keeps a copy, and does nothing else for it: who
+ * looks at the network next (a call, a CPU that idles) has lwIP handle those kept, before what is in the ring
+ * then. So order stays, a rank does no protocol's work for another one, and the ring has room for beats,
+ * however long nobody looks. What is beyond INTERFACE_KEPT_MAX frames, about as many as the ring has room
+ * for, is dropped and counted, as a ring that nobody empties drops.
  *
  *      all CPUs compute:  card -> CPU 0: beat -> all CPUs
  *                                        data -> kept -> the next network_poll -> lwIP
@@ -67,10 +67,10 @@ static inline bool beat_frame_is_due(void)
     return nettick_answer_due() || log_page_is_due();
 }
 
-/* What became of a frame, for whoever holds no lock any more. */
+/* What is left to do with a frame once the lock is released. */
 enum beat_taken {
     BEAT_NONE,  /* it was no heartbeat */
-    BEAT_TAKEN, /* it concerns nobody else */
+    BEAT_TAKEN, /* nothing */
     BEAT_PASSES /* it is to be passed on */
 };
 

@@ -69,7 +69,7 @@ extern struct binding_tree tcp_bindings, udp_bindings;
 
 struct connection;
 
-/* What whose connection it is does: a stream (stream.c). With the lock. */
+/* What the owner of a connection implements: a stream (stream.c). Called with the lock. */
 struct connection_operations {
     /* A segment with so many bytes has come: whether there is memory for them. */
     bool (*may_receive)(struct connection *connection, unsigned bytes);
@@ -80,9 +80,9 @@ struct connection_operations {
     /* Hands lwIP bytes that are to be sent, as far as that is useful now; the stream's end after them. */
     void (*push)(struct connection *connection);
     bool (*is_sending)(const struct connection *connection); /* or has bytes in flight */
-    /* The node has its address no more: it ends with an error. */
+    /* The node has lost the connection's address: it ends with an error. */
     void (*address_lost)(struct connection *connection);
-    /* lwIP has no pcb for it any more. Frees it if it has no owner. */
+    /* lwIP has freed its pcb. Frees the connection if it has no owner. */
     void (*pcb_lost)(struct connection *connection);
 };
 
@@ -128,9 +128,11 @@ uint32_t connection_source(uint32_t remote);
 void connection_enter(struct connection *connection);
 void connection_leave(struct connection *connection);
 
-/* Hands lwIP what is to be sent: of a connection with a pcb, between the two above, if that is not lost yet;
- * or by itself. */
+/* Hands lwIP what is to be sent, unless the pcb was lost: between the two above, which send nothing
+ * themselves. The connection must have a pcb. */
 void connection_push(struct connection *connection);
+
+/* Enters, hands lwIP what is to be sent, and leaves. Does nothing without a pcb. */
 void connection_flush(struct connection *connection);
 
 /* Something is left to do for it, after the lock has been released. */

@@ -56,6 +56,7 @@ static void segments_shrink(struct connection *connection, unsigned way_bytes)
     /* Those that are on their way stay as they are: lwIP allows routers to cut its packets. */
     connection_enter(connection);
     pcb->mss = size_16(segment);
+    connection_push(connection);
     connection_leave(connection);
 }
 

@@ -73,10 +73,10 @@ static void poll_for_waiting(void)
     if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) /* after `keeper` was written */
         return;
     CPU_MASK_EACH(cpu, &waiting_cpus)
-    if (waiting_on((unsigned)cpu)) {
-        poll_on((unsigned)cpu);
-        return;
-    }
+        if (waiting_on((unsigned)cpu)) {
+            poll_on((unsigned)cpu);
+            return;
+        }
 }
 
 static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
@@ -116,8 +116,8 @@ static bool keeper_set(unsigned cpu)
 static void keeper_choose(void)
 {
     CPU_MASK_EACH(cpu, &idle)
-    if (keeper_set((unsigned)cpu))
-        return;
+        if (keeper_set((unsigned)cpu))
+            return;
 }
 
 /* ---- Around idling ---- */

@@ -15,7 +15,7 @@ struct netif;
 
 extern struct netif loopback_interface;
 extern uint64_t loopback_packets, loopback_bytes, loopback_dropped; /* so far */
-extern unsigned loopback_sent; /* packets that were queued since the network was unlocked last */
+extern unsigned loopback_sent; /* packets that were queued since the last network_unlock */
 
 /* After lwip_init. */
 void loopback_start(void);

@@ -46,12 +46,13 @@ static inline __attribute__((always_inline)) void network_guard_end(const bool *
 }
 
 /* Takes the lock, and releases it where the enclosing block ends, as SPIN_GUARD does. No program's memory is
- * copied there. */
+ * copied with the lock: stream_move.c releases it around each copy. */
 #define NETWORK_GUARD()                                                                  \
     const bool network_guard __attribute__((cleanup(network_guard_end), unused)) = true; \
     network_lock()
 
-/* Releases the lock, and does nothing else: if its holder has called nothing of lwIP. */
+/* Releases the lock, and does nothing else. For a holder that has sent nothing by lwIP and has not called
+ * network_notify. */
 void network_unlock_alone(void);
 
 /* Between two pieces of work for which one call takes the lock: others have it first, if they wait. */

@@ -60,6 +60,7 @@ static void window_open(struct stream *stream, uint64_t bytes)
             tcp_recved(connection->pcb, size_16(part));
         }
     }
+    connection_push(connection); /* what found no memory before */
     connection_leave(connection);
 }
 

@@ -41,7 +41,7 @@ struct stream {
     struct connection connection; /* first */
     struct process *process;      /* whose threads wait; NULL: nobody does */
     enum stream_state state;
-    bool owned;        /* somebody will call stream_end */
+    bool owned;        /* its owner will call stream_end */
     bool is_kernel;    /* of no process: whoever calls is notified */
     bool was_open;     /* bytes may have passed */
     bool peer_ended;   /* nothing comes any more */

@@ -59,7 +59,8 @@ static int lock_set(struct file *file, const struct file_lock *requested, bool w
         bool conflicts = file_lock_conflict(file->inode, requested);
         int error = conflicts ? -EAGAIN : file_lock_set(tree, file->inode, requested);
         spin_unlock(&tree->lock);
-        if (!conflicts && !requested->exclusive) /* an exclusive lock may have become a shared one, or none */
+        /* An exclusive lock may have become a shared one, or none. */
+        if (!conflicts && (requested->releases || !requested->exclusive))
             event_notify_shared(file->inode);
         if (!conflicts || !wait)
             return error;

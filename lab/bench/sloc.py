@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab sloc`: lines of code of each part of the kernel, and of the parts whose size is promised.
+"""`lab sloc`: lines of code of each part of the kernel, and which parts have more than they shall have.
 
 A line of code holds something besides comment and blank. What counts as a comment: in C, headers, and
 preprocessed assembly (`.S`), `/* */` and `//`; in NASM (`.asm`, `.inc`), what follows `;`; in GNU assembly
@@ -35,10 +35,7 @@ HEARTBEATS = "heartbeats"
 JOBS = "jobs"
 DRIVERS = "drivers"
 
-#: The rooms of each part, with the rooms in them, and below how many lines the part shall stay. The
-#: silent core grows with what real machines need, the personality with what programs look for, sockets of
-#: the machine itself included; the network is ours alone, without lwIP, and 9P the client of a file
-#: server.
+#: The part of each room. The network is ours alone, without lwIP; 9P is the client of a file server.
 ROOMS = {
     **dict.fromkeys(("init", "process", "time", "mm", "smp", "debug", "lib"), SILENT_CORE),
     **dict.fromkeys(("syscall", "fs"), LINUX_PERSONALITY),
@@ -47,15 +44,10 @@ ROOMS = {
     "beat": HEARTBEATS,
     "launch": JOBS,
 }
-LINES_BELOW = {
-    SILENT_CORE: 17_400,
-    LINUX_PERSONALITY: 10_700,
-    NINEP: 2_500,
-    NETWORK: 6_500,
-    HEARTBEATS: 1_350,
-    JOBS: 1_000,
-    DRIVERS: 2_500,
-}
+#: The most lines of a part: a promise for the silent core, budgets of the others. Where a part has more, the
+#: table says so; these numbers follow nothing that was measured.
+LINES_MAX = {SILENT_CORE: 15_500, LINUX_PERSONALITY: 9_500, NINEP: 2_500, NETWORK: 6_000}
+PARTS = (SILENT_CORE, LINUX_PERSONALITY, NINEP, NETWORK, HEARTBEATS, JOBS, DRIVERS)
 
 C_SUFFIXES = frozenset({".c", ".h", ".def", ".S"})
 LINE_COMMENT = {".asm": ";", ".inc": ";", ".s": "#"}
@@ -150,8 +142,8 @@ def count(root: Path, arch: str = "x86_64") -> list[Row]:
 
 
 def sums(rows: Sequence[Row]) -> dict[str, int]:
-    """Lines of each part whose size is promised, and of everything."""
-    found = {part: sum(row.parts.get(part, 0) for row in rows) for part in LINES_BELOW}
+    """Lines of each part, and of everything."""
+    found = {part: sum(row.parts.get(part, 0) for row in rows) for part in PARTS}
     return {**found, "all": sum(row.lines for row in rows)}
 
 
@@ -170,8 +162,8 @@ def as_table(rows: Sequence[Row], arch: str = "x86_64") -> str:
         for row in rows
     ]
     for part, total in sums(rows).items():
-        below = LINES_BELOW.get(part)
-        aim = ["", ""] if below is None else [f"< {below:,}", "yes" if total < below else "NO"]
+        most = LINES_MAX.get(part)
+        aim = ["", ""] if most is None else [f"<= {most:,}", "yes" if total <= most else "NO"]
         lines.append([part, f"{total:,}", "", *aim])
     return table(["", "lines of code", "part", "aim", "held"], lines)
 

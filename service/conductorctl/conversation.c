@@ -11,7 +11,16 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-/* The next message, after so many bytes were sent. Who is stopped, and goes on, waits on. */
+/* Returns why no message has come, of what recv has returned. */
+static const char *why_silent(ssize_t bytes)
+{
+    if (!bytes)
+        return "it has ended";
+    return errno == EAGAIN ? "its time is up; does it serve others that stay?" : strerror(errno);
+}
+
+/* Returns the next message, if `bytes`, what send has returned, is more than none. A signal does not end the
+ * wait. */
 static const char *answer_take(struct conversation *conversation, ssize_t bytes)
 {
     if (bytes > 0)
@@ -19,10 +28,7 @@ static const char *answer_take(struct conversation *conversation, ssize_t bytes)
             bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
         while (bytes < 0 && errno == EINTR);
     if (bytes <= 0) {
-        say("the conductor at %s does not answer: %s", conversation->path,
-            !bytes            ? "it has ended"
-            : errno == EAGAIN ? "its time is up; does it serve others that stay?"
-                              : strerror(errno));
+        say("the conductor at %s does not answer: %s", conversation->path, why_silent(bytes));
         return NULL;
     }
     conversation->answer[bytes] = '\0';

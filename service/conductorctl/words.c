@@ -95,7 +95,7 @@ static const struct options options = { .rows = option_rows, .usage = usage, .fa
 static void all_read(char **word)
 {
     for (int at = 1; word[at = options_read(&options, word, at)]; at++) {
-        if (strcmp(word[at - 1], "--watch") == 0 && isdigit((unsigned char)*word[at]))
+        if (strncmp(word[at - 1], "--wa", 4) == 0 && isdigit((unsigned char)*word[at])) /* perhaps cut */
             given.watch_s = option_number("--watch", word[at], 1, WITHIN_S_MAX);
         else if (operand_count > OPERANDS_MAX)
             options_wrong("%s: too many words", word[at]);

@@ -3,8 +3,10 @@
  * event_loop.c: see event_loop.h.
  */
 #include "service/lib/event_loop.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include "service/lib/say.h"
+#include "service/lib/status.h"
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 int event_loop_open(struct event_loop *loop)
@@ -26,10 +28,8 @@ int watch_try(struct event_loop *loop, struct watch *watch, uint32_t events)
 
 void watch_set(struct event_loop *loop, struct watch *watch, uint32_t events)
 {
-    if (watch_try(loop, watch, events)) {
-        perror("epoll_ctl");
-        exit(EXIT_FAILURE);
-    }
+    if (watch_try(loop, watch, events))
+        give_up(STATUS_FAILED, "a descriptor cannot be watched: %s", strerror(errno));
 }
 
 void watch_drop(struct watch *watch)

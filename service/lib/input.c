@@ -32,7 +32,8 @@ static void wait_for(struct watch *watch, struct watch *other, uint32_t events)
     watch_set(input.loop, watch, events);
 }
 
-/* Only its terminal's foreground may read from that. What is no terminal of this session has none. */
+/* Returns whether this process may read its terminal: its process group is in the foreground there, or the
+ * input is not its controlling terminal. */
 static bool is_in_foreground(void)
 {
     const pid_t group = tcgetpgrp(STDIN_FILENO);

@@ -24,7 +24,8 @@ void descriptors_prepare(int failed, struct rlimit *before)
             give_up(failed, "/dev/null: %s", strerror(errno));
     } while (null <= STDERR_FILENO);
     close(null);
-    getrlimit(RLIMIT_NOFILE, before);
+    if (getrlimit(RLIMIT_NOFILE, before))
+        give_up(failed, "its limit of descriptors: %s", strerror(errno));
     const struct rlimit all = { .rlim_cur = before->rlim_max, .rlim_max = before->rlim_max };
     setrlimit(RLIMIT_NOFILE, &all); /* where it may not, what is opened says so */
 }

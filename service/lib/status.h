@@ -7,6 +7,6 @@
 
 #define STATUS_TIME   124 /* the job's time is over */
 #define STATUS_FAILED 125 /* the program, or a node, could not do its part */
-#define STATUS_CLOSED 141 /* nobody reads the output: as SIGPIPE */
+#define STATUS_CLOSED 141 /* the output's reader has gone: as SIGPIPE */
 
 #endif

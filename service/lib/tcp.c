@@ -28,8 +28,12 @@ int tcp_listen(struct sockaddr_in *here)
 void tcp_keep(int connection, uint64_t silence_ns)
 {
     int limit_ms = silence_ns && silence_ns / 1000000 < INT32_MAX ? (int)(silence_ns / 1000000) : INT32_MAX;
-    int every_s = limit_ms / 4000 < 1 ? 1 : limit_ms / 4000 > 5 ? 5 : limit_ms / 4000;
+    int every_s = limit_ms / 4000;
 
+    if (every_s < 1)
+        every_s = 1;
+    if (every_s > 5)
+        every_s = 5;
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
     setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &(int){ 1 }, sizeof(int));
     setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof(int));

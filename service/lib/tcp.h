@@ -12,7 +12,7 @@
 int tcp_listen(struct sockaddr_in *here);
 
 /* A connection lasts although the other side says nothing, and is given up once the other system has not
- * answered for `silence_ns`; 0: never. What is sent goes at once. */
+ * answered, or has had no room for what is sent, for `silence_ns`; 0: never. What is sent goes at once. */
 void tcp_keep(int connection, uint64_t silence_ns);
 
 #endif

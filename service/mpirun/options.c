@@ -111,11 +111,14 @@ static struct program program_read(unsigned number, char **words)
 
 static void ranks_count(struct plan *plan, unsigned cpus)
 {
+    const unsigned fitting = cpus < RANKS_MAX ? cpus : RANKS_MAX;
+    const unsigned default_ranks = plan->program_count > 1 || !cpus ? 1 : fitting;
+
     for (unsigned i = 0; i < plan->program_count; i++) {
         struct program *program = &plan->programs[i];
 
         if (!program->ranks)
-            program->ranks = plan->program_count > 1 || !cpus ? 1 : cpus < RANKS_MAX ? cpus : RANKS_MAX;
+            program->ranks = default_ranks;
         plan->ranks += program->ranks;
         if (plan->ranks > RANKS_MAX)
             options_wrong("these are more than %u ranks", RANKS_MAX);

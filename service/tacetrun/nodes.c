@@ -212,10 +212,11 @@ static void ticket_answered(void *context, const char *answer)
 static void node_begin(struct node *node)
 {
     char text[64];
+    uint64_t silence_ns = run.plan.silence_ns;
 
-    tcp_keep(node->watch.fd, run.plan.silence_ns != SILENCE_DEFAULT ? run.plan.silence_ns
-                             : node->is_tacet                       ? 0
-                                                                    : 10 * SECOND_NS);
+    if (silence_ns == SILENCE_DEFAULT)
+        silence_ns = node->is_tacet ? 0 : 10 * SECOND_NS;
+    tcp_keep(node->watch.fd, silence_ns);
     node->deadline_ns = run.now_ns + run.plan.within_ns;
     if (!node->needs_ticket) {
         node_launch(node, "-");

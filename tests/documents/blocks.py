@@ -68,7 +68,7 @@ class Block:
         number = self.line + 1
         for part in parts:
             lines = part.removesuffix("\n").split("\n")
-            last = next(n for n, line in enumerate(lines) if not line.endswith("\\"))
+            last = next((n for n, line in enumerate(lines) if not line.endswith("\\")), len(lines) - 1)
             found.append(
                 Command(self.document, number, "\n".join(lines[: last + 1]), tuple(lines[last + 1 :]))
             )
@@ -84,8 +84,9 @@ def documents() -> list[str]:
 
 def blocks(document: str, text: str) -> Iterator[Block]:
     """All fenced blocks of a document, in order."""
-    if len(FENCE.findall(text)) % 2:
-        raise ValueError(f"{document}: a fenced block without an end")
+    fences = [text.count("\n", 0, fence.start()) + 1 for fence in FENCE.finditer(text)]
+    if len(fences) % 2:
+        raise ValueError(f"{document}:{fences[-1]}: a fenced block without an end")
     for found in FENCED.finditer(text):
         lines = (line[len(found[1]) :] for line in found[3].splitlines())
         yield Block(document, text.count("\n", 0, found.start()) + 1, found[2].strip(), tuple(lines))

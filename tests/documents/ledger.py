@@ -12,7 +12,9 @@ from pathlib import Path
 from blocks import ROOT, console_blocks, documents, mentioned, plain, read
 
 LEDGER = Path(__file__).with_name("commands.txt")
-KEYS = ("run", "help", "before", "status", "prints", "test", "word", "except", "long")
+#: Commands, and what is said of them.
+ROW = re.compile(r"(?:^\S.*\n)+(?:^ .*\n)+", re.MULTILINE)
+KEYS = ("run", "before", "status", "prints", "test", "word", "except", "long")
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def row_of(shown: list[str], said: list[tuple[str, str]]) -> Row:
     of = dict(said)
     if unknown := of.keys() - set(KEYS):
         raise ValueError(f"{LEDGER.name}: {shown[0]}: unknown: {', '.join(sorted(unknown))}")
-    ways = sum(key in of for key in ("run", "help", "test", "except"))
+    ways = sum(key in of for key in ("run", "test", "except"))
     if ways > 1 or (ways == 0 and "long" not in of):
         raise ValueError(f"{LEDGER.name}: {shown[0]}: takes one of run, help, test and except, or long alone")
     return Row(
@@ -102,10 +104,13 @@ def row_of(shown: list[str], said: list[tuple[str, str]]) -> Row:
 
 
 def rows(text: str = "") -> list[Row]:
-    """All rows."""
-    lines = re.sub(r"^#.*\n|^\n", "", text or LEDGER.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    """All rows. ValueError for a line of none: what is said of commands stands directly below them."""
+    text = re.sub(r"^#.*\n", "", text or LEDGER.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    if alone := ROW.sub("", text).strip():
+        line = alone.splitlines()[0]
+        raise ValueError(f"{LEDGER.name}: {line}: takes one of run, help, test and except, or long alone")
     found = []
-    for row in re.findall(r"(?:^\S.*\n)+(?:^ .*\n)*", lines, re.MULTILINE):
+    for row in ROW.findall(text):
         said = [line.strip().partition(" ") for line in row.splitlines() if line.startswith(" ")]
         shown = [line for line in row.splitlines() if not line.startswith(" ")]
         if said == [("help", "", "")]:

@@ -8,10 +8,10 @@ MINUTES=60`, or
 
 Machines one after the other, each with the next seed, in the next of some ways (WAYS) and with the next of
 the families of calls (tests/programs/collide.c), or all of them at once. The family "mounts" is that of
-files, in a folder that a file server on this machine gives (x86_64 alone; what it answers when is not of the
-seed). Ends with status 1 at the first
-harm: a kernel that stops, or a program that does not end by itself. Then it prints the command that does the
-same again: with --icount one seed is one order of all that happens, turn for turn of 1 µs; without, it is as
+files, in a folder that a file server on this machine gives (x86_64 alone; the server's timing does not
+depend on the seed, so that --icount does not repeat it exactly). Ends with status 1 at the first harm: a
+kernel that stops, or a program that does not end by itself. Then it prints the command that does the same
+again: with --icount one seed is one order of all that happens, turn for turn of 1 µs; without, it is as
 fast as the machine, and the same seed may have to be tried more than once.
 """
 
@@ -116,6 +116,8 @@ def main() -> int:
     families = arguments.family or [
         one for one in FAMILIES if one != "mounts" or arguments.arch == architectures.DEFAULT
     ]
+    if "mounts" in families and arguments.arch != architectures.DEFAULT:
+        parser.error("the family mounts runs on x86_64 alone")
     seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
     while (left := end - time.monotonic()) > 0:
         family = families[seed % len(families)]

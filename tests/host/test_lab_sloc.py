@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab sloc`: comments are no code, every folder is a row, and the two promised parts are sums of rooms."""
+"""`lab sloc`: comments are no code, every folder is a row, and parts are sums of rooms."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_every_folder_is_a_row_with_the_files_directly_in_it(tree: Path) -> None
     }
 
 
-def test_the_promised_parts_are_sums_of_rooms(tree: Path) -> None:
+def test_parts_are_sums_of_rooms(tree: Path) -> None:
     rows = sloc.count(tree)
     assert sloc.sums(rows) == {
         "silent core": 3 + 4 + 5 + 7,
@@ -98,7 +98,7 @@ def test_the_promised_parts_are_sums_of_rooms(tree: Path) -> None:
 
 
 def test_a_part_that_is_too_large_does_not_hold(tree: Path) -> None:
-    (tree / "kernel/fs/large.c").write_text("x\n" * sloc.LINES_BELOW[sloc.LINUX_PERSONALITY])
+    (tree / "kernel/fs/large.c").write_text("x\n" * sloc.LINES_MAX[sloc.LINUX_PERSONALITY])
     lines = {line.split("  ")[0]: line.split()[-1] for line in sloc.as_table(sloc.count(tree)).splitlines()}
     assert lines["silent core"] == "yes" and lines["Linux personality"] == "NO"
 

@@ -185,12 +185,21 @@ def test_much_output_waits_for_a_slow_reader() -> None:
         assert job.wait(PATIENCE_S) == 0
 
 
+def is_full(stream: socket.socket) -> bool:
+    """True if nothing more can be sent now; sends a byte otherwise."""
+    try:
+        stream.send(b"\n", socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return True
+    return False
+
+
 def test_a_socket_that_nobody_reads_holds_up_ranks_alone(mark: str) -> None:
     ours, theirs = socket.socketpair()
     words = ["-e", mark, "-n", "1", "yes", "x" * 1000]
     with ours, job_of(*words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE) as job:
+        waiting.until(lambda: is_full(theirs), "a full socket")
         theirs.close()
-        time.sleep(0.3)  # it is full by now, most likely
         job.send_signal(signal.SIGTERM)
         assert job.stderr and "the job ends" in job.stderr.readline()
         while ours.recv(1 << 16):

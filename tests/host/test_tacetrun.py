@@ -187,9 +187,9 @@ def test_a_terminal_is_not_read_from_its_background() -> None:
     """Who reads there is stopped by the terminal, with all that it does for the job."""
 
     def run(job: Job) -> None:
-        streams = [job.stream(0, "out"), job.stream(0, "err")]
         os.write(ours, b"for the shell\n")
-        time.sleep(0.5)  # it would be stopped by now, most likely
+        streams = [job.stream(0, "out"), job.stream(0, "err")]
+        time.sleep(0.5)  # gives one that reads it the time to be stopped
         for stream in streams:
             stream.close()
         job.say("started", "rank 0 0", "end 0")
@@ -197,12 +197,12 @@ def test_a_terminal_is_not_read_from_its_background() -> None:
     ours, theirs = pty.openpty()
     with nodes_of(run) as nodes:
         words = ["sh", "-mc", '"$@" & wait $!', "sh", TACETRUN, "-w", names_of(nodes), "/bin/x"]
-        shell = subprocess.Popen(
+        background = subprocess.Popen(
             words, stdin=theirs, start_new_session=True, env=environment(),
             preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)),
         )  # fmt: skip
         os.close(theirs)
-        assert shell.wait(PATIENCE_S) == 0
+        assert background.wait(PATIENCE_S) == 0
     os.close(ours)
 
 

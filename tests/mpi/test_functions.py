@@ -134,10 +134,9 @@ def test_a_frame_checks_in_the_order_of_the_list_and_says_whose_handler_hears(tm
     assert 'error = mpi_return_win(heard, "MPI_Win_sync", error);' in frames["Win_sync"]
     assert 'return mpi_leave_with(NULL, "MPI_Barrier", error);' in frames["Barrier"]
     assert errors["Wait"] == ["check_started()", "Wait(a)"]
-    assert "How many processes it has." in made_of("header", GOOD, tmp_path).stdout
-    assert (
-        "[started]" not in made_of("header", GOOD + "int W(int a)\n    [started]\n    W.\n", tmp_path).stdout
-    )
+    header = made_of("header", GOOD.replace("\n    How many processes it has.\n", FRAME), tmp_path).stdout
+    assert "How many processes it has." in header and "Waits." in header
+    assert not re.search(r"group as group1|heard\]|\[started\]", header)
 
 
 def test_each_frame_of_the_list_is_that_of_a_function_in_the_sources() -> None:
@@ -176,6 +175,8 @@ def test_a_prototype_goes_on_until_its_parenthesis(tmp_path: Path) -> None:
         (GOOD + "double A(int *a)\n    [a]\n    A.\n", 5, "A returns no error, and so has no frame"),
         (GOOD + "int A(int *a)\n    [b]\n    A.\n", 5, "A: 'b' is no check; such as `result`"),
         (GOOD + "int A(int *a)\n    [a, a]\n    A.\n", 5, "A: 'a, a' is no check"),
+        (GOOD + "int A(int *a)\n    [a;\n    started]\n    A.\n", 5, "A: its checks stand in one line"),
+        (GOOD + "int A(int *a)\n    [a]\n    [started]\n    A.\n", 6, "A: its checks stand in one line"),
         (GOOD + "int A(int *a)\n    [a heard]\n    A.\n", 5, "A: 'a heard': the first check's communicator"),
         (
             GOOD + "int A(int *a, MPI_Comm b)\n    [a; b heard]\n    A.\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frames.c [poll]: does what a peer at 10.0.0.1 orders by datagrams, each in a frame of its own, until that
- * orders the end. It waits for them; with `poll` it asks again and again, so that its CPU never idles.
+ * frames.c [poll]: does what a peer at 10.0.0.1 orders by datagrams, each in a frame of its own, until the
+ * peer orders the end. It waits for them; with `poll` it asks again and again, so that its CPU never idles.
  *
  * A datagram begins with its order:
  *   'e' echo: sent back as it is
@@ -9,7 +9,7 @@
  *   'm' computes for as long as the peer needs to flood it, without a system call, and answers with how many
  *       interrupts of the card have come meanwhile and how many datagrams it finds then
  *   'q' the end: prints /proc/net/dev and the card's interrupts since the first order
- * What is sent unasked: 'h', again and again until the first order comes.
+ * Until the first order comes it sends 'h' again and again.
  */
 #include "machine.h"
 #include "promise.h"
@@ -70,7 +70,7 @@ static void leave(struct in_addr group)
     *one = (struct membership){ 0 };
 }
 
-/* Lets the peer flood the card while nobody here can be interrupted by it. */
+/* Lets the peer flood the card while this CPU computes, which the card does not interrupt then. */
 static void compute_masked(void)
 {
     uint8_t text[BYTES_MIN] = { 'm' };
@@ -89,7 +89,7 @@ static void compute_masked(void)
     answer(text, sizeof(text));
 }
 
-/* False: the end. */
+/* Does what is ordered; returns false at the end. */
 static bool order_do(size_t bytes)
 {
     struct in_addr group;

@@ -59,7 +59,7 @@ static int ask(int to, const struct sockaddr_in *server, uint32_t rounds)
     for (uint32_t number = 1; number <= rounds; number++) {
         uint32_t answer = 0;
         unsigned tries = 0;
-        int64_t sent = 0;
+        uint64_t sent = 0;
 
         while (answer != number) {
             sent = now_ns();
@@ -68,7 +68,7 @@ static int ask(int to, const struct sockaddr_in *server, uint32_t rounds)
             if (recv(to, &answer, sizeof answer, 0) != sizeof answer)
                 answer = 0;
         }
-        printf("%" PRIu32 " %" PRId64 " %u\n", number, now_ns() - sent, tries);
+        printf("%" PRIu32 " %" PRIu64 " %u\n", number, now_ns() - sent, tries);
     }
     rounds++;
     for (int i = 0; i < 3; i++)

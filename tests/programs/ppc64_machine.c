@@ -73,7 +73,7 @@ static struct both clocks_read(void)
 /* Prints the time of day, and whether the clock of the wall went as the other one, as far as can be seen. */
 static int wall_clock(void)
 {
-    const double resolution = 1e-6; /* of a double with so many seconds */
+    const double resolution = 1e-6; /* of a double that holds the seconds since 1970 */
     const struct timespec pause = { 0, 20000000 };
     const struct both first = clocks_read();
 

@@ -4,7 +4,7 @@
  *
  *   late SLACK COUNT   sleeps of all kinds with this bound (ns; 0: the node's own): never early; prints the
  *                      extremes of their lateness
- *   random THREADS ROUNDS   so many threads sleep until random times, with random bounds: never early; prints
+ *   random THREADS ROUNDS   THREADS threads sleep until random times, with random bounds: never early; prints
  *                      the most that one was later than its bound
  *   bad                times and clocks that are none
  *   slack              the bound of a thread: PR_SET_TIMERSLACK, PR_GET_TIMERSLACK

@@ -290,8 +290,8 @@ static void refusals(void)
 
 static char sent[1 << 17], received[1 << 17];
 
-/* Sends packets of some sizes, and of the `last` ones up to the largest, which come back with so many bytes
- * before them; larger ones are refused. */
+/* Sends packets of some sizes, and of the `last` ones up to the largest, which come back after a header of
+ * `skipped` bytes; larger ones are refused. */
 static void echo_sizes(int from, int to, const struct sockaddr_in *name, unsigned largest, unsigned last,
                        unsigned skipped)
 {

@@ -28,7 +28,7 @@
 #define TRIES       600
 #define TRY_WAIT_NS 100000000
 /* A machine that switches itself off repeats no end of a stream that was lost on the way. */
-#define LINGER_S    5
+#define LINGER_S 5
 
 enum side { LISTENS = 1, CONNECTS = 2 };
 

@@ -4,21 +4,24 @@
  * once, until a datagram comes to UDP port 7777. Then it prints what the node counts of its network.
  *
  * On a node of two ranks, rank 1 is the neighbour: it sends short datagrams to itself over loopback, TRIPS
- * while rank 0 computes, sends a datagram "quiet" to port 7778 of 10.9.0.1, and then as many while rank 0
- * does the above. Of both it prints the times of round trips:
+ * while rank 0 computes, sends a datagram "quiet" to port 7778 of 10.9.0.1, and more datagrams to itself
+ * while rank 0 does the above, until the node has received FRAMES frames. Then it ends rank 0, too. It prints
+ * what the longest round trip took:
  *
- *      quiet: trips N, p99_ns A, longest_ns B
+ *      quiet: longest_ns N
+ *      beside: longest_ns N
  */
+#include "clock.h"
+
 #include <arpa/inet.h>
-#include <poll.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TRIPS  1000
@@ -37,21 +40,6 @@ static int bound(int type, unsigned short port)
 }
 
 /* ---- The neighbour ---- */
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
 
 /* Returns what one round trip takes, in ns. */
 static uint64_t trip_ns(int socket, const struct sockaddr_in *to)
@@ -77,29 +65,32 @@ static unsigned long frames(void)
     return found ? strtoul(found + sizeof(name) - 1, NULL, 10) : 0;
 }
 
+/* Makes some round trips; *longest_ns becomes what one of them took, if that was more. */
+static void trips_make(unsigned trips, int socket, const struct sockaddr_in *to, uint64_t *longest_ns)
+{
+    for (unsigned i = 0; i < trips; i++) {
+        const uint64_t ns = trip_ns(socket, to);
+
+        *longest_ns = ns > *longest_ns ? ns : *longest_ns;
+    }
+}
+
 static void measure_quiet(int socket, const struct sockaddr_in *to)
 {
-    static uint64_t trips_ns[TRIPS];
+    uint64_t longest_ns = 0;
 
-    for (unsigned i = 0; i < TRIPS; i++)
-        trips_ns[i] = trip_ns(socket, to);
-    qsort(trips_ns, TRIPS, sizeof(trips_ns[0]), ascending);
-    printf("quiet: trips %d, p99_ns %lu, longest_ns %lu\n", TRIPS, trips_ns[TRIPS * 99 / 100],
-           trips_ns[TRIPS - 1]);
+    trips_make(TRIPS, socket, to, &longest_ns);
+    printf("quiet: longest_ns %lu\n", longest_ns);
 }
 
 static void measure_beside(int socket, const struct sockaddr_in *to)
 {
-    unsigned long longest = 0, trips = 0, sum = 0;
+    const unsigned long begun = frames();
+    uint64_t longest_ns = 0;
 
-    while (frames() < FRAMES)
-        for (unsigned i = 0; i < 100; i++, trips++) {
-            uint64_t ns = trip_ns(socket, to);
-
-            longest = ns > longest ? ns : longest;
-            sum += ns;
-        }
-    printf("beside: trips %lu, mean_ns %lu, longest_ns %lu\n", trips, sum / trips, longest);
+    while (frames() < begun + FRAMES)
+        trips_make(TRIPS / 10, socket, to, &longest_ns);
+    printf("beside: longest_ns %lu\n", longest_ns);
 }
 
 /* A word that both ranks see: 1 when the neighbour has measured in quiet. */

@@ -21,6 +21,7 @@ from wire import BROADCAST, FRAME_MAX, FRAME_MIN, Wire
 
 import qemu
 from qemu.version import qemu_binary, qemu_major
+from tests.waiting import until
 
 NODE, PEER, PORT = ip("10.0.0.2"), ip("10.0.0.1"), 5000
 HEADERS = 14 + 20 + 8  # Ethernet's, IP's, UDP's
@@ -206,7 +207,7 @@ def test_an_idle_cpu_hears_of_a_link_that_goes_down_and_up(card: str, tmp_path: 
 
     def pull(client: Client) -> None:
         client.human("set_link wire off")
-        assert is_down.wait(60)
+        until(is_down.is_set, "the link is down")
         client.human("set_link wire on")
 
     seen = bytearray()
@@ -224,7 +225,7 @@ def test_an_idle_cpu_hears_of_a_link_that_goes_down_and_up(card: str, tmp_path: 
         def script(wire: Wire) -> None:
             ask(wire, b"e")
             monitor.go()
-            assert is_up.wait(60)
+            until(is_up.is_set, "the link is up again")
             ask(wire, b"e")
 
         result = run_orders(script, card, more_options=monitor.options, on_console=on_console)

@@ -121,3 +121,5 @@ def test_sleeps_keep_their_bounds_by_either_decrementer(large: str) -> None:
     sleeps = conftest.program("sleeps.musl", "ppc64")
     console, status = run(sleeps, "threads=64 -- random 50 100", large=large)
     assert status == 0 and "random_sleeps 5000\n" in console, console
+    late = re.search(r"^random_late_beyond_bound_max_ns (\d+)$", console, re.MULTILINE)
+    assert late and int(late[1]) < 150_000, console

@@ -10,6 +10,7 @@ is tried on both.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -143,7 +144,7 @@ def test_a_thousand_sleeps_cost_at_most_two_interrupts(icount: int | None, tacet
     result = expect_exit(tacet("apps/cost", "-t", icount=icount, **options))
     found = reported(result)
     most = 1 if icount is not None else 2
-    assert found["crowd_sleeps"] == 1000 and found["crowd_interrupts"] <= most, result.explain()
+    assert found["crowd_sleeps"] == 1000 and 1 <= found["crowd_interrupts"] <= most, result.explain()
 
 
 RANDOM_SLEEPS = ("sleeps.musl", "random", "50", "100")
@@ -158,7 +159,9 @@ def test_sleeps_of_random_times_keep_random_bounds(tacet: Run, tmp_path: Path) -
     assert found["random_late_beyond_bound_max_ns"] < 100_000, result.explain()
     # The timers themselves: beyond the boundary there is what the service of others on the same one takes.
     log = klog.read(tmp_path / "klog.bin")
-    boundaries = dict(log.of("timer_arm").tolist())
+    armed = log.of("timer_arm").tolist()
+    times = Counter(deadline for deadline, _ in armed)
+    boundaries = {deadline: boundary for deadline, boundary in armed if times[deadline] == 1}
     expired = [(deadline, now) for deadline, now in log.of("timer_expire").tolist() if deadline in boundaries]
     assert len(expired) > 100
     for deadline, now in expired:

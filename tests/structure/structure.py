@@ -268,7 +268,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     return sorted(found)
 
 
-def check_circles(objects: Objects, known: Mapping[tuple[str, str], str], most: int) -> list[str]:
+def check_circles(objects: Objects, known: Mapping[tuple[str, str], str], max_objects: int) -> list[str]:
     """Circles of objects that are not in `known` (room, names) with their reason, or are too large; and those
     of `known` that are none any more."""
     graph: dict[str, set[str]] = defaultdict(set)
@@ -279,8 +279,10 @@ def check_circles(objects: Objects, known: Mapping[tuple[str, str], str], most: 
         room = "/".join(sorted({path.rpartition("/")[0] for path in circle}))
         names = " ".join(Path(path).stem for path in circle)
         seen.add((room, names))
-        if len(circle) > most:
-            complaints.append(f"{names} of {room}/ use each other: {len(circle)} objects, more than {most}")
+        if len(circle) > max_objects:
+            complaints.append(
+                f"{names} of {room}/ use each other: {len(circle)} objects, more than {max_objects}"
+            )
         elif not known.get((room, names)):
             complaints.append(f"{names} of {room}/ use each other: cut the circle, or name it and why")
     complaints += [

@@ -177,7 +177,7 @@ static void cpuinfo_text(struct file *file)
             siblings = cpu_mask_count(&package);
             cores = 0;
             CPU_MASK_EACH(other, &package)
-            cores += arch_core_of((unsigned)other) == other; /* each core once, at its first CPU */
+                cores += arch_core_of((unsigned)other) == other; /* each core once, at its first CPU */
         }
         text_add(file, "processor\t: %u\n", cpu);
         if (CPUINFO_HAS_PLACES)
@@ -235,8 +235,7 @@ static void stat_text(struct file *file)
 
     text_add(file, "cpu ");
     time_add_line(file, process_time(process));
-    CPU_MASK_EACH(cpu, &process->cpus)
-    {
+    CPU_MASK_EACH(cpu, &process->cpus) {
         text_add(file, "cpu%lu", cpu);
         time_add_line(file, schedule_cpu_time((unsigned)cpu));
     }
@@ -450,8 +449,7 @@ static bool numa_domains_add(struct tree *tree, struct message *why)
     const struct cpu_mask present = domains_present();
     bool added = domains;
 
-    CPU_MASK_EACH(domain, &present)
-    {
+    CPU_MASK_EACH(domain, &present) {
         struct inode *directory = added ? numbered_add(tree, domains, "node", (unsigned)domain, why) : NULL;
 
         added = proc_made_add(tree, directory, domain_cpus_file.path, &domain_cpus_file, why);

@@ -11,7 +11,6 @@
 #include "base/handle.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct mpi_errhandler mpi_lite_errors_are_fatal = { .references = 1, .predefined = true };
 struct mpi_errhandler mpi_lite_errors_return = { .references = 1, .predefined = true };
@@ -52,7 +51,9 @@ typedef void fortran_handler(MPI_Fint *object, MPI_Fint *error);
 /* Programs in Fortran get the number of the handle at `handle`. */
 static void fortran_handler_call(const struct mpi_errhandler *handler, void *handle, int error)
 {
+    mpi_enter(); /* some calls give their error without the lock */
     MPI_Fint number = handle_number(handler->is_of_windows ? FORTRAN_WIN : FORTRAN_COMM, *(void **)handle);
+    mpi_leave();
 
     ((fortran_handler *)(void (*)(void))handler->function)(&number, &error);
 }

@@ -3,9 +3,14 @@
  * broadcast.c: MPI_Bcast's algorithms.
  *
  *   binomial           whole messages down a binomial tree: log2 n rounds, for short messages
+ *
  *   scatter_allgather  a part for each rank down a binomial tree, then round a ring: 2 (n - 1) / n of the
- * data through each rank chain              segments from rank to rank, pipelined: each rank receives one as
- * it sends the one before nodes              to the leaders of the nodes, then within each node
+ *                      data through each rank
+ *
+ *   chain              segments from rank to rank, pipelined: each rank receives one as it sends the one
+ *                      before
+ *
+ *   nodes              to the leaders of the nodes, then within each node
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", 2005, §4.2 (van de Geijn's broadcast); [Hoefler10 §IV]. They build schedules, under the library's

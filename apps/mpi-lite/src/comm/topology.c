@@ -52,13 +52,22 @@ void topology_free(struct mpi_topology *topology)
     free(topology);
 }
 
+static const char *kind_name(int kind)
+{
+    switch (kind) {
+    case MPI_CART:
+        return "Cartesian";
+    case MPI_GRAPH:
+        return "graph";
+    default:
+        return "distributed graph";
+    }
+}
+
 int check_topology(const struct mpi_comm *comm, int kind)
 {
     if (!comm->topology || comm->topology->kind != kind)
-        return mpi_error(MPI_ERR_TOPOLOGY, "argument comm: it has no %s topology",
-                         kind == MPI_CART    ? "Cartesian"
-                         : kind == MPI_GRAPH ? "graph"
-                                             : "distributed graph");
+        return mpi_error(MPI_ERR_TOPOLOGY, "argument comm: it has no %s topology", kind_name(kind));
     return MPI_SUCCESS;
 }
 

@@ -2,11 +2,11 @@
 /*
  * comm_idup.c: MPI_Comm_idup, the copy of a communicator that does not wait for the others.
  *
- * Members that come at any time cannot agree as those of MPI_Comm_dup do (comm.c), who answer each other at
- * once. So rank 0 names the new context, and broadcasts it: a number that no other process names, for it has
- * the process's world rank in it. An intercommunicator's is named by rank 0 of the group whose first member
- * has the lower world rank. Until its request is complete, the copy has no context; the program does not use
- * it. Everything runs under the library's lock.
+ * Members that come at any time cannot agree as those of MPI_Comm_dup do (agreement.c), which answer each
+ * other at once. So rank 0 names the new context, and broadcasts it: a number that no other process names,
+ * for it has the process's world rank in it. An intercommunicator's is named by rank 0 of the group whose
+ * first member has the lower world rank. Until its request is complete, the copy has no context; the program
+ * does not use it. Everything runs under the library's lock.
  *
  * Source: MPI 3.1 §6.4.2.
  */

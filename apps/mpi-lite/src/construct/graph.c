@@ -6,7 +6,6 @@
  * Source: MPI 3.1 §7.5.3, §7.5.5, §7.5.8.
  */
 #include "construct/construct.h"
-#include <stdlib.h>
 #include <string.h>
 
 static int Topo_test(MPI_Comm comm, int *status)

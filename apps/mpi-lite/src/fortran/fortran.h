@@ -21,6 +21,8 @@ extern const int predefined_count;
 /* The object's number, or a new one, for a call that gives the program a reference of its own: as many calls
  * free it. */
 MPI_Fint mpi_lite_handle_give(enum fortran_kind kind, void *object);
+/* Gives the predefined objects their numbers, if nothing has yet. */
+void mpi_lite_handles_begin(void);
 /* False where the number is none of that kind; *object is NULL then. */
 bool mpi_lite_handle_find(enum fortran_kind kind, MPI_Fint number, void **object);
 /* Changes when the number gets another object: a call that frees asks before, and takes after, between which

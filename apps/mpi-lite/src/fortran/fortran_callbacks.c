@@ -141,6 +141,7 @@ static any_function *delete_of(any_function *function)
     void pmpi_##lower##_create_keyval_(any_function *copy, any_function *delete, MPI_Fint *keyval,      \
                                        const MPI_Aint *state, MPI_Fint *ierror)                         \
     {                                                                                                   \
+        mpi_lite_handles_begin(); /* the callbacks get numbers, even if only C sets the attribute */    \
         mpi_lite_attribute_begin(LANGUAGE_FORTRAN);                                                     \
         *ierror = PMPI_##upper##_create_keyval((MPI_##upper##_copy_attr_function *)copy_of(copy),       \
                                                (MPI_##upper##_delete_attr_function *)delete_of(delete), \
@@ -155,6 +156,7 @@ KEYVAL(win, Win);
 void pmpi_keyval_create_(any_function *copy, any_function *delete, MPI_Fint *keyval, const MPI_Fint *state,
                          MPI_Fint *ierror)
 {
+    mpi_lite_handles_begin();
     mpi_lite_attribute_begin(LANGUAGE_FORTRAN_1);
     *ierror = PMPI_Comm_create_keyval((MPI_Comm_copy_attr_function *)copy_of(copy),
                                       (MPI_Comm_delete_attr_function *)delete_of(delete), keyval,

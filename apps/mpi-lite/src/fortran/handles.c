@@ -33,6 +33,12 @@ static void handles_enter(void)
     handles_begin(predefined_objects, predefined_count);
 }
 
+void mpi_lite_handles_begin(void)
+{
+    handles_enter();
+    mpi_leave();
+}
+
 static MPI_Fint handle_number_of(enum fortran_kind kind, void *object)
 {
     handles_enter();

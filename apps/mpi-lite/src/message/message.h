@@ -129,7 +129,8 @@ void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t byt
 int message_rendezvous_sends(void); /* this rank's, under way */
 /* All data of a receive that has a cookie is there. */
 void message_receive_end(struct mpi_request *request);
-bool outputs_are_empty(void *unused); /* and no send without a request is left: for progress_wait */
+/* Returns whether nothing waits to be sent, and no send without a request is under way: for progress_wait. */
+bool outputs_are_empty(void *unused);
 /* `source` is a rank of the communicator that has the context, or, in one for messages of the program's,
  * MPI_ANY_SOURCE; `tag` MPI_ANY_TAG there. */
 struct arrival *message_find(uint32_t context, int source, int tag);

@@ -6,7 +6,6 @@
  */
 #include "message/message.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* Messages that MPI_Mprobe hands out are arrivals; this one is none. */
 struct mpi_message {

@@ -491,12 +491,13 @@ static int Request_free(MPI_Request *request)
 
     if (given == MPI_REQUEST_NULL)
         return mpi_error(MPI_ERR_REQUEST, "argument 1, request: MPI_REQUEST_NULL");
-    if (!given->persistence)
-        error = request_give_up(given);
-    else if (given->active)
-        error = request_give_up(given->persistence->running);
-    if (given->persistence)
+    if (given->persistence) {
+        if (given->active)
+            error = request_give_up(given->persistence->running);
         request_free(given);
+    } else {
+        error = request_give_up(given);
+    }
     *request = MPI_REQUEST_NULL;
     return error;
 }

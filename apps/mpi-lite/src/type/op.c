@@ -10,7 +10,6 @@
 #include "base/handle.h"
 #include "type/op_kernels.h"
 #include <limits.h>
-#include <stdlib.h>
 
 #define INTEGERS (1 << KIND_SIGNED | 1 << KIND_UNSIGNED)
 #define ORDERED  (INTEGERS | 1 << KIND_FLOAT)

@@ -155,8 +155,10 @@ MPI_CALL(Type_set_name);
 
 static int Type_get_name(MPI_Datatype type, char *name, int *length)
 {
-    const char *given = type->given_name ? type->given_name : type->name ? type->name : "";
+    const char *given = type->given_name;
 
+    if (!given)
+        given = type->name ? type->name : "";
     *length = (int)strlen(given);
     memcpy(name, given, (size_t)*length + 1);
     return MPI_SUCCESS;

@@ -6,15 +6,7 @@
  * Source: MPI 3.1 §11.2.6 (group, attributes), §11.2.7 (hints), §6.7.3, §6.8, §8.3.2.
  */
 #include "window/window.h"
-#include <stdlib.h>
 #include <string.h>
-
-static int give(struct mpi_win *heard, const char *name, int error)
-{
-    error = mpi_return_win(heard, name, error);
-    mpi_leave();
-    return error;
-}
 
 static int Win_get_group(MPI_Win win, MPI_Group *group)
 {
