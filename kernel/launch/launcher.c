@@ -348,11 +348,14 @@ static struct file *stream_file(struct process *process, unsigned rank, const ch
     struct stream *stream = stream_dial(process, rank, kind, why);
     struct file *file = stream ? file_allocate(process) : NULL;
 
-    if (!file)
+    if (!stream)
         return NULL;
-    file->flags = O_RDWR;
-    if (inet_stream_adopt(file, process, stream) == 0)
-        return file;
+    if (file) {
+        file->flags = O_RDWR;
+        if (inet_stream_adopt(file, process, stream) == 0)
+            return file;
+        file_put(file);
+    }
     message_set(why, -ENOMEM, "no memory for its streams");
     stream_end(stream, true);
     return NULL;

@@ -3,15 +3,16 @@
 
 A fenced block with the info string `console` is what a terminal shows: a line that begins with `$ ` is a
 command (a backslash at its end takes the next line in), the lines up to the next one are what it prints. In
-those, `…` alone on a line stands for any lines, also for none, and `…` within a line for any text. Commands
-stand in code spans, too, and in blocks of other kinds.
+those, `…` alone on a line stands for any lines, also for none, and `…` within a line for any text. A number
+of three digits and more may be printed up to NUMBER_DIFFERS larger or smaller, so that pages need no edit
+when a cost moves a little. Commands stand in code spans, too, and in blocks of other kinds.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,15 +122,53 @@ def mentioned(document: str, text: str) -> Iterator[Command]:
             yield Command(document, kept.count("\n", 0, span.start()) + 1, plain(span[1]))
 
 
+#: A number by itself: no part of a name, an address, a version or a path.
+NUMBER = re.compile(r"(?<![\w.,:/-])\d[\d,]*(?:\.\d+)?(?![\w/:-]|[.,]\d)")
+ANY_NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+NUMBER_DIFFERS = 0.25
+
+
+def value(number: str) -> float:
+    return float(number.replace(",", "").rstrip("."))
+
+
+def numbers(line: str) -> list[str]:
+    """The numbers of three digits and more in a line."""
+    return [found[0] for found in NUMBER.finditer(line) if len(re.findall(r"\d", found[0])) >= 3]
+
+
+def line_pattern(line: str) -> str:
+    """What one line matches. Its long numbers are groups; if it has any, columns may have other widths."""
+    parts, at = [], 0
+    loose = numbers(line)
+    for found in NUMBER.finditer(line):
+        if found[0] in loose:
+            parts += [re.escape(line[at : found.start()]), ANY_NUMBER]
+            at = found.end()
+    text = "".join([*parts, re.escape(line[at:])]).replace(re.escape(ANY), ".*")
+    return re.sub(r"(?:\\ )+", " +", text) if loose else text
+
+
 def pattern(shown: tuple[str, ...]) -> re.Pattern[str]:
-    """What these lines match; each line of the text ends with a newline."""
-    parts = []
-    for line in shown:
-        if line.strip() == ANY:
-            parts.append(r"(?:.*\n)*?")
-        else:
-            parts.append(r".*".join(re.escape(piece) for piece in line.rstrip().split(ANY)) + r"\n")
-    return re.compile("".join(parts))
+    """What these lines match; each line of the text ends with a newline. Its groups are numbers()."""
+    return re.compile(
+        "".join(
+            r"(?:.*\n)*?" if line.strip() == ANY else line_pattern(line.rstrip()) + r"\n" for line in shown
+        )
+    )
+
+
+def is_near(shown: str, printed: str, differs: float) -> bool:
+    """Whether two numbers differ by no larger part of the larger one."""
+    one, other = value(shown), value(printed)
+    return abs(one - other) <= differs * max(one, other)
+
+
+def matches(shown: Sequence[str], text: str, differs: float = NUMBER_DIFFERS) -> bool:
+    """Whether a text is what these lines show."""
+    found = pattern(tuple(shown)).fullmatch(text)
+    wanted = [number for line in shown if line.strip() != ANY for number in numbers(line)]
+    return bool(found) and all(is_near(*pair, differs) for pair in zip(wanted, found.groups()))
 
 
 def lines_of(output: str) -> list[str]:
@@ -141,12 +180,12 @@ def difference(command: Command, output: str) -> str:
     """A diff with the place of the command, or "" where it printed what is shown."""
     printed = lines_of(output)
     shown = lines_of("\n".join(command.shown))
-    if pattern(tuple(shown)).fullmatch("".join(f"{line}\n" for line in printed)):
+    if matches(shown, "".join(f"{line}\n" for line in printed)):
         return ""
     # Lines that a wildcard covers are no difference: show them as the document does.
     covered = []
     for line in printed:
-        alike = [one for one in shown if one.strip() != ANY and pattern((one,)).fullmatch(f"{line}\n")]
+        alike = [one for one in shown if one.strip() != ANY and matches((one,), f"{line}\n")]
         covered.append(max(alike, key=len, default=line))
     diff = difflib.unified_diff(shown, covered, f"{command.document}:{command.line} shows", "printed",
                                 lineterm="", n=2)  # fmt: skip

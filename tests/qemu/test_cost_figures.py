@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits in docs/costs.md are those that the commands print now: what Tacet costs, row by row, and the
-lines of code. Linux's column is `make bench`'s, and not measured here."""
+"""The rows of docs/costs.md are those that the commands print now, with digits near to theirs: what Tacet
+costs, and the lines of code. `make docs` puts new digits there. Linux's column is `make bench`'s, and not
+measured here."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from lab.bench.cost_figures import MAP_MIB, as_table, figures
 from lab.bench.costs import CROWD_MACHINE_MIB, CROWD_OPTIONS, MAP_MACHINE_MIB, image_bytes, parse_cost
 from lab.common.paths import KERNEL
 from qemu import turns, version
+from tests.documents.blocks import NUMBER_DIFFERS, matches
 
 #: What they measure is measured once.
 pytestmark = pytest.mark.xdist_group("cost figures")
@@ -31,9 +33,11 @@ def name_and_tacet(line: str) -> str:
     return f"{found[1]}: {found[2]}" if found else line
 
 
-def accept(shown: list[str], printed: list[str]) -> None:
+def accept(shown: list[str], printed: list[str], differs: float = NUMBER_DIFFERS) -> None:
+    """Whether both have the same rows, and numbers of three digits and more that differ by no larger part."""
+    text = "".join(f"{line}\n" for line in printed)
     diff = difflib.unified_diff(shown, printed, "docs/costs.md shows", "printed", lineterm="", n=0)
-    assert shown == printed, "\n" + "\n".join(diff)
+    assert matches(shown, text, differs), "\n".join(["make docs renews the page", *diff])
 
 
 def rows_shown(first: str, last: str) -> list[str]:
@@ -113,11 +117,12 @@ def test_the_page_of_costs_shows_what_a_computing_loop_executes(app: str) -> Non
     reason="QEMU 10 is not there (ports/qemu/fetch.sh build)",
 )
 def test_the_page_of_costs_shows_what_several_cpus_do() -> None:
-    """Silence, wakes and timers on 2, 4 and 8 CPUs in bounded turns, to the last digit."""
+    """Silence, wakes and timers on 2, 4 and 8 CPUs in bounded turns. What is latest depends on their turns:
+    its bound is the row's aim."""
     found = {cpus: cores.measure(runner.load(), APPS, cpus, 300.0) for cpus in cores.CPUS}
     assert all(all(cores.held(figures).values()) for figures in found.values()), found
     printed = cores.as_table(found).splitlines()
-    accept(rows_shown("Tacet    ", "  at least late"), [line.rstrip() for line in printed])
+    accept(rows_shown("Tacet    ", "  at least late"), [line.rstrip() for line in printed], differs=1.0)
 
 
 def test_make_bench_s_tables_have_the_shape_of_those_of_the_page() -> None:

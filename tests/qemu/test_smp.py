@@ -15,6 +15,7 @@ from witness import symbols
 
 import qemu
 from debugger import Debugger
+from lab.bench.cost_figures import MEMORY_BELOW
 from lab.bench.costs import parse_cost
 
 BAD_INPUT = 64
@@ -111,9 +112,9 @@ def test_cpus_that_only_an_x2apic_reaches_run(
     assert seen in result.stdout, result.explain()
 
 
-#: Bytes of the kernel that there may be with one CPU, for each more up to eight, and for each beyond: on
-#: POWER a CPU's area and flight log are whole pages of 64 KiB.
-KERNEL_BYTES = {"x86_64": (1_250_000, 96 << 10, 64 << 10), "ppc64": (3_500_000, 512 << 10, 512 << 10)}
+#: Bytes of the kernel that there may be with one CPU (x86_64's is the aim of docs/costs.md), for each more up
+#: to eight, and for each beyond: on POWER a CPU's area and flight log are whole pages of 64 KiB.
+KERNEL_BYTES = {"x86_64": (MEMORY_BELOW, 96 << 10, 64 << 10), "ppc64": (3_500_000, 512 << 10, 512 << 10)}
 
 
 def test_a_further_cpu_costs_the_kernel_little_where_there_are_many(arch: str, tacet: Run) -> None:

@@ -64,7 +64,8 @@ def library_of(arch: str) -> Objects:
     return objects
 
 
-@pytest.fixture(scope="module", params=ARCHITECTURES)
+#: POWER's library is compiled of the same sources, for long tests alone.
+@pytest.fixture(scope="module", params=["x86_64", pytest.param("ppc64", marks=pytest.mark.long)])
 def library(request: pytest.FixtureRequest) -> Objects:
     """The MPI library's objects, of each architecture."""
     return library_of(request.param)
