@@ -91,6 +91,7 @@ needs_conform-programs := build sim
 needs_fuzz-calls := build sim run
 needs_fuzz-collide := build run
 needs_pictures := build draw
+needs_docs := build sim run lab
 needs_format := dev
 needs_test := build sim run lab boot network cluster gdb fuzz bench test build-ppc64 run-ppc64
 needs_test-build := $(needs_test)
@@ -585,8 +586,8 @@ docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
 
-# The digits of the two pages that have many: what things cost (two minutes), and the experiments (a quarter of
-# an hour).
+# The digits of the two pages that have many: what things cost (two minutes), and the experiments (a quarter
+# of an hour).
 .PHONY: docs
 docs: apps sim
 	$(Q)$(PYTHON) tests/documents/refresh_costs.py

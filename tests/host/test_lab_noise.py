@@ -29,6 +29,9 @@ from lab.formats.ftq import parse_report
 from lab.pictures.survival import SurvivalCurves, survival_picture
 from tests.host.fake_result import FakeResult, FakeRunner, option
 
+#: What they share is compiled once.
+pytestmark = pytest.mark.xdist_group("lab noise")
+
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "libc/include", "tests/host")]
 

@@ -14,6 +14,9 @@ import pytest
 from tests.making import ROOT, made
 from tests.mpi.slurm_cluster import Cluster, Ended, namespaces
 
+#: The cluster of all of them is started once.
+pytestmark = pytest.mark.xdist_group("slurm")
+
 BUILD = ROOT / "build" / "mpi-lite" / "programs"
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 PROGRAMS = ("collectives", "communicators", "point_to_point", "threads")

@@ -126,7 +126,8 @@ def prose_of(path: str, text: str) -> Iterator[Prose]:
 #: First words of a function's comment that end like a verb in the third person and are none.
 NO_VERBS = frozenset(
     "This As Its Bytes Threads Ranks Processes Numbers Words Lines Names Others Always Sometimes Signals"
-    " Files Pages Frames Packets Timers Calls Locks Status Address Less Unless Whereas Thus Besides Across".split()
+    " Files Pages Frames Packets Timers Calls Locks Status Address Less Unless Whereas Thus Besides"
+    " Across".split()
 )
 
 
