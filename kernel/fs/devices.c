@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * devices.c: the standard streams, and /dev: the console as a terminal, null, zero, full, random, urandom
- * (null(4), full(4), random(4), tty(4)). Owns the lines of output that ranks have not ended yet, each
- * process's under its lines_lock; console.c has a lock of its own. Runs in system calls; devices_add once at
- * boot.
+ * (null(4), full(4), random(4), tty(4)). Owns the lines of output that ranks have not ended yet; the
+ * lines_lock of each process guards its own. console.c has a lock of its own. Runs in system calls;
+ * devices_add once at boot.
  */
 #include "arch.h"
 #include "fs/linux_files.h"
@@ -34,7 +34,7 @@ enum device {
 
 /* ---- Standard streams ---- */
 
-/* Input is the first rank's; the others read an end of file. */
+/* The first rank reads the console's input; the other ranks read an end of file. */
 static struct process *input_process;
 
 void input_interrupt(void)
@@ -43,8 +43,8 @@ void input_interrupt(void)
     event_notify(input_process, EVENT_INPUT);
 }
 
-/* Where there is input, it returns at once if `reads`, and else as if nothing announced input: the caller
- * does not wait for it. */
+/* Waits for an event of `kinds`, input included. If input is ready already, returns 0 at once if `reads`;
+ * else polls, because a caller that does not read may wait for other files. */
 static int input_wait(uint64_t kinds, uint64_t deadline_ns, bool reads)
 {
     unsigned cpu = arch_cpu_index();
@@ -111,8 +111,8 @@ void file_streams_flush(struct process *process)
             line_write(process, stream);
 }
 
-/* With the rank's number before each line, and each line printed as a whole, in however many pieces it was
- * written: other ranks print, too. */
+/* Writes text with the rank's number before each line. Prints each line as a whole, in however many pieces
+ * the program wrote it, because other ranks print, too. */
 static void prefixed_write(struct process *process, enum console_stream stream, const char *text,
                            size_t bytes)
 {
@@ -128,8 +128,8 @@ static void prefixed_write(struct process *process, enum console_stream stream, 
     }
 }
 
-/* Bytes up to the end of the last line; all where no line ends: the console keeps apart what it gets in one
- * piece. */
+/* Returns the number of bytes up to the last end of a line; all of them if no line ends. The console does not
+ * mix other output into a piece that it gets. */
 static uint64_t whole_lines(const char *text, uint64_t bytes)
 {
     uint64_t end = bytes;
@@ -139,7 +139,8 @@ static uint64_t whole_lines(const char *text, uint64_t bytes)
     return end ? end : bytes;
 }
 
-/* A line may have bytes of several parts; one longer than a chunk goes out in pieces. */
+/* Writes a vector to stdout or stderr. A line may have bytes of several parts; a line longer than a chunk
+ * goes out in pieces. */
 static int64_t stream_write(const struct file *file, struct user_vector *vector)
 {
     enum console_stream stream = file->device == DEVICE_STDERR ? CONSOLE_STDERR : CONSOLE_STDOUT;
@@ -244,7 +245,7 @@ static int64_t random_read(struct file *file, uint64_t buffer, uint64_t bytes, u
     return random_write(buffer, bytes);
 }
 
-/* Seeking in them is allowed, and has no effect. */
+/* Returns 0 as a device's size: seeking is allowed, and has no effect. */
 static uint64_t no_size(const struct file *file)
 {
     (void)file;
@@ -254,7 +255,7 @@ static uint64_t no_size(const struct file *file)
 static const struct {
     const char *path;
     uint16_t number;                   /* major << 8 | minor */
-    struct file_operations operations; /* without them: a standard stream */
+    struct file_operations operations; /* none: a standard stream */
 } devices[DEVICE_COUNT] = {
     [DEVICE_STDOUT] = { "/dev/tty", 5 << 8, { 0 } },
     [DEVICE_STDERR] = { NULL, 5 << 8, { 0 } }, /* /dev/stderr is a link to the descriptor */
@@ -304,7 +305,7 @@ static struct inode *stream_inodes[2];
 struct inode *device_of_stream(const struct file *file)
 {
     if (file->operations != &stream_operations)
-        return NULL; /* whatever its number is: other kinds have their own */
+        return NULL; /* other kinds of files have device numbers of their own */
     return stream_inodes[file->device - DEVICE_STDOUT];
 }
 
@@ -329,7 +330,7 @@ int devices_add(struct tree *tree, struct message *why)
         inode->device = device;
         inode->operations = &device_operations;
         inode->filesystem = FILESYSTEM_DEV;
-        inode_get(inode); /* standard error's has no name that would keep it */
+        inode_get(inode); /* standard error's inode has no name that would keep it */
         if (device <= DEVICE_STDERR)
             stream_inodes[device - DEVICE_STDOUT] = inode;
     }

@@ -13,7 +13,9 @@
 
 #define VALUE_MAX (UINT64_MAX - 1)
 
-/* A read subtracts the value that it answers, all of it, or one from a semaphore; a write adds its own. */
+/* Reads or writes the counter once, without waiting. A read returns the counter, or 1 from a semaphore, in
+ * *value and subtracts it; a write adds *value. -EAGAIN if there is nothing to read, or no room for
+ * *value. */
 static int64_t value_move(struct file *file, uint64_t *value, bool write)
 {
     uint64_t *counter = &file->event.value;
@@ -28,7 +30,8 @@ static int64_t value_move(struct file *file, uint64_t *value, bool write)
     return 0;
 }
 
-/* Repeats that until it succeeds, then notifies the threads that wait for the opposite one. */
+/* Repeats value_move until it succeeds, waiting unless O_NONBLOCK is set; then notifies the threads that wait
+ * for the counter. -EAGAIN, -EINTR. */
 static int64_t value_change(struct file *file, uint64_t *value, bool write)
 {
     int64_t error;

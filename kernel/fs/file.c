@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * file.c: descriptors and open files; see file.h. Each process owns its table, whose lock is held for short
- * loops over the descriptors, and never while a file ends. Runs in system calls, and where a rank starts or
+ * loops over the descriptors, and never while a file ends. Runs in system calls, and when a rank starts or
  * ends.
  */
 #include "fs/file.h"
@@ -40,7 +40,7 @@ static void locks_release(struct file *file, const void *owner)
     event_notify_shared(file->inode);
 }
 
-/* After the last reference. */
+/* Ends a file after its last reference was dropped: its row of the table is free again. */
 static void file_end(struct file *file)
 {
     struct tree *tree = file->process->tree;
@@ -78,7 +78,8 @@ int file_install(struct process *process, struct file *file, unsigned lowest, bo
     return -EMFILE;
 }
 
-/* Closing any descriptor of a file releases all POSIX locks that the process has on it. */
+/* Drops a descriptor's reference. Closing any descriptor of a file releases all POSIX locks that the process
+ * has on it. */
 static void descriptor_release(struct process *process, struct file *file)
 {
     bool locked = file->inode && __atomic_load_n(&file->inode->locks, __ATOMIC_RELAXED);

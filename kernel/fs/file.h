@@ -2,8 +2,8 @@
 /*
  * file.h: open files, and a process's table of descriptors.
  *
- * What an open file can do depends on its kind: `struct file_operations`. An operation that is NULL is
- * answered as Linux would: reading with EBADF or EISDIR, seeking with ESPIPE. Addresses are the program's.
+ * What an open file can do depends on its kind: `struct file_operations`. An operation that is NULL answers
+ * as on Linux: reading EISDIR or EINVAL, seeking ESPIPE. Addresses are the program's.
  *
  * Several threads of a process may use, and close, one descriptor at the same time. So file_get counts a
  * reference, which file_put drops; dropping the last one, a descriptor's or a caller's, ends the file.
@@ -35,38 +35,39 @@ enum file_ready {
 struct file_operations {
     int64_t (*read)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
     int64_t (*write)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
-    /* Instead of these two, by streams whose reads and writes with several parts are one operation. */
+    /* Replaces these two in streams, whose reads and writes with several parts are one operation. */
     int64_t (*move)(struct file *file, struct user_vector *vector, bool write);
-    /* The same at an offset, NULL: the file's own, by files that wait for another node's answer. */
+    /* The same at an offset (NULL: the file's own), for files that wait for another node's answer. */
     int64_t (*move_at)(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write);
-    uint64_t (*size)(const struct file *file); /* NULL: not seekable; with `waits` or a negative error */
+    uint64_t (*size)(const struct file *file); /* NULL: not seekable; with `waits` perhaps a negative error */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: always ready */
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
     void (*release)(struct file *file);        /* after the last reference */
-    const char *name;                          /* of what has no inode, for /proc/self/fd */
-    uint64_t (*events)(const struct file *file); /* that may make it ready; NULL: those of the file */
+    const char *name;                          /* of a file without an inode, for /proc/self/fd */
+    uint64_t (*events)(const struct file *file); /* kinds that may make it ready; NULL: event_of(file) */
     bool waits;   /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
-    bool travels; /* or, though they may wait, other processes may get it (SCM_RIGHTS): it wakes them, too */
+    bool travels; /* with `waits`: other processes may get it, too (SCM_RIGHTS), since it wakes their
+                   * threads */
 };
 
 struct file {
     const struct file_operations *operations;
-    struct process *process; /* whose table it is in; others' descriptors may refer to it, too */
-    struct inode *inode;     /* with a reference; NULL for streams, pipes and their like */
+    struct process *process; /* whose table it is in; descriptors of other processes may refer to it, too */
+    struct inode *inode;     /* with a reference; NULL for streams, pipes and the like */
     uint32_t tid;            /* as path_lookup.tid */
     struct spinlock lock;
     uint64_t offset;
     unsigned flags; /* Linux's O_ flags, as F_GETFL answers */
     unsigned references;
-    unsigned in_flight; /* of these, those of messages that have not been received (SCM_RIGHTS) */
+    unsigned in_flight; /* references of these that are in messages not received yet (SCM_RIGHTS) */
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
     bool in_use;
     bool is_terminal; /* a standard stream that is the console */
     uint8_t claim;    /* file_offset_claim */
-    bool has_locks;   /* flock's, or those of an open file description; or had some */
+    bool has_locks;   /* it has, or had, locks of flock or of its open file description */
     uint64_t serial;  /* different from that of every other file that was ever opened; not 0 */
-    union {           /* what its kind keeps */
+    union {           /* what its kind of file keeps */
         void *object; /* a pipe, a socket, a set of polled files */
         struct {
             char *bytes;
@@ -75,7 +76,7 @@ struct file {
         } text;                    /* text_file.h */
         struct {
             uint64_t value;
-            uint64_t changes; /* of the value so far */
+            uint64_t changes; /* how often the value has changed */
             bool is_semaphore;
         } event; /* eventfd.h */
     };
@@ -86,18 +87,18 @@ struct file_table {
     struct file *descriptors[FILE_DESCRIPTORS_MAX];
     bool close_on_exec[FILE_DESCRIPTORS_MAX];
     uint64_t last_serial;
-    unsigned in_flight;          /* files that its process has sent, and nobody received yet */
+    unsigned in_flight;          /* files that the process has sent and no process has received yet */
     struct rights *rights_ended; /* unix_rights.c */
     bool rights_ending;
     struct file files[FILE_DESCRIPTORS_MAX];
 };
 
-/* The open file of a descriptor, with one more reference, or NULL. */
+/* Returns the open file of a descriptor, with one more reference, or NULL. */
 struct file *file_get(struct process *process, uint64_t descriptor);
 void file_put(struct file *file);
 
-/* The type of a variable whose reference, unless it is NULL, is dropped where the enclosing block ends, also
- * by a return: whose value is computed before. */
+/* The type of a variable whose reference, unless it is NULL, is dropped when the enclosing block ends, also
+ * by a return; the value to return is computed before that. */
 #define FILE_REFERENCE __attribute__((cleanup(file_reference_end))) struct file *
 static inline void file_reference_end(struct file *const *file)
 {
@@ -105,32 +106,35 @@ static inline void file_reference_end(struct file *const *file)
         file_put(*file);
 }
 
-/* An unused open file with one reference, the caller's; NULL where all are in use. */
+/* Returns an unused open file with one reference, the caller's; NULL if all are in use. */
 struct file *file_allocate(struct process *process);
 int files_allocate(struct process *process, struct file *files[2]); /* two, or none and -EMFILE */
 
 /* Makes the lowest free descriptor from `lowest` on refer to `file`, with one more reference; -EMFILE. */
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec);
 
-/* As dup2: replaces what this descriptor, below FILE_DESCRIPTORS_MAX, refers to. */
+/* Makes this descriptor, below FILE_DESCRIPTORS_MAX, refer to `file` instead of its old file, as dup2. */
 void file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec);
 
 int file_close(struct process *process, uint64_t descriptor);
 
-/* Moves the present part of a vector and those after it, until one moves less than it should, at *offset or,
- * with file_append, at the end of the file, where *offset is set to; with the file's lock, unless it waits.
- * Bytes, or an error where there are none. tree_file.c has file_append: of files with an inode.memory. */
+/* Moves the present part of a vector and those after it, until a part moves fewer bytes than it has: at
+ * `offset` or, with file_append, at the end of the file, to which it sets *offset. Returns the bytes, or an
+ * error if none were moved. The caller holds the file's lock, unless the file `waits`. file_append, in
+ * tree_file.c, is for files with an inode.memory. */
 int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write);
 int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset);
 
 /* Closes all descriptors, at the end of a process. */
 void files_close(struct process *process);
 
-/* What poll would answer, of enum file_ready; and the kinds of events (event.h) that may change it. */
+/* Returns what poll would answer, of enum file_ready; file_events, the kinds of events (event.h) that may
+ * change it. */
 unsigned file_ready(struct file *file);
 uint64_t file_events(const struct file *file);
 
-/* event_wait (event.h) for threads that may wait for EVENT_INPUT: it is announced in here alone. devices.c */
+/* Waits as event_wait (event.h), with input announced: for threads that may wait for EVENT_INPUT.
+ * devices.c */
 int file_event_wait(uint64_t kinds, uint64_t deadline_ns);
 
 /* Opens the three standard streams. devices.c */
@@ -139,10 +143,11 @@ void file_open_streams(struct process *process);
 /* Opens /dev/null as the lowest free descriptor of a process that has no thread yet. devices.c */
 void file_open_null(struct process *process);
 
-/* Prints what a process has written of lines that have not ended. devices.c */
+/* Prints the beginnings of lines that a process has not ended. devices.c */
 void file_streams_flush(struct process *process);
 
-/* A lock that sleeps, of the offset of a file with move_at: held while an answer is waited for. -EINTR. */
+/* Takes the lock of the offset of a file with move_at. Waiting threads sleep, because the holder may wait for
+ * another node's answer. -EINTR. */
 int file_offset_claim(struct file *file);
 void file_offset_release(struct file *file);
 
@@ -150,8 +155,8 @@ void file_offset_release(struct file *file);
  * tree_file.c */
 int file_bind(struct file *file);
 
-/* inode.filesystem: the mounted file systems. The first is the boot archive's; files without a name are
- * memfd_create's. */
+/* The mounted file systems, in inode.filesystem. The first is the boot archive's; memfd_create's files are in
+ * FILESYSTEM_UNNAMED. */
 enum filesystem {
     FILESYSTEM_ROOT,
     FILESYSTEM_TMP,
@@ -163,11 +168,12 @@ enum filesystem {
     FILESYSTEM_MOUNTS, /* the first of mount.h */
 };
 
-/* Adds the directory that a file system is mounted on; before its contents. NULL with `why`. tree_file.c */
+/* Adds the directory that a file system is mounted on; called before its contents are added. NULL with `why`.
+ * tree_file.c */
 struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,
                          struct message *why);
 
-/* The writable file systems: /tmp, /dev/shm. tree_file.c */
+/* Adds the writable file systems: /tmp, /dev/shm. tree_file.c */
 int tree_writable_add(struct tree *tree, struct message *why);
 
 /* Records that a file's bytes change now. tree_file.c */
@@ -177,14 +183,14 @@ int64_t file_wall_clock_ns(void);
 /* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);
 
-/* The number of a character device (major << 8 | minor), by inode.device or file.device: Linux's
- * admin-guide/devices.txt; zero for what is none. devices.c */
+/* Returns the number of a character device (major << 8 | minor) by inode.device or file.device, as in Linux's
+ * admin-guide/devices.txt; 0 for other files. devices.c */
 uint64_t device_number(unsigned device);
 
-/* The inode of a standard stream's device, NULL for other files. devices.c */
+/* Returns the inode of a standard stream's device, NULL for other files. devices.c */
 struct inode *device_of_stream(const struct file *file);
 
-/* Random bytes to the program's memory: user_write_partial's answers. devices.c */
+/* Writes random bytes to the program's memory; returns as user_write_partial. devices.c */
 int64_t random_write(uint64_t buffer, uint64_t bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file_lock.c: see file_lock.h. A list of locks hangs on each inode, unordered, guarded by the tree's lock,
- * which all ranks take: so it has at most FILE_LOCKS_MAX. They are allocated from the tree's slabs. Ranges of
- * one owner never overlap within a domain.
+ * file_lock.c: see file_lock.h. Each inode has a list of locks, unordered, guarded by the tree's lock. All
+ * ranks take that lock, so a list has at most FILE_LOCKS_MAX locks. They are allocated from the tree's slabs.
+ * Ranges of one owner never overlap within a domain (flock's locks, or record locks).
  */
 #include "fs/file_lock.h"
 #include "lib/errno.h"
@@ -32,8 +32,8 @@ const struct file_lock *file_lock_conflict(const struct inode *inode, const stru
     return lowest;
 }
 
-/* Removes the range from the owner's locks. A lock that extends beyond it on both sides, of which there can
- * be one, is split with `spare`. */
+/* Removes the range from the owner's locks. A lock that extends beyond it on both sides (there can be only
+ * one) is split with `spare`. */
 static void range_remove(struct tree *tree, struct inode *inode, const struct file_lock *range,
                          struct file_lock *spare)
 {
@@ -85,7 +85,7 @@ static void neighbours_merge(struct tree *tree, struct inode *inode, struct file
 }
 
 /* Allocates what range_remove may need: nothing, unless one of the owner's locks extends beyond the range on
- * both sides. -ENOLCK where there is no memory, or no room for so many `more` locks of the file. */
+ * both sides. -ENOLCK if there is no memory, or the file has no room for another `more` locks. */
 static int spare_allocate(struct tree *tree, const struct inode *inode, const struct file_lock *range,
                           unsigned more, struct file_lock **spare)
 {

@@ -2,7 +2,7 @@
 /*
  * file_lock.h: advisory locks on files of the tree: POSIX record locks, owned by a process; those of an open
  * file description (OFD), owned by a struct file; and flock's, also owned by a struct file, which conflict
- * only with each other. Pure C, host-tested; with the tree's lock. Sources: fcntl(2), flock(2).
+ * only with each other. Pure C, host-tested. Callers hold the tree's lock. Sources: fcntl(2), flock(2).
  */
 #ifndef TACET_FILE_LOCK_H
 #define TACET_FILE_LOCK_H
@@ -18,15 +18,15 @@ struct file_lock {
     int32_t pid;         /* for F_GETLK; -1 for OFD */
     bool exclusive;
     bool whole_file; /* flock's */
-    bool releases;   /* of a request: what its owner has in the range, instead of setting anything */
+    bool releases;   /* in a request: release what its owner has in the range, instead of setting a lock */
 };
 
-/* The lowest lock of another owner that conflicts with `requested`, or NULL. With `releases` none does. */
+/* Returns the lowest lock of another owner that conflicts with `requested`, or NULL: also for a request that
+ * `releases`. */
 const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *requested);
 
-/* Sets the lock, replacing what its owner has in the range; no other owner's may conflict. -ENOLCK
- * where there is no memory, or the file has FILE_LOCKS_MAX; with `releases` only where a lock is to be split.
- */
+/* Sets the lock, replacing what its owner has in the range; no other owner's lock may conflict. -ENOLCK if
+ * there is no memory, or the file has FILE_LOCKS_MAX; with `releases` only if a lock has to be split. */
 int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested);
 
 /* Releases all locks that an owner has on an inode. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * linux_files.h: constants of Linux's user interface that the files and the system calls share, the same on
- * every architecture; arch/linux_abi.h adds those that are not. Source: as of lib/linux_abi.h.
+ * every architecture; arch/linux_abi.h adds those that differ. Source: as of lib/linux_abi.h.
  */
 #ifndef TACET_LINUX_FILES_H
 #define TACET_LINUX_FILES_H
@@ -20,10 +20,10 @@
 #define O_NONBLOCK    04000
 #define O_CLOEXEC     02000000
 #define O_PATH        010000000
-#define O_TMPFILE_BIT 020000000 /* beside O_DIRECTORY */
+#define O_TMPFILE_BIT 020000000 /* set together with O_DIRECTORY */
 
 #define IOV_MAX        1024
-#define READ_WRITE_MAX 0x7ffff000ULL /* what one read or write moves at most */
+#define READ_WRITE_MAX 0x7ffff000ULL /* most bytes of one read or write */
 
 struct linux_iovec {
     uint64_t base, bytes;

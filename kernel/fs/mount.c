@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mount.c: see mount.h: where the tree ends. A mount point is a directory of the tree whose inode has
- * `mount`; what is open on a mount, a file or a current directory, is an inode with `mount` in no directory,
- * which has the keeper's struct mount_file as its data. Lookups that come to either leave the tree
+ * `mount`. What is open on a mount, a file or a current directory, is an inode with `mount` in no directory;
+ * its `data` is the struct mount_file of the mount's implementation. Lookups that reach either leave the tree
  * (lookup.c). The table of mounts is constant once programs run.
  */
 #include "fs/mount.h"
@@ -12,7 +12,7 @@
 
 static struct mount *mounts[MOUNTS_MAX];
 
-/* Makes its place a mount point of the tree. */
+/* Makes mount->place a mount point of the tree. */
 static int point_make(struct tree *tree, struct mount *mount, struct message *why)
 {
     struct path_lookup found;
@@ -28,7 +28,7 @@ static int point_make(struct tree *tree, struct mount *mount, struct message *wh
                            mount->place);
     } else if (error || !mode_is(mount->point->mode, S_IFDIR) || mount->point == tree->root) {
         return message_set(why, -EINVAL, "mount=%s: this place is %s", mount->place,
-                           error ? "below what is no directory" : "no directory, or the root");
+                           error ? "below a non-directory" : "not a directory, or the root");
     }
     mount->point->mount = mount;
     mount->point->filesystem = (uint8_t)(FILESYSTEM_MOUNTS + mount->index);
@@ -42,7 +42,7 @@ int mount_add(struct tree *tree, struct mount *mount, struct message *why)
     while (index < MOUNTS_MAX && mounts[index])
         index++;
     if (index == MOUNTS_MAX)
-        return message_set(why, -ENOSPC, "mount=%s: there can be %u mounts", mount->place, MOUNTS_MAX);
+        return message_set(why, -ENOSPC, "mount=%s: the limit is %u mounts", mount->place, MOUNTS_MAX);
     if (mount->place[0] != '/')
         return message_set(why, -EINVAL, "mount=%s: the place does not begin with /", mount->place);
     mount->index = index;
@@ -68,7 +68,7 @@ struct mount *mount_at(unsigned index)
 
 int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct inode **inode)
 {
-    static char text[TREE_PATH_MAX], left[TREE_PATH_MAX]; /* too large for the stack; there is one CPU yet */
+    static char text[TREE_PATH_MAX], left[TREE_PATH_MAX]; /* too large for the stack; first CPU only */
     struct mount_call call = { .path = text, .left = left };
     struct inode *start = tree->root;
     struct path_lookup found;

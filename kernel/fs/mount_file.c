@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mount_file.c: reading, writing and sizes of open files of mounts. Bytes go through memory of the calling
- * rank's slice, in pieces of at most BOUNCE_BYTES, which the keeper may pipeline. Runs in system calls,
- * without locks: whoever moves bytes at the file's own offset holds file_offset_claim meanwhile.
+ * rank's slice, in pieces of at most BOUNCE_BYTES, which the mount may pipeline. Runs in system calls,
+ * without locks; a thread that moves bytes at the file's own offset holds file_offset_claim meanwhile.
  */
 #include "fs/mount_file.h"
 #include "arch.h"
@@ -16,7 +16,7 @@
 
 #define BOUNCE_BYTES (256ULL << 10)
 
-enum claim { UNCLAIMED, CLAIMED, CLAIMED_CONTENDED }; /* by threads of any process */
+enum claim { UNCLAIMED, CLAIMED, CLAIMED_CONTENDED }; /* by a thread of any process */
 
 int file_offset_claim(struct file *file)
 {
@@ -42,7 +42,8 @@ struct mount_call mount_call_of(const struct inode *inode)
     return (struct mount_call){ .mount = inode->mount, .directory = mount_file_of(inode), .path = "" };
 }
 
-/* Copies as far as the program's memory reaches; the vector advances by what has been copied. */
+/* Copies between the program and the kernel as far as the program's memory reaches; the vector advances by
+ * what has been copied. */
 static uint64_t vector_copy(struct user_vector *vector, char *kernel, uint64_t bytes, bool to_program)
 {
     uint64_t done = 0;
@@ -89,7 +90,7 @@ static uint64_t mount_size(const struct file *file) /* or a negative error */
     return error ? (uint64_t)error : status.bytes;
 }
 
-/* Of all pieces, from `offset` on. */
+/* Moves all pieces, from `offset` on. Returns the bytes, or an error if none were moved. */
 static int64_t pieces_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write)
 {
     struct page_pool *pages = arch_process()->vm.pages;
@@ -109,7 +110,8 @@ static int64_t pieces_move(struct file *file, struct user_vector *vector, uint64
     return total ? (int64_t)total : moved;
 }
 
-/* What is appended begins at the end that the file has now; the server appends it wherever that is then. */
+/* Moves a vector at *offset, or at the file's own offset if `offset` is NULL. An append counts from the end
+ * that the file has now; the server appends at the end that it has then. */
 static int64_t mount_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
 {
     bool appends = write && (file->flags & O_APPEND);
@@ -129,7 +131,7 @@ static int64_t mount_move(struct file *file, struct user_vector *vector, const u
     return moved;
 }
 
-/* For mmap. */
+/* Reads at an offset, for mmap. */
 static int64_t mount_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     struct user_vector vector = user_vector_of(buffer, bytes);

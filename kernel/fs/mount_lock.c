@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mount_lock.c: advisory locks on files of mounts. The server is asked for locks on whole files, whatever the
- * range: diod keeps no others, and would give a file's lock up with the first part that is unlocked. So what
- * one open file has locked stands in the list of its inode (file_lock.h), and the server's lock is the
- * strongest of these. Two ranges of a file that do not overlap conflict where two nodes, ranks or open files
- * lock them: more than needed, never less. Runs in system calls; conflicts are tried again, at first after
- * RETRY_NS, for no server says when a lock has gone.
+ * range: diod has no others, and would give up a file's lock when the first part is unlocked. So the list of
+ * the inode (file_lock.h) has what one open file has locked, and the server's lock is the strongest of these.
+ * Two ranges of a file that do not overlap conflict if two nodes, ranks or open files lock them: more
+ * conflicts than needed, never fewer. Runs in system calls. Conflicts are tried again, at first after
+ * RETRY_NS, because no server reports when a lock was released.
  */
 #include "fs/mount_file.h"
 #include "arch.h"
@@ -56,7 +56,8 @@ int mount_lock_reduce(struct file *file, int held)
     return stronger(held, needed) ? server_lock(file, needed) : 0;
 }
 
-/* With the file's offset claimed, so that one thread at a time changes its locks. */
+/* Tries a request once; -EAGAIN if it conflicts. The caller has claimed the file's offset: only one thread at
+ * a time changes the file's locks. */
 static int lock_try(struct file *file, const struct file_lock *requested)
 {
     struct tree *tree = file->process->tree;
@@ -70,14 +71,14 @@ static int lock_try(struct file *file, const struct file_lock *requested)
     if (stronger(type, held))
         error = server_lock(file, type);
     if (error && held != F_UNLCK)
-        server_lock(file, held); /* a conversion that fails may lose the lock, flock(2) */
+        server_lock(file, held); /* again: a conversion that fails may lose the lock, flock(2) */
     if (error)
         return error;
     tree_lock_to_add(tree);
     error = file_lock_set(tree, file->inode, requested);
     spin_unlock(&tree->lock);
     int reduced = mount_lock_reduce(file, stronger(type, held) ? type : held);
-    return error || !requested->releases ? error : reduced; /* of a set one later calls fail */
+    return error || !requested->releases ? error : reduced; /* a set lock stays: later calls fail */
 }
 
 int mount_lock_set(struct file *file, const struct file_lock *requested, bool wait)
@@ -101,7 +102,7 @@ int mount_lock_query(struct file *file, const struct file_lock *requested, struc
     int held = mount_lock_held(file);
 
     *answer = (struct mount_lock){ .type = type_of(requested), .process = (uint32_t)file->process->pid };
-    if (!stronger(answer->type, held)) { /* nobody else can have one that conflicts */
+    if (!stronger(answer->type, held)) { /* no other client can have a lock that conflicts */
         answer->type = F_UNLCK;
         return 0;
     }

@@ -2,7 +2,7 @@
 /*
  * path.c: see path.h. Owns two buffers for each CPU, too large for the kernel's stacks, allocated from the
  * slice of the first process that needs them there. A system call has its CPU's buffers to itself: it does
- * not wait while it uses them. A call that a mount answers has memory of its own for that time.
+ * not wait while it uses them. A call that waits for a mount has memory of its own meanwhile.
  */
 #include "fs/path.h"
 #include "arch.h"
@@ -33,7 +33,7 @@ char *path_buffer(unsigned which)
     return *pair + which * (size_t)TREE_PATH_MAX;
 }
 
-/* Finds where a relative path starts: the current directory, or that of a descriptor. */
+/* Finds where a relative path starts: at the current directory, or at that of a descriptor. */
 static int start_find(struct path *path, uint64_t descriptor)
 {
     if (path->text[0] == '/' || (int32_t)descriptor == AT_FDCWD)
@@ -71,7 +71,7 @@ int path_find(struct path *path, enum tree_follow follow)
     if (!path->directory)
         tid = process->directory_tid;
     if (path->start)
-        return TREE_LEFT; /* as it was found before */
+        return TREE_LEFT; /* an earlier call has found it */
     int error = tree_find_from(path->tree, directory, tid, path->text, follow, &path->found);
     if (error == TREE_LEFT) {
         path->start = path->found.inode;
@@ -103,7 +103,7 @@ void path_unlock(struct path *path)
 
 /* ---- Mounts ---- */
 
-/* The rest of the path, what leads out of the mount, and another text. */
+/* For path->text, path->call.left and path->extra. */
 #define WORK_BYTES page_up(3 * (uint64_t)TREE_PATH_MAX)
 
 static int work_allocate(struct path *path)
@@ -143,7 +143,7 @@ int path_return(struct path *path)
     char *text = path->text;
 
     if (call->symlinks++ > TREE_SYMLINKS_MAX)
-        return -ELOOP; /* also of ".." that come from links */
+        return -ELOOP; /* ".." in the targets of links counts, too */
     path->text = call->left;
     call->left = text;
     path->directory = tree_parent(path->tree, call->mount->point);

@@ -13,10 +13,10 @@
  *     while (path_leads_on(&path, &result));
  *     return path_end(&path, result);                                     releases everything
  *
- * The text is copied from the program before the lock is taken, into a buffer of the CPU's; for a mount
- * into memory of the rank's slice, because the call waits then. A call with two paths reads both
- * (path_read), takes the lock (path_lock), and looks both up (path_find). Nothing is copied from or to the
- * program under the lock. path.c
+ * The text is copied from the program before the lock is taken, into a buffer of the CPU; for a mount, into
+ * memory of the rank's slice, because the call waits then. A call with two paths reads both (path_read),
+ * takes the lock (path_lock), and looks both up (path_find). Nothing is copied from or to the program under
+ * the lock. path.c
  */
 #ifndef TACET_PATH_H
 #define TACET_PATH_H
@@ -33,7 +33,7 @@ struct path {
     struct path_lookup found;
     enum tree_follow follow;
     bool adds, locked;
-    /* Of a path that leads to a mount: */
+    /* If the path leads to a mount: */
     struct inode *start;    /* the mount point, or what is open in the mount, with a reference; NULL: none */
     struct mount_call call; /* the rest of the path from there */
     uint64_t work;          /* memory for the call; 0: none yet */
@@ -44,55 +44,55 @@ struct path {
  * -ENOMEM. */
 int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned which);
 
-/* Takes the tree's lock; to add something by tree_lock_to_add. */
+/* Takes the tree's lock; with `adds` by tree_lock_to_add. */
 void path_lock(struct path *path, bool adds);
 void path_unlock(struct path *path);
 
-/* Looks it up, with the tree's lock; returns as tree_find_from. After TREE_LEFT, and without the lock,
- * path_depart prepares path.call: TREE_LEFT, -ENOTDIR, -ENOMEM. */
+/* Looks the path up; the caller holds the tree's lock. Returns as tree_find_from. After TREE_LEFT, the caller
+ * releases the lock and calls path_depart, which prepares path.call: TREE_LEFT, -ENOTDIR, -ENOMEM, -ELOOP. */
 int path_find(struct path *path, enum tree_follow follow);
 int path_depart(struct path *path);
 
-/* path_lock (to add something with `adds`), path_find; for a mount path_depart, without the lock. */
+/* Takes the lock (path_lock) and looks the path up (path_find). If it leads to a mount, releases the lock and
+ * calls path_depart. */
 int path_look_up(struct path *path, enum tree_follow follow, bool adds);
 
-/* path_read, path_look_up (to add something with TREE_NAME). The caller must call path_end, also on errors.
- */
+/* Reads a path (path_read) and looks it up (path_look_up; to add something if `follow` is TREE_NAME). The
+ * caller must call path_end, also on errors. */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
-/* path_begin from the current directory, for a path of `bytes` in the kernel's memory. -EOPNOTSUPP where it
- * leads to a mount. */
+/* Looks up a path of `bytes` in the kernel's memory from the current directory, as path_begin. -EOPNOTSUPP if
+ * it leads to a mount. */
 int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow);
 
-/* Whether a mount has answered that the path leads out of it: then it has been looked up again, from there,
- * with *result as of path_begin. path_return does the first half: what is left is to be looked up. -ELOOP,
- * -ENOENT. */
+/* Returns whether a mount has answered that the path leads out of it. Then the rest has been looked up, with
+ * *result as of path_begin. path_return does the first half alone: the rest is still to be looked up.
+ * -ELOOP. */
 bool path_leads_on(struct path *path, long *result);
 int path_return(struct path *path);
 
 /* Releases the lock, the descriptor's file and what the mount needed; returns `result`. */
 long path_end(struct path *path, long result);
 
-/* Whether a path leads to a thread that there is: -ENOENT. Where it matters, with path_lookup.tid, without
- * locks.
- */
+/* Returns 0 if a thread with this path_lookup.tid exists, or it is 0; else -ENOENT. Called without locks. */
 int path_thread_check(uint32_t tid);
 
-/* What stat calls st_ino: different for each thread. */
+/* Returns what stat calls st_ino: different for each thread. */
 static inline uint64_t inode_number(const struct inode *inode, uint32_t tid)
 {
     return inode->number | (uint64_t)tid << 32;
 }
 
-/* Writes the path of what is open or a current directory, also of a thread or on a mount, as tree_path. With
- * the tree's lock. fs/proc/task.c */
+/* Writes the path of an open file or a current directory, also of a thread or on a mount, as tree_path. The
+ * caller holds the tree's lock. fs/proc/task.c */
 int64_t inode_path(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text,
                    size_t bytes);
 
-/* The CPU's buffers, for other texts; NULL where there is no memory for them. */
+/* Returns one of the CPU's two buffers, for another text; NULL if there is no memory for them. */
 char *path_buffer(unsigned which);
 
-/* The memory of this CPU's is to be used anew: the next call takes other memory. */
+/* Drops this CPU's buffers, because their memory is about to be used again: the next call takes other
+ * memory. */
 void path_buffers_drop(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pipe.c: see pipe.h. A pipe is a ring of bytes as streams of AF_UNIX have (unix_socket.h), in memory of the
- * slice of the process that makes it. Each end is one open file, which any number of descriptors may refer
- * to, also of other processes (SCM_RIGHTS). The locks of the ring are held while bytes are copied, never
+ * slice of the process that makes it. Each end is one open file. Any number of descriptors may refer to it,
+ * also of other processes (SCM_RIGHTS). The locks of the ring's ends are held while bytes are copied, never
  * across a wait. Runs in system calls.
  *
  * Source: man 7 pipe; where it is silent, what Linux does.
@@ -68,7 +68,7 @@ static int64_t pipe_write(struct file *file, struct user_vector *vector)
     return done ? done : put;
 }
 
-/* Writing nothing does nothing, whoever reads. */
+/* Reads or writes. Writing no bytes does nothing, even if no process reads. */
 static int64_t pipe_move(struct file *file, struct user_vector *vector, bool write)
 {
     if (vector->left == 0)
@@ -92,7 +92,7 @@ static unsigned pipe_ready(struct file *file)
            (unwanted ? READY_ERROR : 0);
 }
 
-/* An end becomes ready when bytes are moved at the other one. */
+/* Counts the bytes that were moved at the other end: that makes this end ready. */
 static uint64_t pipe_activity(struct file *file)
 {
     const struct unix_ring *ring = file->object;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * socket.c: see socket.h: what sockets of all families share beneath the system calls. Sockets need no path:
+ * socket.c: see socket.h: what sockets of all families share below the system calls. Sockets need no path:
  * they are open files without an inode, of mode S_IFSOCK. Runs in system calls, without locks.
  *
  * Source: man 7 socket, man 2 send (facts of the interface).
@@ -88,7 +88,7 @@ int64_t socket_move(struct file *file, struct user_vector *vector, bool write)
 {
     struct socket_message message = { .vector = vector };
 
-    if (write) /* of nothing sends an empty message */
+    if (write) /* a write of no bytes sends an empty message */
         return socket_send(file, &message);
     return vector->left > 0 ? socket_receive(file, &message) : 0;
 }

@@ -7,8 +7,8 @@
  *
  * A family's own structure begins with a struct socket, which file.object points to. Operations run without
  * locks and may wait; they check O_NONBLOCK of the file's flags, MSG_DONTWAIT and the time limits of the
- * socket. They return Linux's errors: -EINTR where a signal is pending (the caller makes the call restart).
- * An operation that is NULL answers EOPNOTSUPP.
+ * socket. They return Linux's errors: -EINTR if a signal is pending (the caller restarts the call). An
+ * operation that is NULL answers EOPNOTSUPP.
  */
 #ifndef TACET_SOCKET_H
 #define TACET_SOCKET_H
@@ -66,7 +66,7 @@ enum message_flags {
 
 /* Linux's struct sockaddr of any family, in kernel memory; ports and addresses in network byte order. */
 struct socket_address {
-    uint32_t bytes; /* of those below that are valid; 0: no address */
+    uint32_t bytes; /* how many below are valid; 0: no address */
     union {
         uint16_t family;
         struct {
@@ -75,7 +75,7 @@ struct socket_address {
         } inet;
         struct {
             uint16_t family;
-            char path[108]; /* with or without a NUL; begins with one where the name is abstract */
+            char path[108]; /* with or without a NUL; begins with a NUL if the name is abstract */
         } local;
         uint8_t raw[SOCKET_ADDRESS_BYTES_MAX];
     };
@@ -84,10 +84,10 @@ struct socket_address {
 /* Ancillary data, decoded. */
 struct rights; /* open files of SCM_RIGHTS: unix_rights.h */
 struct socket_control {
-    struct rights *rights; /* sent: the operation takes them, and sets this to NULL; or received */
-    bool has_credentials;  /* SCM_CREDENTIALS: */
-    uint32_t process;      /* of this pid, and of root */
-    /* Of AF_INET, for those who asked by an option: */
+    struct rights *rights; /* sent: the operation takes it, and sets this to NULL; or received */
+    bool has_credentials;  /* SCM_CREDENTIALS: user and group are root, */
+    uint32_t process;      /* this is the pid */
+    /* Of AF_INET; received only if the program has set the option: */
     bool has_time, has_ttl, has_packet_info;
     uint64_t time_ns; /* SO_TIMESTAMP: when it was received, since 1970 */
     uint32_t ttl, interface, local_address, header_destination;
@@ -97,43 +97,43 @@ struct socket_control {
 struct socket_message {
     struct user_vector *vector;
     unsigned flags;                 /* of enum message_flags */
-    struct socket_address *address; /* destination, or where the sender's goes; NULL: not given, not wanted */
+    struct socket_address *address; /* destination, or room for the sender's; NULL: none */
     struct socket_control *control; /* or NULL */
     unsigned answer_flags;          /* out: MSG_TRUNC, MSG_CTRUNC, of what was received */
-    uint64_t whole_bytes;           /* out: of the datagram, where MSG_TRUNC is set */
+    uint64_t whole_bytes;           /* out: of the whole datagram, if MSG_TRUNC is set */
 };
 
 struct socket_operations {
     int (*bind)(struct file *file, const struct socket_address *address);
     int (*connect)(struct file *file, const struct socket_address *address);
     int (*listen)(struct file *file, int backlog);
-    /* Waits for a connection, which becomes what `accepted`, an unused open file, shows; *peer its name. */
+    /* Waits for a connection; `accepted`, an unused open file, becomes its socket. *peer: its peer's name. */
     int (*accept)(struct file *file, struct file *accepted, struct socket_address *peer);
     int64_t (*send)(struct file *file, struct socket_message *message);
     int64_t (*receive)(struct file *file, struct socket_message *message);
     int (*shutdown)(struct file *file, bool receiving, bool sending);
     int (*name)(struct file *file, bool of_peer, struct socket_address *address);
-    /* Options that sys_socket_option.c does not answer itself; of SOL_SOCKET, option_set is also called with
-     * each switch that was set, SO_LINGER, SO_SNDBUF and SO_RCVBUF, whose -ENOPROTOOPT is ignored. `value`
-     * has `bytes`, at least 1. *bytes: room, then what was written. -ENOPROTOOPT, -EINVAL. */
+    /* Options. If the family answers -ENOPROTOOPT to an option of SOL_SOCKET, sys_socket_option.c answers
+     * instead; it sets what it keeps (switches, SO_LINGER, …) before it calls option_set. `value` has
+     * `bytes`, at least 1. *bytes: room, then what was written. -ENOPROTOOPT, -EINVAL. */
     int (*option_set)(struct file *file, int level, int option, const void *value, uint32_t bytes);
     int (*option_get)(struct file *file, int level, int option, void *value, uint32_t *bytes);
-    /* ioctl; FIONREAD, too. `argument` is the program's. -ENOTTY. */
+    /* ioctl, also FIONREAD. `argument` is the program's. -ENOTTY. */
     long (*control)(struct file *file, uint32_t request, uint64_t argument);
 };
 
-/* Any thread may change these at any time; each field is read and written alone. */
+/* Any thread may change these at any time; each member is read and written on its own. */
 struct socket {
     const struct socket_operations *operations;
     uint16_t family, type, protocol;
     uint32_t switches; /* a bit for each option of SOL_SOCKET that is on, by its number below 32 */
-    uint64_t receive_limit_ns, send_limit_ns; /* SO_RCVTIMEO, SO_SNDTIMEO; 0: for as long as it takes */
+    uint64_t receive_limit_ns, send_limit_ns; /* SO_RCVTIMEO, SO_SNDTIMEO; 0: no limit */
     uint32_t receive_room, send_room;         /* SO_RCVBUF, SO_SNDBUF, as getsockopt answers */
-    uint32_t linger_s;                        /* SO_LINGER, where its switch is on */
+    uint32_t linger_s;                        /* SO_LINGER, if its switch is on */
 };
 
-/* Makes an unused open file a socket. `socket` is the beginning of the family's own structure, all zero; it
- * sets the limits of room itself. `files` has .move = socket_move and .waits = true. */
+/* Makes an unused open file a socket. `socket` is the beginning of the family's own structure, all zero; the
+ * family sets the limits of room itself. `files` has .move = socket_move and .waits = true. */
 void socket_initialise(struct file *file, struct socket *socket, const struct file_operations *files,
                        const struct socket_operations *operations, unsigned family, unsigned type,
                        unsigned protocol);
@@ -150,30 +150,30 @@ static inline bool socket_switch(const struct socket *socket, unsigned option)
     return __atomic_load_n(&socket->switches, __ATOMIC_RELAXED) >> option & 1;
 }
 
-/* Call the socket's operations. The first raises SIGPIPE where a stream answers EPIPE; of both, a call with a
- * time limit that a signal has ended does not start again (-ERESTARTNOHAND). */
+/* Sends or receives by the socket's operation. socket_send raises SIGPIPE if a stream answers EPIPE. A call
+ * with a time limit that a signal has ended does not start again (-ERESTARTNOHAND). */
 int64_t socket_send(struct file *file, struct socket_message *message);
 int64_t socket_receive(struct file *file, struct socket_message *message);
 
-/* The same for other calls: `limit_ns` is one of the socket's time limits. */
+/* Does the same to the result of another call: `limit_ns` is one of the socket's time limits. */
 int64_t socket_interrupted(int64_t result, const uint64_t *limit_ns);
 
-/* file_operations.move of all sockets. */
+/* Reads or writes: file_operations.move of all sockets. */
 int64_t socket_move(struct file *file, struct user_vector *vector, bool write);
 
-/* Whether a call must not wait; until when it may wait. */
+/* Returns whether a call must not wait; the next two, until when it may wait. */
 bool socket_nonblocking(const struct file *file, unsigned flags);
 uint64_t socket_receive_deadline(const struct file *file);
 uint64_t socket_send_deadline(const struct file *file);
 
-/* ---- Families: what socket(2) calls. They make `file`, unused, a socket; -EPROTONOSUPPORT,
- * -ESOCKTNOSUPPORT, -ENOMEM ---- */
+/* ---- Families: called by socket(2). They make `file`, unused, a socket; -EPROTONOSUPPORT, -ESOCKTNOSUPPORT,
+ * -ENOMEM ---- */
 
 int unix_socket_create(struct file *file, int type, int protocol);    /* fs/unix_socket.c */
 int inet_socket_create(struct file *file, int type, int protocol);    /* net/inet.c */
 int netlink_socket_create(struct file *file, int type, int protocol); /* net/netlink.c */
 
-/* socketpair(2). fs/unix_socket.c */
+/* Makes a pair of sockets for socketpair(2). fs/unix_socket.c */
 int unix_socket_pair(struct file *files[2], int type);
 
 #endif

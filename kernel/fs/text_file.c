@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * text_file.c: see text_file.h. Runs in system calls of the process that opens the file. Nobody else can
+ * text_file.c: see text_file.h. Runs in system calls of the process that opens the file. No other thread can
  * reach a file before its contents are complete, and they never change afterwards, so they need no lock.
  */
 #include "fs/text_file.h"
@@ -25,7 +25,7 @@ void text_release(struct file *file)
     file->text.size = file->text.capacity = 0;
 }
 
-/* Makes room for `count` more bytes, doubling the memory if need be. Where there is none, frees the contents;
+/* Makes room for `count` more bytes, doubling the memory if need be. If there is none, frees the contents;
  * nothing can be added after that. */
 static bool text_reserve(struct file *file, uint64_t count)
 {
@@ -64,7 +64,7 @@ void text_add_user(struct file *file, uint64_t address, uint64_t end)
     file->text.size += count;
 }
 
-/* Formats in place, a second time where there was no room. */
+/* Formats in place; a second time if there was no room. */
 void text_add(struct file *file, const char *format, ...)
 {
     va_list arguments;

@@ -2,8 +2,8 @@
 /*
  * tree_file.c: open files of the tree: those of the initrd, whose bytes stand in it; those of the writable
  * file systems, whose bytes are a struct shared_memory; and directories. The memory that a file grows by
- * comes from the slice of the rank that writes. Runs in system calls, with the file's lock where it reads or
- * writes; what mounts file systems runs once at boot.
+ * comes from the slice of the rank that writes. Runs in system calls; reads and writes with the file's lock.
+ * What mounts file systems runs while the tree is built.
  */
 #include "arch.h"
 #include "fs/linux_files.h"
@@ -63,7 +63,8 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
     return put;
 }
 
-/* The whole vector's place is claimed first; then it is copied there, while others append after it. */
+/* Appends a vector. Claims the place of all of it first, then copies it there, while other writers append
+ * after it. */
 int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset)
 {
     struct shared_memory *memory = file->inode->memory;
@@ -112,7 +113,8 @@ int file_bind(struct file *file)
     return 0;
 }
 
-/* With the tree's lock; the memory itself is reclaimed after that has been released. */
+/* Drops an inode's memory. The caller holds the tree's lock; the memory itself is reclaimed after its
+ * release. */
 static void inode_release(struct inode *inode)
 {
     if (inode->memory)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unix_name.c: names of sockets of AF_UNIX, which sockets of all ranks find: paths, each an inode of the tree
- * whose `data` is the socket for as long as that lives; and abstract names, which begin with a NUL, in lists
- * by their hash. The tree's lock guards the first, names_lock the second; a socket that is found gets a
- * reference before the lock is released. Runs in system calls.
+ * unix_name.c: names of AF_UNIX sockets, by which sockets of all ranks find them: paths, each an inode of the
+ * tree whose `data` is the socket while that lives; and abstract names, which begin with a NUL, in lists by
+ * their hash. The tree's lock guards the paths, names_lock the lists; a socket that is found gets a reference
+ * before the lock is released. Runs in system calls.
  *
  * Source: man 7 unix.
  */
@@ -60,7 +60,7 @@ static struct list *list_of(const struct socket_address *name)
     return &names[hash % NAME_LISTS];
 }
 
-/* With the lock. */
+/* Finds the socket with an abstract name, or NULL. The caller holds names_lock. */
 static struct unix_socket *abstract_find(const struct socket_address *name)
 {
     for (struct list_link *link = list_of(name)->first; link; link = link->next) {
@@ -84,7 +84,7 @@ static int abstract_bind(struct unix_socket *socket, const struct socket_address
     return 0;
 }
 
-/* A name of five digits that nobody has. */
+/* Binds a socket to an abstract name of five digits that no socket has. */
 static int automatic_bind(struct unix_socket *socket)
 {
     struct socket_address name = { .bytes = FAMILY_BYTES + 6, .family = AF_UNIX };
@@ -149,7 +149,7 @@ int unix_bind(struct file *file, const struct socket_address *address)
 
     if (error)
         return error;
-    /* One thread at a time gives it a name, and one name only. */
+    /* Only one thread at a time can give a socket a name, and only one name. */
     if (__atomic_exchange_n(&socket->is_named, true, __ATOMIC_ACQ_REL))
         return automatic ? 0 : -EINVAL;
     if (automatic)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unix_rights.c: see unix_rights.h. The files of one message stand in a page of the sender's slice; how many
- * it has in flight is counted in its table, so that one that sends for ever what nobody receives exhausts
- * itself alone. Runs in system calls, and at the end of a process.
+ * unix_rights.c: see unix_rights.h. The files of one message stand in a page of the sender's slice. The
+ * sender's table counts its files in flight, so that a process that sends for ever what no process receives
+ * exhausts only itself. Runs in system calls, and at the end of a process.
  *
  * Source: man 7 unix, cmsg (facts of the interface).
  */
@@ -84,7 +84,8 @@ static void rights_end(struct rights *rights)
     page_pool_free(rights->sender->vm.pages, arch_physical_of(rights), ARCH_PAGE);
 }
 
-/* The next one to end; NULL: there is none, and whoever comes next begins anew. */
+/* Takes the next rights to end from the queue. NULL if there are none: the next rights_put then ends what it
+ * queues. */
 static struct rights *ended_next(struct file_table *table)
 {
     SPIN_GUARD(&table->lock);
@@ -95,8 +96,9 @@ static struct rights *ended_next(struct file_table *table)
     return next;
 }
 
-/* A file that ends may be a socket to which others were sent: these are queued for the call below, instead of
- * one call inside the other for each. */
+/* Queues the rights; ends all that are queued, unless a call of rights_put in this process does so already. A
+ * file that ends may be a socket with more rights: they are queued for the outer call, instead of a call
+ * inside another for each. */
 void rights_put(struct rights *rights)
 {
     struct file_table *table = arch_process()->files;
@@ -127,7 +129,7 @@ void unix_rights_abandon(struct process *process)
         struct file *file = &process->files->files[i];
         unsigned references = __atomic_load_n(&file->references, __ATOMIC_ACQUIRE);
 
-        /* With a reference of our own, so that nobody else ends it meanwhile. */
+        /* Holds a reference, so that no other thread ends the file meanwhile. */
         if (references == 0 || references != __atomic_load_n(&file->in_flight, __ATOMIC_ACQUIRE) ||
             !__atomic_compare_exchange_n(&file->references, &references, references + 1, false,
                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

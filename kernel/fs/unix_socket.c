@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * unix_socket.c: sockets of AF_UNIX, unix(7): making, connecting, accepting, ending; see unix_socket.h. The
- * connecting process makes the listener's end of a connection as well, which waits in the listener's list
- * until it is accepted. No two of these locks are held at a time. Runs in system calls, and at the end of a
- * process.
+ * connecting process also makes the listener's end of a connection, which waits in the listener's list until
+ * it is accepted. No function here holds two of the locks at a time. Runs in system calls, and at the end of
+ * a process.
  *
  * Source: man 7 unix, man 2 connect, listen, accept, shutdown; where they are silent, what Linux does.
  */
@@ -54,7 +54,8 @@ static void socket_show(struct file *file, struct unix_socket *socket)
     socket_initialise(file, &socket->socket, &unix_files, &unix_operations, AF_UNIX, socket->socket.type, 0);
 }
 
-/* What is sent to it from now on is refused, and what was sent is dropped. `reset`: the peer learns of it. */
+/* Ends a socket: what is sent to it from now on is refused, and what was sent is dropped. `reset`: the peer
+ * gets ECONNRESET. */
 static void socket_end(struct unix_socket *socket, bool reset)
 {
     bool connected = socket->socket.type != SOCK_DGRAM;
@@ -69,7 +70,7 @@ static void socket_end(struct unix_socket *socket, bool reset)
     unix_socket_put(socket);
 }
 
-/* Ends a listener: connections that nobody accepted are reset. */
+/* Ends a listener: connections that were not accepted are reset. */
 static void listener_end(struct unix_socket *socket)
 {
     for (;;) {
@@ -121,7 +122,7 @@ int unix_socket_create(struct file *file, int type, int protocol)
 
 /* ---- Connecting ---- */
 
-/* Two rings, one into each of both. */
+/* Makes two rings, one into each of two sockets. */
 static int rings_make(struct unix_ring *rings[2], unsigned type)
 {
     rings[0] = unix_ring_create(type != SOCK_STREAM);
@@ -131,7 +132,8 @@ static int rings_make(struct unix_ring *rings[2], unsigned type)
     return rings[1] ? 0 : -ENOMEM;
 }
 
-/* With the socket's lock, unless nobody else knows it; the rings get one reference each. */
+/* Connects a socket to its rings, which get one reference each. The caller holds the socket's lock, unless no
+ * other thread knows the socket. */
 static void rings_set(struct unix_socket *socket, struct unix_ring *in, struct unix_ring *out)
 {
     socket->out = unix_ring_get(out);
@@ -160,7 +162,7 @@ int unix_socket_pair(struct file *files[2], int type)
     return 0;
 }
 
-/* Of datagrams; NULL: nobody any more. */
+/* Connects a datagram socket to another; NULL: to none. */
 static int peer_set(struct unix_socket *socket, struct unix_socket *other)
 {
     if (other && other->socket.type != SOCK_DGRAM)
@@ -179,7 +181,7 @@ static int peer_set(struct unix_socket *socket, struct unix_socket *other)
     return 0;
 }
 
-/* The listener's end of a connection, and its client's rings. */
+/* Makes the listener's end of a connection, and the rings: rings[0] into the client, rings[1] out of it. */
 static struct unix_socket *end_make(const struct unix_socket *client, const struct unix_socket *listener,
                                     struct unix_ring *rings[2])
 {
@@ -199,7 +201,7 @@ static struct unix_socket *end_make(const struct unix_socket *client, const stru
     return end;
 }
 
-/* -EAGAIN: as many wait there as may. */
+/* Queues an end for the listener to accept. -EAGAIN if the listener's queue is full. */
 static int end_queue(struct unix_socket *listener, struct unix_socket *end)
 {
     SPIN_GUARD(&listener->lock);
@@ -249,7 +251,7 @@ static int listener_connect(struct file *file, struct unix_socket *listener)
     return error;
 }
 
-/* A connection begins: no other thread may begin one with this socket. */
+/* Begins a connection: no other thread may begin one with this socket. -EALREADY, -EISCONN, -EINVAL. */
 static int connecting_set(struct unix_socket *socket)
 {
     static const int errors[] = { [UNIX_CONNECTING] = -EALREADY,
@@ -361,7 +363,7 @@ static int unix_shutdown(struct file *file, bool receiving, bool sending)
     if (receiving && in)
         unix_ring_unwant(in, false, false);
     if (sending && socket->socket.type == SOCK_DGRAM)
-        socket->sends_no_more = true; /* others may send there */
+        socket->sends_no_more = true; /* other sockets may still send to its ring */
     else if (sending && out)
         unix_ring_end(out);
     unix_ring_put(out);
@@ -425,7 +427,7 @@ static unsigned listener_ready(struct unix_socket *socket)
     return READY_OUT | READY_HANG_UP;
 }
 
-/* As Linux, that takes more only once three quarters have been received. */
+/* Answers poll. As on Linux, a socket takes more only after three quarters have been received. */
 static unsigned unix_ready(struct file *file)
 {
     struct unix_socket *socket = unix_of(file);
@@ -452,7 +454,8 @@ static unsigned unix_ready(struct file *file)
     return ready;
 }
 
-/* It becomes ready when bytes come, or leave at the other end, or a direction ends. */
+/* Counts what may make the socket ready: bytes that come, bytes that leave at the other end, ends of a
+ * direction. */
 static uint64_t unix_activity(struct file *file)
 {
     struct unix_socket *socket = unix_of(file);

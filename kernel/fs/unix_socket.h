@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * unix_socket.h: what the files of AF_UNIX share (unix_*.c). A socket receives from a ring of its own; it
- * sends to the ring of its peer, or of whom a datagram is addressed to. What peers of different ranks share
- * is allocated from the slice of the one that connects, so who leaks sockets harms nobody else; a ring is as
- * large as it is, so who never reads makes the others wait, and no memory is used up.
+ * sends to the ring of its peer, or of the socket to which a datagram is addressed. What peers of different
+ * ranks share is allocated from the slice of the rank that connects, so a rank that leaks sockets harms no
+ * other rank. The size of a ring is fixed, so a rank that never reads makes its senders wait, and uses up no
+ * memory.
  */
 #ifndef TACET_UNIX_SOCKET_H
 #define TACET_UNIX_SOCKET_H
@@ -16,32 +17,34 @@
 
 struct rights;
 
-/* The ring of bytes that pipes and sockets of AF_UNIX keep what was sent in. Positions count all bytes ever
- * sent. Nothing that another rank can wait for is held while bytes are copied. The locks of either direction
- * are: they are of those who share one end of a stream, or receive from one socket. Who sends a message,
- * which many may at a time, reserves its place with `lock`, copies without, and then commits it. */
+/* A ring of the bytes that were sent through a pipe or a socket of AF_UNIX and not received yet. Positions
+ * count all bytes ever sent. `lock` is not held while bytes are copied, because other ranks wait for it.
+ * send_lock and receive_lock are held: only threads that share one end of a stream, or receive from one
+ * socket, take them. Several threads may send messages at a time: each reserves a place with `lock`, copies
+ * without a lock, and then commits the message. */
 struct unix_ring {
-    struct spinlock lock; /* guards the flags, the rights and, of messages, the head; held shortly */
+    struct spinlock lock; /* guards the flags, the rights and, of messages, the head; held briefly */
     struct spinlock send_lock, receive_lock;
-    unsigned references; /* of the receiver, and of all that may send */
+    unsigned references; /* of the receiver, and of all senders */
     struct process *payer;
-    struct event_audience audience;      /* of both */
-    int error;                           /* pending of who sends: 0 or negative */
+    struct event_audience audience;      /* of senders and the receiver */
+    int error;                           /* pending for the sender: 0 or negative */
     bool has_messages;                   /* instead of the bytes of a stream or a pipe */
-    bool ended;                          /* by the peer: an end of file */
-    bool unwanted;                       /* the receiver has shut it down, */
-    bool closed;                         /* or is no more */
+    bool ended;                          /* by the sender: an end of file */
+    bool unwanted;                       /* the receiver has shut it down, or has ended */
+    bool closed;                         /* the receiver has ended */
     uint32_t sender;                     /* of the latest bytes of a stream: a pid */
     uint64_t head, tail;                 /* bytes ever sent and received, with the headers of messages */
-    uint64_t unread;                     /* bytes of the programs' in messages */
+    uint64_t unread;                     /* bytes of programs in messages, without headers */
     struct rights *rights, *rights_last; /* of a stream: sent and not received, by position */
     char bytes[RING_BYTES];
 };
 
 enum unix_state { UNIX_FRESH, UNIX_CONNECTING, UNIX_CONNECTED, UNIX_LISTENING, UNIX_CLOSED };
 
-/* A page. The lock guards all below it. Of streams and sequences of packets the rings are set once, before
- * the state becomes UNIX_CONNECTED; of datagrams `in` from the start, and `out` may change. */
+/* A page. The lock guards all below it. The rings of streams and sequences of packets are set once, before
+ * the state becomes UNIX_CONNECTED; a socket of datagrams has `in` from the start, and its `out` may
+ * change. */
 struct unix_socket {
     struct socket socket;
     unsigned references;
@@ -51,15 +54,15 @@ struct unix_socket {
     enum unix_state state;
     struct unix_ring *in, *out;
     struct socket_address name, peer_name; /* without one: 2 bytes, the family */
-    uint32_t pid, peer_pid;                /* who made it, listens, or connected; 0: nobody yet */
+    uint32_t pid, peer_pid;                /* of its maker, its listener or its connector; 0: none yet */
     bool is_named, is_listed;              /* by bind; and among the abstract names */
-    bool sends_no_more;                    /* datagrams: it was shut down */
+    bool sends_no_more;                    /* of datagrams: sending was shut down */
     struct inode *inode;                   /* where its name is in the tree, with a reference */
     struct list_link named;                /* in its list of abstract names */
-    struct list waiting;                   /* of a listener: its ends of connections, by `queued` */
+    struct list waiting;                   /* of a listener: ends of connections to accept, by `queued` */
     struct list_link queued;
     unsigned waiting_count, backlog;
-    uint64_t arrivals; /* so many connections so far */
+    uint64_t arrivals; /* number of connections so far */
 };
 
 static inline struct unix_socket *unix_of(const struct file *file)
@@ -76,51 +79,53 @@ struct unix_ring *unix_ring_get(struct unix_ring *ring); /* adds a reference, an
 void unix_ring_put(struct unix_ring *ring);              /* NULL: nothing */
 void unix_ring_notify(struct unix_ring *ring);
 
-/* Ends what its sender, or its receiver, does with it; `reset`: its sender learns that what it sent is lost.
- * Notifies the others. */
+/* Ends the ring for its sender (unix_ring_end) or for its receiver (unix_ring_unwant), and notifies the
+ * others. `closed`: the receiver has ended. `reset`: the sender gets ECONNRESET, because what it sent is
+ * lost. */
 void unix_ring_end(struct unix_ring *ring);
 void unix_ring_unwant(struct unix_ring *ring, bool closed, bool reset);
 
-/* Takes all rights that were sent to it. */
+/* Takes all rights that were sent to a ring. */
 struct rights *unix_rights_of(struct unix_ring *ring);
 
-/* Bytes that can be received; of datagrams those of the next one. */
+/* Returns the number of bytes that can be received; of datagrams, those of the next one. */
 int32_t unix_unread(struct unix_ring *ring, unsigned type);
 
-/* Whether something can be received; whether a quarter of the ring is taken at most. */
+/* Returns whether something can be received; the next, whether at most a quarter of the ring is taken. */
 bool unix_ring_has(struct unix_ring *ring);
 bool unix_ring_has_room(struct unix_ring *ring);
 
-/* Of the bytes of a pipe, without waiting: -EAGAIN; 0 at the end. Sends at least `whole` bytes or none;
- * -EPIPE. */
+/* Moves bytes of a pipe, without waiting: -EAGAIN. Receiving answers 0 at the end. Sending moves at least
+ * `whole` bytes or none; -EPIPE. */
 int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector);
 int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole);
 
 int64_t unix_send(struct file *file, struct socket_message *message);
 int64_t unix_receive(struct file *file, struct socket_message *message);
 
-/* Of datagrams: who is connected receives from its peer alone. */
+/* Returns whether a socket of datagrams receives from `sender`: if it is connected, only from its peer. */
 bool unix_accepts_from(struct unix_socket *socket, const struct unix_socket *sender);
 
-/* The error that is pending because the peer did not receive all: 0 or negative. */
+/* Takes the error that is pending because the peer did not receive all: 0 or negative. */
 int unix_error_take(struct unix_socket *socket);
 
-/* Before a step that answered -EAGAIN is tried again: waits for events of a ring or a listener, whose
- * audience this is. -EAGAIN, -EINTR. */
+/* Waits for events of a ring or a listener, whose audience this is, before the caller repeats a step that
+ * answered -EAGAIN. -EAGAIN if it must not wait any longer; -EINTR. */
 int unix_wait(const struct file *file, unsigned flags, struct event_audience *audience, const void *object,
               uint64_t deadline_ns);
 
 /* ---- unix_name.c ---- */
 
-/* A name from the program, made canonical; -EINVAL where it is none of AF_UNIX. */
+/* Makes a name from the program canonical; -EINVAL if it is no name of AF_UNIX. */
 int unix_name_check(const struct socket_address *address, struct socket_address *name);
 
 int unix_bind(struct file *file, const struct socket_address *address);
 
-/* Whom a canonical name belongs to, with a reference. -ECONNREFUSED, -ENOENT and a path's other errors. */
+/* Finds the socket with a canonical name, with a reference. -ECONNREFUSED, -ENOENT and a path's other
+ * errors. */
 int unix_name_find(const struct socket_address *name, struct unix_socket **out);
 
-/* The socket ends: nobody finds it any more. */
+/* Takes the name from a socket that ends: no socket finds it any longer. */
 void unix_name_end(struct unix_socket *socket);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unix_transfer.c: sending and receiving on sockets of AF_UNIX; see unix_socket.h. In the ring of a stream
- * are bytes; in the others messages, each after a header and the sender's name, padded so that no header
- * wraps. Open files that were sent along stand in a list beside the ring. Runs in system calls.
+ * unix_transfer.c: sending and receiving on sockets of AF_UNIX; see unix_socket.h. The ring of a stream has
+ * bytes; the others have messages, each after a header and the sender's name, padded so that no header wraps.
+ * Open files that were sent with them are in a list of the ring (streams) or in a message's header. Runs in
+ * system calls.
  *
  * Source: man 7 unix, man 2 send, recv; where they are silent, what Linux does.
  */
@@ -20,7 +21,7 @@ enum message_state { MESSAGE_RESERVED, MESSAGE_READY, MESSAGE_VOID };
 
 struct message_header {
     uint32_t whole; /* bytes of the ring, with this header and what pads it */
-    uint32_t state; /* of enum message_state; what follows is valid where it is MESSAGE_READY */
+    uint32_t state; /* of enum message_state; what follows is valid if it is MESSAGE_READY */
     uint32_t bytes, name_bytes, sender, padding;
     struct rights *rights;
 };
@@ -92,7 +93,7 @@ int unix_wait(const struct file *file, unsigned flags, struct event_audience *au
     if (socket_nonblocking(file, flags) || clock_now_ns() >= deadline_ns)
         return -EAGAIN;
     if (event_audience_add(audience, object))
-        return 0; /* what has happened before that was not notified here */
+        return 0; /* earlier changes were not notified here: check again */
     return event_wait(event_of(object), deadline_ns);
 }
 
@@ -120,7 +121,7 @@ static struct message_header *header_at(struct unix_ring *ring, uint64_t positio
     return (struct message_header *)(void *)(ring->bytes + position % RING_BYTES);
 }
 
-/* With the lock to receive: the first message; NULL where none has been committed. */
+/* Returns the first message; NULL if none has been committed. The caller holds receive_lock. */
 static struct message_header *message_first(struct unix_ring *ring)
 {
     while (ring->tail != head_of(ring)) {
@@ -159,7 +160,7 @@ int32_t unix_unread(struct unix_ring *ring, unsigned type)
 
 /* ---- Rights ---- */
 
-/* Of a stream: those that come with the bytes up to `position`. */
+/* Takes the rights that come with a stream's bytes up to `position`, or NULL. */
 static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
 {
     struct rights *rights = __atomic_load_n(&ring->rights, __ATOMIC_ACQUIRE);
@@ -167,7 +168,7 @@ static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
     if (!rights || rights->position >= position)
         return NULL;
     SPIN_GUARD(&ring->lock);
-    rights = ring->rights; /* the receiver's end may just have been closed by the last who shares it */
+    rights = ring->rights; /* another thread may have taken them, if the receiver's end was closed */
     if (!rights)
         return NULL;
     ring->rights = rights->next;
@@ -176,7 +177,8 @@ static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
     return rights;
 }
 
-/* With the lock to send, before the bytes up to `above` are shown. False: nobody receives any more. */
+/* Appends rights before a stream's bytes up to `above` are shown. False if the receiver has ended. The caller
+ * holds send_lock. */
 static bool rights_append(struct unix_ring *ring, struct rights *rights, uint64_t above)
 {
     rights->next = NULL;
@@ -249,14 +251,14 @@ static void name_copy(struct unix_ring *ring, uint64_t position, uint8_t *name, 
     }
 }
 
-/* What comes with what was received. */
+/* What comes with the bytes that were received. */
 struct received {
-    bool is_end; /* nothing, for there will be no more */
+    bool is_end; /* nothing was received: the end */
     uint32_t sender;
     struct rights *rights;
 };
 
-/* With the lock to receive, as the next. */
+/* Receives the first message, or a part of it. The caller holds receive_lock. */
 static int64_t message_receive(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
     struct message_header *header = message_first(ring);
@@ -282,7 +284,8 @@ static int64_t message_receive(struct unix_ring *ring, struct socket_message *me
     return (int64_t)part;
 }
 
-/* Not beyond the bytes with which the next rights were sent. */
+/* Receives bytes of a stream, at most up to the end of those with which the next rights were sent. The caller
+ * holds receive_lock. */
 static int64_t bytes_receive(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
     uint64_t above = head_of(ring);
@@ -304,7 +307,7 @@ static int64_t bytes_receive(struct unix_ring *ring, struct socket_message *mess
     return (int64_t)part;
 }
 
-/* 0 at the end. */
+/* Receives once, without waiting; 0 at the end. */
 static int64_t receive_once(struct unix_ring *ring, struct socket_message *message, struct received *with)
 {
     SPIN_GUARD_OWN(&ring->receive_lock);
@@ -325,13 +328,13 @@ int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector)
 
 /* What is sent with the bytes. */
 struct sent {
-    uint64_t whole;                    /* of a stream: at least so many bytes, or none */
+    uint64_t whole;                    /* of a stream: send at least this many bytes, or none */
     const struct socket_address *name; /* the sender's */
     uint32_t sender;
-    struct rights **rights; /* taken where something is sent */
+    struct rights **rights; /* taken if something is sent */
 };
 
-/* Why nothing can be sent to this ring any more. */
+/* Returns why nothing can be sent to this ring any longer; 0 if it can. */
 static int refusal(const struct unix_ring *ring, unsigned type)
 {
     if (ring->closed && type == SOCK_DGRAM)
@@ -339,7 +342,7 @@ static int refusal(const struct unix_ring *ring, unsigned type)
     return ring->unwanted || ring->ended ? -EPIPE : 0;
 }
 
-/* With the lock to send: as much as there is room for. */
+/* Sends as many bytes as there is room for. The caller holds send_lock. */
 static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, const struct sent *with)
 {
     uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
@@ -373,7 +376,7 @@ static int message_reserve(struct unix_ring *ring, unsigned type, uint64_t whole
     return 0;
 }
 
-/* All or nothing. */
+/* Sends a whole message or nothing. */
 static int64_t message_send(struct unix_ring *ring, unsigned type, struct user_vector *vector,
                             const struct sent *with)
 {
@@ -397,9 +400,9 @@ static int64_t message_send(struct unix_ring *ring, unsigned type, struct user_v
     }
     __atomic_store_n(&header->state, error ? MESSAGE_VOID : MESSAGE_READY, __ATOMIC_SEQ_CST);
     if (error)
-        unix_ring_notify(ring); /* others may have been committed after it */
+        unix_ring_notify(ring); /* later messages may have been committed */
     if (__atomic_load_n(&ring->closed, __ATOMIC_SEQ_CST))
-        rights_put_all(unix_rights_of(ring)); /* who closed it may have come too early for these */
+        rights_put_all(unix_rights_of(ring)); /* the receiver may have ended without seeing these */
     return error ? error : (int64_t)bytes;
 }
 
@@ -422,7 +425,7 @@ int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint
 
 /* ---- Receiving ---- */
 
-/* Gives the caller what came along, or drops it. */
+/* Gives the caller what came with the bytes, or drops it. */
 static void received_deliver(const struct file *file, struct socket_message *message, struct received *with)
 {
     struct socket_control *control = message->control;
@@ -489,7 +492,8 @@ bool unix_accepts_from(struct unix_socket *socket, const struct unix_socket *sen
     return !socket->out || socket->out == sender->in;
 }
 
-/* The ring of the peer or, of datagrams, of whom the address names, with a reference. */
+/* Finds the ring to send to, with a reference: the peer's or, for datagrams, that of the socket with the
+ * address. */
 static int destination_find(struct unix_socket *socket, const struct socket_address *address,
                             struct unix_ring **out)
 {
@@ -521,7 +525,8 @@ static int destination_find(struct unix_socket *socket, const struct socket_addr
     return error;
 }
 
-/* A peer that is no more is left once that has been said. */
+/* Disconnects a socket of datagrams from a peer that has ended; the send that found out answers
+ * -ECONNREFUSED. */
 static void peer_leave(struct unix_socket *socket, struct unix_ring *ring)
 {
     spin_lock(&socket->lock);
@@ -548,7 +553,7 @@ static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_
         if (put >= 0) {
             unix_ring_notify(ring);
             done += put;
-            deadline_ns = 0; /* the time limit is of the next wait, not of all */
+            deadline_ns = 0; /* the time limit is that of each wait, not of all together */
             if (vector->left == 0)
                 return done;
         } else if (put == -EAGAIN) {

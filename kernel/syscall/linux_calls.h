@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * linux_calls.h: constants and structures of Linux's user interface that only system calls use, the same on
- * every architecture; arch/linux_abi.h adds those that are not. Source: as of lib/linux_abi.h.
+ * every architecture; arch/linux_abi.h adds those that differ. Source: as of lib/linux_abi.h.
  */
 #ifndef TACET_LINUX_CALLS_H
 #define TACET_LINUX_CALLS_H
@@ -10,7 +10,7 @@
 #include "lib/linux_abi.h"
 
 /* Files */
-#define DIRECTORY_READ_MAX 65536 /* what one getdents64 answers at most */
+#define DIRECTORY_READ_MAX 65536 /* most bytes of one getdents64 */
 
 #define AT_SYMLINK_NOFOLLOW 0x100
 #define AT_NO_AUTOMOUNT     0x800
@@ -178,7 +178,8 @@ struct linux_sysinfo {
 /* Time */
 #define US_PER_S 1000000
 
-/* Clocks of CPU time are negative numbers: the complement of a pid or tid, 0 for the caller's, then these. */
+/* Clocks of CPU time are negative numbers: the complement of a pid or tid (0: the caller's), then these
+ * bits. */
 #define CPU_CLOCK_ID_SHIFT  3
 #define CPU_CLOCK_OF_THREAD 4
 #define CPU_CLOCK_KIND      3

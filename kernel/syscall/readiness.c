@@ -15,7 +15,7 @@ int readiness_of(uint64_t descriptor, struct scan *scan)
     if (!file)
         return -EBADF;
     unsigned ready = file->operations == &epoll_operations ? epoll_readiness(file, scan) : file_ready(file);
-    scan->events |= file_events(file); /* a set has said its own */
+    scan->events |= file_events(file); /* a set has added those of its rows */
     return (int)ready;
 }
 

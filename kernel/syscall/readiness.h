@@ -11,18 +11,18 @@
 #include <stdint.h>
 
 struct scan {
-    uint64_t events;        /* kinds that may change what it has met */
-    uint64_t sets_since_ns; /* when it has met the first epoll set; 0: none so far */
+    uint64_t events;        /* kinds that may change what it has read */
+    uint64_t sets_since_ns; /* when it has read the first epoll set; 0: none so far */
 };
 
 /* Scans `set` until the result is not 0, and returns that: a number of files, or a negative errno. 0 at the
- * deadline; -EINTR where a signal ends the wait. A scan does not wait. */
+ * deadline; -EINTR if a signal ends the wait. A scan does not wait. */
 long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set, uint64_t deadline_ns);
 
-/* For scans: the readiness of a descriptor's file (enum file_ready), or -EBADF. */
+/* Returns the readiness of a descriptor's file (enum file_ready), or -EBADF. For scans. */
 int readiness_of(uint64_t descriptor, struct scan *scan);
 
-/* Files that are sets themselves. A scan that meets one many times scans its rows once. sys_epoll.c */
+/* Epoll sets as files. A scan that reads a set many times scans its rows once. sys_epoll.c */
 extern const struct file_operations epoll_operations;
 unsigned epoll_readiness(struct file *file, struct scan *scan);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * restart.c: what a system call answers that a signal has interrupted. It notes in its thread which call it
- * was and whether that may start again; signal_deliver decides, once it is known whether a handler runs.
+ * restart.c: the answer of a system call that a signal has interrupted. The call records in its thread which
+ * call it was and whether it may start again; signal_deliver decides, when it knows whether a handler runs.
  *
  * Runs in system calls; touches the caller's thread only.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_attributes.c: system calls that set the attributes of files: permissions, owners, times. Attributes are
- * stored for those who query them (sys_status.c); every rank is root, so that they forbid nothing.
+ * stored and reported (sys_status.c); every rank is root, so they forbid nothing.
  */
 #include "arch.h"
 #include "fs/path.h"
@@ -12,7 +12,7 @@
 
 #define NS_PER_SECOND 1000000000LL
 
-/* With the tree's lock. */
+/* Sets attributes of an inode. The caller holds the tree's lock. */
 static int attributes_set(struct inode *inode, const struct mount_change *change)
 {
     if (!inode->writable)
@@ -33,7 +33,7 @@ static int attributes_set(struct inode *inode, const struct mount_change *change
     return 0;
 }
 
-/* Of an open file; one that was opened with O_PATH will do only where `allows_path`. */
+/* Sets attributes of an open file; if it was opened with O_PATH, only with `allows_path`. */
 static long open_attributes_set(uint64_t descriptor, const struct mount_change *change, bool allows_path)
 {
     FILE_REFERENCE file = file_get(arch_process(), descriptor);
@@ -88,7 +88,7 @@ long sys_fchmod(uint64_t descriptor, uint64_t mode)
     return open_attributes_set(descriptor, &change, false);
 }
 
-/* An id of -1 stays as it is. */
+/* Makes a change of owners. An id of -1 stays as it is. */
 static struct mount_change owner_change(uint64_t user, uint64_t group)
 {
     return (struct mount_change){ .what = ((uint32_t)user == UINT32_MAX ? 0U : MOUNT_USER) |
@@ -118,7 +118,7 @@ long sys_umask(uint64_t mask)
 
 /* ---- Times ---- */
 
-/* A time as inodes store it; one that does not fit becomes the nearest that does. */
+/* Converts a time to ns, as inodes store it; a time that does not fit becomes the nearest that does. */
 static int64_t time_clamp(int64_t seconds, int64_t ns)
 {
     const int64_t limit = INT64_MAX / NS_PER_SECOND - 1;

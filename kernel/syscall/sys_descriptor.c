@@ -45,7 +45,7 @@ static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
     to = (uint32_t)to;
     if (!file || to >= FILE_DESCRIPTORS_MAX)
         return -EBADF;
-    if (to != (uint32_t)from) /* else it is that already, as dup2 allows */
+    if (to != (uint32_t)from) /* else nothing changes, as dup2 allows */
         file_install_at(arch_process(), file, (unsigned)to, close_on_exec);
     return (long)to;
 }
@@ -159,7 +159,7 @@ static long terminal_control(uint32_t request, uint64_t argument)
     }
 }
 
-/* FIONREAD: how many bytes a read would return without waiting. */
+/* Answers FIONREAD: how many bytes a read would return without waiting. */
 static long unread_query(struct file *file, uint64_t argument)
 {
     int32_t unread = 0;
@@ -170,7 +170,7 @@ static long unread_query(struct file *file, uint64_t argument)
         int64_t size = (int64_t)file->operations->size(file), left = size - (int64_t)file->offset;
 
         if (size < 0)
-            return size; /* of a mount */
+            return size; /* an error of a mount */
         unread = left > INT32_MAX ? INT32_MAX : (int32_t)left;
     } else if (!file->is_terminal) {
         return -ENOTTY;
@@ -186,7 +186,7 @@ static long socket_control(struct file *file, uint32_t request, uint64_t argumen
 
     long result = operations->control ? operations->control(file, request, argument) : -ENOTTY;
 
-    return result == -ENOTTY ? interface_control(request, argument) : result; /* by any socket */
+    return result == -ENOTTY ? interface_control(request, argument) : result; /* which any socket answers */
 }
 
 long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)

@@ -2,8 +2,8 @@
 /*
  * sys_epoll.c: sets of files that the kernel keeps for a program: epoll(7). A set is a table in its process's
  * memory with a row for each descriptor, so it cannot be full. A row belongs to the file that its descriptor
- * meant when it was added: once the descriptor is closed, or means another file, the row is void. The wait is
- * readiness.c's.
+ * meant when it was added: after the descriptor is closed, or means another file, the row is void. The wait
+ * itself is in readiness.c.
  *
  * An edge-triggered row reports what is ready when that is new, or when the file has been active since the
  * row's last report.
@@ -33,7 +33,7 @@ struct row {
 };
 
 struct epoll {
-    struct spinlock lock; /* guards the rows; no other lock is held when it is taken, nor taken under it */
+    struct spinlock lock; /* guards the rows; taken with no lock held; a socket's may be taken under it */
     uint32_t next;        /* where the next scan begins, so that no file is always last */
     uint64_t scanned_ns;  /* when the set was last scanned as a file, */
     unsigned ready;       /* and its readiness then, */
@@ -43,7 +43,8 @@ struct epoll {
 
 #define EPOLL_MEMORY page_up(sizeof(struct epoll))
 
-/* A set is a file, too, which is ready when a file in it is: for poll and select, not for another set. */
+/* Returns the readiness of a set as a file, for poll and select: it is ready when a file in it is. A set in a
+ * set is not supported. */
 static unsigned epoll_ready(struct file *file);
 
 static void epoll_release(struct file *file)
@@ -141,7 +142,8 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
 
 /* ---- Waiting ---- */
 
-/* What a row reports of its file, of which `ready` is ready. With the set's lock. */
+/* Returns what a row reports of its file, whose ready events are `ready`; with `peek` the row stays as it is.
+ * The caller holds the set's lock. */
 static uint32_t row_report(struct row *row, const struct file *file, uint32_t ready, uint64_t activity,
                            bool peek)
 {
@@ -163,7 +165,7 @@ static bool row_exists(const struct epoll *epoll, uint32_t descriptor)
     return __atomic_load_n(&epoll->rows[descriptor].serial, __ATOMIC_RELAXED) != 0;
 }
 
-/* The events and the data that a row reports; with `peek` it stays as it is. */
+/* Scans a row: returns the events and the data that it reports. With `peek` the row stays as it is. */
 static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descriptor, struct scan *scan,
                                          bool peek)
 {
@@ -174,7 +176,8 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
 
     if (!file)
         return event;
-    /* Another file may be anything, this very set, too: whether that is ready is a scan of this row. */
+    /* If the descriptor means another file now, that may be this very set, whose readiness would scan this
+     * row. */
     bool is_listed = file->serial == serial;
     uint64_t activity = is_listed && file->operations->activity ? file->operations->activity(file) : 0;
     uint32_t ready = is_listed ? file_ready(file) : 0;
@@ -184,7 +187,7 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
         ready &= (row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP;
         event.events = row_report(row, file, ready, activity, peek);
         event.data = row->data;
-    } else if (row->serial == serial) { /* else it has been added anew meanwhile */
+    } else if (row->serial == serial) { /* else it was added again meanwhile */
         row->serial = 0;
     }
     return event;
@@ -223,7 +226,7 @@ static unsigned epoll_ready(struct file *file)
 struct epoll_wait {
     struct epoll *epoll;
     uint64_t buffer; /* for events */
-    uint64_t room;   /* for so many */
+    uint64_t room;   /* for this many */
 };
 
 static int64_t epoll_scan(void *set, struct scan *scan)
@@ -262,7 +265,8 @@ static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uin
     return readiness_wait(epoll_scan, &wait, deadline_ns);
 }
 
-/* Words: the set's descriptor, where to write events, for how many there is room, the deadline; the mask. */
+/* Waits; continues when interrupted. Words: the set's descriptor, where to write events, for how many there
+ * is room, the deadline; the signal mask. */
 static long epoll_resume(const uint64_t *words)
 {
     long result = epoll_until(words[0], words[1], words[2], words[3]);

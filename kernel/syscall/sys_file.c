@@ -4,7 +4,7 @@
  * their variants with offsets and vectors, lseek. Sizes are in sys_storage.c, descriptors in
  * sys_descriptor.c, paths in sys_path.c.
  *
- * `offset` points to the offset that a call brings along; NULL: the file's own, which advances.
+ * `offset` points to the offset that a call brings along; NULL: the file's own offset, which advances.
  */
 #include "arch.h"
 #include "fs/file.h"
@@ -28,7 +28,7 @@ static int direction_check(const struct file *file, bool write)
     return !write && file->inode ? -EISDIR : -EINVAL;
 }
 
-/* Moves the vector, of which one part is the present one, as one operation. */
+/* Moves a vector, from its present part on, as one operation. */
 static int64_t vector_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
 {
     if (file->operations->move)
@@ -47,7 +47,7 @@ static int64_t vector_move(struct file *file, struct user_vector *vector, const 
     return moved;
 }
 
-/* Of one part. */
+/* Reads or writes one part. */
 static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, const uint64_t *offset,
                         bool write)
 {
@@ -55,7 +55,7 @@ static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, cons
 
     if (error)
         return error;
-    /* As Linux: a range beyond the program's addresses is an error even where nothing would be moved. */
+    /* As Linux: a range beyond the program's addresses is an error even if nothing would be moved. */
     if (bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes)
         return -EFAULT;
 
@@ -63,7 +63,7 @@ static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, cons
     return vector_move(file, &vector, offset, write);
 }
 
-/* Of many. Nothing is moved unless all of them are valid. */
+/* Reads or writes several parts. Nothing is moved unless all of them are valid. */
 static int64_t vector_transfer(struct file *file, uint64_t list, uint64_t count, const uint64_t *offset,
                                bool write)
 {
@@ -79,8 +79,8 @@ static int64_t vector_transfer(struct file *file, uint64_t list, uint64_t count,
 
 /* ---- The calls ---- */
 
-/* The file of a call, a FILE_REFERENCE of the caller's in any case; one with an offset needs a file that can
- * be sought in. */
+/* Finds the file of a call; *out is a FILE_REFERENCE of the caller in any case. A call with an offset needs a
+ * file that can be sought in. */
 static int file_of_call(uint64_t descriptor, const uint64_t *offset, struct file **out)
 {
     *out = file_get(arch_process(), descriptor);
@@ -140,7 +140,7 @@ long sys_writev(uint64_t descriptor, uint64_t vector, uint64_t count)
                        transfer_call(vector_transfer, descriptor, vector, count, NULL, true));
 }
 
-/* Linux splits the offset for 32-bit programs; here the first of the two registers holds all of it. */
+/* Takes the whole offset from the first of two registers; Linux splits it for 32-bit programs. */
 long sys_preadv(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset)
 {
     return transfer_call(vector_transfer, descriptor, vector, count, &offset, false);
@@ -175,7 +175,7 @@ long sys_pwritev2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t
 
 enum { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END, SEEK_TO_DATA, SEEK_TO_HOLE };
 
-/* With the file's lock. */
+/* Changes the offset. The caller holds the file's lock, or has claimed the offset. */
 static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
 {
     uint64_t size = (uint32_t)whence >= SEEK_FROM_END ? file->operations->size(file) : 0, base = 0;
@@ -233,7 +233,7 @@ long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
     return restartable(SYSCALL_NUMBER_lseek, descriptor_seek(descriptor, offset, whence));
 }
 
-/* The offset in two halves, from a time when registers had 32 bits; the new one goes to memory. */
+/* Takes the offset in two halves, from a time when registers had 32 bits; writes the new one to memory. */
 long sys__llseek(uint64_t descriptor, uint64_t high, uint64_t low, uint64_t address, uint64_t whence)
 {
     const int64_t result = descriptor_seek(descriptor, high << 32 | (uint32_t)low, whence);

@@ -31,7 +31,7 @@ static long wait_resume(const uint64_t *words)
     return wait(words[0], (uint32_t)words[1], words[2], (uint32_t)words[3]);
 }
 
-/* The deadline (clock.h); TIMER_NEVER without a time. */
+/* Sets the deadline (clock.h) of a call; TIMER_NEVER if it has no time. */
 static int deadline_decode(uint64_t operation, uint64_t timeout, uint64_t *deadline_ns)
 {
     uint64_t ns;
@@ -62,7 +62,7 @@ static long wait_decode(uint64_t address, uint64_t operation, uint64_t value, ui
     return bits ? wait(address, (uint32_t)value, deadline_ns, bits) : -EINVAL;
 }
 
-/* Locks are taken whatever handlers do. Their times are absolute, so that the call can start again. */
+/* Takes a lock. An interrupted call starts again after any handler: its time is absolute, so that it can. */
 static long lock_decode(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout,
                         uint64_t address2)
 {

@@ -2,8 +2,8 @@
 /*
  * sys_identity.c: system calls about a process's identity: its number, its process group and session, its
  * users and groups (credentials(7)); and about children, of which it has none (wait(2)). A rank is root,
- * leads a process group and a session of its own, and none of this can change. Calls that always answer the
- * same are rows of syscalls.def.
+ * leads a process group and a session of its own, and none of this can change. Calls whose answer is always
+ * the same are rows of syscalls.def.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -17,7 +17,7 @@ long sys_getpid(void)
     return (long)arch_process()->pid;
 }
 
-/* The group and the session of a rank have its number. */
+/* Returns the group of a rank, or its session (getsid): both have its number. */
 long sys_getpgid(uint64_t pid)
 {
     if ((uint32_t)pid == 0)
@@ -25,7 +25,7 @@ long sys_getpgid(uint64_t pid)
     return process_find((uint32_t)pid) ? (long)(uint32_t)pid : -ESRCH;
 }
 
-/* A session's leader cannot change its group: setpgid(2). */
+/* Refuses to change the group: a session's leader cannot, setpgid(2). */
 long sys_setpgid(uint64_t pid, uint64_t group)
 {
     if ((int32_t)group < 0)
@@ -44,7 +44,8 @@ long sys_getresuid(uint64_t real, uint64_t effective, uint64_t saved)
     return user_write(saved, &root, sizeof(root));
 }
 
-/* Setting an identity to root changes nothing, nor does -1, where several are set at once. */
+/* Returns whether setting an identity changes nothing: to root, or to -1 in calls that set several at
+ * once. */
 static bool is_unchanged(uint64_t id)
 {
     return (uint32_t)id == 0 || (uint32_t)id == UINT32_MAX;
@@ -62,7 +63,7 @@ long sys_setresuid(uint64_t real, uint64_t effective, uint64_t saved)
     return is_unchanged(real) && is_unchanged(effective) && is_unchanged(saved) ? 0 : -EPERM;
 }
 
-/* There are no supplementary groups. */
+/* Answers that there are no supplementary groups. */
 long sys_getgroups(uint64_t count, uint64_t list)
 {
     (void)list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_lock.c: system calls on locks of files: flock, and fcntl's record locks of processes and of open files.
- * Which locks conflict is file_lock.c's; they are kept under the tree's lock. A call that waits for a lock
+ * file_lock.c decides which locks conflict; they are kept under the tree's lock. A call that waits for a lock
  * waits for events (event.h): deadlocks are not detected.
  */
 #include "arch.h"
@@ -14,7 +14,7 @@
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
-/* The range that a program's struct flock describes. */
+/* Converts a program's struct flock to a range of bytes. -EINVAL, -EOVERFLOW, or an error of a mount. */
 static int lock_range(const struct file *file, const struct linux_flock *request, struct file_lock *lock)
 {
     int64_t base = 0, start, end;
@@ -24,7 +24,7 @@ static int lock_range(const struct file *file, const struct linux_flock *request
     else if (request->whence == 2)
         base = (int64_t)file->operations->size(file);
     if (base < 0)
-        return (int)base; /* of a mount */
+        return (int)base; /* an error of a mount */
     if (request->whence < 0 || request->whence > 2)
         return -EINVAL;
     if (__builtin_add_overflow(base, request->start, &start))
@@ -47,7 +47,7 @@ static int lock_range(const struct file *file, const struct linux_flock *request
     return 0;
 }
 
-/* Sets a lock, or releases it; with `wait`, as soon as no other one conflicts. */
+/* Sets or releases a lock; with `wait`, waits until no other lock conflicts. */
 static int lock_set(struct file *file, const struct file_lock *requested, bool wait)
 {
     struct tree *tree = arch_process()->tree;
@@ -101,8 +101,8 @@ static int lock_query(struct file *file, const struct file_lock *requested, stru
     return error;
 }
 
-/* A process's locks on a file end when it closes a descriptor of the file. One that was acquired through a
- * descriptor which another thread has closed meanwhile would never end: it is released here. */
+/* Releases a lock again, with -EBADF, if another thread has closed its descriptor meanwhile. A process's
+ * locks on a file end when it closes a descriptor of the file, so this lock would never end. */
 static int lock_confirm(struct file *file, uint64_t descriptor, struct file_lock *lock)
 {
     FILE_REFERENCE now = file_get(arch_process(), descriptor);
@@ -114,7 +114,7 @@ static int lock_confirm(struct file *file, uint64_t descriptor, struct file_lock
     return -EBADF;
 }
 
-/* F_GETLK, F_SETLK, F_SETLKW, and their variants for locks that belong to an open file. */
+/* Carries out F_GETLK, F_SETLK, F_SETLKW, and their variants for locks that belong to an open file. */
 long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument)
 {
     bool open_file = command >= F_OFD_GETLK, query = command == F_GETLK || command == F_OFD_GETLK;

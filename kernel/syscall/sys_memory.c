@@ -16,8 +16,8 @@
 
 #define MIB (1UL << 20)
 
-/* Linux's protection bits are the kernel's rights; memory that can be written or executed can also be read,
- * on both architectures. Unknown bits are ignored. */
+/* Converts Linux's protection bits to the kernel's rights, which have the same values. Memory that can be
+ * written or executed can also be read, on both architectures. -EACCES for both. Unknown bits are ignored. */
 static int rights_from(uint64_t protection, unsigned *rights)
 {
     protection &= PROT_ALL;
@@ -27,9 +27,9 @@ static int rights_from(uint64_t protection, unsigned *rights)
     return 0;
 }
 
-/* Answers a call with -ENOMEM. Logs, once per process, that memory was lacking, which not every -ENOMEM says:
- * a range may lie outside of the address space. With its tables and what rounding adds, the call needed at
- * most `bytes`, 1/256 of them and a large page. `what` is the call, and the word that leads to `bytes`. */
+/* Answers a call with -ENOMEM. Logs, once per process, if memory was lacking: -ENOMEM can also mean that a
+ * range lies outside of the address space. With its tables and what rounding adds, the call needed at most
+ * `bytes`, 1/256 of them and a large page. `what` is the call, and a word before the size ("mmap of"). */
 __attribute__((cold, noinline)) static long refuse(const char *what, uint64_t bytes)
 {
     struct process *process = arch_process();
@@ -70,14 +70,14 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
     if (!file->inode || file->inode->device || (file->inode->mode & S_IFMT) != S_IFREG)
         return -ENODEV;
     if (type != MAP_PRIVATE && (protection & PROT_WRITE) && file->inode->mount)
-        return access == O_RDWR ? -ENODEV : -EACCES; /* what is written would not come to the server */
+        return access == O_RDWR ? -ENODEV : -EACCES; /* the server would not get what is written */
     if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->inode->memory))
         return -EACCES;
     return 0;
 }
 
-/* A shared mapping of a file that somebody can write maps the file's own memory; any other mapping is a
- * private copy, which looks the same to the program. */
+/* Maps a file. A shared mapping of a file that can be written (inode->memory) maps the file's own memory; any
+ * other mapping is a private copy, which looks the same to the program. */
 static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                     struct file *file, uint64_t offset, uint64_t type)
 {
@@ -97,8 +97,8 @@ static int file_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned r
     return error;
 }
 
-/* MAP_HUGETLB promises pages of a size. Here it rounds the mapping up to whole ones, which get such pages as
- * far as the slice has them. */
+/* Rounds a mapping with MAP_HUGETLB up to whole pages of the size that it asks for; it gets such pages as far
+ * as the slice has them. */
 static int huge_round(uint64_t flags, uint64_t address, uint64_t *bytes)
 {
     uint64_t log = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
@@ -174,7 +174,7 @@ long sys_mprotect(uint64_t address, uint64_t bytes, uint64_t protection)
     unsigned rights;
     int error;
 
-    /* PROT_GROWSDOWN and -UP would include what a mapping has grown by: none grows here. */
+    /* PROT_GROWSDOWN and -UP would include what a mapping has grown by: no mapping grows here. */
     if (protection & ~(uint64_t)(PROT_ALL | PROT_SEM))
         return -EINVAL;
     error = rights_from(protection, &rights);

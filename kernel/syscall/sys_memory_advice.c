@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_memory_advice.c: system calls that query memory, or advise on it. All memory is resident and locked,
- * and is written back to no storage, so that most of them only check their arguments.
+ * and is written back to no storage, so most of them only check their arguments.
  */
 #include "arch.h"
 #include "smp/crosscall.h"
@@ -11,7 +11,7 @@
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
-/* 0 where all pages that the range touches are mapped. */
+/* Returns 0 if all pages that the range touches are mapped, else -ENOMEM or -EINVAL. */
 static int range_check(uint64_t address, uint64_t bytes)
 {
     uint64_t offset = address % ARCH_PAGE, start = address - offset;
@@ -24,7 +24,8 @@ static int range_check(uint64_t address, uint64_t bytes)
     return bytes == 0 || vm_covered(&arch_process()->vm, start, bytes) ? 0 : -ENOMEM;
 }
 
-/* The same for calls whose address must be a page's; to them a range that wraps around is not mapped. */
+/* Checks a range for calls whose address must be a page's; to them a range that wraps around is not
+ * mapped. */
 static int pages_check(uint64_t address, uint64_t bytes)
 {
     if (address % ARCH_PAGE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_message.c: sending and receiving on sockets: the parts of a message, its address and its ancillary data
+ * sys_message.c: sending and receiving on sockets. The parts of a message, its address and its ancillary data
  * are decoded here, and written to the program; the operations of the socket's family move it. send(2),
  * recv(2), sendmmsg(2), cmsg(3), ip(7).
  */
@@ -98,14 +98,14 @@ static int control_read(struct socket_control *control, uint64_t address, uint64
     return error;
 }
 
-/* The program's room for ancillary data, which fills. */
+/* What is left of the program's room for ancillary data. */
 struct control_room {
     uint64_t address, left;
     bool truncated;
 };
 
-/* Writes the header of an item of so many bytes, of which `room` answers how many there is room for, and goes
- * on to the next. 0: where the data begins, or none. */
+/* Writes the header of an item of *bytes, reduces *bytes to what there is room for, and advances `room` to
+ * the next item. Returns where the data begins, or 0 if there is no room. */
 static uint64_t control_item_begin(struct control_room *room, int level, int type, uint64_t *bytes)
 {
     struct linux_cmsghdr header = { sizeof(header) + *bytes, level, type };
@@ -175,7 +175,7 @@ static void control_write(struct control_room *room, const struct socket_control
 
 /* ---- One part: sendto, recvfrom ---- */
 
-/* What receiving answers: with MSG_TRUNC the length of all of a datagram. */
+/* Returns what receiving answers: with MSG_TRUNC the length of a whole datagram. */
 static int64_t received(const struct socket_message *message, int64_t got)
 {
     bool whole = got >= 0 && (message->flags & MSG_TRUNC) && (message->answer_flags & MSG_TRUNC);
@@ -314,7 +314,8 @@ struct linux_mmsghdr {
     uint32_t bytes, padding; /* what was moved */
 };
 
-/* How many were moved, or the error of the first. The time limit counts once a message has been received. */
+/* Moves messages; returns how many, or the error of the first. The time limit counts after a message has been
+ * received. */
 static int64_t messages_move(uint64_t descriptor, uint64_t list, uint64_t count, unsigned flags, bool send,
                              uint64_t deadline_ns)
 {

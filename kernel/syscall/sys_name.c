@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_name.c: system calls that change names in the tree: creating, linking, removing and renaming. The rules
- * are tree_change.c's.
+ * are in fs/tree/change.c.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -12,7 +12,7 @@
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
-/* For calls that create a name: after path_find's answer, 0 where at most the last component is missing. */
+/* Returns 0 after a lookup for a name to create, if at most the last component is missing; else `error`. */
 static long target_check(const struct path *path, long error)
 {
     return error == -ENOENT && path->found.directory ? 0 : error;
@@ -52,7 +52,8 @@ static long tree_change(enum change change, struct path *from, struct path *to, 
     return to->found.inode ? tree_exchange(from->tree, &from->found, &to->found, now_ns) : -ENOENT;
 }
 
-/* Two paths, one of which leads to a mount at least, without the lock. */
+/* Changes two paths, of which at least one leads to a mount. Called without the lock. MOUNT_LEFT: a path led
+ * out of the mount, and both have to be looked up again. */
 static long two_on_mount(struct path *from, long from_error, struct path *to, long to_error,
                          enum change change, unsigned flags)
 {
@@ -68,7 +69,7 @@ static long two_on_mount(struct path *from, long from_error, struct path *to, lo
     long result = change == LINK ? operations->link(&from->call, flags & AT_SYMLINK_FOLLOW, &to->call)
                                  : operations->rename(&from->call, &to->call, flags);
     if (result == MOUNT_LEFT && !from->call.left[0] && !to->call.left[0])
-        return -EIO; /* it does not say which */
+        return -EIO; /* the mount does not say which path leads out */
     if (result == MOUNT_LEFT && from->call.left[0] && (from_error = path_return(from)) < 0)
         return from_error;
     if (result == MOUNT_LEFT && to->call.left[0] && (to_error = path_return(to)) < 0)
@@ -76,7 +77,7 @@ static long two_on_mount(struct path *from, long from_error, struct path *to, lo
     return result;
 }
 
-/* The second path may lack its last component. */
+/* Looks two paths up and changes them. The second path may lack its last component. */
 static long with_two(uint64_t directory, uint64_t address, enum tree_follow follow, uint64_t directory2,
                      uint64_t address2, enum change change, unsigned flags)
 {
@@ -153,7 +154,7 @@ static long tree_symlink(struct path *path, const char *text, uint64_t bytes)
     return tree_create(path->tree, &path->found, S_IFLNK | 0777, text, bytes, file_wall_clock_ns(), &inode);
 }
 
-/* The target is in the CPU's second buffer until the path leads to a mount. */
+/* Creates a symbolic link. Its target is in the CPU's second buffer until the path leads to a mount. */
 long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
 {
     struct path path;

@@ -16,7 +16,7 @@
 
 /* ---- Opening ---- */
 
-/* Whether what exists already may be opened with these flags. */
+/* Returns 0 if an existing file may be opened with these flags, else why not. */
 static int open_check(const struct path_lookup *found, uint64_t flags)
 {
     const struct inode *inode = found->inode;
@@ -40,7 +40,7 @@ static int open_check(const struct path_lookup *found, uint64_t flags)
     return kind == S_IFREG && !inode->memory ? -EROFS : 0;
 }
 
-/* Without locks. */
+/* Opens a file on a mount; its inode becomes path->found.inode. Called without locks. */
 static int mount_open(struct path *path, uint64_t flags, uint32_t mode)
 {
     struct mount_file *file;
@@ -52,7 +52,7 @@ static int mount_open(struct path *path, uint64_t flags, uint32_t mode)
     return path->found.inode ? 0 : -ENOMEM;
 }
 
-/* With the tree's lock. On success the new file has the reference to `memory`. */
+/* Creates a file. On success it has the reference to `memory`. The caller holds the tree's lock. */
 static int file_create(struct path *path, uint32_t rights, struct shared_memory *memory)
 {
     if (path->found.trailing_slash)
@@ -68,7 +68,7 @@ static int file_create(struct path *path, uint32_t rights, struct shared_memory 
     return error;
 }
 
-/* In the tree, with its lock. */
+/* Finds or creates a file of the tree, and takes a reference to it. The caller holds the tree's lock. */
 static long tree_open(struct path *path, long error, uint64_t flags, uint32_t rights,
                       struct shared_memory *memory)
 {
@@ -82,7 +82,7 @@ static long tree_open(struct path *path, long error, uint64_t flags, uint32_t ri
 }
 
 /* Finds or creates the inode, and takes a reference to it. The memory of a new file is allocated before the
- * tree is locked, and given back where the file exists. */
+ * tree is locked, and given back if the file exists. */
 static int inode_open(struct path *path, uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
 {
     bool creates = flags & O_CREAT, exclusive = creates && (flags & O_EXCL);
@@ -143,7 +143,8 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     return file_complete(file, flags);
 }
 
-/* A file without a name, with one reference: shared memory by descriptor. */
+/* Creates a file without a name, with one reference: shared memory by descriptor. NULL if there is no
+ * memory. */
 static struct inode *unnamed_create(struct process *process)
 {
     struct shared_memory *memory = shared_memory_create(process->vm.pages);
@@ -201,7 +202,7 @@ static int access_check(const struct inode *inode, uint64_t mode)
     return 0;
 }
 
-/* As for the superuser, whatever the server will say. */
+/* Checks access as the superuser's, whatever the server will say. */
 static int mount_access_check(struct mount_call *call, bool follow, uint64_t mode)
 {
     struct mount_status status;
@@ -245,8 +246,9 @@ static void entry_set(struct mount_entry *entry, const struct inode *inode, uint
     memcpy(entry->name, name, name_bytes);
 }
 
-/* What stands at a position of a directory of the tree or after it, as mounts' `list`: 1, or 0 at the end. 0
- * is the position of ".", 1 of "..", then come those of the entries, some of which may have been removed. */
+/* Finds the entry at a position of a directory of the tree or after it, as mount_operations.list: 1, or 0 at
+ * the end. Position 0 is ".", 1 is ".."; then come those of the entries, some of which may have been
+ * removed. */
 static int tree_list(const struct file *file, uint64_t position, struct mount_entry *entry)
 {
     const struct inode *directory = file->inode;
@@ -269,8 +271,9 @@ static int tree_list(const struct file *file, uint64_t position, struct mount_en
     return found != NULL;
 }
 
-/* The same for a directory of threads, after "..". In the order of their numbers, so that a thread is listed
- * once, and those that stay are all listed, whoever begins and ends. Without the tree's lock. */
+/* Does the same for a directory of threads, after "..". Threads are in the order of their tids, so each is
+ * listed once, and all that stay are listed, even if threads begin and end meanwhile. Called without the
+ * tree's lock. */
 static int thread_list(const struct file *file, uint64_t position, struct mount_entry *entry)
 {
     uint32_t tid = (uint32_t)(position < UINT32_MAX ? position - 1 : UINT32_MAX);
@@ -295,7 +298,7 @@ static int directory_list(const struct file *file, uint64_t position, struct mou
     return listed;
 }
 
-/* Makes one record: its size in bytes, or -EINVAL where it does not fit. */
+/* Makes one record: its size in bytes, or -EINVAL if it does not fit. */
 static int64_t record_make(char *text, uint64_t capacity, const struct mount_entry *entry)
 {
     uint64_t bytes = (sizeof(struct linux_dirent) + entry->name_bytes + 1ULL + 7) & ~7ULL;
@@ -314,7 +317,7 @@ static int64_t record_make(char *text, uint64_t capacity, const struct mount_ent
     return (int64_t)bytes;
 }
 
-/* One by one; with the file's offset locked. */
+/* Copies entries to the program one by one. The caller has locked the file's offset. */
 static int64_t directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     char text[sizeof(struct linux_dirent) + TREE_NAME_MAX + 8];
@@ -372,7 +375,7 @@ long sys_getcwd(uint64_t buffer, uint64_t bytes)
     return user_write(buffer, path, (uint64_t)length + 1) ? -EFAULT : length + 1;
 }
 
-/* With the caller's reference to the inode, which it takes over. */
+/* Makes an inode the current directory. Takes over the caller's reference to it, also on errors. */
 static int directory_change(struct tree *tree, struct inode *inode, uint32_t tid)
 {
     struct process *process = arch_process();
@@ -419,7 +422,8 @@ long sys_fchdir(uint64_t descriptor)
     return directory_change(tree, file->inode, file->tid);
 }
 
-/* Where a link leads, as far as `bytes` reach, in `text`: its length. With the tree's lock. */
+/* Copies a link's target to `text`, as far as `bytes` reach; returns its length. The caller holds the tree's
+ * lock. */
 static long link_read(const struct tree *tree, const struct inode *link, char *text, uint64_t bytes)
 {
     if (!mode_is(link->mode, S_IFLNK))
@@ -435,7 +439,8 @@ static long link_read(const struct tree *tree, const struct inode *link, char *t
     return written < (int64_t)bytes ? written : (long)bytes;
 }
 
-/* Of a symbolic link that is open itself (O_PATH, O_NOFOLLOW): as a path from there, "", would say. */
+/* Finds a symbolic link that is open itself (O_PATH, O_NOFOLLOW), as a lookup of the path "" from it
+ * would. */
 static int open_link_find(struct path *path, uint64_t descriptor)
 {
     *path = (struct path){ .tree = arch_process()->tree, .file = file_get(arch_process(), descriptor) };

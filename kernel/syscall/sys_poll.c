@@ -4,8 +4,8 @@
  * itself is readiness.c's; sets that the kernel keeps (epoll) are in sys_epoll.c.
  *
  * A wait that a signal without a handler has interrupted continues: poll by restart_syscall until its
- * deadline, the others as a new call, which finds in its timeout the time that was left. A signal mask that
- * comes with the call holds for the wait only (signal.h).
+ * deadline, the others as a new call, which finds the time left in its timeout. A signal mask that comes with
+ * the call holds for the wait only (signal.h).
  *
  * Source: man 2 poll, select (facts of the interface).
  */
@@ -23,7 +23,7 @@
 /* ---- Time limit and signal mask, as select, pselect6 and ppoll have them ---- */
 
 struct limits {
-    uint64_t timeout; /* the program's time limit, where the time left is written; 0: none */
+    uint64_t timeout; /* address of the program's time limit, and of the time left; 0: none */
     uint64_t unit_ns; /* of its second field */
     uint64_t deadline_ns;
     bool masked;
@@ -55,8 +55,8 @@ static bool time_left_write(const struct limits *limits)
            !user_write(limits->timeout, left, sizeof(left));
 }
 
-/* Writes the time left, whatever the result is. Where that fails, an interrupted call does not start again:
- * it would wait for all of its time once more. It still takes the slow return path, for its mask. */
+/* Writes the time left, whatever the result is. If that fails, an interrupted call does not start again,
+ * since it would wait for all of its time again. It still takes the slow return path, for its mask. */
 static long limits_end(const struct limits *limits, unsigned number, long result)
 {
     if (limits->masked && result != -EINTR)
@@ -122,7 +122,7 @@ static long poll_until(uint64_t address, uint64_t count, uint64_t deadline_ns)
     return list.count > FILE_DESCRIPTORS_MAX ? -EINVAL : readiness_wait(poll_scan, &list, deadline_ns);
 }
 
-/* Words: the list, its length, the deadline. */
+/* Waits; continues when interrupted. Words: the list, its length, the deadline. */
 static long poll_resume(const uint64_t *words)
 {
     long result = poll_until(words[0], words[1], words[2]);
@@ -190,7 +190,7 @@ static int64_t select_scan(void *set, struct scan *scan)
     return bits;
 }
 
-/* The program's sets, one of each kind, whose addresses may be 0. */
+/* Waits for the program's sets, one of each kind, whose addresses may be 0. */
 static long select_until(uint64_t count, const uint64_t addresses[SELECT_KINDS], uint64_t deadline_ns)
 {
     struct select_sets sets;
@@ -228,7 +228,7 @@ long sys_select(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint6
     return limits_end(&limits, SYSCALL_NUMBER_select, select_until(count, addresses, limits.deadline_ns));
 }
 
-/* `packed` leads to the mask's address and its size; 0: no mask. */
+/* Waits as select. `packed` is the address of the signal mask's address and size; 0: no mask. */
 long sys_pselect6(uint64_t count, uint64_t in, uint64_t out, uint64_t error, uint64_t timeout,
                   uint64_t packed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_random.c: getrandom. The numbers are those of /dev/urandom (devices.c) and never run out, so that no
- * flag makes a difference.
+ * sys_random.c: getrandom. The numbers are those of /dev/urandom (devices.c) and never run out, so no flag
+ * makes a difference.
  */
 #include "fs/file.h"
 #include "lib/errno.h"

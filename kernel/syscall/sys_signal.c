@@ -2,8 +2,8 @@
 /*
  * sys_signal.c: system calls about signals, which signal.c keeps and signal_deliver.c delivers.
  *
- * A process is a process group of its own, so that 0 as kill's target means the caller's process. The ranks
- * of the compute node are the only other processes; all of them belong to root.
+ * A process is a process group of its own, so 0 as kill's target means the caller's process. The ranks of the
+ * compute node are the only other processes; all of them belong to root.
  */
 #include "arch.h"
 #include "time/clock.h"
@@ -89,7 +89,8 @@ long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
     return thread_interrupted_call(SYSCALL_NUMBER_rt_sigsuspend, RESTART_NEVER);
 }
 
-/* Words: the set, where to write the signal's struct siginfo, the deadline. */
+/* Waits for a signal of a set; continues when interrupted. Words: the set, where to write the signal's struct
+ * siginfo, the deadline. */
 static long timed_wait(const uint64_t *words)
 {
     uint64_t set = words[0], address = words[1], deadline_ns = words[2];
@@ -133,7 +134,8 @@ long sys_restart_syscall(void)
 
 /* ---- Handlers ---- */
 
-/* Changes all registers, so signal_deliver does it: on the slow return path they are in one place. */
+/* Returns from a handler. That changes all registers, so signal_deliver does it: on the slow return path they
+ * are in one place. */
 long sys_rt_sigreturn(void)
 {
     arch_thread()->signals.returns = true;
@@ -170,7 +172,7 @@ static struct signal_info info_of(uint64_t signal, int32_t code)
                                  .sender = { .pid = (uint32_t)arch_process()->pid } };
 }
 
-/* Signal 0 only checks that the process exists. */
+/* Sends a signal to a process. Signal 0 only checks that the process exists. */
 static long process_signal(struct process *process, const struct signal_info *info)
 {
     if (!process)
@@ -178,7 +180,7 @@ static long process_signal(struct process *process, const struct signal_info *in
     return info->signal ? signal_send(process, NULL, info) : 0;
 }
 
-/* The thread `tid`, of the process `group`, or of any process where that is 0. */
+/* Sends a signal to the thread `tid`, of the process `group`, or of any process if that is 0. */
 static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info *info)
 {
     long error = -ESRCH;
@@ -239,8 +241,8 @@ long sys_tgkill(uint64_t group, uint64_t tid, uint64_t signal)
     return thread_signal((uint32_t)group, (uint32_t)tid, &info);
 }
 
-/* The signal that a program describes. Only to itself may it send one that looks like the kernel's or
- * tkill's. */
+/* Reads the signal that a program describes. A program may send a signal that looks like the kernel's or
+ * tkill's only to itself: -EPERM. */
 static int info_read(struct signal_info *info, uint64_t address, uint64_t signal, uint64_t pid)
 {
     struct linux_siginfo linux_info;

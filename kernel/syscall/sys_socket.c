@@ -105,7 +105,7 @@ long sys_socketpair(uint64_t family, uint64_t type, uint64_t protocol, uint64_t 
 
 /* ---- Connecting ---- */
 
-/* bind and connect. */
+/* Carries out bind and connect. */
 static int64_t address_call(uint64_t descriptor, uint64_t buffer, uint64_t bytes, bool connects)
 {
     struct socket_address address;
@@ -144,7 +144,8 @@ long sys_listen(uint64_t descriptor, uint64_t backlog)
     return operations->listen ? operations->listen(file, (int32_t)backlog) : -EOPNOTSUPP;
 }
 
-/* The descriptor is reserved by the file before a connection is taken from the listener. */
+/* Accepts a connection as `accepted`, which the caller allocates before a connection is taken from the
+ * listener. */
 static long accept_file(struct file *file, struct file *accepted, uint64_t buffer, uint64_t room_address,
                         bool close_on_exec)
 {

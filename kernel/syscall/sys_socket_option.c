@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_socket_option.c: options of sockets. The family of the socket answers first; those of SOL_SOCKET that
- * it does not know are kept in struct socket. getsockopt(2), socket(7).
+ * sys_socket_option.c: options of sockets. getsockopt asks the family of the socket first; options of
+ * SOL_SOCKET that it does not know are kept in struct socket. getsockopt(2), socket(7).
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -15,7 +15,7 @@
 
 #define OPTION_BYTES_MAX 256
 
-/* Those that are on or off. */
+/* Options that are on or off. */
 #define SWITCHES                                                                         \
     (1U << SO_REUSEADDR | 1U << SO_DONTROUTE | 1U << SO_BROADCAST | 1U << SO_KEEPALIVE | \
      1U << SO_OOBINLINE | 1U << SO_REUSEPORT | 1U << SO_PASSCRED | 1U << SO_TIMESTAMP)
@@ -30,7 +30,7 @@ static bool is_switch(uint32_t option)
     return option < 32 && (SWITCHES >> option & 1);
 }
 
-/* The time limit that an option sets; NULL: it is no such option. */
+/* Returns the time limit that an option sets; NULL if it is no such option. */
 static uint64_t *time_limit_of(struct socket *socket, uint32_t option)
 {
     if (option == SO_RCVTIMEO || option == SO_RCVTIMEO_NEW)
@@ -66,7 +66,7 @@ static long option_of(struct socket *socket, uint32_t option)
     }
 }
 
-/* What this file knows of SOL_SOCKET. */
+/* Answers the options of SOL_SOCKET that this file knows. */
 static long common_read(struct socket *socket, uint32_t option, uint64_t buffer, uint64_t room_address)
 {
     const uint64_t *limit = time_limit_of(socket, option);
@@ -111,7 +111,7 @@ static long option_read(struct file *file, uint32_t level, uint32_t option, uint
 
 /* ---- setsockopt ---- */
 
-/* Zero is no limit; a negative time is none to wait, which a nanosecond stands for. */
+/* Sets a time limit. Zero is no limit; a negative time means not to wait, and becomes a nanosecond. */
 static int time_limit_set(uint64_t *limit_ns, const struct linux_timeval *time, uint32_t bytes)
 {
     uint64_t ns;
@@ -138,7 +138,7 @@ static void switch_set(struct socket *socket, uint32_t option, bool on)
         __atomic_fetch_and(&socket->switches, ~(1U << option), __ATOMIC_RELAXED);
 }
 
-/* What this file keeps of SOL_SOCKET. */
+/* Sets the options of SOL_SOCKET that this file keeps. */
 static int common_set(struct socket *socket, uint32_t option, const void *value, uint32_t bytes)
 {
     uint64_t *limit = time_limit_of(socket, option);
@@ -159,7 +159,7 @@ static int common_set(struct socket *socket, uint32_t option, const void *value,
         socket->linger_s = (uint32_t)linger->seconds;
         switch_set(socket, SO_LINGER, linger->on);
         return 0;
-    case SO_SNDBUF: /* a request: getsockopt answers what there is */
+    case SO_SNDBUF: /* changes nothing here: getsockopt answers what there is */
     case SO_RCVBUF:
     case SO_RCVLOWAT:
     case SO_PRIORITY:

@@ -37,7 +37,7 @@ static struct mount_status inode_status(const struct inode *inode, uint32_t tid)
     };
 }
 
-/* Of what is open on a mount. */
+/* Reads the status of what is open on a mount. */
 static int mount_file_status(const struct inode *inode, struct mount_status *status)
 {
     int error = inode->mount->operations->file_status(mount_file_of(inode), status);
@@ -90,7 +90,7 @@ static int directory_status(struct mount_status *status)
     return error;
 }
 
-/* (descriptor, path, flags) as in the *at calls that know AT_EMPTY_PATH. */
+/* Reads the status of (descriptor, path, flags), as the *at calls that know AT_EMPTY_PATH do. */
 static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, struct mount_status *status)
 {
     struct path path;
@@ -120,7 +120,7 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
 
 /* ---- stat ---- */
 
-/* A time as Linux reports it: nanoseconds are never negative. */
+/* Splits a time as Linux reports it: nanoseconds are never negative. */
 static struct linux_timespec time_split(int64_t ns)
 {
     int64_t seconds = ns / NS_PER_SECOND, rest = ns % NS_PER_SECOND;
@@ -218,7 +218,8 @@ static bool is_read_only(unsigned filesystem)
            filesystem != FILESYSTEM_UNNAMED;
 }
 
-/* The free space of a writable file system is what the caller's slice still has. */
+/* Returns the statistics of a file system of the tree. A writable file system's free space is that of the
+ * caller's slice. */
 static struct mount_statistics tree_statistics(unsigned filesystem)
 {
     static const uint32_t types[] = {
@@ -302,7 +303,7 @@ long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
     return error ? error : statistics_write(buffer, &statistics);
 }
 
-/* On a 64-bit architecture the structure is statfs's own, and `bytes` its size. */
+/* Answers as statfs: on a 64-bit architecture the structure is the same, and `bytes` its size. */
 long sys_statfs64(uint64_t address, uint64_t bytes, uint64_t buffer)
 {
     return bytes == sizeof(struct linux_statfs) ? sys_statfs(address, buffer) : -EINVAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_storage.c: system calls about how much a file holds and where it is stored: truncate, fallocate, fsync
- * and their variants. All files are in memory, which grows and shrinks with them (shared_memory.c).
+ * and their variants. Files of the tree are in memory, which grows and shrinks with them (shared_memory.c).
  */
 #include "arch.h"
 #include "fs/mount_file.h"
@@ -25,7 +25,7 @@ static int inode_resize(struct inode *inode, uint64_t bytes)
     return error;
 }
 
-/* Whether the size of a file can be set. */
+/* Returns 0 if the size of a file can be set, else why not. */
 static int resizable_check(const struct file *file)
 {
     if (!file || (file->flags & O_PATH))
@@ -50,7 +50,7 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     return inode_resize(file->inode, bytes);
 }
 
-/* With the tree's lock; takes a reference. */
+/* Takes a reference to an inode whose size can be set. The caller holds the tree's lock. */
 static int resizable_find(struct inode *inode, struct inode **out)
 {
     if (!mode_is(inode->mode, S_IFREG))
@@ -87,7 +87,8 @@ long sys_truncate(uint64_t address, uint64_t bytes)
     return result;
 }
 
-/* With both flags a hole, whose memory stays the file's; with KEEP_SIZE alone memory beyond the end. */
+/* Allocates a range. Both flags make a hole, whose memory stays the file's; KEEP_SIZE alone allocates memory
+ * beyond the end. */
 static int file_allocate_range(struct file *file, uint64_t mode, uint64_t offset, uint64_t bytes)
 {
     struct shared_memory *memory = file->inode->memory;
@@ -128,7 +129,7 @@ static bool is_stored(const struct file *file)
     return file->inode && !file->inode->device;
 }
 
-/* Of a mount, whose server is to have stored the file. */
+/* Has the server of a mount store the file; other files need nothing. */
 static long storage_sync(uint64_t descriptor, bool data_only)
 {
     FILE_REFERENCE file = file_get(arch_process(), descriptor);

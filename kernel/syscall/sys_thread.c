@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_thread.c: system calls about threads: their numbers, names, robust lists, CPUs and scheduling
- * policies; clone is in sys_clone.c, futex in sys_futex.c.
+ * sys_thread.c: system calls about threads: their numbers, names, robust lists, CPUs and scheduling policies.
+ * clone is in sys_clone.c, futex in sys_futex.c.
  */
 #include "arch.h"
 #include "time/timer.h"
@@ -13,7 +13,8 @@
 
 #define ROBUST_HEAD_BYTES 24
 
-/* The thread of the process whose number is `tid`, 0 for the caller; NULL. Under the process's lock. */
+/* Finds a thread of the process by its tid, 0 for the caller; NULL if there is none. The caller holds the
+ * process's lock. */
 static struct thread *thread_by_tid(uint64_t tid)
 {
     return (uint32_t)tid ? thread_find(arch_process(), (uint32_t)tid) : arch_thread();
@@ -87,7 +88,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct thread *thread = arch_thread();
-    char name[THREAD_NAME_BYTES] = ""; /* zeroes after a short name, for GET_NAME shows all of it */
+    char name[THREAD_NAME_BYTES] = ""; /* zeroes after a short name, because GET_NAME shows all of it */
     int64_t length;
 
     (void)a2, (void)a3, (void)a4;
@@ -113,7 +114,7 @@ long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, 
 
 /* ---- CPUs ---- */
 
-/* Of a set of the CPUs that there are: whole words. What a program has room for beyond it is left alone. */
+/* Returns the bytes of a set of the node's CPUs: whole words. The rest of a program's set is left alone. */
 static uint64_t affinity_bytes(void)
 {
     return (arch_cpu_count() + 63) / 64 * sizeof(uint64_t);
@@ -123,7 +124,7 @@ long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 {
     struct thread_state state;
 
-    /* Linux's: an unsigned number of bits, which must be enough for the CPUs that there are. */
+    /* As Linux: an unsigned number of bits, which must be enough for the node's CPUs. */
     if ((uint32_t)(bytes * 8) < arch_cpu_count() || bytes % sizeof(uint64_t))
         return -EINVAL;
     int error = thread_state_read(tid, &state);
@@ -173,7 +174,7 @@ static bool policy_is_realtime(uint32_t policy)
     return policy == POLICY_FIFO || policy == POLICY_RR;
 }
 
-/* -EINVAL where the policy does not exist, or does not have the priority. */
+/* Returns -EINVAL if the policy does not exist, or does not have the priority. */
 static int policy_check(uint32_t policy, int32_t priority)
 {
     if (policy > POLICY_IDLE || policy == 4)
@@ -190,7 +191,7 @@ static int rank_of(uint32_t policy, int32_t priority)
     return policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
 }
 
-/* A negative policy: that which the thread has. */
+/* Sets a thread's policy and priority. A negative policy: the thread keeps its policy. */
 static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
 {
     struct process *process = arch_process();
@@ -252,7 +253,7 @@ long sys_sched_get_priority_min(uint64_t policy)
     return policy_is_realtime((uint32_t)policy) ? 1 : policy_check((uint32_t)policy, 0);
 }
 
-/* A turn; 0, as on Linux for SCHED_FIFO, where it has no end. */
+/* Writes the length of a turn; 0 if it has no end, as on Linux for SCHED_FIFO. */
 long sys_sched_rr_get_interval(uint64_t tid, uint64_t interval)
 {
     long policy = sys_sched_getscheduler(tid);
@@ -269,7 +270,8 @@ long sys_sched_yield(void)
 
 /* ---- Nice values: stored, one for the process ---- */
 
-/* 0 where (kind, who) names this process, or its group or user, in which it counts as alone; or a thread. */
+/* Returns 0 if (kind, who) names this process, or its group or user, in which it counts as alone; or one of
+ * its threads. */
 static int priority_check(uint64_t kind, uint64_t who)
 {
     enum { PROCESS, GROUP, USER };
@@ -282,7 +284,7 @@ static int priority_check(uint64_t kind, uint64_t who)
     return (uint32_t)kind == PROCESS ? thread_state_read(who, &state) : -ESRCH;
 }
 
-/* As Linux: 20 minus the nice value, so that no result looks like an error. */
+/* Returns 20 minus the nice value, as Linux, so that no result looks like an error. */
 long sys_getpriority(uint64_t kind, uint64_t who)
 {
     int error = priority_check(kind, who);

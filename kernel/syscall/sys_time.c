@@ -15,7 +15,7 @@
 
 /* ---- Clocks ---- */
 
-/* The CPU time of a process, or of a thread of the caller's process. */
+/* Reads the CPU time of a process, or of a thread of the caller's process. */
 static int cpu_time_read(uint32_t id, bool of_thread, struct cpu_time *time)
 {
     struct process *process = !id || of_thread ? arch_process() : process_find(id);
@@ -34,7 +34,7 @@ static int cpu_time_read(uint32_t id, bool of_thread, struct cpu_time *time)
     return 0;
 }
 
-/* Out of line, so that the other clocks are read fast. */
+/* Reads a clock of CPU time. Out of line, so that the other clocks are read fast. */
 __attribute__((noinline)) int cpu_clock_read(uint64_t clock, uint64_t *ns)
 {
     uint64_t kind = clock & CPU_CLOCK_KIND;
@@ -116,8 +116,8 @@ long sys_time(uint64_t buffer)
     return seconds;
 }
 
-/* The clock is the compute node's, started from the battery clock and the same for all ranks: no program may
- * set it. */
+/* Refuses: the clock is the compute node's, started from the battery clock and the same for all ranks, so no
+ * program may set it. */
 long sys_clock_settime(uint64_t clock, uint64_t address)
 {
     uint64_t ns;
@@ -171,7 +171,8 @@ long sys_times(uint64_t buffer)
 
 /* ---- Sleeping ---- */
 
-/* Words: the deadline, and where to write the time left when a signal ends the sleep, or 0. */
+/* Sleeps; continues when interrupted. Words: the deadline, and where to write the time left when a signal
+ * ends the sleep, or 0. */
 static long sleep_resume(const uint64_t *words)
 {
     uint64_t deadline_ns = words[0], remainder = words[1], now_ns;
@@ -202,7 +203,7 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
     if (absolute && ns <= now)
         return 0; /* a time that has passed is not delayed further by the latency bound */
 
-    /* An absolute time is the deadline itself, so that one on a timer boundary is served by that boundary. */
+    /* An absolute time is the deadline itself: a time on a timer boundary is served by that boundary. */
     if (!absolute)
         return sleep_resume((const uint64_t[RESUME_WORDS]){ time_add(clock_now_ns(), ns), remainder });
     if (clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_TAI)

@@ -25,7 +25,7 @@ static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
     return 0;
 }
 
-/* Rounded up, so that a timer that still runs never seems to have no time left. */
+/* Converts a setting. Rounds up, so that a timer that still runs never seems to have no time left. */
 static struct linux_itimerval itimerval_of(const struct timer_setting *setting)
 {
     return (struct linux_itimerval){ timeval_of(time_add(setting->interval_ns, 999)),
@@ -39,8 +39,8 @@ static uint64_t deadline_after(uint64_t ns)
 
 static int cpu_time_refuse(const char *name)
 {
-    return (int)syscall_refuse(name, "timers run by the clock, not by the time that a program computes: "
-                                     "without a tick nobody counts it");
+    return (int)syscall_refuse(name, "CPU-time timers need a tick, which Tacet lacks; use ITIMER_REAL or "
+                                     "CLOCK_MONOTONIC");
 }
 
 static int kind_check(uint64_t kind)
@@ -110,7 +110,7 @@ static int clock_check(uint64_t clock)
     }
 }
 
-/* Logs, once for each process, why it gets no more timers. */
+/* Logs, once for each process, that it has as many timers as it may have; returns `error`. */
 static long timers_refuse(long error)
 {
     struct process *process = arch_process();

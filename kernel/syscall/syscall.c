@@ -71,7 +71,7 @@ long syscall_unknown(uint64_t number)
             return -ENOSYS;
         }
     }
-    kernel_print("system call %lu is not there (ENOSYS); docs/abi.md lists those that are\n", number);
+    kernel_print("system call %lu is not supported (ENOSYS); docs/abi.md lists those that are\n", number);
     return -ENOSYS;
 }
 

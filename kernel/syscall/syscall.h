@@ -28,53 +28,53 @@
 #define STUB(name, x86_64, ppc64, arguments, reason)  long sys_##name(SYSCALL_ARGUMENTS_##arguments);
 #include "syscall/syscalls.def"
 
-/* SYSCALL_NUMBER_<name>: a local call's number on this architecture, negative where it lacks the call. */
+/* SYSCALL_NUMBER_<name>: a local call's number on this architecture, negative if it lacks the call. */
 enum {
 #define LOCAL(name, x86_64, ppc64, arguments, limits) \
     SYSCALL_NUMBER_##name = ARCH_SYSCALL_NUMBER(x86_64, ppc64),
 #include "syscall/syscalls.def"
 };
 
-/* For numbers without a handler, from the entry code's syscall_hole: logs the call once, answers -ENOSYS. */
+/* Logs a call without a handler, once, and answers -ENOSYS. Called by the entry code's syscall_hole. */
 long syscall_unknown(uint64_t number);
 
-/* For a part of a call that is refused: logs `name` and the reason, once for each reason; answers -ENOSYS. */
+/* Refuses a part of a call: logs `name` and the reason, once for each reason; answers -ENOSYS. */
 long syscall_refuse(const char *name, const char *reason);
 
 /* ---- Entry point of the architecture: clone, from the assembly of sys_clone ---- */
 
-/* The tid of the new thread, or an errno; `kept_registers` are those of the caller that only the assembly
- * sees, for arch_start_clone. */
+/* Creates a thread: returns its tid, or an errno. `kept_registers` are those of the caller that only the
+ * assembly sees, for arch_start_clone. */
 long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
                   const void *kept_registers);
 
 /* ---- Calls that a signal has interrupted (restart.c) ---- */
 
-/* What a call returns that ended early by -EINTR: notes in its thread which call it was, so that it can start
- * again after, or instead of, the signal's handler. */
+/* Ends a call early with -EINTR: records in its thread which call it was, so that it can start again after,
+ * or instead of, the signal's handler. */
 long thread_interrupted_call(unsigned number, enum restart restart);
 
-/* The same for a wait with a relative time limit (RESTART_NEVER): if no handler runs, it goes on as
+/* Does the same for a wait with a relative time limit (RESTART_NEVER): if no handler runs, it continues as
  * restart_syscall, which calls `resume` with the words. */
 long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64_t words[RESUME_WORDS]);
 
-/* The result of a call that starts again after a handler with SA_RESTART: `result`, but what
- * thread_interrupted_call answers where it is -EINTR, or -ERESTARTNOHAND: then it does not start again. */
+/* Returns a call's result. If a signal has interrupted it, calls thread_interrupted_call: after -EINTR the
+ * call starts again after a handler with SA_RESTART, after -ERESTARTNOHAND only if no handler runs. */
 long restartable(unsigned number, long result);
 
-/* CPU time by a negative clock of Linux's: -EINVAL where it is none. sys_time.c */
+/* Reads the CPU time of a negative clock of Linux's: -EINVAL if there is no such clock. sys_time.c */
 int cpu_clock_read(uint64_t clock, uint64_t *ns);
 
 struct file;
 
-/* fcntl's commands for record locks. sys_lock.c */
+/* Carries out fcntl's commands for record locks. sys_lock.c */
 long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument);
 
-/* Descriptors for both ends of a pipe or a pair of sockets, written to the program; both or none. Drops the
- * caller's references in any case. sys_pipe.c */
+/* Installs both ends of a pipe or a pair of sockets, and writes their descriptors to the program; both or
+ * none. Drops the caller's references in any case. sys_pipe.c */
 long ends_install(struct file *const ends[2], uint64_t buffer, bool close_on_exec);
 
-/* A signal mask in the program's memory, of the size that it gives: -EINVAL, -EFAULT. sys_signal.c */
+/* Reads a signal mask from the program's memory, of the size that it gives: -EINVAL, -EFAULT. sys_signal.c */
 int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
 
 #endif

@@ -4,8 +4,8 @@
  * open descriptors; /proc/self/cwd; and its pid, which leads to /proc/self.
  *
  * The tree has a link for every descriptor and every pid that any process could have. Each lookup checks
- * which of them the calling process has, and where they lead (inode_operations.follow). Opening one
- * opens its file once more, if that has an inode; a pipe's end cannot be opened again, ENXIO. With the tree's
+ * which of them the calling process has, and where they lead (inode_operations.follow). Opening a link opens
+ * its file again, if that has an inode; a pipe's end cannot be opened again, ENXIO. Runs with the tree's
  * lock, under which a descriptor's inode cannot be freed.
  */
 #include "arch.h"
@@ -20,7 +20,7 @@
 
 static struct inode *self; /* the directory /proc/self */
 
-/* inode.device of a link is one more than its descriptor or rank: never 0, which means a plain file. */
+/* Returns a link's descriptor or rank. inode.device is one more: never 0, which means a plain file. */
 static unsigned number_of(const struct inode *link)
 {
     return link->device - 1;
@@ -45,8 +45,8 @@ static const struct inode_operations pid_operations = { .follow = pid_follow, .r
 
 /* ---- Descriptors ---- */
 
-/* Both look at the file with the table's lock, under which it stays open: a reference that they dropped could
- * be the last one. */
+/* Finds where a descriptor's link leads. This and descriptor_read_link hold the table's lock, under which the
+ * file stays open, instead of a reference: dropping it could end the file. */
 static int descriptor_follow(const struct inode *link, struct inode **target, uint32_t *tid)
 {
     if (!arch_process())
@@ -122,7 +122,7 @@ static int64_t directory_read_link(const struct tree *tree, const struct inode *
 static const struct inode_operations directory_operations = { .follow = directory_follow,
                                                               .read_link = directory_read_link };
 
-/* ---- Which there are ---- */
+/* ---- Adding the links ---- */
 
 static int links_add(struct tree *tree, struct inode *directory, unsigned first, unsigned count,
                      const struct inode_operations *operations, struct message *why)

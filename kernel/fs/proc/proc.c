@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.c: /proc and /sys of the node: which files there are, and those that are not about one process.
+ * proc.c: /proc and /sys of the node: the tables of files, and those files that are not about one process.
  * Formats: proc(5), Linux's Documentation/admin-guide/cputopology.rst.
  *
  * What programs read to learn which CPUs they may use (/sys/devices/system/cpu/online, /proc/stat) shows the
  * process's CPUs only, as sched_getaffinity does; what describes the machine (cpuinfo, interrupts, possible,
- * present, topology) shows all CPUs of the node. Memory is the process's slice: nobody else can take it.
+ * present, topology) shows all CPUs of the node. Memory is the process's slice: no other process can take it.
  *
- * proc_add runs once at boot. Files with a constant text are plain files of the tree; the contents of the
- * others are made by functions `…_text`, in system calls of the process that opens the file.
+ * proc_add runs while the tree is built. Files with a constant text are plain files of the tree; the contents
+ * of the others are made by functions `…_text`, in system calls of the process that opens the file.
  */
 #include "fs/proc/proc.h"
 #include "fs/mount.h"
@@ -24,7 +24,7 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       90 /* of the tables, of /dev and of net/, directories included; they are 83 */
+#define ENTRIES_MAX       90 /* of the tables, of /dev and of net/, with directories; there are 83 */
 #define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
 #define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
 #define NUMA_DOMAINS_MAX  64
@@ -75,7 +75,7 @@ static void cpus_all_text(struct file *file)
     text_add_cpus(file, cpu_mask_below(arch_cpu_count()));
 }
 
-/* The CPUs of the same package as `cpu`; with `same_core`, of the same core. */
+/* Returns the CPUs of the same package as `cpu`; with `same_core`, of the same core. */
 static struct cpu_mask siblings_of(unsigned cpu, bool same_core)
 {
     struct cpu_place mine = arch_cpu_place(cpu);
@@ -90,7 +90,7 @@ static struct cpu_mask siblings_of(unsigned cpu, bool same_core)
     return siblings;
 }
 
-/* The number at the end of a directory's name: of the CPU or the domain that a file in it is about. */
+/* Returns the number at the end of a directory's name: the CPU or the domain that its files are about. */
 static unsigned number_of(const struct inode *directory)
 {
     const struct directory_entry *name = directory->name;
@@ -102,7 +102,7 @@ static unsigned number_of(const struct inode *directory)
     return number;
 }
 
-/* The CPU that a file of its topology is about. */
+/* Returns the CPU that a file in its topology directory is about. */
 static unsigned cpu_of(const struct file *file)
 {
     const struct inode *topology = file->inode->name->directory;
@@ -130,7 +130,7 @@ static void core_siblings_text(struct file *file)
     text_add_cpus(file, siblings_of(cpu_of(file), false));
 }
 
-/* A CPU of which the firmware reports no domain is in domain 0. */
+/* Returns the NUMA domain of a CPU; 0 if the firmware reports none below NUMA_DOMAINS_MAX. */
 static unsigned domain_of(unsigned cpu)
 {
     uint32_t domain = arch_cpu_numa_domain(cpu);
@@ -138,7 +138,7 @@ static unsigned domain_of(unsigned cpu)
     return domain < NUMA_DOMAINS_MAX ? domain : 0;
 }
 
-/* The domains that have CPUs: their numbers fit where CPUs' do. */
+/* Returns the domains that have CPUs. A mask of CPUs has room for all their numbers. */
 static struct cpu_mask domains_present(void)
 {
     struct cpu_mask present = { 0 };
@@ -172,7 +172,7 @@ static void cpuinfo_text(struct file *file)
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         struct cpu_place place = arch_cpu_place(cpu);
 
-        if (CPUINFO_HAS_PLACES && !cpu_mask_test(&package, cpu)) { /* else it is that of the CPU before */
+        if (CPUINFO_HAS_PLACES && !cpu_mask_test(&package, cpu)) { /* else the package of the CPU before */
             package = siblings_of(cpu, false);
             siblings = cpu_mask_count(&package);
             cores = 0;
@@ -246,7 +246,7 @@ static void stat_text(struct file *file)
              interrupts, boot_s, process_rank_count, process_rank_count);
 }
 
-/* No process ever waits for a CPU, so the load is always one for each rank. */
+/* Writes the load: always one for each rank, because no process ever waits for a CPU. */
 static void loadavg_text(struct file *file)
 {
     unsigned ranks = process_rank_count;
@@ -316,7 +316,7 @@ static const struct proc_file files[] = {
 
 static const struct proc_file *const tables[] = { files, proc_self_files, proc_tacet_files };
 
-/* Each write is one command, with or without the end of its line. */
+/* Executes a command: each write is one, with or without the end of its line. */
 static int64_t command_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     const struct proc_file *kind = file->inode->data;
@@ -353,7 +353,7 @@ static uint32_t file_mode(const struct proc_file *file)
     return S_IFREG | (file->command || file->operations ? 0644 : 0444);
 }
 
-/* Makes an inode that file, of `make`. */
+/* Makes an inode a file whose contents `make` writes. */
 static void file_set(struct inode *inode, const struct proc_file *file)
 {
     inode->device = PROC_DEVICE;
@@ -389,7 +389,7 @@ struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const c
     return NULL;
 }
 
-/* A directory with a number in its name. */
+/* Adds a directory with a number in its name. */
 static struct inode *numbered_add(struct tree *tree, struct inode *directory, const char *name,
                                   unsigned number, struct message *why)
 {
@@ -410,7 +410,7 @@ bool proc_made_add(struct tree *tree, struct inode *directory, const char *name,
     return inode;
 }
 
-/* Files in many directories; a path is the name in each. */
+/* Files that many directories have; a path is the name in each. */
 static const struct proc_file topology_files[] = {
     { "core_id", .make = core_id_text },
     { "physical_package_id", .make = package_id_text },
@@ -442,7 +442,7 @@ static bool cpus_add(struct tree *tree, struct message *why)
     return added;
 }
 
-/* The NUMA domains that have CPUs. */
+/* Adds a directory for each NUMA domain that has CPUs. */
 static bool numa_domains_add(struct tree *tree, struct message *why)
 {
     struct inode *domains = tree_add(tree, "/sys/devices/system/node", S_IFDIR | 0755, NULL, 0, why);

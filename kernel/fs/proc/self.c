@@ -22,7 +22,7 @@ static uint64_t pages_of(uint64_t bytes)
 
 /* ---- Memory ---- */
 
-/* The offset in the program's file that a page was loaded from. */
+/* Returns the offset in the program's file that a page was loaded from. */
 static uint64_t file_offset_of(const struct process *process, const struct elf_image *image, uint64_t start)
 {
     uint64_t linked = start - process->image.bias;
@@ -70,7 +70,7 @@ static void statm_text(struct file *file)
 
 /* ---- The process ---- */
 
-/* The signals that the program has set to be ignored, and those that it has handlers for. */
+/* Sets the signals that the program ignores, and those for which it has handlers. */
 static void signal_sets(const struct process *process, uint64_t *ignored, uint64_t *caught)
 {
     *ignored = *caught = 0;
@@ -92,7 +92,7 @@ struct subject {
     struct cpu_time time;
 };
 
-/* Copied under the lock, under which no text is made. */
+/* Copies what a file shows, under the lock; no text is made under it. */
 static struct subject subject_of(const struct file *file)
 {
     struct process *process = arch_process();
@@ -111,7 +111,7 @@ static struct subject subject_of(const struct file *file)
     if (file->tid) {
         subject.id = file->tid;
         thread = thread_find(process, file->tid);
-        if (!thread) { /* it has ended since it was found */
+        if (!thread) { /* the thread has ended since the lookup */
             subject.state = "X (dead)";
             return subject;
         }
@@ -185,7 +185,7 @@ static void comm_text(struct file *file)
     text_add(file, "%s\n", subject_of(file).name);
 }
 
-/* All of it is the name, an end of line too; what is too long for one is left out. */
+/* Renames a process or a thread. All bytes are the name, also an end of line; what is too long is cut off. */
 static int64_t comm_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     uint32_t tid = file->tid ? file->tid : (uint32_t)arch_process()->pid;

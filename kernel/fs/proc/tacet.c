@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * tacet.c: /proc/tacet: counters, threads, their hardware priorities, iterations, timers, clock event
- * devices, heartbeats, the flight log. All of it runs in system calls of the process that opens a file or
- * writes to it.
+ * devices, heartbeats, the flight log. Runs in system calls of the process that opens a file or writes to it.
  */
 #include "arch.h"
 #include "beat/nettick.h"
@@ -16,7 +15,7 @@
 #include "process/process.h"
 #include "smp/crosscall.h"
 
-/* One line for each cause that has occurred: CPU, cause, count. */
+/* Writes a line for each cause that has occurred: CPU, cause, count. */
 static void counters_text(struct file *file)
 {
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
@@ -45,7 +44,7 @@ static void threads_text(struct file *file)
     }
 }
 
-/* A line for each process: its last iteration, and all of them. */
+/* Writes a line for each process: its last iteration, and the sum of all. */
 static void iterations_text(struct file *file)
 {
     for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
@@ -69,7 +68,8 @@ static int iterations_command(const char *line)
     return 0;
 }
 
-/* Of the first thread from this tid on; its tid, or 0 where there is none. */
+/* Writes the line of the first thread with a tid of `lowest` or above; returns its tid, or 0 if there is
+ * none. */
 static uint32_t thread_priority_text(struct file *file, struct process *process, uint32_t lowest)
 {
     unsigned cpu = 0, priority = 0;
@@ -88,7 +88,7 @@ static uint32_t thread_priority_text(struct file *file, struct process *process,
     return tid;
 }
 
-/* A line for each thread. */
+/* Writes a line for each thread. */
 static void priorities_text(struct file *file)
 {
     if (!arch_priority_max()) {
@@ -119,7 +119,7 @@ static int priorities_command(const char *line)
     return 0;
 }
 
-/* What another room describes to a sink. */
+/* Writes what a function of another folder describes to a sink. */
 static void described_text(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
@@ -127,7 +127,7 @@ static void described_text(struct file *file)
     kind->describe(&file->text.sink);
 }
 
-/* The flight log as a file; binary. */
+/* Appends a piece of the flight log, as a binary file. */
 static void klog_add(void *context, const void *bytes, uint64_t count)
 {
     text_add_bytes(context, bytes, count);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * task.c: the threads of a process in /proc: /proc/self/task, a directory with one for each thread, named by
+ * task.c: the threads of a process in /proc: /proc/self/task, which has a directory for each thread, named by
  * its tid, and the link /proc/thread-self. proc(5).
  *
- * The directory of a thread and its files are the same inodes for all threads of all processes; whose they
- * are goes with the lookup (path_lookup.tid) and is kept in open files. A lookup does not search for the
+ * The directory of a thread and its files are the same inodes for all threads of all processes. The lookup
+ * tells which thread's they are (path_lookup.tid), and open files keep that. A lookup does not search for the
  * thread, because other ranks wait for the tree's lock meanwhile: path_thread_check does, after it.
  */
 #include "arch.h"
@@ -17,8 +17,8 @@
 
 #define SELF "/proc/self/"
 
-static struct inode *task;           /* the directory of a thread, */
-static struct directory_entry entry; /* in which it has this name: it is in no list of names */
+static struct inode *task;           /* the directory of a thread */
+static struct directory_entry entry; /* its entry, which is in no directory's treaps */
 
 static struct directory_entry *thread_find_entry(const char *name, size_t name_bytes, uint32_t *tid)
 {
@@ -42,7 +42,7 @@ static const struct inode *thread_next(uint32_t *tid)
 static const struct inode_operations tasks_operations = { .find_thread = thread_find_entry,
                                                           .next_thread = thread_next };
 
-/* Whoever calls is one of the threads: nothing else has a tid. */
+/* Writes a path; see path.h. A tid is that of a thread of the calling process: hence SELF. */
 int64_t inode_path(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text, size_t bytes)
 {
     size_t length;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * change.c: creating, linking, removing and renaming files of the tree (tree.h), with Linux's rules and
- * errors: link(2), unlink(2), rmdir(2), rename(2). With the tree's lock, which makes each of these atomic for
- * all ranks.
+ * errors: link(2), unlink(2), rmdir(2), rename(2). Runs with the tree's lock, which makes each of these
+ * atomic for all ranks.
  */
 #include "lib/errno.h"
 #include "fs/tree/path_span.h"
@@ -17,13 +17,13 @@ static bool is_directory(const struct inode *inode)
     return mode_is(inode->mode, S_IFDIR);
 }
 
-/* Whether a lookup's missing name may be added to its directory. */
+/* Returns 0 if a lookup's missing name may be added to its directory, else why not. */
 static int directory_check(const struct path_lookup *found)
 {
     if (found->inode)
         return -EEXIST;
     if (found->directory->links == 0)
-        return -ENOENT; /* removed, but still somebody's current directory or open */
+        return -ENOENT; /* removed, but still open or a current directory */
     return found->directory->writable ? 0 : -EROFS;
 }
 
@@ -114,7 +114,7 @@ int tree_link(struct tree *tree, struct inode *inode, const struct path_lookup *
     return 0;
 }
 
-/* Removes a name, and its inode where that was all that kept it. */
+/* Removes a name, and its inode if nothing else keeps it. */
 static void name_remove(struct tree *tree, struct directory_entry *entry, int64_t now_ns)
 {
     struct inode *inode = entry->inode;
@@ -161,8 +161,8 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
 
 /* ---- Renaming ---- */
 
-/* `inside` where a directory is `outer` or below it, else 0; -ENAMETOOLONG where it is so deep that no path
- * names it: a search from there could take any time. */
+/* Returns `inside` if a directory is `outer` or below it, else 0. -ENAMETOOLONG if it is so deep that no path
+ * names it: the way up from there could take any time. */
 static int place_check(const struct tree *tree, const struct inode *inode, const struct inode *outer,
                        int inside)
 {
@@ -177,7 +177,7 @@ static int place_check(const struct tree *tree, const struct inode *inode, const
     return -ENAMETOOLONG;
 }
 
-/* Whether what `to` names may be replaced by `inode`. */
+/* Returns 0 if `inode` may replace what `to` names, else why not. */
 static int replace_check(const struct inode *inode, const struct path_lookup *to)
 {
     if (is_directory(inode) && !is_directory(to->inode))
@@ -255,7 +255,7 @@ static int exchange_check(const struct tree *tree, const struct path_lookup *one
     return error ? error : place_check(tree, one->directory, other->inode, -EINVAL);
 }
 
-/* Makes an entry name another inode, of which `old` was a name. */
+/* Makes an entry name another inode; `old` was an entry of that inode. */
 static void entry_redirect(struct directory_entry *entry, struct inode *inode,
                            const struct directory_entry *old)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * directory.c: the entries of a directory (tree.h). They stand in two treaps, binary search trees of which
+ * directory.c: the entries of a directory (tree.h). They stand in two treaps, binary search trees in which
  * each node has a higher priority than those below it: one is ordered by names, for lookups, one by
  * positions, for readers. Priorities are pseudo-random, and programs do not know the secret that they are
  * computed with; so no choice of names makes a treap deeper than some multiple of log2(entries), and each
- * function here takes that many steps [Seidel and Aragon 1996]. With the tree's lock, or before there is a
- * second CPU.
+ * function here takes that many steps [Seidel and Aragon 1996]. Runs with the tree's lock, or while the tree
+ * is built.
  */
 #include "fs/tree/path_span.h"
 
@@ -51,7 +51,8 @@ static uint64_t priority(const struct tree *tree, const struct directory_entry *
     return mixed ^ mixed >> 32;
 }
 
-/* While a name is replaced there are two entries of it: the older one comes first. */
+/* Returns whether entry `a` comes before `b`. While a name is replaced it has two entries: the older one
+ * comes first. */
 static bool comes_before(const struct directory_entry *a, const struct directory_entry *b,
                          enum directory_order order)
 {
@@ -60,8 +61,8 @@ static bool comes_before(const struct directory_entry *a, const struct directory
     return names ? names < 0 : a->position < b->position;
 }
 
-/* Puts the entry above all that have a lower priority; those are split into what comes before it and after.
- */
+/* Inserts an entry above all that have a lower priority, which are split into those before it and those after
+ * it. */
 static void treap_insert(const struct tree *tree, struct directory_entry *entry, enum directory_order order)
 {
     struct directory_entry **link = &entry->directory->entries[order];
@@ -82,7 +83,7 @@ static void treap_insert(const struct tree *tree, struct directory_entry *entry,
     *link = entry;
 }
 
-/* Merges what is below the entry, and puts it into the entry's place. */
+/* Removes an entry: merges what is below it, and puts the result into its place. */
 static void treap_remove(const struct tree *tree, struct directory_entry *entry, enum directory_order order)
 {
     struct directory_entry **link = &entry->directory->entries[order];
@@ -128,8 +129,8 @@ struct directory_entry *tree_entry_add(struct tree *tree, struct inode *director
     return entry;
 }
 
-/* An inode with further names keeps none in `name`: finding one would be a search. So tree_path answers
- * -ENOENT from now on. */
+/* Removes an entry. If that was its inode's `name`, the inode has none from now on, even if it has other
+ * names, because finding one would be a search: tree_path answers -ENOENT. */
 void tree_entry_remove(struct tree *tree, struct directory_entry *entry)
 {
     struct inode *inode = entry->inode;

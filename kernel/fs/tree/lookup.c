@@ -3,8 +3,8 @@
  * lookup.c: looking paths up in the file tree (tree.h). Source: path_resolution(7).
  *
  * A lookup keeps what it has not read yet, of the path and of the symbolic links that it is following, on a
- * small stack of its own, so that a hostile initrd cannot make it recurse. With the tree's lock, or before
- * there is a second CPU.
+ * small stack of its own, so that a hostile initrd cannot make it recurse. Runs with the tree's lock, or
+ * while the tree is built.
  */
 #include "lib/errno.h"
 #include "fs/tree/path_span.h"
@@ -16,11 +16,11 @@ struct walk {
     struct path_span stack[TREE_SYMLINKS_MAX + 1];
     unsigned depth, followed;
     uint64_t target_bytes; /* of the links followed so far */
-    char *rest;            /* TREE_PATH_MAX bytes for what leads on in a mount, or NULL */
+    char *rest;            /* TREE_PATH_MAX bytes for the rest of a path that leads to a mount, or NULL */
 };
 
-/* Whether nothing remains but slashes; and whether there are any: then one is left, so that no other step
- * goes through them again. */
+/* Returns whether only slashes remain, and in *trailing_slash whether there are any. Of several it leaves
+ * one, so that no later step goes through them again. */
 static bool walk_ends(struct walk *walk, bool *trailing_slash)
 {
     *trailing_slash = false;
@@ -61,7 +61,7 @@ static struct directory_entry *entry_of(const struct inode *directory, struct pa
     return entry && tree_entry_visible(entry) ? entry : NULL;
 }
 
-/* One step, from found->directory. */
+/* Takes one step, from found->directory to `component`. */
 static int step(const struct tree *tree, struct path_span component, struct path_lookup *found)
 {
     struct inode *directory = found->directory;
@@ -106,7 +106,7 @@ static int link_enter(struct walk *walk, const struct inode *link, struct inode 
     return 0;
 }
 
-/* Appends a part of a path to what there is of it, after a slash. */
+/* Appends a part of a path to `rest`, after a slash; returns the new length. */
 static size_t rest_append(char *rest, size_t length, struct path_span part)
 {
     bool slash = length > 0 && part.at < part.end;
@@ -118,7 +118,7 @@ static size_t rest_append(char *rest, size_t length, struct path_span part)
 }
 
 /* Leaves the tree with what has not been walked yet, the innermost link's target first. The path itself may
- * stand in `rest`: it is moved to the end before the targets are written. */
+ * be in `rest`: it is moved to the end before the targets are written. */
 static int walk_leave(struct walk *walk, struct inode *inode, struct path_lookup *found)
 {
     struct path_span path = walk->stack[0];
@@ -147,7 +147,7 @@ static int walk_leave(struct walk *walk, struct inode *inode, struct path_lookup
     return TREE_LEFT;
 }
 
-/* Walks from `start`; sets *found only where the last component was reached. */
+/* Walks from `start`; sets *found only if it reaches the last component. */
 static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum tree_follow follow,
                     struct path_lookup *found)
 {
@@ -239,7 +239,7 @@ int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buff
         if (!at->name)
             return -ENOENT;
         length += 1 + at->name->name_bytes;
-        if (length >= bytes) /* however deep it is */
+        if (length >= bytes) /* no matter how deep it is */
             return -ERANGE;
     }
     if (length >= bytes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path_span.h: parts of a path, not NUL-terminated, for the files of the tree (tree.h) alone. Any context.
+ * path_span.h: parts of a path, not NUL-terminated, for the source files of the tree (tree.h) alone. Any
+ * context.
  */
 #ifndef TACET_PATH_SPAN_H
 #define TACET_PATH_SPAN_H
@@ -42,12 +43,12 @@ static inline bool component_is(struct path_span component, const char *text)
     return span_bytes(component) == strlen(text) && memcmp(component.at, text, span_bytes(component)) == 0;
 }
 
-/* tree_find_from for a path that need not end in a NUL; what leads on in a mount is written to `rest`; NULL:
- * -EXDEV. lookup.c */
+/* Looks up a path as tree_find_from, but the path need not end in a NUL. Writes to `rest` the rest of a path
+ * that leads to a mount; -EXDEV if `rest` is NULL. lookup.c */
 int tree_find_span(const struct tree *tree, struct inode *directory, uint32_t tid, struct path_span path,
                    char *rest, enum tree_follow follow, struct path_lookup *found);
 
-/* The entry of that name, or NULL. directory.c */
+/* Finds the entry of that name, or NULL. directory.c */
 struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name);
 
 #endif

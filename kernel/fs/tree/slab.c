@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * slab.c: the memory of the file tree (tree.h), and the inodes made of it: a slab allocator with one free
- * list a size class. A block that was cut into objects stays cut: the tree reuses its objects, but never
- * returns it. With the tree's lock, or before there is a second CPU. Finding a page is a search whose length
- * a program can choose; so it comes before the lock.
+ * list for each size class. A block that was cut into objects stays cut: the tree reuses its objects, but
+ * never returns it. Runs with the tree's lock, or while the tree is built. Finding a page is a search whose
+ * length a program can choose; so it comes before the lock.
  */
 #include "debug/stop.h"
 #include "lib/errno.h"
@@ -30,7 +30,7 @@ _Static_assert(OBJECT_COST(sizeof(struct directory_entry)) + OBJECT_COST(sizeof(
                    TREE_ENTRY_BYTES_MAX,
                "TREE_ENTRY_BYTES_MAX is too small");
 
-/* The free list for objects of that size; the last one is that of whole blocks. */
+/* Returns the free list for objects of that size; the last list is that of whole blocks. */
 static unsigned class_of(size_t bytes)
 {
     return bytes > CLASS_BYTES_MAX ? TREE_SIZE_CLASSES
@@ -38,7 +38,7 @@ static unsigned class_of(size_t bytes)
 }
 
 #ifdef LOCKCHECK
-/* In a kernel that checks itself a free object is full of these, until it is allocated. */
+/* In a kernel that checks itself, a free object is full of these bytes until it is allocated. */
 #define FREED 0xdb
 static void poison(struct free_object *object, size_t bytes)
 {
@@ -89,7 +89,8 @@ static void page_push(struct tree *tree, char *page)
         object_push(tree, TREE_SIZE_CLASSES, page + at - BLOCK_BYTES);
 }
 
-/* A block, the first object of which is the caller's; the others go to their free list. */
+/* Cuts a block into objects: returns the first, and puts the others into their free list. NULL if there is no
+ * block. */
 static char *block_cut(struct tree *tree, unsigned class, size_t object_bytes)
 {
     char *page = NULL, *block;
@@ -111,7 +112,7 @@ void tree_lock_to_add(struct tree *tree)
         spin_unlock(&tree->lock);
         void *page = tree->page_allocate(tree->context);
         spin_lock(&tree->lock);
-        if (!page) /* what there is may suffice, and the caller may not add anything */
+        if (!page) /* the blocks that there are may suffice, and the caller may not add anything */
             return;
         page_push(tree, page);
     }

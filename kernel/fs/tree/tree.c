@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * tree.c: building the in-memory file tree of a stand-alone node (tree.h) from archives and devices. Source:
- * Linux "initramfs buffer format" for hard links. On the boot CPU, before there is a second one; no locks.
+ * Linux "initramfs buffer format" for hard links. Runs on the boot CPU while no other CPU uses the tree; no
+ * locks.
  */
 #include "lib/errno.h"
 #include "fs/tree/path_span.h"
@@ -27,7 +28,7 @@ int tree_initialise(struct tree *tree)
     return 0;
 }
 
-/* A new inode in `directory`; NULL where there is no memory. */
+/* Adds a new inode to `directory`; NULL if there is no memory. */
 static struct inode *inode_add(struct tree *tree, struct inode *directory, struct path_span name,
                                uint32_t mode)
 {
@@ -42,7 +43,7 @@ static struct inode *inode_add(struct tree *tree, struct inode *directory, struc
 
 /* ---- Inodes by path ---- */
 
-/* The directory that `component` of `directory` names, made where it is missing. */
+/* Steps into the directory that `component` names in *directory; makes it if it is missing. */
 static int parent_step(struct tree *tree, struct inode **directory, struct path_span component,
                        struct message *why)
 {
@@ -121,7 +122,7 @@ static int no_memory(const char *path, struct message *why)
     return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
 }
 
-/* Makes an entry name another inode than so far. */
+/* Makes an entry name another inode than before. */
 static void entry_redirect(struct directory_entry *entry, struct inode *inode)
 {
     entry->inode->links--;
@@ -133,7 +134,8 @@ static void entry_redirect(struct directory_entry *entry, struct inode *inode)
         inode->name = entry;
 }
 
-/* The entry at `path`, made or replaced, with an inode that no other entry names; NULL for the root. */
+/* Makes or replaces the entry at `path`, with an inode that no other entry names; *out is NULL for the
+ * root. */
 static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct directory_entry **out,
                       struct message *why)
 {
@@ -216,8 +218,8 @@ static void link_table_clear(struct link_table *links)
     }
 }
 
-/* The inode for that file of the archive: one that an earlier name of the file created, or else `inode`,
- * which later names will find. */
+/* Returns the inode for a file of the archive: that of an earlier name of the file, or else `inode`, which
+ * later names will find. */
 static struct inode *link_find(struct link_table *links, struct inode *inode, uint64_t key)
 {
     struct inode **bucket = link_bucket(links, key);

@@ -9,11 +9,11 @@
  * shared_memory. An inode is freed when it has neither names nor references (open files, current
  * directories).
  *
- * Locks: callers hold `lock` around every function but those that build the tree, which run before there is a
- * second CPU; nobody waits while holding it. All ranks take it for every path; so no function here works
- * longer than a path is deep, times the logarithm of how many entries a directory has, and none copies from
- * or to a program. Nor is memory allocated under it: whoever adds something takes it by tree_lock_to_add. A
- * struct path_lookup is valid for as long as it is held.
+ * Locks: callers hold `lock` around every function but those that build the tree, which run while no other
+ * CPU uses it. No thread waits while it holds the lock. All ranks take it for every path; so no function here
+ * works longer than a path is deep, times the logarithm of the number of a directory's entries, and none
+ * copies from or to a program. Nor is memory allocated under it: a caller that adds something takes it by
+ * tree_lock_to_add. A struct path_lookup is valid while it is held.
  */
 #ifndef TACET_TREE_H
 #define TACET_TREE_H
@@ -41,22 +41,25 @@ struct mount;
 struct shared_memory;
 struct tree;
 
-/* What devices, pseudo files and links that differ from process to process do instead of what files of the
- * tree do. The file system that adds such an inode sets its operations; each of them may be NULL. */
+/* Operations of devices, pseudo files and links that differ from process to process, instead of those of the
+ * tree's own files. The file system that adds such an inode sets them; each may be NULL. */
 struct inode_operations {
-    /* Gives an open file its operations (file.h), and its contents where they are made now. Without locks. */
+    /* Gives an open file its operations (file.h), and its contents if they are made at each open. Without
+     * locks. */
     int (*open)(struct file *file);
-    /* Where a symbolic link leads for the calling process: 0; -ENOENT where that process has no such link;
-     * or why it cannot be followed. *tid is 0, or becomes that of path_lookup. With the tree's lock; takes no
-     * lock but that of a descriptor table. */
+    /* Finds where a symbolic link leads for the calling process: 0; -ENOENT if that process has no such link;
+     * another error if it cannot be followed. *tid is 0, or becomes path_lookup.tid. With the tree's lock;
+     * takes no lock but that of a descriptor table. */
     int (*follow)(const struct inode *link, struct inode **target, uint32_t *tid);
-    /* What readlink answers, where `follow` does not answer -ENOENT: the length, or an error. As above. */
+    /* Writes what readlink answers, if `follow` does not answer -ENOENT: the length, or an error. As
+     * above. */
     int64_t (*read_link)(const struct tree *tree, const struct inode *link, char *text, size_t bytes);
-    /* Of a directory whose entries are the calling process's threads, named by their numbers. The entry that
-     * stands for all of them, and which one of them `name` is, whether or not there is such a thread: nobody
-     * searches for it under the tree's lock. NULL: it is no number. */
+    /* For a directory whose entries are the calling process's threads, named by their tids. Returns the entry
+     * that stands for all of them, and sets *tid to the number `name`; NULL if it is no number. Does not
+     * check that there is such a thread: the search would be under the tree's lock. */
     struct directory_entry *(*find_thread)(const char *name, size_t name_bytes, uint32_t *tid);
-    /* Their inode, and the first of them from *tid on; NULL: there is none. Without locks. */
+    /* Returns the inode of the threads, and sets *tid to that of the first thread from *tid on; NULL if there
+     * is none. Without locks. */
     const struct inode *(*next_thread)(uint32_t *tid);
 };
 
@@ -107,9 +110,9 @@ struct tree {
     uint64_t inode_count;
     uint64_t last_number;                    /* of an inode */
     uint64_t secret;                         /* any number that programs do not know; directory.c */
-    void *free_lists[TREE_SIZE_CLASSES + 1]; /* of each size class; the last of whole blocks: */
-    unsigned free_blocks;                    /* so many */
-    /* A page of memory (ARCH_PAGE), NULL when there is none left; called without the lock. The caller sets it
+    void *free_lists[TREE_SIZE_CLASSES + 1]; /* of each size class; the last is that of whole blocks, */
+    unsigned free_blocks;                    /* which has this many */
+    /* Allocates a page (ARCH_PAGE); NULL if there is none left. Called without the lock. The caller sets it
      * before anything else. */
     void *(*page_allocate)(void *context);
     void *context;
@@ -142,66 +145,67 @@ enum tree_last { TREE_LAST_NAME, TREE_LAST_DOT, TREE_LAST_DOTDOT, TREE_LAST_ROOT
 /* Where a path leads. */
 struct path_lookup {
     struct inode *directory;       /* in which the last component is looked up */
-    struct directory_entry *entry; /* of that component; NULL where it is missing, "." or ".." */
-    struct inode *inode;           /* NULL where it is missing */
+    struct directory_entry *entry; /* of that component; NULL if it is missing, "." or ".." */
+    struct inode *inode;           /* NULL if it is missing */
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
-    uint32_t tid;      /* of which thread the inode shows something; 0: it is no thread's */
-    unsigned followed; /* symbolic links, where the path leads to a mount */
+    uint32_t tid;      /* the thread that the inode shows; 0: it is no thread's */
+    unsigned followed; /* symbolic links followed, if the path leads to a mount */
     enum tree_last last;
     bool trailing_slash; /* after the last component: only a directory will do */
 };
 
 enum tree_follow {
     TREE_FOLLOW,    /* a symbolic link as the last component is followed */
-    TREE_NO_FOLLOW, /* only where a slash follows it */
-    TREE_NAME,      /* never: the caller changes the directory entry itself */
+    TREE_NO_FOLLOW, /* followed only if a slash comes after it */
+    TREE_NAME,      /* never followed: the caller changes the directory entry itself */
 };
 
-/* Looks `path` up from `directory` (from the root where it is absolute): "." and "..", repeated slashes,
+/* Looks up `path` from `directory` (from the root if it is absolute): "." and "..", repeated slashes,
  * symbolic links; a trailing slash demands a directory. Returns 0, or -ENOENT, -ENOTDIR, -ELOOP,
  * -ENAMETOOLONG (component over TREE_NAME_MAX, or links whose targets have TREE_PATH_MAX bytes together); an
- * empty path is -ENOENT. On errors found->directory is NULL, except where only the last component is missing:
+ * empty path is -ENOENT. On errors found->directory is NULL, except if only the last component is missing:
  * that is -ENOENT with the directory that lacks it. `path` is NUL-terminated, at most TREE_PATH_MAX. With
  * TREE_NAME, the last component may be anything: the caller checks found->trailing_slash. */
 int tree_find(const struct tree *tree, struct inode *directory, const char *path, enum tree_follow follow,
               struct path_lookup *found);
 
-/* The same from the directory of a thread, or that of a mount. TREE_LEFT where the path leads to a mount
- * (fs/mount.h): found->inode is the mount point, or what is open there, `path` (TREE_PATH_MAX bytes) becomes
- * the rest of the path from there, without a leading slash, and found->followed says how many links were
- * followed. A mount point itself is found with TREE_NAME. The other lookups answer -EXDEV instead. */
+/* Looks up `path` as tree_find, also from the directory of a thread or of a mount. TREE_LEFT if it leads to a
+ * mount (fs/mount.h): found->inode is the mount point, or what is open there; `path` (TREE_PATH_MAX bytes)
+ * becomes the rest of the path from there, without a leading slash; found->followed is the number of links
+ * that were followed. With TREE_NAME a mount point itself is found. The other lookups answer -EXDEV
+ * instead. */
 int tree_find_from(const struct tree *tree, struct inode *directory, uint32_t tid, char *path,
                    enum tree_follow follow, struct path_lookup *found);
 
-/* The directory above a directory; the root's is the root; NULL for one that was removed. */
+/* Returns the directory above a directory; for the root, the root; NULL if the directory was removed. */
 struct inode *tree_parent(const struct tree *tree, const struct inode *directory);
 
-/* Writes an absolute path of an inode into `buffer`; -ERANGE where it does not fit with its NUL, -ENOENT
- * where it has none any more. Returns the length without NUL. */
+/* Writes an absolute path of an inode into `buffer`; -ERANGE if it does not fit with its NUL, -ENOENT if the
+ * inode has no name any longer. Returns the length without NUL. */
 int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buffer, size_t bytes);
 
-/* Whether the calling process has this entry (inode_operations.follow). */
+/* Returns whether the calling process has this entry (inode_operations.follow). */
 bool tree_entry_visible(const struct directory_entry *entry);
 
 /* ---- Changes; change.c. Errors are those of Linux's system calls ---- */
 
-/* Creates an inode where a lookup found the last component missing. A symbolic link's target of `bytes` is
- * copied. -EEXIST, -EROFS, -ENOSPC, -ENOENT (the directory was removed), -EMLINK. */
+/* Creates an inode for the last component, which a lookup has found missing. A symbolic link's target of
+ * `bytes` is copied. -EEXIST, -EROFS, -ENOSPC, -ENOENT (the directory was removed), -EMLINK. */
 int tree_create(struct tree *tree, const struct path_lookup *found, uint32_t mode, const void *target,
                 uint64_t bytes, int64_t now_ns, struct inode **out);
 
-/* An inode without a name, with one reference. NULL where there is no memory. */
+/* Creates an inode without a name, with one reference. NULL if there is no memory. */
 struct inode *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns);
 
 /* Gives an inode one more name. -EPERM for directories, -EXDEV between file systems. */
 int tree_link(struct tree *tree, struct inode *inode, const struct path_lookup *found, int64_t now_ns);
 
-/* unlink and rmdir. -EISDIR, -ENOTDIR, -ENOTEMPTY, -EBUSY, -EINVAL, -EROFS. */
+/* Removes a name, as unlink and rmdir do. -EISDIR, -ENOTDIR, -ENOTEMPTY, -EBUSY, -EINVAL, -EROFS. */
 int tree_unlink(struct tree *tree, const struct path_lookup *found, int64_t now_ns);
 int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_ns);
 
-/* Both lookups with TREE_NAME; `to` may be missing. */
+/* Renames a file. Both lookups with TREE_NAME; the name `to` may be missing. */
 int tree_rename(struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
                 bool no_replace, int64_t now_ns);
 
@@ -216,15 +220,15 @@ void inode_put(struct tree *tree, struct inode *inode);
 
 /* ---- Memory; slab.c ---- */
 
-/* Takes the lock once there are free pages for what one call adds, as far as tree_allocate gives any. */
+/* Takes the lock, with enough free blocks for what one call adds, as far as page_allocate gives any. */
 void tree_lock_to_add(struct tree *tree);
 
-/* Zeroed memory, up to a page. NULL where there is none. */
+/* Allocates zeroed memory, up to a block of 4096 bytes. NULL if there is none. */
 void *tree_allocate(struct tree *tree, size_t bytes);
-/* `bytes` as at the allocation. */
+/* Frees memory; `bytes` as at the allocation. */
 void tree_free(struct tree *tree, void *memory, size_t bytes);
 
-/* An inode, in no directory. */
+/* Creates an inode, in no directory. NULL if there is no memory. */
 struct inode *inode_create(struct tree *tree, uint32_t mode);
 void inode_free(struct tree *tree, struct inode *inode);
 /* Gives an inode a copy of `bytes` as its data. -ENOSPC. */
@@ -232,11 +236,12 @@ int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, ui
 
 /* ---- Entries of a directory; directory.c ---- */
 
-/* The first entry at a position or after it, or NULL. The next one is that after its position. */
+/* Returns the first entry at a position or after it, or NULL. The next entry is the first after its
+ * position. */
 struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position);
 
-/* A name for an inode, as the last entry of a directory; the name itself copied on demand. NULL where there
- * is no memory. */
+/* Adds a name for an inode, as the last entry of a directory; with `copy`, copies the name. NULL if there is
+ * no memory. */
 struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
                                        const char *name, uint32_t name_bytes, bool copy);
 void tree_entry_remove(struct tree *tree, struct directory_entry *entry);
