@@ -139,9 +139,11 @@ def begins_with_verb(text: str) -> bool:
     )
 
 
-def check(path: str, text: str, functions: bool = True) -> list[str]:
+def check(path: str, text: str) -> list[str]:
     """What is refused in a file, as PATH:LINE: found: instead."""
-    found = []
+    found: list[str] = []
+    if not PATTERN.search(text) and Path(path).suffix not in (".c", ".h"):
+        return found
     for prose in prose_of(path, text):
         for match in PATTERN.finditer(prose.text):
             line = prose.line + prose.text.count("\n", 0, match.start())
@@ -150,7 +152,7 @@ def check(path: str, text: str, functions: bool = True) -> list[str]:
                 continue
             say = SAY[int(match.lastgroup[1:])] if match.lastgroup else ""
             found.append(f"{path}:{line}: {prose.kind}: {match[0]}: {say}")
-        if functions and prose.before_function and not begins_with_verb(prose.text):
+        if prose.before_function and not begins_with_verb(prose.text):
             first = prose.text.strip().split("\n")[0][:50]
             found.append(f"{path}:{prose.line}: comment of a function begins with no verb: {first}")
     return found
@@ -160,7 +162,11 @@ def files(paths: list[str]) -> list[str]:
     listed = subprocess.run(
         ["git", "ls-files", "--", *paths], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\n")
-    return [name for name in listed if name and not name.startswith(("LICENSE", "tests/data/"))]
+    return [
+        name
+        for name in listed
+        if name and not name.startswith(("LICENSE", "tests/data/")) and not name.endswith("voice.py")
+    ]
 
 
 def main() -> int:
