@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * e1000.c: which controllers are known; reset and start; link, interrupts, groups and statistics (e1000.h).
+ * e1000.c: the supported controllers; reset and start; link, interrupts, multicast groups, statistics
+ * (e1000.h).
  *
- * A controller is reset while it may not reach memory, so that nothing is left of what firmware had it do;
- * its address is what it then loads from its own memory. The link is left to the controller, as
- * autonegotiated: no register of a PHY is touched. Operations run with the network's lock held.
+ * A controller is reset while bus mastering is off, so that nothing is left of what firmware had it do. After
+ * the reset it loads its address from its own memory. The link is left to the controller, as autonegotiated:
+ * no register of a PHY is touched, except that an E1000_ADVANCED without a link is told to negotiate again.
+ * Operations run with the network's lock held.
  *
- * An interrupt that was raised while it was masked would come at once when it is enabled. So interrupt_enable
- * first forgets causes, then unmasks, then looks at the ring itself: a frame that is there raises one.
+ * A cause that was set while it was masked would interrupt as soon as it is unmasked. So interrupt_enable
+ * first clears the causes, then unmasks them, then checks the ring: if a frame is there, it raises an
+ * interrupt itself.
  */
 #include "drivers/e1000/e1000.h"
 #include "arch.h"
@@ -16,14 +19,14 @@
 #include "lib/kstring.h"
 
 #define VENDOR_INTEL      0x8086
-#define RESET_WAIT_HZ     50000 /* 20 us, before the first look at whether it has ended, */
-#define RESET_LIMIT_HZ    20    /* and 50 ms at most */
+#define RESET_WAIT_HZ     50000 /* 20 us: the wait before each check whether the reset has ended */
+#define RESET_LIMIT_HZ    20    /* 50 ms: the longest wait for its end */
 #define MEMORY_BYTES      (ARCH_PAGE + (RECEIVE_COUNT + SEND_COUNT) * BUFFER_BYTES)
-#define STATISTICS_PERIOD 64 /* services */
+#define STATISTICS_PERIOD 64 /* calls of e1000_service from one reading to the next */
 
 _Static_assert((RECEIVE_COUNT + SEND_COUNT) * sizeof(struct descriptor) <= ARCH_PAGE, "both rings in a page");
 
-/* Interrupts that are asked of each generation, with one message for all. */
+/* Causes to unmask for each generation, if all of them use one message or the line. */
 #define CAUSES_EXPRESS (CAUSE_LINK | CAUSE_QUEUE | CAUSE_OTHER)
 #define CAUSES_LEGACY  (CAUSE_LINK | CAUSE_RECEIVED | CAUSE_OVERRUN)
 
@@ -87,7 +90,7 @@ static void link_look(struct e1000 *nic)
     nic->device.speed_mbit = link ? speeds[status >> STATUS_SPEED_SHIFT & 3] : 0;
 }
 
-/* Reading clears these. */
+/* Adds up the error counters, which reading clears. */
 static void statistics_read(struct e1000 *nic)
 {
     struct network_device_counts *counts = &nic->device.counts;
@@ -105,7 +108,7 @@ static void mask_all(const struct e1000 *nic)
     e1000_write(nic, REG_MASK_CLEAR, UINT32_MAX);
 }
 
-/* Takes the causes that are set, and clears those alone. */
+/* Returns the causes that are set, and clears only those; 0 if the controller does not answer. */
 static uint32_t causes_take(struct e1000 *nic)
 {
     const uint32_t causes = e1000_read(nic, REG_CAUSE);
@@ -156,11 +159,11 @@ static void e1000_interrupt_disable(struct network_device *device)
     nic->has_interrupt = false;
     mask_all(nic);
     pci_interrupt_disable(nic->function);
-    (void)e1000_read(nic, REG_STATUS); /* what matters is that the writes have arrived */
+    (void)e1000_read(nic, REG_STATUS); /* a read, so that the writes have arrived when this returns */
 }
 
-/* No register has a longer one than 5 ms has room for. The registers of both kinds of the 82574 are written:
- * which one counts, its kind of interrupt decides. */
+/* Sets the shortest time between two interrupts, at most 5 ms: each register has room for that. On the 82574
+ * both registers are written: its kind of interrupt decides which one counts. */
 static void e1000_interrupt_interval(struct network_device *device, uint32_t interval_ns)
 {
     struct e1000 *nic = e1000_of(device);
@@ -187,7 +190,7 @@ static void e1000_service(struct network_device *device)
         statistics_read(nic);
 }
 
-/* For arch_line_find. */
+/* Raises the function's interrupt line, or ends that, for arch_line_find. */
 static void line_raise(void *context, bool on)
 {
     struct e1000 *nic = context;
@@ -201,7 +204,7 @@ static void line_raise(void *context, bool on)
     }
 }
 
-/* All causes send the first message. */
+/* Makes all causes send the first message; does nothing without MSI-X. */
 static void vectors_set(const struct e1000 *nic)
 {
     if (!has_table(nic))
@@ -217,7 +220,7 @@ static void vectors_set(const struct e1000 *nic)
 
 /* ---- Groups ---- */
 
-/* Of a group's address, bits 47 to 36: a bit of the table. */
+/* Returns the bit of the multicast table for a group: bits 47 to 36 of its address. */
 static uint32_t group_hash(const uint8_t *group)
 {
     return (uint32_t)group[4] >> 4 | (uint32_t)group[5] << 4;
@@ -233,7 +236,8 @@ static void filter_write(const struct e1000 *nic, uint32_t word)
     e1000_write(nic, MULTICAST_REG(word), bits);
 }
 
-/* Where there are too many groups, it takes the frames to all of them from then on. */
+/* Adds a group to the filter or removes it. If there are more than GROUPS_MAX, the controller receives the
+ * frames of all groups from then on. */
 static void e1000_multicast(struct network_device *device, const uint8_t *group, bool on)
 {
     struct e1000 *nic = e1000_of(device);
@@ -275,7 +279,7 @@ static void ticks_wait(uint64_t ticks)
         arch_pause();
 }
 
-/* Has the controller begin anew, and load its address. False where it does not come back. */
+/* Resets the controller, which then loads its address. Returns false if it is not ready within the limit. */
 static bool reset(const struct e1000 *nic)
 {
     const uint64_t start = arch_ticks(), limit = arch_clock_hz() / RESET_LIMIT_HZ;
@@ -334,20 +338,20 @@ static void configure(struct e1000 *nic)
     mask_all(nic);
 }
 
-/* NULL, or why the controller cannot be used. */
+/* Starts a controller. Returns NULL, or why it cannot be used. */
 static const char *nic_start(struct e1000 *nic)
 {
     struct pci_function *function = nic->function;
 
     nic->registers = pci_bar_map(function, 0, REG_BYTES);
     if (!nic->registers)
-        return "firmware has given its registers no place in memory that can be reached";
+        return "its registers have no address that the kernel can reach";
     if (!reset(nic))
-        return "it does not come back from its reset";
+        return "its reset has timed out";
     if (!address_read(nic))
         return "it has no valid address";
     if (!memory_take(nic))
-        return "there is no memory for its rings";
+        return "no memory for its rings";
     configure(nic);
     pci_interrupt_find(function, line_raise, nic);
     vectors_set(nic);
@@ -357,14 +361,14 @@ static const char *nic_start(struct e1000 *nic)
     if (nic->generation == E1000_ADVANCED && !nic->device.link)
         e1000_write(nic, REG_PHY, PHY_NEGOTIATE);
     nic->device.counts.link_changes = 0;
-    return network_device_register(&nic->device) ? NULL : "there are too many";
+    return network_device_register(&nic->device) ? NULL : "too many controllers";
 }
 
 static void e1000_start(struct pci_function *function)
 {
     const struct model *model = model_find(function->vendor, function->device);
     struct e1000 *nic = &nics[nic_count];
-    const char *why = "there are too many";
+    const char *why = "too many controllers";
 
     if (nic_count < NETWORK_DEVICES_MAX) {
         *nic = (struct e1000){ .function = function, .generation = model->generation };

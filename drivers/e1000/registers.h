@@ -19,21 +19,21 @@ enum {
     REG_CONTROL_EXTENDED = 0x0018,
     REG_PHY = 0x0020,
     REG_CAUSE = 0x00c0,
-    REG_INTERVAL = 0x00c4, /* between two interrupts */
+    REG_INTERVAL = 0x00c4, /* the shortest time between two interrupts */
     REG_CAUSE_SET = 0x00c8,
     REG_MASK_SET = 0x00d0,
     REG_MASK_CLEAR = 0x00d8,
     REG_VECTORS = 0x00e4,          /* 82574: which cause sends which message */
-    REG_INTERVAL_EXPRESS = 0x00e8, /* 82574: of the first message */
+    REG_INTERVAL_EXPRESS = 0x00e8, /* 82574: the same for the first message */
     REG_RECEIVE = 0x0100,
     REG_SEND = 0x0400,
     REG_SEND_GAP = 0x0410,
-    REG_VECTOR_CAUSE_SET = 0x1520, /* the next: 82576 and later, a bit a message */
+    REG_VECTOR_CAUSE_SET = 0x1520, /* this and the next three: 82576 and later, one bit for each message */
     REG_VECTOR_MASK_SET = 0x1524,
     REG_VECTOR_MASK_CLEAR = 0x1528,
     REG_VECTOR_CAUSE = 0x1580,
     REG_VECTOR_MODE = 0x1514,
-    REG_INTERVAL_ADVANCED = 0x1680, /* 82576 and later: of the first message */
+    REG_INTERVAL_ADVANCED = 0x1680, /* 82576 and later: for the first message */
     REG_VECTOR_QUEUE = 0x1700,
     REG_VECTOR_OTHER = 0x1740,
     REG_RECEIVE_RING = 0x2800,
@@ -47,10 +47,10 @@ enum {
     REG_WAKE = 0x5800,
     REG_RECEIVE_RING_ADVANCED = 0xc000, /* 82576 and later, of queue 0 */
     REG_SEND_RING_ADVANCED = 0xe000,
-    REG_BYTES = 0x10000 /* of the registers that are used */
+    REG_BYTES = 0x10000 /* size of the registers that are used */
 };
 
-/* From a ring's first register on. */
+/* Offsets from a ring's first register. */
 enum {
     RING_BASE_LOW = 0x00,
     RING_BASE_HIGH = 0x04,
@@ -69,21 +69,21 @@ enum {
 #define STATUS_SPEED_SHIFT     6
 #define EEPROM_READ_DONE       (1U << 9)
 
-/* Orders to the PHY with the number 1, by IEEE 802.3's registers [802.3 §22.2.4.1]. */
-#define PHY_NEGOTIATE (1U << 26 | 1U << 21 | 0U << 16 | 0x1200U) /* write of control: negotiate anew */
+/* Commands to the PHY with the number 1, by IEEE 802.3's registers [802.3 §22.2.4.1]. */
+#define PHY_NEGOTIATE (1U << 26 | 1U << 21 | 0U << 16 | 0x1200U) /* its control register: negotiate again */
 
 #define CAUSE_LINK     (1U << 2)
 #define CAUSE_OVERRUN  (1U << 6)
 #define CAUSE_RECEIVED (1U << 7)
 #define CAUSE_QUEUE    (1U << 20) /* 82574 with MSI-X */
-#define CAUSE_OTHER    (1U << 24) /* the same */
+#define CAUSE_OTHER    (1U << 24) /* 82574 with MSI-X */
 
-#define INTERVAL_NS             256 /* 82540 to 82574: a register's unit */
+#define INTERVAL_NS             256 /* 82540 to 82574: the unit of the register */
 #define INTERVAL_ADVANCED_NS    1000
 #define INTERVAL_ADVANCED_SHIFT 2
 
 #define VECTORS_ALL_FIRST \
-    0x00080888U /* receive queue 0, send queue 0 and the others, each valid: message 0 */
+    0x00080888U /* receive queue 0, send queue 0 and other causes, each valid: message 0 */
 #define VECTOR_FIRST_VALID 0x80U
 #define MODE_MESSAGES      (1U << 4)
 #define MODE_PENDING       (1U << 31)
@@ -96,28 +96,28 @@ enum {
 #define SEND_PAD              (1U << 3)
 #define SEND_COLLISION        (0x0fU << 4 | 0x40U << 12)
 #define SEND_GAP_COPPER       (8U | 8U << 10 | 6U << 20)
-#define SPLIT_ADVANCED        (1U << 25 | 2U)                  /* one buffer of 2 KiB a frame */
+#define SPLIT_ADVANCED        (1U << 25 | 2U)                  /* one buffer of 2 KiB for each frame */
 #define RING_ENABLE           (1U << 25)                       /* 82576 and later */
-#define RING_COUNT            (1U << 24 | 1U << 22 | 1U << 16) /* 82574: by descriptors, each at once */
+#define RING_COUNT            (1U << 24 | 1U << 22 | 1U << 16) /* 82574: counts and reports each descriptor */
 
 #define ADDRESS_VALID    (1U << 31)
 #define MULTICAST_WORDS  128
 #define MULTICAST_REG(i) (REG_MULTICAST + 4 * (i))
 
-/* Sixteen bytes. What the device writes back of a received frame: the older descriptors have its length in
- * the low half of the first word, status and errors in the second; the advanced ones have status and errors
- * in the first word, the length in the low half of the second. */
+/* Sixteen bytes. What the device writes back for a received frame: in the older descriptors, the length in
+ * the low half of the first word, status and errors in the second; in the advanced ones, status and errors in
+ * the first word, the length in the low half of the second. */
 struct descriptor {
     uint64_t address;
     uint32_t words[2];
 };
 
-#define DONE            (1U << 0) /* of both kinds, in the word of the status, also of what was sent */
+#define DONE            (1U << 0) /* of both kinds, received and sent, in the word of the status */
 #define FRAME_END       (1U << 1)
 #define ERRORS          (0x97U << 8) /* CRC, symbol, sequence, carrier extension, receive */
 #define ERRORS_ADVANCED (1U << 31)
 
-#define COMMAND_SEND          (1U << 24 | 1U << 25 | 1U << 27) /* whole, with its checksum, reported */
+#define COMMAND_SEND          (1U << 24 | 1U << 25 | 1U << 27) /* end of frame, add checksum, report */
 #define COMMAND_ADVANCED      (1U << 29 | 3U << 20)
 #define LENGTH_SHIFT_ADVANCED 14 /* in the second word */
 

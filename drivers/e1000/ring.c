@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ring.c: frames through the two rings of a controller. With the network's lock held, interrupts off.
+ * ring.c: sends and receives frames through a controller's two rings. With the network's lock held,
+ * interrupts off.
  *
- * The device has the descriptors from its head up to the tail, exclusive; the driver those from the tail to
- * the head. Positions count on for ever, and are reduced to the ring's size where it is touched: so full and
- * empty are never confused. One descriptor always stays the driver's, as equal head and tail mean that the
- * device has none.
+ * The device owns the descriptors from its head up to the tail, exclusive; the driver owns those from the
+ * tail to the head. Positions are free-running, and are reduced to the ring's size only to access it: so a
+ * full ring is never taken for an empty one. The driver always keeps one descriptor, because equal head and
+ * tail mean that the device has none.
  *
  * Nothing that the device writes is trusted beyond one frame: a length is checked before it is used, and a
- * status may at worst make a frame that was not there, from memory of the ring's own.
+ * wrong status can at worst yield a frame that was never received, made of the ring's own memory.
  */
 #include "drivers/e1000/e1000.h"
 #include "arch.h"
@@ -20,7 +21,7 @@ _Static_assert(RECEIVE_COUNT % RECEIVE_TAIL_STEP == 0 && !(RECEIVE_COUNT & (RECE
                "positions are reduced by a mask");
 _Static_assert(BUFFER_BYTES >= ETHERNET_FRAME_BYTES_MAX, "a buffer holds a frame");
 
-#define ENABLE_STEPS 1000 /* reads of a register, until a ring is enabled */
+#define ENABLE_STEPS 1000 /* reads of a register, at most, until a ring is enabled */
 
 static uint32_t word_load(const uint32_t *word)
 {
@@ -63,8 +64,8 @@ bool received_is_due(const struct e1000 *nic)
     return receive_status(nic, nic->receive_next) & DONE;
 }
 
-/* Makes the descriptor ready for another frame. The advanced ones have lost their address; their second half
- * is the address of a buffer for headers then, which is not used. */
+/* Prepares the descriptor for another frame. The device has overwritten the address in an advanced
+ * descriptor. The second half of that is then the address of a buffer for headers, which is not used. */
 static void descriptor_renew(struct e1000 *nic, uint32_t position)
 {
     const uint32_t index = position % RECEIVE_COUNT;
@@ -75,7 +76,7 @@ static void descriptor_renew(struct e1000 *nic, uint32_t position)
     descriptor->words[1] = 0;
 }
 
-/* Returns what has been read to the device: all but one descriptor are its own again. */
+/* Returns read buffers to the device, which then owns all descriptors but one. */
 static void tail_move(struct e1000 *nic)
 {
     const uint32_t tail = nic->receive_next + RECEIVE_COUNT - 1;
@@ -94,7 +95,7 @@ static void receive_skip(struct e1000 *nic)
         tail_move(nic);
 }
 
-/* Whether the frame is whole, in one buffer, undamaged, and of a length that Ethernet's can have. */
+/* Returns whether the frame is whole, in one buffer, undamaged, and of a length that Ethernet allows. */
 static bool frame_is_sound(struct e1000 *nic, uint32_t status, uint32_t bytes)
 {
     const bool continues = nic->receive_partial;
@@ -143,7 +144,7 @@ void e1000_receive_done(struct network_device *device)
 
 /* ---- Sending ---- */
 
-/* Takes back what the device has sent. */
+/* Reclaims the descriptors of frames that the device has sent. */
 static void sent_reclaim(struct e1000 *nic)
 {
     while (nic->send_oldest != nic->send_next) {
@@ -155,7 +156,7 @@ static void sent_reclaim(struct e1000 *nic)
     }
 }
 
-/* Copies the parts; their sum, or a larger number than a frame's where they are too long. */
+/* Copies the parts. Returns their total length, or UINT32_MAX if that is more than a frame's. */
 static uint32_t frame_gather(uint8_t *to, const struct frame_part *parts, unsigned part_count)
 {
     uint32_t bytes = 0;
@@ -182,7 +183,7 @@ bool e1000_send(struct network_device *device, const struct frame_part *parts, u
         return false;
     const uint32_t bytes = frame_gather(buffer, parts, part_count);
     if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX)
-        return true; /* no frame: nobody could send it */
+        return true; /* not a valid frame: dropped, because a retry could not send it */
 
     descriptor->address = arch_dma_address(buffer);
     descriptor->words[0] = bytes | COMMAND_SEND | (is_advanced(nic) ? COMMAND_ADVANCED : 0);
@@ -232,5 +233,5 @@ void rings_start(struct e1000 *nic)
     e1000_write(nic, REG_SEND_GAP, SEND_GAP_COPPER);
     e1000_write(nic, REG_SEND, SEND_ENABLE | SEND_PAD | SEND_COLLISION);
     e1000_write(nic, REG_RECEIVE, RECEIVE_ENABLE | RECEIVE_BROADCAST | RECEIVE_STRIP_CRC);
-    tail_move(nic); /* on the 82576 this takes effect on a ring that is enabled */
+    tail_move(nic); /* the 82576 takes the tail only while the ring is enabled */
 }

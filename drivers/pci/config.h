@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define PCI_COMMAND             0x04 /* its upper half: the status */
+#define PCI_COMMAND             0x04 /* command in the lower half, status in the upper */
 #define PCI_COMMAND_MEMORY      (1U << 1)
 #define PCI_COMMAND_MASTER      (1U << 2)
 #define PCI_COMMAND_NO_LINE     (1U << 10)
@@ -34,7 +34,7 @@
 #define PCI_MESSAGE_COUNT     (7U << 20)
 #define PCI_MESSAGE_WIDE      (1U << 23) /* its address has 64 bits */
 #define PCI_EXPRESS           0x10
-#define PCI_EXPRESS_STATUS    0x08 /* the device's, in its upper half */
+#define PCI_EXPRESS_STATUS    0x08 /* the device's status is in the upper half */
 #define PCI_EXPRESS_PENDING   (1U << 21)
 #define PCI_TABLE             0x11 /* MSI-X */
 #define PCI_TABLE_ENABLE      (1U << 31)
@@ -42,7 +42,7 @@
 #define PCI_TABLE_PLACE       0x04
 #define PCI_TABLE_ENTRY_BYTES 16
 
-/* Where a capability's registers begin; 0: the function does not have it. */
+/* Returns where a capability's registers begin; 0 if the function does not have it. */
 unsigned pci_capability(uint32_t address, uint8_t id);
 
 /* Changes flags of the command register. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * function.c: what a driver needs of its function: its registers in memory, bus mastering, interrupts
- * (pci.h). A function is its driver's alone.
+ * (pci.h). Only its driver uses a function.
  *
- * Of MSI-X the first entry of the table is used, which has a mask of its own: QEMU's 82574L sends a message
- * that it has held back after its own mask has been set. Of MSI there is one message, which the device's mask
- * stops. A message reaches CPUs with an APIC id below 255 (arch_message_interrupt).
+ * Of MSI-X the first entry of the table is used, and that entry's mask: the device's own mask does not
+ * suffice, as QEMU's 82574L sends a message that it has held back even after that has been set. Of MSI there
+ * is one message, which the device's own mask stops. A message reaches CPUs with an APIC id below 255
+ * (arch_message_interrupt).
  */
 #include "drivers/pci/pci.h"
 #include "drivers/pci/config.h"
@@ -23,7 +24,8 @@
 #define ENTRY_MASKED  1U
 #define CPU_NONE      UINT32_MAX
 
-/* The address, 0 where there is none, and the size of what a base address register names. */
+/* Returns the address that a base address register names, 0 if none; *bytes is the size there. Leaves the
+ * function's memory decoding off. */
 static uint64_t bar_read(uint32_t address, unsigned bar, uint64_t *bytes)
 {
     const uint32_t low = arch_pci_read(address, PCI_BAR(bar));
@@ -37,7 +39,7 @@ static uint64_t bar_read(uint32_t address, unsigned bar, uint64_t *bytes)
     pci_command_set(address, PCI_COMMAND_MEMORY, 0);
     arch_pci_write(address, PCI_BAR(bar), UINT32_MAX);
     *bytes = ~(uint64_t)(arch_pci_read(address, PCI_BAR(bar)) & ~BAR_FLAGS) + 1;
-    *bytes &= UINT32_MAX; /* 4 GiB and more, which no controller has: 0 */
+    *bytes &= UINT32_MAX; /* a size of 4 GiB or more, which no controller has, becomes 0 */
     arch_pci_write(address, PCI_BAR(bar), low);
     return (uint64_t)high << 32 | (low & ~BAR_FLAGS);
 }

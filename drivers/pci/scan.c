@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * scan.c: walks the buses, silences endpoints, and hands network controllers to their drivers (pci.h). Owns
- * the list of these. On the first CPU, interrupts off.
+ * the list of controllers. On the first CPU, interrupts off.
  *
- * A bus is walked where a bridge leads to it; where configuration space lies in memory, all buses that it has
- * room for are walked: a machine may have more host bridges than the first, which only byte code of the
- * firmware names. A segment that the early map does not reach is walked when the final one does.
+ * A bus is walked if a bridge leads to it. If configuration space lies in memory, all buses that it has room
+ * for are walked: a machine may have more host bridges than the first, and only byte code of the firmware
+ * names those. A segment that the early map does not reach is walked again with the final map.
  */
 #include "drivers/pci/pci.h"
 #include "drivers/pci/config.h"
@@ -16,7 +16,7 @@
 #define BUSES         256
 #define DEVICES       32
 #define FUNCTIONS     8
-#define CONTROLLERS   16 /* of the network, that are remembered */
+#define CONTROLLERS   16 /* network controllers that are remembered */
 #define SEGMENTS      32
 #define PENDING_STEPS 1000
 
@@ -61,7 +61,8 @@ static void flag_clear(uint32_t address, unsigned at, uint32_t flag)
         arch_pci_write(address, at, value & ~flag);
 }
 
-/* What it has begun to write is there when this returns. */
+/* Stops a function's memory accesses and interrupts. Waits, a bounded time, for transactions that it has
+ * begun. */
 static void function_silence(uint32_t address)
 {
     unsigned at;
@@ -95,7 +96,8 @@ static void controller_add(uint32_t address, uint32_t id)
                 address >> 3 & 31, address & 7);
 }
 
-/* The bus on the other side where the function is a bridge to one, else 0. */
+/* Silences an endpoint, and remembers it if it is a network controller. Returns the bus on the other side if
+ * the function is a bridge to one, else 0. */
 static unsigned function_visit(uint32_t address, uint32_t id, uint32_t header)
 {
     const uint32_t class = arch_pci_read(address, PCI_CLASS) >> 8;
@@ -194,7 +196,7 @@ uint64_t pci_pool_bytes(void)
 
 void pci_start(void)
 {
-    pci_quiesce(); /* what could not be reached before */
+    pci_quiesce(); /* segments that could not be reached before */
     for (unsigned i = 0; i < controller_count; i++) {
         struct pci_function *function = &controllers[i];
         const struct pci_driver *driver = driver_find(function);
@@ -206,6 +208,6 @@ void pci_start(void)
                          function->place, function->vendor, function->device);
     }
     if (controllers_left)
-        kernel_print("network: %u controllers beyond the first %u are left alone\n", controllers_left,
+        kernel_print("network: %u controllers beyond the first %u are not used\n", controllers_left,
                      CONTROLLERS);
 }

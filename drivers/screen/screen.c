@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * screen.c: letters on a framebuffer: direct colour, 15 to 32 bits a pixel, at any place of any width. For
- * nodes without a serial port and without the BIOS's text screen. Output only; any context.
+ * screen.c: letters on a framebuffer of direct colour, with 15 to 32 bits a pixel, at any address and of any
+ * width. For nodes without a serial port and without the BIOS's text screen. Output only; any context.
  *
- * Video memory is slow to write and slower to read. So nothing is read (the cells' letters are kept here), a
- * cell is drawn only where its letter changes, and lines do not scroll: after the last row the next line is
- * the first row again, over the oldest one, with an empty row below it. So a byte of text costs a cell that
- * is drawn and one that is cleared at most, whatever the screen's size, and whoever waits for the console
- * waits no longer than for a serial port, which takes 87 us a byte. When the node ends, the rows are put into
- * order once, the newest at the bottom (screen_flush).
+ * Video memory is slow to write and slower to read. So nothing is read (the cells' letters are kept here),
+ * and a cell is drawn only if its letter changes. Lines do not scroll: after the last row the text continues
+ * in the first row, over the oldest line, with an empty row below it. So a byte of text costs one drawn and
+ * one cleared cell at most, whatever the screen's size. A CPU that waits for the console waits no longer than
+ * for a serial port, which takes 87 us a byte. When the node ends, the rows are put into order once, the
+ * newest at the bottom (screen_flush).
  *
- * The text is UTF-8; what is beyond Latin-1 is shown as the font's replacement. Letters are drawn larger by a
- * whole factor where there would be more than COLUMNS_MAX or ROWS_MAX of them.
+ * The text is UTF-8; characters beyond Latin-1 are shown as the font's replacement. Letters are enlarged by a
+ * whole factor if there would be more than COLUMNS_MAX or ROWS_MAX of them.
  */
 #include "drivers/screen/screen.h"
 #include "debug/console.h"
@@ -35,7 +35,7 @@ static struct {
     uint32_t ink;
     unsigned columns, rows, column, row;
     bool wrapped; /* the rows below the current one are older than those above it */
-    uint8_t lead; /* of an UTF-8 character whose end has not come; 0: none */
+    uint8_t lead; /* first byte of an unfinished UTF-8 character; 0: none */
     unsigned drawn;
     uint8_t cells[ROWS_MAX][COLUMNS_MAX];
 } screen;
@@ -81,7 +81,7 @@ int screen_check(const struct boot_info *boot, uint64_t *bytes, struct message *
     if (frame->width < FONT_COLUMNS || frame->height < FONT_ROWS ||
         frame->width > FONT_COLUMNS * COLUMNS_MAX * SCALE_MAX ||
         frame->height > FONT_ROWS * ROWS_MAX * SCALE_MAX)
-        return message_set(why, -EINVAL, "a framebuffer of %u x %u pixels; from %u x %u to %u x %u are right",
+        return message_set(why, -EINVAL, "a framebuffer of %u x %u pixels; it must be %u x %u to %u x %u",
                            frame->width, frame->height, FONT_COLUMNS, FONT_ROWS,
                            FONT_COLUMNS * COLUMNS_MAX * SCALE_MAX, FONT_ROWS * ROWS_MAX * SCALE_MAX);
     if (frame->pitch < row_bytes)
@@ -91,7 +91,7 @@ int screen_check(const struct boot_info *boot, uint64_t *bytes, struct message *
     *bytes = (uint64_t)frame->pitch * (frame->height - 1) + row_bytes;
     if (frame->address < ADDRESS_LOWEST || *bytes > UINT64_MAX - frame->address ||
         is_free_memory(boot, frame->address, *bytes))
-        return message_set(why, -EINVAL, "a framebuffer at 0x%llx, %llu bytes, where none can be",
+        return message_set(why, -EINVAL, "a framebuffer at 0x%llx, %llu bytes: an impossible address",
                            (unsigned long long)frame->address, (unsigned long long)*bytes);
     return 0;
 }
@@ -103,7 +103,7 @@ static uint32_t colour_value(const struct boot_colour *colour)
 
 /* ---- Cells ---- */
 
-/* A letter's row as it is in the framebuffer: FONT_COLUMNS pixels are whole words of eight bytes. */
+/* A letter's row in the framebuffer: FONT_COLUMNS pixels are whole words of eight bytes. */
 typedef uint64_t __attribute__((aligned(1), may_alias)) pixel_word;
 
 static unsigned words_a_row(void)
@@ -152,7 +152,7 @@ static void new_line(void)
     screen.column = 0;
     screen.row = (screen.row + 1) % screen.rows;
 
-    /* The row below stays empty, where there are enough: it shows where the text ends. */
+    /* With three rows or more, the row below stays empty: it shows where the text ends. */
     unsigned empty = screen.rows < 3 ? screen.row : (screen.row + 1) % screen.rows;
     for (unsigned column = 0; column < screen.columns; column++)
         cell_set(empty, column, ' ');
@@ -177,7 +177,7 @@ static void put(uint8_t byte)
     if (byte >= 0xc0) {
         screen.lead = byte;
     } else if (byte >= 0x80) {
-        if (lead) /* further bytes of a long character are passed over */
+        if (lead) /* further bytes of a long character are ignored */
             letter_put((uint8_t)((lead & 0xfe) == 0xc2 ? lead << 6 | (byte & 0x3f) : REPLACEMENT));
     } else if (byte >= ' ' && byte < 0x7f) {
         letter_put(byte);
@@ -212,8 +212,9 @@ static void rows_reverse(unsigned from, unsigned to)
     }
 }
 
-/* The node ends, and its last lines are to be read in order. Draws the whole screen, which is slow, but only
- * where lines have begun above again, and no rank is left that could wait for it. */
+/* Puts the rows into order when the node ends, so that its last lines can be read. Draws the whole screen,
+ * which is slow, but only if the text has begun at the top again, and no rank is left that could wait for
+ * it. */
 static void screen_flush(struct console_device *device)
 {
     unsigned oldest = screen.row + 1;

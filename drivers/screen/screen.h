@@ -8,12 +8,14 @@
 #include "lib/boot_info.h"
 #include "lib/format.h"
 
-/* Whether letters can be drawn on the framebuffer that the boot information names: *bytes is then its size.
- * -ENODEV where it names none; -EINVAL with `why` for one that cannot be right, or cannot be used. Pure. */
+/* Checks whether letters can be drawn on the framebuffer that the boot information names. Returns 0, with its
+ * size in *bytes; -ENODEV if none is named; -EINVAL with `why` if it cannot be right or is not supported.
+ * Pure. */
 int screen_check(const struct boot_info *boot, uint64_t *bytes, struct message *why);
 
-/* Clears and registers it, as screen, a console of the kernel by default. It has passed screen_check, and its
- * first pixel is at `pixels`, mapped for ever; writes may be combined, and nothing is read. */
+/* Clears the framebuffer and registers it as the console device `screen`, by default a console of the kernel.
+ * It has passed screen_check, and is mapped for ever from `pixels` on; writes may be combined, and nothing is
+ * read. */
 void screen_register(const struct boot_info *boot, void *pixels);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * uart16550.c: a serial port: 115200 baud unless it is set otherwise, 8 bits, no parity, FIFO on; polled, but
- * that it interrupts for input while somebody listens. Any context.
+ * uart16550.c: a serial port: 115200 baud unless it is set otherwise, 8 bits, no parity, FIFO on. Polled; it
+ * interrupts only for input, while it is listened to. Any context.
  *
- * A port counts as present when its scratch register keeps what is written to it, or, for the 8250 has no
- * such register, when its modem lines come back in loopback mode (some hypervisors' ports have none). Where
- * the transmitter does not get ready within a bounded wait (only broken hardware does that, not a pulled
- * cable), the byte is written regardless, so that printing never hangs the node. Registers are reached
+ * A port counts as present if its scratch register keeps what is written to it, or if its modem lines come
+ * back in loopback mode: the 8250 has no scratch register, and some hypervisors' ports have no loopback mode.
+ * If the transmitter does not get ready within a bounded wait (only broken hardware does that, not a pulled
+ * cable), the byte is written all the same, so that printing never hangs the node. Registers are reached
  * through the architecture's arch/io.h. Source: National Semiconductor PC16550D datasheet §8.
  */
 #include "drivers/uart/uart16550.h"
@@ -14,7 +14,7 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 
-/* Registers, from the port's address on. */
+/* Offsets of registers from the port's address. */
 enum {
     DATA = 0,
     INTERRUPTS = 1,
@@ -38,7 +38,7 @@ enum {
 #define STATUS_RECEIVED 0x01
 #define STATUS_OVERRUN  0x02 /* reading it clears it */
 #define STATUS_SENT     0x20 /* the transmit FIFO is empty */
-#define STATUS_IDLE     0x40 /* and so is the shift register: the last bit is on the line */
+#define STATUS_IDLE     0x40 /* the shift register is empty, too: the last bit has been sent */
 #define FIFO_BYTES      16
 #define SPEED_MAX       115200
 #define WAIT_STEPS      1000000
@@ -116,7 +116,7 @@ static int uart_speed_set(struct console_device *device, uint64_t baud)
     if (baud < SPEED_MAX / 0xffff + 1 || SPEED_MAX % baud)
         return -EINVAL;
     const uint64_t divisor = SPEED_MAX / baud;
-    uart_wait(port, STATUS_IDLE); /* what is on the line leaves at its own speed */
+    uart_wait(port, STATUS_IDLE); /* what is being sent still goes out at its own speed */
     io_write8(port + LINE, LINE_DIVISOR);
     io_write8(port + DIVISOR_LOW, (uint8_t)divisor);
     io_write8(port + DIVISOR_HIGH, (uint8_t)(divisor >> 8));
@@ -124,7 +124,7 @@ static int uart_speed_set(struct console_device *device, uint64_t baud)
     return 0;
 }
 
-/* As the firmware has left it; SPEED_MAX where that is no speed of ours. */
+/* Returns the speed that firmware has set; SPEED_MAX if its divisor gives no speed of ours. */
 static uint32_t firmware_speed(uintptr_t port)
 {
     io_write8(port + LINE, LINE_DIVISOR);

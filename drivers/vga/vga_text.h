@@ -7,8 +7,8 @@
 
 #include "lib/boot_info.h"
 
-/* Registers the text screen that the boot information names, or the PC's own where the BIOS left it in a text
- * mode, as vga. */
+/* Registers as `vga` the text screen that the boot information names, or the PC's own if the BIOS has left it
+ * in a text mode. */
 void vga_text_register(const struct boot_info *boot);
 
 #endif

@@ -58,7 +58,8 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     beat_tag_write(payload, ANSWER_BYTES, key);
 }
 
-/* Whatever is printed of it later harms nobody's terminal. */
+/* Returns whether the name is printable ASCII, padded and terminated with NULs: it may be printed to a
+ * terminal. */
 static bool name_is_fine(const char name[ANSWER_NAME_BYTES])
 {
     unsigned length = 0;

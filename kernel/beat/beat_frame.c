@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beat_frame.c: see beat_frame.h. Numbers are in network byte order. The tag is the last 8 bytes of what the
- * header calls the frame's length; what Ethernet has padded after it does not count.
+ * beat_frame.c: see beat_frame.h. Numbers are in network byte order. The length in the header includes the
+ * tag, the last 8 bytes, but not the padding that Ethernet adds after it.
  */
 #include "beat/beat_frame.h"
 #include "lib/bytes.h"
@@ -103,7 +103,7 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
     return bytes;
 }
 
-/* The commands fill what is between the header and the tag, all of it. */
+/* Reads the commands. Returns false unless they fill exactly the space between the header and the tag. */
 static bool commands_read(const uint8_t *at, const uint8_t *end, struct beat *beat)
 {
     for (unsigned i = 0; i < beat->command_count; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beat_frame.h: the frames of NETTICK, to and from bytes: what all kinds of them have, and heartbeats, which
- * the conductor broadcasts [Betti09 §III, §V-B]. Pure C, for senders and receivers alike. docs/nettick.md has
- * the format byte by byte.
+ * beat_frame.h: the frames of NETTICK, to and from bytes: what all kinds have in common, and heartbeats,
+ * which the conductor broadcasts [Betti09 §III, §V-B]. Pure C, for senders and receivers alike.
+ * docs/nettick.md has the format byte by byte.
  *
- * Nothing of a frame is looked at before its tag has been checked, but its version, its kind and its length.
+ * Before the tag has been checked, only the version, the kind and the length of a frame are used.
  */
 #ifndef TACET_BEAT_FRAME_H
 #define TACET_BEAT_FRAME_H
@@ -25,23 +25,23 @@
 #define BEAT_PERIOD_NS_MIN 1000000ULL     /* 1000 Hz */
 #define BEAT_PERIOD_NS_MAX 60000000000ULL /* one beat a minute */
 #define BEAT_TAI_UTC_S_MAX 100000         /* Linux's own limit */
-#define BEAT_WINDOW_US_MAX 100000         /* of BEAT_SERVICES */
+#define BEAT_WINDOW_US_MAX 100000         /* the longest window of BEAT_SERVICES */
 
 enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2, BEAT_KIND_PAGE = 3 };
 
-/* What a conductor may command, and the body, numbers in network byte order. A number in [] is of bytes. The
- * first three have no body, or [4] a job's number: then they are for its ranks alone. */
+/* The conductor's commands, and their bodies. [n] is a length in bytes; numbers are in network byte order.
+ * STOP, CONTINUE and KILL have no body, or [4] a job's number: then they are for that job's ranks alone. */
 enum beat_code {
     BEAT_STOP = 1,     /* all ranks stop, as by SIGSTOP */
-    BEAT_CONTINUE = 2, /* and go on, as by SIGCONT */
+    BEAT_CONTINUE = 2, /* all ranks go on, as by SIGCONT */
     BEAT_KILL = 3,     /* all ranks end, as by SIGKILL */
-    BEAT_COUNT = 4,    /* each CPU counts its kernel entries up to now, for answers */
+    BEAT_COUNT = 4,    /* each CPU takes its counts of kernel entries, for answers */
     BEAT_TRACE = 5,    /* text: "+CLASS" or "-CLASS" of the flight log */
     BEAT_RATE = 6,     /* text: "NAME RATING" of a clock event device */
-    BEAT_SERVICES = 7, /* [4] us: the service's ready threads run first, for so long at most */
-    BEAT_WELCOME = 8,  /* [8 each] nodes that may obey from now on (welcome.h); its number is 0 */
-    BEAT_HOLD = 9,     /* [4] s: the flight log is held, for so long after the last BEAT_PAGE; 0: released */
-    BEAT_PAGE = 10,    /* [6] Ethernet address, [8] offset, [2] count: that node sends pages (page_frame.h) */
+    BEAT_SERVICES = 7, /* [4] us: the service's ready threads run first, for this long at most */
+    BEAT_WELCOME = 8,  /* [8 each] welcomes for nodes, which may obey then (welcome.h); its number is 0 */
+    BEAT_HOLD = 9,     /* [4] s: hold the flight log for this long after the last BEAT_PAGE; 0: release */
+    BEAT_PAGE = 10,    /* [6] Ethernet address, [8] offset, [2] count: its node sends pages (page_frame.h) */
     BEAT_CODE_MASK = 0x7fff,
     BEAT_ACKNOWLEDGE = 0x8000, /* added to a code: nodes answer each beat that carries the command */
 };
@@ -49,10 +49,10 @@ enum beat_code {
 /* What is wrong with a frame. */
 enum beat_fault {
     BEAT_FINE,
-    BEAT_TRUNCATED,     /* shorter than it says, or than it must be */
-    BEAT_OTHER_VERSION, /* of a conductor that is newer or older */
-    BEAT_OTHER_KIND,    /* an answer where a beat is expected, or the reverse: reflected */
-    BEAT_FORGED,        /* the tag is not that of the key */
+    BEAT_TRUNCATED,     /* shorter than its header says, or than its kind allows */
+    BEAT_OTHER_VERSION, /* of a newer or older conductor */
+    BEAT_OTHER_KIND,    /* an answer instead of a beat, or the reverse: reflected */
+    BEAT_FORGED,        /* the tag does not fit the key */
     BEAT_ABSURD,        /* a value that no conductor sends */
     BEAT_FAULTS,
 };
@@ -60,36 +60,37 @@ enum beat_fault {
 struct beat_command {
     uint16_t code;   /* of enum beat_code */
     uint16_t bytes;  /* of the body */
-    uint32_t number; /* from 1 on, higher for each command of an epoch: nodes do each once; 0: a welcome */
+    uint32_t number; /* rises from 1 within an epoch: nodes do each command once; 0: a welcome */
     uint8_t body[BEAT_COMMAND_BYTES];
 };
 
 struct beat {
-    uint64_t epoch;        /* ns since 1970 (TAI) at which the conductor was started: higher for each start */
-    uint64_t sequence;     /* from 1 on, one more for each beat of an epoch */
-    uint64_t time_ns;      /* TAI since 1970: when this beat was due, a multiple of the period */
-    uint64_t period_ns;    /* until the next one; 0: this was the last */
-    uint32_t late_ns;      /* how much later than that it was given to the network */
-    uint32_t tai_utc_s;    /* by which TAI is ahead of UTC; 0: the times here are UTC's */
-    uint16_t answer_every; /* nodes answer beats whose sequence it divides; 0: none */
+    uint64_t epoch;        /* when the conductor was started, ns since 1970 (TAI): higher for each start */
+    uint64_t sequence;     /* 1, 2, 3 … within an epoch */
+    uint64_t time_ns;      /* when this beat was due, since 1970 (TAI); a multiple of the period */
+    uint64_t period_ns;    /* time to the next beat; 0: this was the last one */
+    uint32_t late_ns;      /* time from time_ns until the beat was given to the network */
+    uint32_t tai_utc_s;    /* TAI minus UTC; 0: times in this beat are UTC's */
+    uint16_t answer_every; /* nodes answer beats whose sequence this divides; 0: none */
     uint16_t command_count;
     struct beat_command commands[BEAT_COMMANDS_MAX];
 };
 
-/* ---- What all kinds of frames have ---- */
+/* ---- What all kinds of frames have in common ---- */
 
-/* Version, kind and length stand first, the tag last, in the last 8 of so many bytes. */
+/* Writes the version, the kind and the length, which come first. beat_tag_write writes the tag into the last
+ * 8 of `bytes` bytes. */
 void beat_head_write(uint8_t *payload, enum beat_kind kind, size_t bytes);
 void beat_tag_write(uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES]);
 
-/* Checks them: a frame of this kind, of `bytes_min` to `bytes_max` bytes; *whole: so many, what Ethernet has
- * padded it with left out. */
+/* Checks these: a frame of this kind, of `bytes_min` to `bytes_max` bytes. *whole is its length without the
+ * padding that Ethernet adds. */
 enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t bytes_min,
                                 size_t bytes_max, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole);
 
 /* ---- Beats ---- */
 
-/* Writes the payload of a frame; its bytes, or 0 where the room is too small or the beat is absurd. */
+/* Writes the payload of a frame. Returns its bytes, or 0 if the room is too small or the beat is absurd. */
 size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES], uint8_t *payload,
                    size_t room);
 
@@ -99,13 +100,13 @@ enum beat_fault beat_decode(const uint8_t *payload, size_t bytes, const uint8_t 
 
 /* ---- Which beats count ---- */
 
-/* What became of a beat whose tag was right. */
+/* How a beat with the right tag follows the earlier ones. */
 enum beat_place {
-    BEAT_NEXT,       /* the one after the last, or the first */
-    BEAT_AFTER_LOST, /* a later one: `lost` before it have not come */
+    BEAT_NEXT,       /* the successor of the last one, or the first */
+    BEAT_AFTER_LOST, /* a later one: `lost` beats before it are missing */
     BEAT_DUPLICATE,  /* the last one again */
-    BEAT_LATE,       /* an earlier one, or of an earlier start of the conductor: replayed or reordered */
-    BEAT_NEW_EPOCH,  /* the first of a conductor that was started anew */
+    BEAT_LATE,       /* an earlier one, or from an earlier start of the conductor: replayed or reordered */
+    BEAT_NEW_EPOCH,  /* the first one after the conductor was started again */
 };
 
 #define BEAT_PLACES (BEAT_NEW_EPOCH + 1)
@@ -114,8 +115,8 @@ struct beat_order {
     uint64_t epoch, sequence;
 };
 
-/* Where a beat stands after those that have come; *lost: how many are missing before it. It is remembered
- * where it is none that has come before. */
+/* Returns how a beat follows those before it; *lost is how many are missing in between. Remembers the beat as
+ * the last one, unless it is a duplicate or late. */
 enum beat_place beat_order_take(struct beat_order *order, const struct beat *beat, uint64_t *lost);
 
 #endif

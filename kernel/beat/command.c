@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * command.c: see command.h. Who accepts writes the ring's slots before the count of them; each CPU reads
- * those below that count and above its own, which nobody writes to before it has done them.
+ * command.c: see command.h. The CPU that accepts commands writes the ring's slots before it raises their
+ * count. Each CPU reads the slots below that count that it has not done yet; no CPU overwrites these before.
  */
 #include "beat/command.h"
 #include "arch.h"
@@ -14,16 +14,16 @@
 #include "time/timer.h"
 
 #define RING      16
-#define FIRST_CPU 0 /* does what concerns the node */
+#define FIRST_CPU 0 /* does the node's part of a command */
 
 static struct slot {
     struct beat_command command;
-    uint32_t result; /* of FIRST_CPU */
+    uint32_t result; /* of the part that FIRST_CPU does */
 } ring[RING];
 
-static uint64_t accepted; /* ever */
+static uint64_t accepted; /* since boot */
 /* Of the conductor that beats now. */
-static uint64_t epoch, epoch_began; /* `accepted` then */
+static uint64_t epoch, epoch_began; /* `accepted` when the epoch began */
 static uint32_t last_number;
 static bool is_welcomed; /* by a beat of this epoch */
 
@@ -35,9 +35,9 @@ static const struct command_job *job;
 static uint64_t stopped; /* STOPPED and the number of the job whose ranks are stopped; 0: they run */
 
 struct command_cpu {
-    uint64_t done; /* of those accepted */
+    uint64_t done; /* of the accepted commands */
     uint64_t system_calls, exceptions, interrupts, switches;
-    uint64_t windows; /* of the service's */
+    uint64_t windows; /* times that the service's threads ran first */
 };
 
 PER_CPU static struct command_cpu cpus;
@@ -52,7 +52,7 @@ void commands_welcome_set(uint64_t welcome)
     own_welcome = welcome;
 }
 
-/* How many commands all CPUs have done. */
+/* Returns how many commands all CPUs have done. */
 static uint64_t all_done(void)
 {
     uint64_t minimum = accepted;
@@ -79,7 +79,7 @@ bool commands_accept(const struct beat *beat)
     is_welcomed = is_welcomed || welcome_is_in(beat, own_welcome);
     if (!is_welcomed)
         return false;
-    const uint64_t room_until = all_done() + RING - 1; /* answers look at the last one that all have done */
+    const uint64_t room_until = all_done() + RING - 1; /* answers read the last one that all have done */
     for (unsigned i = 0; i < beat->command_count && accepted < room_until; i++) {
         const struct beat_command *command = &beat->commands[i];
 
@@ -107,7 +107,7 @@ static void count(struct command_cpu *here)
     here->switches = counters->switches;
 }
 
-/* How long the service's threads run first; 0: the command says nothing that could be. */
+/* Returns how long the service's threads are to run first; 0 if the command's body is invalid. */
 static uint64_t window_ns(const struct beat_command *command)
 {
     const uint64_t us = command->bytes == 4 ? load_be32(command->body) : 0;
@@ -130,7 +130,7 @@ static bool is_for_ranks(enum beat_code code)
     return code == BEAT_STOP || code == BEAT_CONTINUE || code == BEAT_KILL;
 }
 
-/* Whether a command for ranks is for those that run here: for all jobs, or for theirs. */
+/* Returns whether a command for ranks is for this node's: for all jobs, or for the job that runs here. */
 static bool is_for_job(const struct beat_command *command, const struct command_job *of_job)
 {
     const uint32_t number = command->bytes == 4 ? load_be32(command->body) : 0;
@@ -148,7 +148,7 @@ static int job_do(enum beat_code code, const struct beat_command *command, const
     return 0;
 }
 
-/* For the node. 0, 1 or a negative error. */
+/* Does the node's part of a command. Returns 0, 1 or a negative error. */
 static int node_do(enum beat_code code, const struct beat_command *command, const struct command_job *of_job)
 {
     char text[BEAT_COMMAND_BYTES + 1];
@@ -196,7 +196,8 @@ static void command_do(struct command_cpu *here, struct slot *slot)
         of_job->command(code);
 }
 
-/* Out of line: a beat that commands nothing does without its registers and stack. */
+/* Does the commands in the ring. Out of line, so that a beat without commands does not pay for its registers
+ * and stack. */
 static __attribute__((noinline)) void ring_do(struct command_cpu *here)
 {
     while (here->done != __atomic_load_n(&accepted, __ATOMIC_ACQUIRE)) {

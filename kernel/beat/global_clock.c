@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * global_clock.c: see global_clock.h. Called for each beat that counts, some hundred instructions at the end
- * of a window.
+ * global_clock.c: see global_clock.h. Called for each beat that counts; costs some hundred instructions at
+ * the end of a window.
  */
 #include "beat/global_clock.h"
 
-#define BEND_NS       2000000000LL /* in which an error is to be made good */
-#define STEP_NS       60000000LL   /* what the largest bend makes good in a minute */
-#define ERROR_MAX     (1LL << 30)  /* ns: more is no matter of a slope */
-#define SLOPE_WINDOWS 3            /* that are needed to believe in a slope */
-#define APPROACHES    8            /* each leaves a six-hundredth of the error */
+#define BEND_NS       2000000000LL /* time in which a bend corrects an error */
+#define STEP_NS       60000000LL   /* what the largest bend corrects in a minute */
+#define ERROR_MAX     (1LL << 30)  /* ns: larger differences are clipped to this */
+#define SLOPE_WINDOWS 3            /* windows that are needed before a slope is trusted */
+#define APPROACHES    8            /* steps, each of which leaves a six-hundredth of the error */
 
 static int64_t limited(int64_t value, int64_t limit)
 {
     return value > limit ? limit : value < -limit ? -limit : value;
 }
 
-/* What a slope makes of a time: the product of 128 bits cannot overflow. */
+/* Multiplies a time by a slope. The product of 128 bits cannot overflow. */
 static int64_t scaled(uint64_t ns, int64_t slope)
 {
     return (int64_t)((__int128)ns * slope >> 32);
 }
 
-/* The slope that makes so much of a time. */
+/* Returns the slope that gains `difference_ns` in `passed_ns`. */
 static int64_t slope_of(int64_t difference_ns, int64_t passed_ns)
 {
     return limited(difference_ns, ERROR_MAX) * (1LL << 32) / passed_ns;
@@ -48,13 +48,14 @@ uint64_t global_line_local(const struct global_line *line, uint64_t global_ns)
     return local_ns;
 }
 
-/* How far global time is ahead of local time at a point. */
+/* Returns how far global time is ahead of local time at a point. */
 static int64_t offset_of(const struct global_point *point)
 {
     return (int64_t)(point->global - point->local);
 }
 
-/* From the oldest window's best beat to this one's. */
+/* Returns the drift from the oldest window's best beat to this window's; the last drift while there are too
+ * few windows. */
 static int64_t drift_found(const struct global_clock *clock)
 {
     uint64_t count = clock->windows < GLOBAL_CLOCK_WINDOWS ? clock->windows : GLOBAL_CLOCK_WINDOWS;

@@ -3,11 +3,11 @@
  * global_clock.h: the conductor's time on this node, from heartbeats: a line over the node's own clock whose
  * offset and slope are disciplined. Pure C, host-tested.
  *
- * A beat says when it was sent; it came later by what the network took, which varies and is never negative.
- * So of the beats of a window the one that seems least late is believed (a minimum filter [Mills, RFC 5905
- * §10]), and the slope is what such beats of several windows say. The line is bent, never broken: global time
- * never goes backwards, and steps forward only while nobody has set it yet, or where it is further behind
- * than bending would make good in a minute.
+ * A beat says when it was sent; it arrives later by its time in the network, which varies and is never
+ * negative. So of the beats of a window the one that seems least late is trusted (a minimum filter [Mills,
+ * RFC 5905 §10]), and the slope is what such beats of several windows say. The line is bent, never broken:
+ * global time never goes backwards. It steps forward only while it has not been set yet, or if it is slow by
+ * more than bending corrects in a minute.
  *
  * Times are unsigned 64-bit ns: `local` of the node's own clock, `global` TAI since 1970. The caller
  * serialises updates; readers take a copy of the line.
@@ -22,7 +22,7 @@
 #define GLOBAL_CLOCK_WINDOWS      16
 #define GLOBAL_CLOCK_PPM          4295 /* a millionth, in 2^-32: the unit of slopes */
 
-/* Two clocks may differ by that much (quartz: by 100 ppm); the line is bent by that much beside it. */
+/* The most that two clocks may differ (quartz: 100 ppm), and the most that the line is bent in addition. */
 #define GLOBAL_CLOCK_DRIFT_MAX (500 * GLOBAL_CLOCK_PPM)
 #define GLOBAL_CLOCK_BEND_MAX  (1000 * GLOBAL_CLOCK_PPM)
 
@@ -41,24 +41,26 @@ struct global_clock {
     bool is_set;
     int64_t drift; /* of the conductor's clock against the node's, as far as it is known: a slope */
     struct global_point best;                         /* of this window */
-    unsigned beats;                                   /* in it */
+    unsigned beats;                                   /* in this window */
     struct global_point points[GLOBAL_CLOCK_WINDOWS]; /* of earlier windows, a ring */
     uint64_t windows;                                 /* so far */
-    uint64_t steps;                                   /* forward, after the first */
-    int64_t error_ns; /* by which the line was wrong at the end of the last window: positive: behind */
+    uint64_t steps;                                   /* forward, after it was set */
+    int64_t error_ns; /* of the line at the end of the last window; positive: it was slow */
 };
 
-/* Global time at a local one that is not before line->base_local. */
+/* Returns global time at a local time, which is not before line->base_local. */
 uint64_t global_line_at(const struct global_line *line, uint64_t local_ns);
 
-/* The local time at which global time is `global_ns`, or a little later, at most 4 ns; 0 where that has
- * passed before the line began. */
+/* Returns the local time at which global time is `global_ns`, or a little later, at most 4 ns; 0 if that was
+ * before the line began. */
 uint64_t global_line_local(const struct global_line *line, uint64_t global_ns);
 
-/* A beat that was sent at `global_ns` has come at `local_ns`, which is not before that of earlier calls. */
+/* Takes the times of a beat: sent at `global_ns`, received at `local_ns`, which is not before that of earlier
+ * calls. */
 void global_clock_update(struct global_clock *clock, uint64_t local_ns, uint64_t global_ns);
 
-/* Forgets what was learnt of the conductor's clock, another one's now; global time goes on. */
+/* Drops what was learnt about the conductor's clock, because another conductor beats now. Global time goes
+ * on. */
 void global_clock_restart(struct global_clock *clock);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * log_page.c: see log_page.h. Owns when the log was held, and the pages that are to be sent, under a lock
- * that is a leaf; the log itself is klog.c's.
+ * log_page.c: see log_page.h. Owns the moment at which the log was held, and the requests for pages, under a
+ * lock that is a leaf. klog.c owns the log.
  */
 #include "beat/log_page.h"
 #include "beat/nettick.h"
@@ -13,24 +13,24 @@
 #include "time/timer.h"
 #include "time/timespec.h"
 
-#define REQUESTS 4 /* of one beat, for the same node */
+#define REQUESTS 4 /* of one beat, for this node */
 
 static uint8_t own_key[SIPHASH_KEY_BYTES], own_address[BEAT_ADDRESS_BYTES];
 static uint64_t own_start;
 
-static struct nettick_moment held;  /* of the last hold */
-static uint64_t limit_ns, until_ns; /* how long, and until when it is held; of the CPU that does commands */
+static struct nettick_moment held;  /* when the log was held last */
+static uint64_t limit_ns, until_ns; /* how long, until when it is held; of the CPU that does commands */
 static struct smart_timer limit;
 
 static struct spinlock lock;
 static struct request {
     uint32_t number;
     uint64_t offset;
-    unsigned left; /* pages */
+    unsigned left; /* pages left to send */
     uint64_t epoch;
     uint8_t conductor[BEAT_ADDRESS_BYTES];
 } requests[REQUESTS];
-static unsigned first, count; /* of those */
+static unsigned first, count; /* of the requests */
 
 void log_pages_set(const uint8_t key[SIPHASH_KEY_BYTES], const uint8_t address[BEAT_ADDRESS_BYTES],
                    uint64_t start)
@@ -50,7 +50,7 @@ static void release(uint64_t now_ns)
     klog(log_release, now_ns - held.local_ns, 0);
 }
 
-/* Pages have gone meanwhile, or nobody has released it. */
+/* Releases the log, or starts the timer again if pages were requested meanwhile. */
 static void expire(struct smart_timer *timer, uint64_t now_ns)
 {
     if (now_ns < until_ns && klog_held_bytes())
@@ -118,7 +118,7 @@ bool log_page_is_due(void)
     return __atomic_load_n(&count, __ATOMIC_RELAXED) != 0;
 }
 
-/* Takes the next page off the requests; false: there is none. */
+/* Takes the next page off the requests. Returns false if there is none. */
 static bool page_take(struct page *page, uint8_t conductor[BEAT_ADDRESS_BYTES], uint64_t size)
 {
     SPIN_GUARD(&lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nettick.c: see nettick.h. Owns what is known of the conductor, under a lock that is a leaf, and of each CPU
- * the period that it goes by, which that CPU alone changes, interrupts off.
+ * nettick.c: see nettick.h. Owns what is known of the conductor, under a lock that is a leaf, and for each
+ * CPU the period that times it, which only that CPU changes, interrupts off.
  */
 #include "beat/nettick.h"
 #include "arch.h"
@@ -23,18 +23,18 @@
 static enum nettick_mode mode;
 static uint8_t key[SIPHASH_KEY_BYTES];
 static bool has_key;
-static const struct clock_event_device *local; /* the best of the CPUs' own */
+static const struct clock_event_device *local; /* the best one of the CPUs' own */
 
 static struct spinlock lock;
-static struct beat beat; /* the one that is being read */
+static struct beat beat; /* that is being read */
 static struct global_clock conductor_clock;
 static struct heard {
     struct beat_order order;
-    uint64_t received_ns; /* the last one that counted; local time */
+    uint64_t received_ns; /* when the last beat that counted came; local time */
     uint64_t faults[BEAT_FAULTS], places[BEAT_PLACES], lost;
     uint8_t conductor[BEAT_ADDRESS_BYTES];
-    bool answer_due;   /* to the last one that counted */
-    uint64_t answered; /* so many */
+    bool answer_due;   /* to the last beat that counted */
+    uint64_t answered; /* answers sent */
 } heard;
 static uint64_t booted_ns; /* since 1970, by the node's own clock */
 static uint64_t start;     /* drawn for this start of the node */
@@ -44,9 +44,9 @@ static uint64_t period_ns, offset_ns;
 
 struct beat_cpu {
     bool is_armed;
-    uint64_t armed_ns;  /* the timer queue's request */
-    uint64_t exact_ns;  /* and what the local device is to interrupt for beside; 0: nothing */
-    uint64_t period_ns; /* that it goes by; 0: by its local device */
+    uint64_t armed_ns;  /* when the timer queue wants an interrupt */
+    uint64_t exact_ns;  /* when an exact interrupt of the local device is due as well; 0: none */
+    uint64_t period_ns; /* of the beats that time this CPU; 0: its local device does */
     uint64_t beats, fallbacks;
 };
 
@@ -54,13 +54,13 @@ PER_CPU static struct beat_cpu cpus;
 
 /* ---- The clock event device ---- */
 
-/* When no more beats are waited for. */
+/* Returns when the CPU stops waiting for a beat. */
 static uint64_t fallback_ns(const struct beat_cpu *here)
 {
     return time_add(here->armed_ns, NETTICK_FALLBACK_PERIODS * here->period_ns);
 }
 
-/* What the local device is armed for. */
+/* Returns the time for which the local device is to be armed. */
 static uint64_t local_ns(const struct beat_cpu *here)
 {
     const uint64_t fallback = fallback_ns(here);
@@ -91,7 +91,7 @@ static void arm_exact(uint64_t when_ns)
         local_arm(here);
 }
 
-/* Requests up to that time are used up: what still pends, the queue arms anew. */
+/* Drops the requests up to `now_ns`. The queue arms the device again for timers that are still pending. */
 static void requests_end(struct beat_cpu *here, uint64_t now_ns)
 {
     here->is_armed = false;
@@ -105,8 +105,8 @@ static void disarm(void)
     local->disarm();
 }
 
-/* The local device has fired: for what is to be exact, for the lack of beats, or because it cannot wait as
- * long. */
+/* Handles an interrupt of the local device: for an exact request, for lack of beats, or because the device
+ * cannot wait as long. Returns false to keep waiting. */
 static bool local_fired(void)
 {
     struct beat_cpu *here = PER_CPU_HERE(cpus);
@@ -164,7 +164,7 @@ void nettick_interrupt(void)
 
 /* ---- Frames ---- */
 
-/* Whether nodes are to answer the beat. */
+/* Returns whether nodes are to answer the beat. */
 static bool beat_answer_due(void)
 {
     bool due = beat.answer_every && beat.sequence % beat.answer_every == 0;
@@ -174,8 +174,8 @@ static bool beat_answer_due(void)
     return due;
 }
 
-/* Wall time follows where there is something new of it; another conductor's, once the line goes by that one's
- * own beats. True: as clock_wall_line_set. */
+/* Makes wall time follow the line, if the line or TAI minus UTC has changed. After a change of conductors it
+ * follows once the line is made from beats of the new one. Returns as clock_wall_line_set. */
 static bool wall_follow(uint64_t last_base_ns)
 {
     static uint32_t tai_utc_s;
@@ -187,8 +187,8 @@ static bool wall_follow(uint64_t last_base_ns)
     return clock_wall_line_set(line->base_local, line->base_global, line->slope, tai_utc_s * NS_PER_S);
 }
 
-/* With the lock: what a beat says that is the next one, or a later one. Whether all CPUs are to hear of it:
- * also where it has wall time step, or commands something. */
+/* Takes a beat that is the next one or a later one, with the lock held. Returns whether all CPUs are to get
+ * it: if beats time them, if wall time has stepped, or if there are commands. */
 static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
 {
     const uint64_t last_base_ns = conductor_clock.line.base_local;
@@ -213,7 +213,7 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
     if (mode == NETTICK_OFF)
         return false;
     SPIN_GUARD(&lock);
-    const uint64_t now_ns = clock_now_ns(); /* not before that of a beat that another CPU has taken */
+    const uint64_t now_ns = clock_now_ns(); /* not before the time of another CPU's beat */
     const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
     heard.faults[fault]++;
     if (fault == BEAT_FINE) {
@@ -240,7 +240,7 @@ void nettick_pass_on_later(void)
     arch_beat_send_all();
 }
 
-/* Without the lock: asked by the CPU that has taken the beat; nettick_answer looks again. */
+/* Checks without the lock, for the CPU that has taken the beat; nettick_answer checks again. */
 bool nettick_answer_due(void)
 {
     return __atomic_load_n(&heard.answer_due, __ATOMIC_RELAXED);
@@ -316,24 +316,23 @@ int nettick_configure(const struct command_line *line, struct message *why)
         return !digits || has_key
                    ? 0
                    : message_set(why, -EINVAL,
-                                 "nettick_key=, the conductor's key, has 32 hexadecimal digits");
+                                 "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
     if (strcmp(text, "irq") == 0)
         mode = NETTICK_INTERRUPT;
     else if (strcmp(text, "poll") == 0)
         mode = NETTICK_POLL;
     else
-        return message_set(why, -EINVAL, "nettick=%s: heartbeats can be taken by irq or poll, or be off",
-                           text);
+        return message_set(why, -EINVAL, "nettick=%s: unknown; use irq, poll or off", text);
     if (!has_key)
         return message_set(why, -EINVAL,
-                           "nettick=%s takes nettick_key=, the conductor's key: 32 hexadecimal digits", text);
+                           "nettick=%s needs nettick_key=, the conductor's key: 32 hexadecimal digits", text);
     booted_ns = clock_wall_ns(NULL);
-    start = arch_random() ^ booted_ns; /* where nothing better is random, time is */
+    start = arch_random() ^ booted_ns; /* if nothing better is random, time is */
     local = clock_event_top();
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,
-                           "nettick=irq takes CPUs with timers of their own, for beats that are lost; these "
-                           "have none: nettick=poll");
+                           "nettick=irq needs CPUs with timers of their own, for lost beats; these "
+                           "have none: use nettick=poll");
     if (mode == NETTICK_INTERRUPT)
         clock_event_register(&device);
     return 0;
@@ -368,7 +367,7 @@ static const char *state_name(const struct heard *of, uint64_t period, uint64_t 
     return now_ns - of->received_ns > NETTICK_FALLBACK_PERIODS * period ? "lost" : "beating";
 }
 
-/* Frames do not wait for what is printed: it is a copy. */
+/* Prints a copy, made under the lock, so that frames do not wait for the printing. */
 static void heard_describe(struct text_sink *sink)
 {
     static const char *const fault_names[BEAT_FAULTS] = { "fine",       "truncated", "other_version",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * page_frame.h: a part of a node's held flight log (log_page.h) on its way to the conductor: frames of
- * NETTICK's third kind (beat_frame.h), each sent for a BEAT_PAGE. Pure C, for senders and receivers alike.
- * docs/nettick.md has the format byte by byte.
+ * NETTICK's third kind (beat_frame.h), sent in answer to a BEAT_PAGE. Pure C, for senders and receivers
+ * alike. docs/nettick.md has the format byte by byte.
  */
 #ifndef TACET_PAGE_FRAME_H
 #define TACET_PAGE_FRAME_H
@@ -17,23 +17,24 @@
 #define PAGE_REQUEST_BYTES 16          /* of a BEAT_PAGE's body */
 
 struct page {
-    uint32_t number;              /* of the command that this is sent for */
-    uint64_t epoch;               /* of its conductor */
+    uint32_t number;              /* of the command that asks for this page */
+    uint64_t epoch;               /* of the conductor that asks */
     uint64_t start;               /* of the node, as in its answers */
     uint64_t sequence;            /* of the beat at which the log was held; 0: it is not held */
     uint64_t local_ns, global_ns; /* the same moment, of the hold, on the node's clock and the conductor's */
     int64_t drift;       /* by how much the conductor's clock runs faster than the node's, in 2^-32 */
     uint64_t offset;     /* of these bytes in the log's file */
     uint64_t size;       /* of the whole file; 0: the log is not held */
-    uint16_t bytes;      /* that are here; 0: the offset is the file's end */
+    uint16_t bytes;      /* in this frame; 0: the offset is the file's end */
     const uint8_t *data; /* the bytes, in the frame */
 };
 
-/* Writes a frame's payload around its data, which stand PAGE_HEADER_BYTES after its beginning; its bytes. */
+/* Writes a frame's payload around its data, which must be there already, PAGE_HEADER_BYTES after the
+ * beginning. Returns the payload's bytes. */
 size_t page_encode(const struct page *page, const uint8_t key[SIPHASH_KEY_BYTES],
                    uint8_t payload[PAGE_FRAME_BYTES]);
 
-/* Reads one. *page is valid after BEAT_FINE only, its data as long as the payload is. */
+/* Reads a payload. *page is valid after BEAT_FINE only, and its data as long as the payload is. */
 enum beat_fault page_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
                             struct page *page);
 

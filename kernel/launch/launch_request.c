@@ -2,16 +2,16 @@
 /*
  * launch_request.c: see launch_request.h; docs/jobs.md, "The request", has the words and what they mean.
  *
- * Each word is read once, so the time is linear in the bytes; every number is bounded where it is read, so no
- * sum or product of them wraps. Messages are one line of ASCII whatever a word holds, and fit behind
- * "refused": they go to tacetrun. Pure C; any context; owns nothing.
+ * Each word is read once, so the time is linear in the bytes. Every number is bounded when it is read, so no
+ * sum or product of them wraps. Messages are one line of ASCII whatever a word holds, and short enough to
+ * follow "refused": they go to tacetrun. Pure C; any context; owns nothing.
  */
 #include "launch/launch_request.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define TICKET_TEXT   "tacet-launch" /* what a ticket is made of, before the nonce */
+#define TICKET_TEXT   "tacet-launch" /* a ticket is made of this and the nonce */
 #define TICKET_BYTES  (sizeof(TICKET_TEXT) - 1)
 #define NONCE_BYTES   8
 #define SECRET_DIGITS 16
@@ -36,7 +36,7 @@ enum word_id {
 
 static const struct word {
     const char *name;
-    const char *right; /* what a value is; NULL: a decimal number */
+    const char *right; /* what a valid value is; NULL: a decimal number */
     uint64_t low, high;
     bool is_required, is_repeated;
 } words[WORDS] = {
@@ -68,13 +68,13 @@ struct reading {
 
 /* ---- Refusals ---- */
 
-#define SHOWN 60 /* bytes of a word that messages repeat */
+#define SHOWN 60 /* bytes of a word that messages repeat, at most */
 
 struct shown {
     char text[SHOWN + sizeof("...")];
 };
 
-/* The beginning of a text, for a message: what does not print is a question mark. */
+/* Copies the beginning of a text for a message, with a question mark for each byte that does not print. */
 static const char *show(struct shown *shown, const char *text)
 {
     unsigned i;
@@ -85,7 +85,7 @@ static const char *show(struct shown *shown, const char *text)
     return shown->text;
 }
 
-/* What a value of this word is. */
+/* Returns what a valid value of this word is. */
 static const char *right_value(const struct word *word, struct shown *text)
 {
     if (word->right)
@@ -100,7 +100,7 @@ static int refuse_unknown(struct message *why, const char *text)
     struct shown shown;
     size_t length;
 
-    message_set(why, 0, "request: \"%s\" is none of its words, which are", show(&shown, text));
+    message_set(why, 0, "request: unknown word \"%s\"; the words are", show(&shown, text));
     length = strlen(why->text);
     for (unsigned id = 0; id < WORDS; id++)
         length += format_text(why->text + length, sizeof(why->text) - length, " %s=", words[id].name);
@@ -114,8 +114,8 @@ static bool is_digit(char byte)
     return byte >= '0' && byte <= '9';
 }
 
-/* Reads a decimal number at *at, which is moved to what follows it. `high` is far below what ten times as
- * much would wrap at. */
+/* Reads a decimal number at *at, which is moved to what follows it. `high` is so low that ten times it does
+ * not wrap. */
 static bool decimal_read(const char **at, uint64_t low, uint64_t high, uint64_t *out)
 {
     if (!is_digit(**at))
@@ -142,7 +142,7 @@ static bool hexadecimal_read(const char *text, uint64_t *out)
     return !*text;
 }
 
-/* What ends the name of a variable: '=' or NUL; -1 where there is no name. */
+/* Returns what ends the name of a variable: '=' or NUL; -1 if there is no name. */
 static int name_end(const char *text)
 {
     if (!*text || *text == '=')
@@ -159,7 +159,7 @@ static bool is_full(const struct launch_request *request, enum word_id id)
     return request->variable_count + request->number_count == LAUNCH_VARIABLES_MAX;
 }
 
-/* Keeps a value; false where it is not one of the word's. */
+/* Keeps a value. Returns false if it is not valid for the word. */
 static bool value_take(struct reading *reading, enum word_id id, const char *value)
 {
     struct launch_request *request = reading->request;
@@ -189,7 +189,7 @@ static bool value_take(struct reading *reading, enum word_id id, const char *val
 
 /* ---- Words ---- */
 
-/* The word that a text is, and its value; WORDS: none. */
+/* Returns which word a text is, and its value; WORDS if it is none. */
 static enum word_id word_find(const char *text, const char **value)
 {
     for (enum word_id id = 0; id < WORDS; id++) {
@@ -213,12 +213,12 @@ static int word_take(struct reading *reading, const char *text)
     if (id == WORDS)
         return refuse_unknown(reading->why, text);
     if (!word->is_repeated && reading->has[id])
-        return message_set(reading->why, -EINVAL, "request: %s=\"%s\" is a second one; %s= comes once",
+        return message_set(reading->why, -EINVAL, "request: second %s=\"%s\"; %s= comes only once",
                            word->name, show(&shown, value), word->name);
     if (word->is_repeated && is_full(reading->request, id))
-        return message_set(reading->why, -EINVAL, "request: too many %s=; %d %s", word->name,
+        return message_set(reading->why, -EINVAL, "request: too many %s=; at most %d %s", word->name,
                            id == WORD_ARG ? LAUNCH_ARGUMENTS_MAX : LAUNCH_VARIABLES_MAX,
-                           id == WORD_ARG ? "are right" : "are right, of env= and number= together");
+                           id == WORD_ARG ? "are allowed" : "are allowed, env= and number= together");
     if (!value_take(reading, id, value))
         return message_set(reading->why, -EINVAL, "request: %s=\"%s\" is not %s", word->name,
                            show(&shown, value), right_value(word, &right));
@@ -254,7 +254,7 @@ static void numbers_set(const struct reading *reading)
     request->program_bytes = numbers[WORD_PROGRAM];
 }
 
-/* What the words say of each other. */
+/* Checks that the words fit each other. */
 static int request_check(const struct reading *reading)
 {
     const struct launch_request *request = reading->request;
@@ -268,11 +268,11 @@ static int request_check(const struct reading *reading)
                            request->first, request->ranks, end);
     if (reading->has[WORD_STDIN] && request->stdin_rank >= request->size)
         return message_set(reading->why, -EINVAL,
-                           "request: stdin=%u is no rank of the job, which are 0 to %u by its size",
+                           "request: stdin=%u is not a rank of the job; its ranks are 0 to %u",
                            request->stdin_rank, request->size - 1);
     if (!request->program_bytes && request->path[0] != '/')
         return message_set(reading->why, -EINVAL,
-                           "request: path=\"%s\" does not begin with /, as where no program= is sent",
+                           "request: path=\"%s\" does not begin with /; without program= it must",
                            show(&shown, request->path));
     return 0;
 }
@@ -285,10 +285,10 @@ int launch_request_read(const char *bytes, size_t count, struct launch_request *
 
     memset(request, 0, sizeof(*request));
     if (count > LAUNCH_REQUEST_BYTES)
-        return message_set(why, -EINVAL, "request: it has %zu bytes; %d at most are right", count,
+        return message_set(why, -EINVAL, "request: %zu bytes are too many; the limit is %d", count,
                            LAUNCH_REQUEST_BYTES);
     if (count && end[-1])
-        return message_set(why, -EINVAL, "request: its last word has no NUL, which ends each");
+        return message_set(why, -EINVAL, "request: its last word does not end with NUL");
     for (const char *at = bytes; at < end && !error; at += strlen(at) + 1)
         error = word_take(&reading, at);
     if (!error)
@@ -310,7 +310,7 @@ int launch_line_read(const char *line, size_t *bytes, bool *has_ticket, uint64_t
     if (strncmp(line, start, sizeof(start) - 1) != 0)
         return message_set(why, -EINVAL, "line \"%s\" is not launch BYTES TICKET", show(&shown, line));
     if (!decimal_read(&at, 1, LAUNCH_REQUEST_BYTES, &number) || *at++ != ' ')
-        return message_set(why, -EINVAL, "line \"%s\": BYTES is not a number from 1 to %d, and a blank",
+        return message_set(why, -EINVAL, "line \"%s\": BYTES is not a number from 1 to %d and a blank",
                            show(&shown, line), LAUNCH_REQUEST_BYTES);
     *bytes = (size_t)number;
     *has_ticket = strcmp(at, "-") != 0;

@@ -17,7 +17,7 @@
 #define LAUNCH_LINE_BYTES    513 /* a line with its LF, at most */
 #define LAUNCH_REQUEST_BYTES 131072
 #define LAUNCH_ARGUMENTS_MAX 1024
-#define LAUNCH_VARIABLES_MAX 1024 /* of the environment, numbered ones included */
+#define LAUNCH_VARIABLES_MAX 1024 /* of the environment, including numbered ones */
 #define LAUNCH_PROGRAM_MAX   (4ULL << 30)
 #define LAUNCH_RANKS_MAX     1048576 /* of a job */
 #define LAUNCH_CPUS_MAX      4095    /* of a rank: those of a job can be counted in 32 bits */
@@ -30,9 +30,9 @@ struct launch_request {
     uint32_t cpus; /* of each rank; 0: they share all */
     uint16_t port;
     uint64_t secret;
-    uint32_t stdin_rank; /* LAUNCH_RANK_NONE */
+    uint32_t stdin_rank; /* or LAUNCH_RANK_NONE */
     const char *path;
-    uint64_t program_bytes; /* 0: it is at path */
+    uint64_t program_bytes; /* 0: the program is at path */
     const char *directory;  /* NULL: the node's own choice */
     unsigned argument_count, variable_count, number_count;
     const char *arguments[LAUNCH_ARGUMENTS_MAX + 1];
@@ -40,15 +40,15 @@ struct launch_request {
     const char *numbers[LAUNCH_VARIABLES_MAX + 1];   /* NAME: its value is the rank's number */
 };
 
-/* Reads the words of a request. 0, or -EINVAL and `why` names the word and what would be right. */
+/* Reads the words of a request. Returns 0, or -EINVAL: then `why` names the word and what would be valid. */
 int launch_request_read(const char *bytes, size_t count, struct launch_request *request, struct message *why);
 
-/* Reads "launch BYTES TICKET", a NUL-terminated line without its LF. *ticket is 0 for "-", then *has_ticket
- * is false. 0, or -EINVAL with `why`. */
+/* Reads "launch BYTES TICKET", a NUL-terminated line without its LF. With "-" for TICKET, *has_ticket is
+ * false and *ticket 0. Returns 0, or -EINVAL with `why`. */
 int launch_line_read(const char *line, size_t *bytes, bool *has_ticket, uint64_t *ticket,
                      struct message *why);
 
-/* The ticket for a nonce. */
+/* Returns the ticket for a nonce. */
 uint64_t launch_ticket(const uint8_t key[SIPHASH_KEY_BYTES], uint64_t nonce);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * launcher.c: see launcher.h. Owns the listener and the connection of the present job.
  *
- * Lines go into a ring that holds how all ranks of a node end, so that they do not wait for tacetrun. Of what
- * it says while a job runs, one CPU at a time takes care; others only leave word that there is more
- * (`events`).
+ * Lines go into a ring that has room for the ends of all ranks of a node, so that ranks do not wait for
+ * tacetrun. While a job runs, one CPU at a time handles what tacetrun sends; the others only count that there
+ * is more (`events`).
  */
 #include "launch/launcher.h"
 #include "arch.h"
@@ -28,10 +28,10 @@
 
 #define ROOM_BYTES   (64 * 1024U)    /* of a connection, in either direction */
 #define REQUEST_NS   (5 * NS_PER_S)  /* for a request, once the node has greeted */
-#define PROGRAM_NS   (30 * NS_PER_S) /* for each part of a program to come: */
+#define PROGRAM_NS   (30 * NS_PER_S) /* for each part of a program to arrive */
 #define PROGRAM_PART (1024 * 1024U)
 #define STREAM_NS    (10 * NS_PER_S) /* for a rank's connection to tacetrun */
-#define LINE_NS      NS_PER_S        /* for a line, where tacetrun takes none */
+#define LINE_NS      NS_PER_S        /* for a line, if tacetrun reads none */
 #define PART_NS      (5 * NS_PER_S)  /* for tacetrun to end a connection that the node has ended */
 #define KILL_TEXT    "kill"
 
@@ -46,14 +46,14 @@ static struct launcher_memory {
 
 _Static_assert(sizeof(struct launcher_memory) <= LAUNCHER_BYTES, "it has that much");
 
-static struct stream *listener, *connection; /* NULL: nobody asks for anything */
+static struct stream *listener, *connection; /* NULL: there is no request */
 static uint32_t tacetrun_address;
 
 void (*launcher_kill_hook)(void);
 
-static uint32_t events; /* that nobody has looked at */
+static uint32_t events; /* not handled yet */
 static bool is_alone;
-static char heard[LAUNCH_LINE_BYTES]; /* of a line that is not whole yet */
+static char heard[LAUNCH_LINE_BYTES]; /* of a line that has not ended */
 static unsigned heard_bytes;
 
 int launcher_configure(const struct command_line *line, struct message *why)
@@ -70,10 +70,10 @@ int launcher_configure(const struct command_line *line, struct message *why)
         return -EINVAL;
     for (unsigned i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
         if (command_line_option(line, of_programs[i]))
-            return message_set(why, -EINVAL, "%s= says what the node runs, and with launch tacetrun does",
+            return message_set(why, -EINVAL, "%s= says what the node runs; with launch, tacetrun says that",
                                of_programs[i]);
     if (line->argument_count)
-        return message_set(why, -EINVAL, "arguments stand after --, and with launch they come from tacetrun");
+        return message_set(why, -EINVAL, "no arguments after -- with launch: they come from tacetrun");
     port = (uint16_t)number;
     return 0;
 }
@@ -88,11 +88,10 @@ int launcher_start(void *given, uint64_t mib, struct message *why)
     memory = given;
     memory_mib = mib;
     if (!network_has_device())
-        return message_set(why, -ENODEV,
-                           "launch: jobs come by the network, and this node has no card for it");
+        return message_set(why, -ENODEV, "launch: jobs need a network card, and this node has none");
     int error = stream_listen_kernel(&listener, port, ROOM_BYTES);
     if (error)
-        return message_set(why, error, "launch: no memory to listen at port %u", port);
+        return message_set(why, error, "launch: cannot listen at port %u", port);
     kernel_print("launch: the node waits for jobs at port %u\n", port);
     return 0;
 }
@@ -115,7 +114,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct stream *to, const c
     do {
         put = stream_write(to, line + done, bytes - done, 0);
         done += put > 0 ? (size_t)put : 0;
-        if (put == -EAGAIN) /* another CPU writes a line, for as long as that takes; or the ring is full */
+        if (put == -EAGAIN) /* another CPU is writing a line, or the ring is full */
             crosscall_serve();
     } while (done < bytes && (put > 0 || (put == -EAGAIN && clock_now_ns() < deadline_ns)));
 }
@@ -131,7 +130,7 @@ static void greet(struct stream *who, uint64_t nonce, bool is_busy)
 
 static void wait_expire(struct smart_timer *timer, uint64_t now_ns)
 {
-    (void)timer; /* it has interrupted the CPU's rest */
+    (void)timer; /* its interrupt has ended timer_idle: that is all it is for */
     (void)now_ns;
 }
 
@@ -152,7 +151,8 @@ void launcher_rests(bool begins)
     schedule_idle_hook(begins);
 }
 
-/* Bytes up to `end` inclusive, or just so many. Their number, or an error. */
+/* Reads bytes up to `end` inclusive, or `count` bytes if `end` is negative. Returns their number or an error:
+ * -EAGAIN if time is up, -ECONNRESET if the connection has ended. */
 static int64_t take(char *to, uint64_t count, int end, uint64_t within_ns)
 {
     uint64_t got = 0, deadline_ns = clock_now_ns() + within_ns;
@@ -177,15 +177,15 @@ static void connection_end(bool abort)
     connection = NULL;
 }
 
-/* Ends the connection after the last line. What tacetrun still sends is taken: a reset, with which a closed
- * connection answers, would overtake that line. */
+/* Ends the connection after the last line. Takes what tacetrun still sends: a closed connection would answer
+ * that with a reset, which would overtake the last line. */
 static void connection_part(void)
 {
     const uint64_t deadline_ns = clock_now_ns() + PART_NS;
     char rest[256];
     int64_t got = 1;
 
-    (void)stream_shutdown(connection, false, true); /* not connected any more: it has ended */
+    (void)stream_shutdown(connection, false, true); /* fails only if the connection has ended */
     while ((got > 0 || got == -EAGAIN) && clock_now_ns() < deadline_ns) {
         got = stream_read(connection, rest, sizeof(rest), 0);
         if (got == -EAGAIN)
@@ -208,7 +208,7 @@ static void connection_await(void)
     tacetrun_address = stream_peer_address(connection);
 }
 
-/* The request's bytes; an error with `why`. */
+/* Reads the request. Returns 0, or an error with `why`. */
 static int request_take(uint64_t nonce, struct message *why)
 {
     char line[LAUNCH_LINE_BYTES];
@@ -246,7 +246,7 @@ const struct launch_request *launcher_wait(void)
         int error = request_take(nonce, &why);
         if (!error)
             return &memory->request;
-        if (error == -ECONNRESET) /* somebody has only looked */
+        if (error == -ECONNRESET) /* a client that has only read the greeting */
             connection_end(true);
         else
             launcher_refuse(why.text);
@@ -267,7 +267,7 @@ int launcher_receive(void *to, uint64_t bytes)
 
 /* ---- While a job runs ---- */
 
-/* tacetrun has said something, or is gone. */
+/* Handles what tacetrun has sent, and the end of its connection. */
 static void connection_serve(void)
 {
     int64_t got;
@@ -305,7 +305,7 @@ static void changed(void)
     uint32_t seen = __atomic_add_fetch(&events, 1, __ATOMIC_ACQ_REL);
 
     if (seen != 1)
-        return; /* who looks now will look again */
+        return; /* the CPU in the loop below repeats it */
     do {
         connection_serve();
         visitors_serve();
@@ -320,7 +320,7 @@ void launcher_begin(void)
     say(connection, "started");
     stream_watch(connection, true);
     stream_watch(listener, true);
-    changed(); /* what has come before */
+    changed(); /* for what has come before */
 }
 
 static struct stream *stream_dial(struct process *process, unsigned rank, const char *kind,
@@ -404,7 +404,7 @@ void launcher_watch_end(void)
 {
     stream_watch(connection, false);
     stream_watch(listener, false);
-    while (__atomic_load_n(&events, __ATOMIC_ACQUIRE)) /* a CPU that a timer has interrupted */
+    while (__atomic_load_n(&events, __ATOMIC_ACQUIRE)) /* another CPU still handles them */
         crosscall_serve();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * address.c: see address.h. lwIP's dhcp.c has the conversation up to the lease; the lease's times are kept
- * here, in ns, since its own are counted by a timer that nobody runs.
+ * address.c: see address.h. lwIP's dhcp.c conducts the exchange up to the lease. The lease's times are kept
+ * here, in ns, because lwIP counts its own by a timer that is not run.
  */
 #include "net/address.h"
 #include "arch.h"
@@ -30,10 +30,10 @@ struct node_facts node_facts;
 static struct address_option option = { .kind = ADDRESS_DHCP };
 static uint64_t wait_s = WAIT_DEFAULT_S;
 
-/* Of a finite lease; UINT64_MAX: there is none. */
+/* Times of a finite lease; UINT64_MAX: there is none. */
 static uint64_t renew_ns = UINT64_MAX, expire_ns = UINT64_MAX;
 static uint64_t probe_until_ns; /* 0: no probe */
-static bool taken;              /* another node has answered it */
+static bool taken;              /* another node has answered the probe */
 static struct node_facts offered;
 
 int address_configure(const struct command_line *line, struct message *why)
@@ -64,7 +64,8 @@ static void facts_print(const char *source)
 
 /* ---- DHCP ---- */
 
-/* What is asked for beside lwIP's own: appended to its list, the last option of the message. */
+/* Asks for options in addition to lwIP's: appends them to its list, which is the last option of the message.
+ * Returns the message's new length. */
 uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
 {
     const uint8_t more[] = { DHCP_OPTION_DNS_SERVER, DHCP_OPTION_HOSTNAME, OPTION_DOMAIN, DHCP_OPTION_NTP };
@@ -95,7 +96,7 @@ void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const stru
 
     if (number == DHCP_OPTION_HOSTNAME)
         to = offered.name;
-    if (type != DHCP_ACK) /* what other servers would give does not matter */
+    if (type != DHCP_ACK) /* offers of other servers do not matter */
         return;
     if (number == DHCP_OPTION_DNS_SERVER)
         name_servers_set(packet, offset, bytes);
@@ -103,7 +104,7 @@ void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const stru
         pbuf_copy_partial(packet, &offered.time_server, sizeof(offered.time_server), offset);
     if (!to || bytes >= sizeof(text) || pbuf_copy_partial(packet, text, bytes, offset) != bytes)
         return;
-    while (bytes && text[bytes - 1] == '\0') /* some servers send it */
+    while (bytes && text[bytes - 1] == '\0') /* some servers send the NUL */
         bytes--;
     if (!host_name_is_valid(text, bytes))
         return;
@@ -136,7 +137,7 @@ static void lease_begin(const struct dhcp *dhcp)
     facts_print(source);
 }
 
-/* The address has changed: by DHCP, up to here. */
+/* Handles a change of the interface's address by DHCP. */
 static void address_changed(struct netif *interface)
 {
     static uint32_t last;
@@ -154,7 +155,7 @@ static void address_changed(struct netif *interface)
     if (!address) {
         renew_ns = expire_ns = UINT64_MAX;
     } else if (!address_is_usable(address, netif_ip4_netmask(interface)->addr)) {
-        kernel_print("network: a DHCP server has given %s/%u, which no node can have\n",
+        kernel_print("network: DHCP has given %s/%u, which is not a host address\n",
                      address_text(address, text), mask_bits(netif_ip4_netmask(interface)->addr));
         last = 0;
         netif_set_addr(interface, IP4_ADDR_ANY4, IP4_ADDR_ANY4, IP4_ADDR_ANY4);

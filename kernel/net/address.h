@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * address.h: which address the node has, and what came with it: `ip=`, DHCP [RFC 2131]. An infinite lease
- * arms nothing. A finite one is renewed when the network is used, or by an idle CPU; no computing CPU is
- * interrupted for it. Where it has expired meanwhile, the address is probed before it is used again [RFC
- * 5227]: nothing is sent until it is known whether another node has it; if so, connections from it get
- * errors, and DHCP begins again. With the network's lock held, where nothing else is said.
+ * address.h: the node's address, and what came with it: `ip=`, DHCP [RFC 2131]. An infinite lease arms
+ * nothing. A finite one is renewed when the network is used, or by an idle CPU; no computing CPU is
+ * interrupted for it. If it has expired meanwhile, the address is probed before it is used again [RFC 5227]:
+ * nothing is sent until it is known whether another node has it. If another node does, connections from the
+ * address get errors, and DHCP begins again. With the network's lock held, unless said otherwise.
  */
 #ifndef TACET_NETWORK_ADDRESS_H
 #define TACET_NETWORK_ADDRESS_H
@@ -19,29 +19,29 @@
 /* What came with the address. */
 struct node_facts {
     char name[HOST_NAME_BYTES];   /* empty: none */
-    char domain[HOST_NAME_BYTES]; /* the same */
+    char domain[HOST_NAME_BYTES]; /* empty: none */
     uint32_t name_servers[NAME_SERVERS_MAX];
     uint32_t time_server; /* 0: none */
 };
 extern struct node_facts node_facts;
 
-/* Reads `ip=` and `ip_wait=`; `is_dhcp` is the default. -EINVAL with `why`. */
+/* Reads `ip=` and `ip_wait=`; `ip=dhcp` is the default. -EINVAL with `why`. */
 int address_configure(const struct command_line *line, struct message *why);
 
-/* Gives the interface its address, or waits for DHCP's, at most ip_wait. Without the lock, before programs.
- */
+/* Gives the interface its address, or waits for DHCP's, at most ip_wait. Called without the lock, before
+ * programs. */
 void address_start(void);
 
-/* Whether something is waited for: DHCP's answer, another node's to a probe. */
+/* Returns whether an answer is awaited: DHCP's, or another node's to a probe. */
 bool address_is_busy(void);
 
-/* Renews or probes what is due. */
+/* Renews the lease or probes the address, if either is due. */
 void address_update(uint64_t now_ns);
 
-/* An ARP packet says that this node, in another place, has an address. */
+/* Takes the sender's address of an ARP packet of another node: the probe fails if it is this node's. */
 void address_conflict(uint32_t address);
 
-/* Whether packets may be sent. */
+/* Returns whether the address is being probed: only ARP may send then. */
 bool address_is_probed(void);
 
 #endif

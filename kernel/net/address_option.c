@@ -7,7 +7,8 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-/* A decimal number from *at up to `end`, at most `highest`; -1: there is none. */
+/* Reads a decimal number from *at up to `end`, of three digits at most. Returns -1 if there is none, or if it
+ * is above `highest`. */
 static int number(const char **at, const char *end, int highest)
 {
     int value = 0;
@@ -33,7 +34,7 @@ bool address_parse(const char *text, const char *end, uint32_t *out)
     return text == end;
 }
 
-/* In the host's byte order, where the first number is the highest. */
+/* Returns the address in the host's byte order, in which its first number is the highest. */
 static uint32_t in_host_order(uint32_t address)
 {
     return __builtin_bswap32(address);
@@ -71,7 +72,7 @@ static const char *part_end(const char *text)
 static int wrong(struct message *why, const char *text, const char *what)
 {
     return message_set(why, -EINVAL,
-                       "ip=%s: %s; it takes dhcp, off, or ADDRESS/BITS[,GATEWAY][,NAMESERVER][,NAME], as "
+                       "ip=%s: %s; use dhcp, off, or ADDRESS/BITS[,GATEWAY][,NAMESERVER][,NAME], as "
                        "ip=10.0.0.2/24,10.0.0.1",
                        text, what);
 }
@@ -86,7 +87,7 @@ static int static_parse(const char *text, struct address_option *out, struct mes
     at = slash + 1;
     int bits = slash < end ? number(&at, end, 32) : -1;
     if (!address_parse(text, slash, &out->address) || bits < 1 || at != end)
-        return wrong(why, text, "this begins with no address and bits of its net");
+        return wrong(why, text, "it does not begin with ADDRESS/BITS");
     out->mask = __builtin_bswap32(UINT32_MAX << (32 - bits));
     if (!address_is_usable(out->address, out->mask))
         return wrong(why, text, "no node can have this address");
@@ -94,13 +95,14 @@ static int static_parse(const char *text, struct address_option *out, struct mes
         at = end + 1;
         end = part_end(at);
         if (at < end && !address_parse(at, end, fields[i]))
-            return wrong(why, text, i ? "the name server is no address" : "the gateway is no address");
+            return wrong(why, text,
+                         i ? "the name server is not an address" : "the gateway is not an address");
     }
     if (!*end)
         return 0;
     at = end + 1;
     if (*at && !host_name_is_valid(at, strlen(at)))
-        return wrong(why, text, "the name is none that a host can have");
+        return wrong(why, text, "the name is not a valid host name");
     memcpy(out->name, at, strlen(at) + 1);
     return 0;
 }

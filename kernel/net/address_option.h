@@ -20,20 +20,22 @@ struct address_option {
     char name[HOST_NAME_BYTES]; /* empty: none */
 };
 
-/* dhcp, off, or ADDRESS/BITS[,GATEWAY][,NAMESERVER][,NAME], where what is left out between two commas is
- * none. -EINVAL with `why`. */
+/* Reads dhcp, off, or ADDRESS/BITS[,GATEWAY][,NAMESERVER][,NAME]; nothing between two commas means none.
+ * -EINVAL with `why`. */
 int address_option_parse(const char *text, struct address_option *out, struct message *why);
 
-/* "52:54:00:12:34:56", also with '-'; an optional "01-" before it is PXE's kind of hardware. */
+/* Reads "52:54:00:12:34:56", also with '-'; an optional "01-" before it is PXE's kind of hardware. Returns
+ * false for anything else. */
 bool hardware_address_parse(const char *text, uint8_t out[6]);
 
-/* "10.0.2.15" up to `end`; false for anything else. */
+/* Reads "10.0.2.15" up to `end`; returns false for anything else. */
 bool address_parse(const char *text, const char *end, uint32_t *out);
 
-/* Whether a node can have this address: it is no network's, nobody's, nor many's. */
+/* Returns whether a node can have this address: it is not that of a network, loopback, broadcast or
+ * multicast. */
 bool address_is_usable(uint32_t address, uint32_t mask);
 
-/* Whether a text of so many bytes can be a host's name. */
+/* Returns whether a text of `bytes` bytes can be a host's name. */
 bool host_name_is_valid(const char *name, uint64_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beat_wire.c: see beat_wire.h. A card for heartbeats alone has a lock of its own: no beat waits for the
- * network. Of a card that carries both, the network's lock guards everything.
+ * beat_wire.c: see beat_wire.h. A card for heartbeats alone has a lock of its own, so that no beat waits for
+ * the network. All of a card that carries both is guarded by the network's lock.
  */
 #include "net/beat_wire.h"
 #include "debug/console.h"
@@ -15,8 +15,8 @@
 #include "smp/spinlock.h"
 #include "time/clock.h"
 
-#define CPU                0   /* that is interrupted, if none idles */
-#define FRAMES_MAX         128 /* of one interrupt */
+#define CPU                0   /* is interrupted if no CPU idles */
+#define FRAMES_MAX         128 /* taken by one interrupt */
 #define FRAME_BYTES        (ETHERNET_HEADER_BYTES + PAGE_FRAME_BYTES)
 #define INTERRUPTS_MIN     200 /* a second */
 #define INTERRUPTS_DEFAULT 4000
@@ -35,7 +35,7 @@ int beat_wire_choose(const struct command_line *line, struct message *why)
     const char *name = command_line_option(line, "nettick_dev");
 
     if (name && nettick_mode() != NETTICK_INTERRUPT)
-        return message_set(why, -EINVAL, "nettick_dev=%s goes with nettick=irq", name);
+        return message_set(why, -EINVAL, "nettick_dev=%s needs nettick=irq", name);
     return name ? network_device_find("nettick_dev", name, &beat_card, why) : 0;
 }
 
@@ -47,12 +47,10 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
 
     beat_is_shared = nettick_mode() == NETTICK_INTERRUPT && !beat_card;
     if (text && !beat_is_shared)
-        return message_set(why, -EINVAL,
-                           "%s=%s goes with nettick=irq, where heartbeats come by the network's own card",
+        return message_set(why, -EINVAL, "%s=%s needs nettick=irq, and heartbeats by the network's own card",
                            name, text);
     if (beat_is_shared && !device)
-        return message_set(why, -EINVAL,
-                           "nettick=irq: there is no network card that heartbeats could come by");
+        return message_set(why, -EINVAL, "nettick=irq: there is no network card for heartbeats");
     if (beat_is_shared)
         nettick_shared_set(&interface_shared);
     return text ? option_number(name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why) : 0;
@@ -87,7 +85,7 @@ int beat_wire_start(struct message *why)
     bool interrupts = beat_card->operations->interrupt_enable(beat_card, CPU);
     unlock(beat_card);
     if (!interrupts)
-        return message_set(why, -ENODEV, "nettick_dev=: %s at %s can interrupt nobody here", beat_card->model,
+        return message_set(why, -ENODEV, "nettick_dev=: %s at %s has no usable interrupt", beat_card->model,
                            beat_card->place);
     kernel_print("nettick: heartbeats by %s at %s, %02x:%02x:%02x:%02x:%02x:%02x\n", beat_card->model,
                  beat_card->place, address[0], address[1], address[2], address[3], address[4], address[5]);
@@ -115,10 +113,11 @@ void beat_shared_release(struct network_device *device)
     device->operations->interrupt_interval(device, 0);
 }
 
-/* ---- What the conductor is owed ---- */
+/* ---- What the conductor is to get ---- */
 
-/* To the conductor that has sent the last beat. Name and address are read without the network's lock: they
- * change so seldom that a mixed one would be right in the next answer. */
+/* Makes the next payload for the conductor that has sent the last beat. Returns its bytes; 0 if nothing is
+ * due. Reads name and address without the network's lock: they change so seldom that a mixed one would be
+ * right in the next answer. */
 static size_t payload_make(uint8_t *conductor, uint8_t *payload)
 {
     if (nettick_answer_due() &&
@@ -138,14 +137,15 @@ __attribute__((noinline)) void beat_frames_send(struct network_device *card)
         memcpy(frame + ETHERNET_ADDRESS_BYTES, card->address, ETHERNET_ADDRESS_BYTES);
         store_be(frame + 2 * ETHERNET_ADDRESS_BYTES, 2, BEAT_ETHERTYPE);
         lock(card);
-        card->operations->send(card, &whole, 1); /* if its ring is full, it is lost */
+        card->operations->send(card, &whole, 1); /* lost if the card's ring is full */
         unlock(card);
     }
 }
 
 /* ---- Interrupts ---- */
 
-/* With the lock: takes a frame; what is no heartbeat is nothing to a card for these alone. */
+/* Takes a frame, with the lock held; a card for heartbeats alone ignores all others. Returns false if there
+ * is none to take. */
 static bool frame_take(enum beat_taken *beat)
 {
     const uint8_t *frame;
@@ -161,7 +161,7 @@ static bool frame_take(enum beat_taken *beat)
     return true;
 }
 
-/* After the last frame: counts, and has the card interrupt again if it may have more. */
+/* Counts, after the last frame, and enables the card's interrupt again if there may be more frames. */
 static void interrupt_end(struct network_device *card, bool has_more, bool had_beat, unsigned data)
 {
     lock(card);
@@ -203,8 +203,8 @@ bool beat_wire_interrupt(void)
     }
     if (passes && beat_card)
         nettick_pass_on();                              /* once for all of them */
-    if ((had_beat || beat_card) && beat_frame_is_due()) /* a conductor that answers at once does not keep the
-                                                         * CPU in here */
+    if ((had_beat || beat_card) && beat_frame_is_due()) /* once, so that a conductor that answers at once does
+                                                         * not keep the CPU in here */
         beat_frames_send(card);
     interrupt_end(card, received, had_beat, data);
     return frames != 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * binding.c: which sockets hold which local ports (connection.h). A balanced tree by port and address; those
- * that share both by SO_REUSEADDR stand in a chain at one node. With the network's lock held.
+ * that share both by SO_REUSEADDR are in a chain at one node of the tree. With the network's lock held.
  *
- * Who may share a port is as on Linux: other addresses of it may; "any" conflicts with each; with
- * SO_REUSEADDR on both sides all but two listeners may, or two datagram sockets (multicast). [man 7 socket]
+ * Ports are shared as on Linux: different addresses of a port may be held at once, but "any" conflicts with
+ * each. With SO_REUSEADDR on both sides any two may share, also two datagram sockets (multicast), but not two
+ * listeners. [man 7 socket]
  */
 #include "lib/errno.h"
 #include "net/connection.h"
@@ -12,9 +13,9 @@
 #include "net/size.h"
 #include <stddef.h>
 
-#define PORT_FIRST 32768 /* of those that are chosen, as Linux's ip_local_port_range */
+#define PORT_FIRST 32768 /* of the ports that are chosen, as Linux's ip_local_port_range */
 #define PORT_COUNT 28232
-#define PORT_TRIES 256 /* fail, with one port in twenty free, twice in a million */
+#define PORT_TRIES 256 /* with one port in twenty free, all of them fail twice in a million */
 
 struct binding_tree tcp_bindings, udp_bindings;
 
@@ -40,8 +41,8 @@ static bool conflicts(const struct binding *with, const struct binding *binding)
     return with && !(with->reuse && binding->reuse && !(with->listening && binding->listening));
 }
 
-/* Of the holders of a port only those of the same address or of any; "any" itself meets all addresses, of
- * which the first that conflicts is enough. */
+/* Returns whether the port is taken. Only holders of the same address or of "any" can conflict. "Any" itself
+ * meets all addresses, and the first conflict is enough. */
 static bool is_taken(const struct binding_tree *tree, const struct binding *binding)
 {
     if (binding->address)
@@ -79,7 +80,7 @@ int binding_hold(struct binding_tree *tree, struct binding *binding)
     for (unsigned tries = 0; tries < (any_port ? PORT_TRIES : 1); tries++) {
         if (any_port)
             binding->port = size_16(PORT_FIRST + network_random() % PORT_COUNT);
-        /* A port that is chosen is nobody else's, whatever may be shared. */
+        /* A chosen port is shared with no other socket, whatever their options. */
         struct binding alone = *binding;
         alone.reuse = binding->reuse && !any_port;
         if (!is_taken(tree, &alone)) {

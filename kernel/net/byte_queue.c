@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * byte_queue.c: see byte_queue.h. Whose memory it is, the caller has said (network_account_use).
+ * byte_queue.c: see byte_queue.h. The caller has said which account pays for memory (network_account_use).
  */
 #include "net/byte_queue.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "net/memory.h"
 
-/* Behind `last` there may be pieces that are reserved. */
+/* Returns the piece after this one, or a new one if there is none: pieces that are reserved may follow
+ * `last`. */
 static struct byte_piece *piece_after(struct byte_queue *queue, struct byte_piece *piece)
 {
     struct byte_piece **link = piece ? &piece->next : &queue->first;

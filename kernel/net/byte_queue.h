@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * byte_queue.h: bytes of a stream on their way, in pieces of memory that are allocated as bytes come and
- * freed as they go; the last one is kept. One end appends, the other consumes. The network's lock guards it;
- * but bytes themselves are copied without: those at the beginning by the only one who consumes, and room at
- * the end by the only one who appends, before it says how many they are.
+ * byte_queue.h: bytes of a stream, in pieces of memory that are allocated as bytes come and freed as they go;
+ * the last one is kept. One end appends, the other consumes. The network's lock guards the queue, but not the
+ * copies of its bytes. The only consumer copies bytes at the beginning. The only producer writes into the
+ * room at the end, before it says how many bytes it has added.
  */
 #ifndef TACET_NETWORK_BYTE_QUEUE_H
 #define TACET_NETWORK_BYTE_QUEUE_H
@@ -20,7 +20,7 @@ struct byte_piece {
 
 struct byte_queue {
     struct byte_piece *first, *last;
-    uint32_t first_at, last_at; /* where in these bytes begin and end */
+    uint32_t first_at, last_at; /* where the bytes begin in `first`, and end in `last` */
     uint64_t bytes;
 };
 
@@ -30,20 +30,20 @@ struct byte_place {
     uint32_t at;
 };
 
-/* Room at the end: how many bytes contiguous, 0 where there is no memory; *to is where. */
+/* Returns how many contiguous bytes can be written to *to, at the end; 0 if there is no memory. */
 uint32_t byte_queue_room(struct byte_queue *queue, char **to);
-/* So many have been put there. */
+/* Adds `bytes` bytes that have been written there. */
 void byte_queue_added(struct byte_queue *queue, uint32_t bytes);
 
-/* Bytes at a place: how many contiguous, 0 at the end; *from is where. */
+/* Returns how many contiguous bytes there are at a place, from *from on; 0 at the end. */
 uint32_t byte_queue_at(const struct byte_queue *queue, struct byte_place *place, char **from);
 
-/* Memory for so many more; false where there is not enough. */
+/* Reserves memory for `bytes` more bytes. Returns false if there is not enough. */
 bool byte_queue_reserve(struct byte_queue *queue, uint32_t bytes);
-/* Appends, copying. How many: fewer where memory ends. */
+/* Appends a copy. Returns how many bytes: fewer if memory runs out. */
 uint32_t byte_queue_append(struct byte_queue *queue, const void *bytes, uint32_t count);
 
-/* Removes at the beginning. Places before are void. */
+/* Removes bytes at the beginning. Places taken before are void. */
 void byte_queue_consume(struct byte_queue *queue, uint64_t bytes);
 void byte_queue_free(struct byte_queue *queue);
 

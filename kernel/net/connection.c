@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * connection.c: see connection.h. Owns lwIP's lists of TCP control blocks, which are empty but for the
- * duration of a call, and tcp_ticks, lwIP's clock in steps of 100 ms. Runs with the network's lock.
+ * connection.c: see connection.h. Owns lwIP's lists of TCP control blocks, which are empty except during a
+ * call, and tcp_ticks, lwIP's clock in steps of 100 ms. Runs with the network's lock held.
  */
 #include "net/connection.h"
 #include "arch.h"
@@ -26,15 +26,15 @@
 
 #define PORT_TRIES 64
 
-uint32_t connection_window; /* lwIP's TCP_WND: of the connection that is linked */
+uint32_t connection_window; /* lwIP's TCP_WND, of the connection that is linked */
 
 static struct avl_node *by_address, *by_local;
 static uint32_t last_number;
-static struct connection *owed, *owed_last; /* the oldest first; `owed` is read without the lock, too */
+static struct connection *owed, *owed_last; /* the oldest first; `owed` is also read without the lock */
 
 /* ---- Trees ---- */
 
-/* Those with the same key stand in a chain. */
+/* Makes the key; connections with the same key are in a chain. */
 uint64_t connection_key(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                         uint16_t remote_port)
 {
@@ -118,7 +118,7 @@ bool connection_uses_port(uint16_t port)
     return (node && node->key >> 32 == port) || time_wait_uses_port(port);
 }
 
-/* Ports are shared by connections to different peers. */
+/* Chooses a port that may also be used by connections to other peers. */
 int connection_port_choose(struct connection *connection)
 {
     for (unsigned tries = 0; tries < PORT_TRIES; tries++) {
@@ -182,7 +182,8 @@ void connection_enter(struct connection *connection)
         tcp_active_pcbs = pcb;
 }
 
-/* lwIP frees a pcb in many places; it has, where the pcb is in no list any more. */
+/* Returns whether lwIP has freed the pcb, which it does in many places: then the pcb is in none of its
+ * lists. */
 static bool is_lost(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
@@ -226,7 +227,7 @@ void connection_flush(struct connection *connection)
     if (!connection->pcb)
         return;
     connection_enter(connection);
-    connection->operations->push(connection); /* as nothing has been done that could lose the pcb */
+    connection->operations->push(connection); /* the pcb cannot have been lost since connection_enter */
     connection_leave(connection);
 }
 
@@ -253,8 +254,9 @@ static struct connection *owed_take(void)
     return connection;
 }
 
-/* tcp_output sends no acknowledgement where Nagle's rule holds data back [RFC 896]: two ends that both have
- * a short segment would wait for each other's. One that finds no memory is lost, as on any network. */
+/* Sends an acknowledgement. tcp_output sends none if Nagle's rule holds data back [RFC 896]: two ends that
+ * both have a short segment would wait for each other. If there is no memory for it, it is lost, as on any
+ * network. */
 static void acknowledge(struct tcp_pcb *pcb)
 {
     tcp_ack_now(pcb);
@@ -264,15 +266,15 @@ static void acknowledge(struct tcp_pcb *pcb)
     tcp_clear_flags(pcb, TF_ACK_DELAY | TF_ACK_NOW);
 }
 
-/* The connections of an address that the node has no more, one after the other: those up to `number`, as it
- * may have the address again; `key` is that of the next one. */
+/* The connections of an address that the node has lost end one after the other: those up to `number`, because
+ * the node may get the address again. `key` is that of the next one. */
 static struct {
     bool goes_on;
     uint32_t address, number;
     uint64_t key;
 } loss;
 
-/* The first one from *key on, which becomes that of the next; NULL: there is none. */
+/* Returns the first connection from *key on, and moves *key to the next; NULL if there is none. */
 static struct connection *connection_next(uint64_t *key)
 {
     struct avl_node *node = avl_above(by_local, *key);
@@ -283,7 +285,7 @@ static struct connection *connection_next(uint64_t *key)
     return LIST_OWNER(node, connection, by_local);
 }
 
-/* Looks at one. Sends nothing: nobody would take an answer to there. */
+/* Ends the next connection if it has the lost address. Sends nothing: an answer could not arrive. */
 static void loss_work_one(void)
 {
     struct connection *connection = connection_next(&loss.key);
@@ -301,7 +303,7 @@ static void loss_work_one(void)
 
 void connection_address_lost(uint32_t address)
 {
-    while (loss.goes_on) /* another one, a moment ago */
+    while (loss.goes_on) /* another address, lost a moment ago */
         loss_work_one();
     loss.goes_on = true;
     loss.address = address;
@@ -335,8 +337,9 @@ bool connection_is_owing(void)
 
 /* ---- Input ---- */
 
-/* Nobody guesses it, and it grows by the clock from one connection of the same addresses to the next, so that
- * a new one is told from what is left of the last. [RFC 6528] */
+/* Returns a first sequence number. It cannot be guessed, and it grows with the clock from one connection of
+ * the same addresses to the next, so that segments left over from the last one are not taken for the new
+ * one's. [RFC 6528] */
 uint32_t connection_first_number(uint32_t local, uint16_t local_port, uint32_t remote, uint16_t remote_port)
 {
     static uint64_t secrets[2];
@@ -373,7 +376,7 @@ static struct connection *listener_find(uint32_t address, uint16_t port)
     return NULL;
 }
 
-/* lwIP answers a connection request with a pcb of its own making. */
+/* Handles a segment for a listener. lwIP answers a connection request with a new pcb. */
 static void request_input(struct connection *listener, struct pbuf *packet, struct netif *interface)
 {
     const struct tcp_hdr *header = packet->payload;
@@ -400,7 +403,7 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
         return;
     incoming->pcb = pcb;
     if (pcb)
-        connection_peer_set(incoming); /* there is none, or the segment would have been for that one */
+        connection_peer_set(incoming); /* cannot fail: a segment of an existing connection goes to that */
     incoming->operations->incoming_done(incoming);
     if (pcb)
         connection_due_set(incoming);
@@ -480,12 +483,12 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
     connection_leave(connection);
 }
 
-/* lwIP's timers are not compiled in; it calls this where it would start one. */
+/* Does nothing: lwIP calls it to start its timers, which are not compiled in. */
 void tcp_timer_needed(void)
 {
 }
 
-/* ---- The end of a job, of the node ---- */
+/* ---- The end of a job, and of the node ---- */
 
 void connections_of_processes_end(void)
 {
@@ -504,7 +507,7 @@ void connections_of_processes_end(void)
     network_unlock();
 }
 
-/* Whether something that a connection (of a process, or of any) has sent is not acknowledged yet. */
+/* Returns whether a connection (of a process, or any) has sent something that is not acknowledged yet. */
 static bool are_sending(bool of_processes)
 {
     const struct connection *connection;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * connection.h: TCP connections as lwIP's control blocks (pcb), of which lwIP sees one at a time. Each is in
- * trees of ours: by its two addresses and ports, by its local port, by when it needs time. For each call into
- * lwIP exactly one is linked into lwIP's lists, and is taken out again afterwards; so none of lwIP's loops
- * over connections is one, and finding a connection costs the logarithm of how many there are.
+ * trees of our own: by its two addresses and ports, by its local port, by when it is due. For each call into
+ * lwIP exactly one is linked into lwIP's lists, and is taken out again afterwards. So none of lwIP's loops
+ * over connections goes round more than once, and finding a connection costs the logarithm of their number.
  *
  *      connection_enter(connection);           its account pays, its clock is brought up to date
  *      … tcp_write(connection->pcb, …) …
@@ -13,8 +13,8 @@
  * keepalive …); steps in which nothing was due are added, not looped. An idle connection has
  * nothing due. Each rank has one smart timer, on its own CPUs, armed for the earliest of its connections.
  *
- * Addresses are in network byte order, ports in the host's. All with the network's lock held, except where
- * said. [RFC 9293; RFC 6298]
+ * Addresses are in network byte order, ports in the host's. All with the network's lock held, unless said
+ * otherwise. [RFC 9293; RFC 6298]
  */
 #ifndef TACET_NETWORK_CONNECTION_H
 #define TACET_NETWORK_CONNECTION_H
@@ -47,16 +47,16 @@ struct binding_tree {
     struct binding_walk *walks;
 };
 
-/* Holds binding->address and ->port; where that is 0, an unused port from 32768 on. -EADDRINUSE. */
+/* Holds binding->address and ->port; if the port is 0, chooses an unused one from 32768 on. -EADDRINUSE. */
 int binding_hold(struct binding_tree *tree, struct binding *binding);
 void binding_release(struct binding_tree *tree, struct binding *binding);
 
-/* The first of those that hold just this address and port; NULL. */
+/* Returns the first of the holders of exactly this address and port; NULL if there is none. */
 struct binding *binding_find(const struct binding_tree *tree, uint32_t address, uint16_t port);
 
-/* Goes from one holder of an address and port to the next, though the caller gives up the lock in between: a
- * holder that is released meanwhile is passed over. The walk begins with what binding_find has found, and
- * lasts until binding_next has answered NULL. */
+/* Walks from one holder of an address and port to the next, even if the caller releases the lock in between:
+ * a holder that has gone meanwhile is skipped. The walk begins with what binding_find has found, and lasts
+ * until binding_next has returned NULL. */
 struct binding_walk {
     struct binding *next;
     struct binding_walk *other;
@@ -71,47 +71,47 @@ struct connection;
 
 /* What the owner of a connection implements: a stream (stream.c). Called with the lock. */
 struct connection_operations {
-    /* A segment with so many bytes has come: whether there is memory for them. */
+    /* Returns whether there is memory for this number of bytes, which a segment brings. */
     bool (*may_receive)(struct connection *connection, unsigned bytes);
-    /* A connection request has come for this listener: a connection for it without pcb; NULL: not now. */
+    /* Returns a connection without pcb for a request to this listener; NULL: not now. */
     struct connection *(*incoming)(struct connection *listener);
-    /* What incoming has become, or that nothing came of it (pcb is NULL). */
+    /* Takes what has become of `incoming`; pcb is NULL if nothing has. */
     void (*incoming_done)(struct connection *connection);
-    /* Hands lwIP bytes that are to be sent, as far as that is useful now; the stream's end after them. */
+    /* Hands lwIP bytes to be sent, as far as that is useful now; after them the stream's end. */
     void (*push)(struct connection *connection);
-    bool (*is_sending)(const struct connection *connection); /* or has bytes in flight */
-    /* The node has lost the connection's address: it ends with an error. */
+    bool (*is_sending)(const struct connection *connection); /* has bytes unsent or in flight */
+    /* Makes the connection end with an error: the node has lost its address. */
     void (*address_lost)(struct connection *connection);
-    /* lwIP has freed its pcb. Frees the connection if it has no owner. */
+    /* Frees the connection, whose pcb lwIP has freed, if it has no owner. */
     void (*pcb_lost)(struct connection *connection);
 };
 
 struct connection {
-    struct avl_node by_address; /* first; while it has a peer */
+    struct avl_node by_address; /* the first member; in the tree while it has a peer */
     struct avl_node by_local;   /* by local port, while it has a peer */
     struct avl_node by_due;
     struct connection *same; /* others with the same key in by_address */
     uint32_t local_address, remote_address;
     uint16_t local_port, remote_port;
     bool has_peer, is_due, is_owed, is_of_process;
-    struct tcp_pcb *pcb; /* NULL: lwIP has it no more */
+    struct tcp_pcb *pcb; /* NULL: lwIP has none */
     const struct connection_operations *operations;
     struct network_account *account;
     struct rank_timer *timer;
-    struct connection *owed_next; /* of those that connection_work goes through */
-    struct binding port;          /* of what connect(2) has chosen, or listen(2) */
+    struct connection *owed_next; /* of those that connection_work serves */
+    struct binding port;          /* the binding of bind(2) or listen(2) */
     uint32_t window;              /* bytes that its peer may send before they are read */
     uint32_t number;
-    uint32_t tick; /* up to which lwIP's counters of this one are right */
+    uint32_t tick; /* lwIP's counters of this connection are right up to this tick */
 };
 
-/* Names who pays, and whose CPUs its timer interrupts: those of a process, or of NULL, the kernel, any.
- * -ENOMEM. */
+/* Sets the account that pays, and whose CPUs the timer interrupts: those of a process, or for NULL, the
+ * kernel, any. -ENOMEM. */
 int connection_initialise(struct connection *connection, struct process *process,
                           struct network_account *account);
 
-/* Enters it into the tree by addresses, which stay as they are then. -EADDRINUSE where there is such a one.
- */
+/* Enters the connection into the trees. Its addresses and ports must not change after that. -EADDRINUSE if
+ * another connection has them. */
 int connection_peer_set(struct connection *connection);
 
 void connection_peer_clear(struct connection *connection);
@@ -119,44 +119,45 @@ void connection_peer_clear(struct connection *connection);
 /* Chooses an unused port for a connection to the peer. -EADDRNOTAVAIL. */
 int connection_port_choose(struct connection *connection);
 
-/* Whether there is a connection of this local port, or what is left of one (time_wait.h). */
+/* Returns whether a connection, or the record of a closed one (time_wait.h), has this local port. */
 bool connection_uses_port(uint16_t port);
 
-/* The address that packets to `remote` come from; 0: there is no way. */
+/* Returns the address that packets to `remote` come from; 0: there is no route. */
 uint32_t connection_source(uint32_t remote);
 
 void connection_enter(struct connection *connection);
 void connection_leave(struct connection *connection);
 
-/* Hands lwIP what is to be sent, unless the pcb was lost: between the two above, which send nothing
- * themselves. The connection must have a pcb. */
+/* Hands lwIP what is to be sent, unless the pcb was lost. Called between connection_enter and
+ * connection_leave, which send nothing themselves. The connection must have a pcb. */
 void connection_push(struct connection *connection);
 
 /* Enters, hands lwIP what is to be sent, and leaves. Does nothing without a pcb. */
 void connection_flush(struct connection *connection);
 
-/* Something is left to do for it, after the lock has been released. */
+/* Enters the connection into the list of those for which connection_work has to do something. */
 void connection_owe(struct connection *connection);
 
-/* Sends what connections owe: acknowledgements, what a window has room for now. Without the lock, on
- * unlocking; one load where there is nothing. */
+/* Sends what connections owe: acknowledgements, and what a window has room for now. Called without the lock,
+ * when it is released; costs one load if there is nothing. */
 void connection_work(void);
 
-/* Two pairs of addresses and ports that have the same key differ in the local address alone, or were chosen
- * to collide. */
+/* Returns a key of two addresses and ports. Those with the same key differ in the local address alone, or
+ * were chosen to collide. */
 uint64_t connection_key(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                         uint16_t remote_port);
 
-/* The connection of these addresses; NULL. */
+/* Returns the connection of these addresses; NULL if there is none. */
 struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port);
 
-/* The node has this address no more: connections that have it now end with errors, one with each piece of
- * connection_work. */
+/* Notes that the node has lost this address: connections that have it now end with errors, one in each step
+ * of connection_work. */
 void connection_address_lost(uint32_t address);
 
-/* Without the lock: whether something that processes have sent is not acknowledged yet; ends all connections
- * of processes, with resets where their peers know of them still: they own none any more. */
+/* Returns whether processes have sent something that is not acknowledged yet. connections_of_processes_end
+ * ends all connections of processes, with resets if their peers still know them: then processes own none.
+ * Without the lock. */
 bool connections_are_sending(void);
 void connections_of_processes_end(void);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * connection_loss.c: segments that a peer misses, by its selective acknowledgements. lwIP sends a segment
- * again after three acknowledgements that repeat the last one, or by its timer. A peer that takes many
- * segments in one go (Linux with GRO) says only once what it has of all of them; so a segment counts as lost,
- * too, once more than two full ones above it have come [RFC 6675 §4, IsLost]. lwIP asks peers for such
- * options, and reads none of them. Runs with the network's lock, the connection entered.
+ * connection_loss.c: finds lost segments by the peer's selective acknowledgements. lwIP sends a segment again
+ * after three acknowledgements that repeat the last one, or by its timer. A peer that takes many segments in
+ * one go (Linux with GRO) acknowledges all of them only once; so a segment counts as lost, too, once more
+ * than two full ones above it have come [RFC 6675 §4, IsLost]. lwIP asks peers for such options, but reads
+ * none of them. Runs with the network's lock held, between connection_enter and connection_leave.
  */
 #include "net/connection_loss.h"
 #include "lwip/priv/tcp_priv.h"
@@ -13,7 +13,7 @@
 #define OPTION_NONE  1
 #define OPTION_SACK  5
 #define BLOCK_BYTES  8
-#define SEGMENTS_MAX 2 /* overtaken by no more, a segment may still be on its way [RFC 6675, DupThresh] */
+#define SEGMENTS_MAX 2 /* with no more above it, a segment may still be in flight [RFC 6675, DupThresh] */
 
 static uint32_t number_at(const uint8_t *bytes)
 {
@@ -21,7 +21,8 @@ static uint32_t number_at(const uint8_t *bytes)
                       (uint32_t)bytes[3] << 24);
 }
 
-/* Bytes of these blocks above what is acknowledged: blocks below tell of duplicates, or are of long ago. */
+/* Returns the bytes of these blocks above what is acknowledged. Blocks below report duplicates, or are
+ * old. */
 static uint32_t block_bytes(const uint8_t *blocks, unsigned length, uint32_t acknowledged)
 {
     uint32_t bytes = 0;

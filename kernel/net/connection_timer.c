@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * connection_timer.c: see connection_timer.h. Owns each rank's timer, and the tree of its connections that
- * are due at some time. Of lwIP's counters (struct tcp_pcb) these count steps of 100 ms: rtime, that of
- * retransmission, runs up to rto; persist_cnt up to its back-off; tmr is the step of the last activity, which
- * all the rest is counted from. lwIP's tcp_slowtmr makes one step for the connection that is linked.
+ * are due at some time. These of lwIP's counters (struct tcp_pcb) count steps of 100 ms: rtime, for
+ * retransmission, runs up to rto; persist_cnt runs up to its back-off; tmr is the step of the last activity,
+ * from which all the rest is counted. lwIP's tcp_slowtmr makes one step for the connection that is linked.
  *
- * A timer that expires polls the devices first: what it would retransmit may be acknowledged already by a
- * frame that nobody has looked at while the rank computed. Then it serves a bounded number of connections,
- * and starts itself again where more are due. [RFC 6298; RFC 9293 §3.8]
+ * A timer that expires polls the devices first: a frame that came while the rank computed may acknowledge
+ * what would be retransmitted. Then it serves a bounded number of connections, and starts itself again if
+ * more are due. [RFC 6298; RFC 9293 §3.8]
  */
 #include "net/connection_timer.h"
 #include "arch.h"
@@ -25,21 +25,21 @@
 #include "lwip/priv/tcp_priv.h"
 
 #define TICK_NS     (TCP_SLOW_INTERVAL * 1000000ULL)
-#define SERVED_MAX  16 /* connections, by one interrupt */
-#define OWED_MAX    64 /* connections that one call works for */
+#define SERVED_MAX  16 /* connections served by one interrupt */
+#define OWED_MAX    64 /* connections served by one call */
 #define NEVER       UINT32_MAX
 #define DUE_AT(key) ((uint32_t)((key) >> 32))
 
 struct rank_timer {
     struct smart_timer timer;
-    struct avl_node *due; /* connections, by when and by number */
+    struct avl_node *due; /* connections, by due tick and number */
     struct process *process;
     struct rank_timer *next;
-    uint32_t armed; /* for this tick */
+    uint32_t armed; /* the tick that the timer is armed for */
 };
 
 static struct rank_timer kernel_timer, *timers;
-static uint8_t slow_steps; /* as lwIP's own count, which decides what it has done already */
+static uint8_t slow_steps; /* follows lwIP's own count, by which lwIP knows what it has done in this step */
 
 static void expire(struct smart_timer *timer, uint64_t now_ns);
 
@@ -95,7 +95,7 @@ static void sooner(uint32_t *due, uint32_t now, uint64_t steps)
         *due = (uint32_t)at;
 }
 
-/* After the last activity. */
+/* Lowers *due to `steps` after the last activity, if that is sooner. */
 static void sooner_idle(uint32_t *due, uint32_t now, const struct tcp_pcb *pcb, uint64_t steps)
 {
     uint32_t idle = now - pcb->tmr;
@@ -145,7 +145,7 @@ static void start_there(void *timer)
     start(timer);
 }
 
-/* On a CPU of the rank, which its timers interrupt: this one, or its first one. */
+/* Arms the timer, on a CPU that the rank's timers may interrupt: this one, or else the rank's first. */
 static void arm(struct rank_timer *timer)
 {
     struct connection *first = avl_above(timer->due, 0);
@@ -193,7 +193,7 @@ void connection_due_set(struct connection *connection)
 
 /* ---- Serving ---- */
 
-/* One step of lwIP's timer, of which what it counts itself is taken off first. */
+/* Makes one step of lwIP's timer. lwIP counts that step, so it is taken off the counters first. */
 static void step(struct connection *connection)
 {
     struct tcp_pcb *pcb = connection->pcb;
@@ -223,7 +223,7 @@ static struct connection *due_now(const struct rank_timer *timer)
     return node && DUE_AT(node->key) <= connection_tick_now() ? LIST_OWNER(node, connection, by_due) : NULL;
 }
 
-/* Whether there was one. */
+/* Serves a connection that is due. Returns whether there was one. */
 static bool serve_one(struct rank_timer *timer)
 {
     struct connection *connection;
@@ -239,7 +239,7 @@ static void expire(struct smart_timer *smart, uint64_t now_ns)
 {
     struct rank_timer *timer = smart->context;
 
-    (void)now_ns; /* later than when it was due, and maybe by now later still */
+    (void)now_ns; /* not used: it may be later by now */
     network_poll();
     for (unsigned served = 0; served < SERVED_MAX && serve_one(timer); served++)
         ;
@@ -272,9 +272,9 @@ void connection_timers_serve(void)
         serve_one(timer);
 }
 
-/* Unlocking calls this again, for which there is nothing left to do then. Two connections of this node may
- * owe each other something for as long as their programs send: so a call does not work on for ever, and the
- * rest is done by the next one, or when a CPU idles. */
+/* Serves what is owed. The calls that unlocking makes from in here return at once. Two connections of this
+ * node may owe each other something as long as their programs send: so a call serves a bounded number, and
+ * the next call, or a CPU that idles, serves the rest. */
 void connection_work(void)
 {
     PER_CPU static bool working;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * datagram.h: sockets that send and receive packets one by one: UDP, ping (ICMP's echo), raw. What is
- * received is copied at once into memory of the rank that has the socket, at most receive_room bytes of it;
- * more is dropped, as on Linux. inet_datagram.c has the calls, datagram_input.c what comes, icmp_error.c
- * errors that come back. All fields are guarded by the network's lock.
+ * received is copied at once into memory of the rank that owns the socket, at most `room` bytes of it; more
+ * is dropped, as on Linux. inet_datagram.c has the calls, datagram_input.c the input, icmp_error.c errors
+ * that come back. All fields are guarded by the network's lock.
  */
 #ifndef TACET_NETWORK_DATAGRAM_H
 #define TACET_NETWORK_DATAGRAM_H
@@ -15,9 +15,9 @@
 #define DATAGRAM_ROOM_DEFAULT (256 * 1024U)
 #define DATAGRAM_ROOM_MAX     (8 * 1024 * 1024U)
 #define MEMBERSHIPS_MAX       20 /* Linux's igmp_max_memberships */
-#define RAW_SOCKETS_MAX       8  /* of the node: each packet is held against each, and may be copied for it */
+#define RAW_SOCKETS_MAX       8  /* of the node: each sees each packet, and may get a copy of it */
 
-/* What is known of a packet beside its bytes. */
+/* What is known of a packet apart from its bytes. */
 struct arrival {
     uint32_t address, destination; /* of its sender; what it was sent to */
     uint16_t port;
@@ -28,21 +28,21 @@ struct arrival {
 struct datagram {
     struct list_link link;
     struct arrival arrival;
-    uint32_t bytes, users; /* that look at it without having taken it */
+    uint32_t bytes, users; /* threads that are copying it */
     bool taken;
     char data[];
 };
 
 struct membership {
-    uint32_t group, interface; /* 0: none; the interface by its address */
+    uint32_t group, interface; /* group 0: unused; the interface by its address */
 };
 
 struct datagram_socket {
-    struct socket socket; /* first */
+    struct socket socket; /* the first member */
     struct process *process;
     struct network_account *account;
     struct binding binding;       /* UDP's port, or a ping's identifier */
-    struct datagram_socket *next; /* of the raw ones */
+    struct datagram_socket *next; /* in the list of raw sockets */
     bool connected, header_included, receive_shut, send_shut;
     bool receives_packet_info, receives_ttl, receives_errors, multicast_loop;
     uint8_t ttl, tos, multicast_ttl;
@@ -51,10 +51,10 @@ struct datagram_socket {
     uint16_t remote_port;
     int error; /* negative, pending */
     struct list received;
-    uint64_t received_bytes; /* with what describes them */
+    uint64_t received_bytes; /* including what describes them */
     uint64_t changes;
     uint32_t room;
-    uint32_t icmp_filter; /* types that are not wanted */
+    uint32_t icmp_filter; /* a bit for each type that is dropped */
     struct membership memberships[MEMBERSHIPS_MAX];
 };
 
@@ -71,21 +71,21 @@ static inline bool datagram_is_raw(const struct datagram_socket *socket)
     return socket->socket.type == SOCK_RAW;
 }
 
-/* With the lock: wakes who waits. */
+/* Wakes the threads that wait for the socket. With the lock. */
 void datagram_changed(struct datagram_socket *socket);
 
-/* A datagram for several sockets is copied for one of them at a time, and the lock is released after each, by
- * CPUs that idle and by ranks that are among the receivers. The first function, also without the lock,
- * returns whether copies are left for the caller to make. The second, with the lock, makes one; it returns
- * false if none is left, or if the copy was for another rank. datagram_input.c */
+/* Returns, also without the lock, whether copies are left for the caller to make. datagram_deliver_more makes
+ * one, with the lock; it returns false if none is left, or if the copy was for another rank. A datagram for
+ * several sockets is copied for one of them at a time, and the lock is released after each, by CPUs that idle
+ * and by ranks that are among the receivers. datagram_input.c */
 bool datagram_has_more(void);
 bool datagram_deliver_more(void);
 
-/* With the lock: an error that a packet of this socket has caused. datagram_input.c */
+/* Gives a socket an error that its packet has caused. With the lock. datagram_input.c */
 void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                     uint16_t remote_port, int error);
 
-/* With the lock: an ICMP message has come; its IP header and it. icmp_error.c */
+/* Handles an ICMP message; the packet begins with the IP header. With the lock. icmp_error.c */
 struct pbuf;
 void icmp_error_input(const struct pbuf *packet, unsigned header_bytes);
 

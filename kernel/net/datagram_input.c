@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datagram_input.c: packets for sockets of datagram.h. Each is found by its port; only where several share
- * one, by SO_REUSEADDR, or for raw sockets, are several looked at. Runs with the network's lock.
- * [RFC 768; RFC 1122 §4.1; man 7 udp, icmp, raw]
+ * datagram_input.c: packets for sockets of datagram.h. Each is found by its port; several are looked at only
+ * if they share a port, by SO_REUSEADDR, or are raw. Runs with the network's lock held. [RFC 768; RFC 1122
+ * §4.1; man 7 udp, icmp, raw]
  */
 #include "fs/file.h"
 #include "lib/kstring.h"
@@ -24,7 +24,7 @@
 
 #define DHCP_CLIENT_PORT 68
 #define FANS_MAX         8
-#define FAN_BYTES_MAX    65535 /* of all */
+#define FAN_BYTES_MAX    65535 /* of all packets for several sockets */
 
 struct binding_tree ping_bindings;
 uint16_t input_port;
@@ -41,7 +41,7 @@ void datagram_changed(struct datagram_socket *socket)
     network_notify(socket->process, event_of(socket));
 }
 
-/* Of the packet that lwIP is at. */
+/* Describes the packet that lwIP is handling. */
 static struct arrival arrival_of(uint16_t port)
 {
     return (struct arrival){
@@ -54,7 +54,8 @@ static struct arrival arrival_of(uint16_t port)
     };
 }
 
-/* Copies what follows the first `skipped` bytes of a packet. */
+/* Copies what follows the first `skipped` bytes of a packet for the socket, or drops it if there is no
+ * room. */
 static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped,
                     const struct arrival *arrival)
 {
@@ -75,7 +76,7 @@ static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigne
     datagram_changed(socket);
 }
 
-/* The packet that lwIP is at. */
+/* Does that for the packet that lwIP is handling. */
 static void deliver_now(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped, uint16_t port)
 {
     const struct arrival arrival = arrival_of(port);
@@ -90,7 +91,8 @@ static bool is_from_peer(const struct datagram_socket *socket, uint32_t remote, 
     return !socket->connected || (socket->remote_address == remote && socket->remote_port == port);
 }
 
-/* Of those that share a port the one that is connected to the sender, or else one that is not connected. */
+/* Returns, of the sockets that share a port, the one that is connected to the sender, or else one that is not
+ * connected. */
 static struct datagram_socket *choose(struct binding *binding, uint32_t remote, uint16_t port)
 {
     struct datagram_socket *unconnected = NULL;
@@ -116,25 +118,25 @@ static struct datagram_socket *receiver_of(uint32_t local, uint16_t local_port, 
 
 /* ---- To many ---- */
 
-/* A packet for several sockets, while some of them have not got it yet. Those of the address that it was sent
- * to come first. */
+/* A packet for several sockets, until all of them have it. Those bound to the address that it was sent to
+ * come first. */
 struct fan {
-    struct pbuf *packet; /* NULL: none */
+    struct pbuf *packet; /* NULL: unused */
     uint64_t receivers;  /* receiver_bit of their ranks */
     struct arrival arrival;
     struct binding_walk exact, any;
 };
 
 static struct fan fans[FANS_MAX];
-static uint64_t receivers; /* of all */
+static uint64_t receivers; /* of all fans */
 
-/* Ranks 64 apart share a bit, and make copies for each other. */
+/* Returns the bit for a rank. Ranks 64 apart share one, and make copies for each other. */
 static uint64_t receiver_bit(const struct process *process)
 {
     return 1ULL << (process ? process->rank % 64 : 0);
 }
 
-/* Those that the caller works for. */
+/* Returns the receivers that the caller makes copies for: all if it idles, else its own rank. */
 static uint64_t own_receivers(void)
 {
     return schedule_is_idle() ? UINT64_MAX : receiver_bit(arch_process());
@@ -211,7 +213,7 @@ static void fan_out(struct binding *exact, struct binding *any, struct pbuf *pac
     binding_walk_begin(&udp_bindings, &free->any, any);
     free->receivers = receivers_of(exact) | receivers_of(any);
     receivers_set();
-    idle_look_soon_locked(); /* the caller may be none of them */
+    idle_look_soon_locked(); /* the caller may not be one of the receivers */
 }
 
 /* ---- Input of UDP ---- */
@@ -224,7 +226,7 @@ static bool is_valid(struct pbuf *packet, const struct netif *interface)
         lwip_ntohs(header->len) > packet->tot_len)
         return false;
     pbuf_realloc(packet, lwip_ntohs(header->len));
-    (void)interface; /* where the macro is empty */
+    (void)interface; /* unused if the macro is empty */
     IF__NETIF_CHECKSUM_ENABLED(interface, NETIF_CHECKSUM_CHECK_UDP)
     {
         if (header->chksum != 0 && ip_chksum_pseudo(packet, IP_PROTO_UDP, packet->tot_len,
@@ -309,7 +311,7 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
     unsigned protocol = IPH_PROTO(header), header_bytes = IPH_HL_BYTES(header), bytes = 0;
     bool delivered = false;
 
-    (void)interface; /* sockets are not bound to one */
+    (void)interface; /* sockets are not bound to an interface */
     if (protocol == PROTOCOL_ICMP) {
         ping_input(packet, header_bytes);
         icmp_error_input(packet, header_bytes);
@@ -320,7 +322,7 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
             (socket->binding.address && socket->binding.address != ip4_current_dest_addr()->addr))
             continue;
         bytes += packet->tot_len;
-        if (bytes <= UINT16_MAX) /* of all copies, with the lock held */
+        if (bytes <= UINT16_MAX) /* a limit on all copies, made with the lock held */
             deliver_now(socket, packet, 0, 0);
         delivered = true;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * device.c: see device.h. Owns the list of devices, which is complete before the network starts and does not
- * change any more.
+ * change afterwards.
  */
 #include "net/device.h"
 #include "lib/errno.h"
@@ -45,8 +45,8 @@ int network_device_find(const char *option, const char *name, struct network_dev
             return 0;
         }
     return message_set(why, -EINVAL,
-                       "%s=%s: there is no such network device; its address names one, as "
-                       "52:54:00:12:34:56, or its place, as 00:03.0",
+                       "%s=%s: no such network device; name one by its address, as "
+                       "52:54:00:12:34:56, or by its place, as 00:03.0",
                        option, name);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * device.h: network devices: what a driver provides, and all that a driver knows of the network. Drivers may
- * use this header beside debug/, smp/, lib/ and the contract.
+ * use this header, debug/, smp/, lib/ and the architecture's contract.
  *
- * Every operation is called with the network's lock held (network.h), interrupts off, by any CPU; none waits,
- * and each does a bounded amount of work. Frames are Ethernet's: from the destination's address on, without
- * the checksum (FCS), 14 to ETHERNET_FRAME_BYTES_MAX bytes. What a device says, lengths above all, is not
- * trusted: a frame that cannot be is counted as an error and dropped by the driver.
+ * Every operation is called by any CPU, interrupts off, with the network's lock held (network.h), or, for a
+ * card for heartbeats alone, with that card's (beat_wire.c). None waits, and each does a bounded amount of
+ * work. Frames are Ethernet's: from the destination's address on, without the checksum (FCS), 14 to
+ * ETHERNET_FRAME_BYTES_MAX bytes. What a device says, lengths above all, is not trusted: the driver counts an
+ * impossible frame as an error and drops it.
  */
 #ifndef TACET_NETWORK_DEVICE_H
 #define TACET_NETWORK_DEVICE_H
@@ -23,32 +24,30 @@
 
 struct network_device;
 
-/* A frame that is sent is gathered from parts. */
+/* A piece of a frame to send. */
 struct frame_part {
     const void *bytes;
     uint32_t count;
 };
 
 struct network_device_operations {
-    /* Takes a copy of the frame into the ring of what is to be sent. False: the ring is full, nothing was
-     * taken. */
+    /* Takes a copy of the frame into the ring of frames to send. Returns false if the ring is full: then
+     * nothing was taken. */
     bool (*send)(struct network_device *device, const struct frame_part *parts, unsigned part_count);
-    /* The oldest frame received, in the ring's memory until receive_done; NULL: there is none. Several calls
-     * without receive_done return the same one. */
+    /* Returns the oldest frame received, which stays in the ring's memory until receive_done; NULL if there
+     * is none. Several calls without receive_done return the same one. */
     const void *(*receive)(struct network_device *device, uint32_t *bytes);
     void (*receive_done)(struct network_device *device);
-    /* From now on the device interrupts this CPU when it has received a frame or its link changes: at once
-     * where it has already. False where it can interrupt nobody: then whoever idles polls. */
+    /* Has the device interrupt this CPU when it has received a frame or its link changes; at once if that has
+     * happened already. Returns false if it cannot: then a CPU that idles polls. */
     bool (*interrupt_enable)(struct network_device *device, unsigned cpu);
     /* Masks the device and flushes that by a read: after it returns the device raises no new interrupt. */
     void (*interrupt_disable)(struct network_device *device);
-    /* From now on there is at least so long from one interrupt to the next; 0: it does not matter. At most
-     * NETWORK_INTERVAL_NS_MAX. */
+    /* Sets the shortest time from one interrupt to the next, at most NETWORK_INTERVAL_NS_MAX; 0: any. */
     void (*interrupt_interval)(struct network_device *device, uint32_t interval_ns);
-    /* Acknowledges what has interrupted; notices changes of the link. Called by whoever polls, too, now and
-     * then. */
+    /* Acknowledges interrupts; notices changes of the link. Also called now and then by CPUs that poll. */
     void (*service)(struct network_device *device);
-    /* Takes frames to this multicast group, or not any more. */
+    /* Begins to receive frames to this multicast group, or stops that. */
     void (*multicast)(struct network_device *device, const uint8_t group[ETHERNET_ADDRESS_BYTES], bool on);
 };
 
@@ -66,22 +65,24 @@ struct network_device {
     bool link;           /* up, as last seen by the driver */
     uint32_t speed_mbit; /* while the link is up; 0: unknown */
     struct network_device_counts counts;
-    void *driver; /* its own */
+    void *driver; /* the driver's own */
 };
 
-/* A driver has found a device, which lives as long as the node does. Before the network starts; false where
- * there are NETWORK_DEVICES_MAX already. */
+/* Registers a device that a driver has found, and that lives as long as the node does. Called before the
+ * network starts. Returns false if there are NETWORK_DEVICES_MAX already. */
 bool network_device_register(struct network_device *device);
 
 unsigned network_device_count(void);
 struct network_device *network_device_at(unsigned index);
 
-/* The device that the value of an option names, by its hardware address or its place. -EINVAL with `why`. */
+/* Finds the device that the value of an option names, by its hardware address or its place. -EINVAL with
+ * `why`. */
 struct message;
 int network_device_find(const char *option, const char *name, struct network_device **out,
                         struct message *why);
 
-/* A device that has interrupted this CPU, or an interrupt that devices share. Calls network_interrupt. */
+/* Handles an interrupt of a device, or of several that share it, on this CPU. Calls network_interrupt, unless
+ * beat_wire_interrupt has handled it. */
 void network_device_interrupt(void);
 
 #endif

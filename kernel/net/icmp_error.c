@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * icmp_error.c: errors that routers and peers report about packets of ours [RFC 792; RFC 1191]. Each carries
- * the beginning of the packet that has caused it; who sent that is found by its addresses and ports. A
- * datagram socket gets the error where it is connected; a TCP connection only while it is being made, and
- * where its peer's sequence numbers are right: an established one goes on and retransmits. Where a segment
- * was too large for the way, those of the connection become smaller. Runs with the network's lock.
+ * icmp_error.c: errors that routers and peers report about packets of this node [RFC 792; RFC 1191]. Each
+ * carries the beginning of the packet that has caused it, whose addresses and ports tell its sender. A
+ * datagram socket gets the error if it is connected, or asks for errors. A TCP connection gets it only while
+ * it is being made, and if the packet's sequence number is one in flight: an established connection goes on
+ * and retransmits. If a segment was too large for the path, the connection's segments become smaller. Runs
+ * with the network's lock held.
  */
 #include "lib/errno.h"
 #include "net/datagram.h"
@@ -14,8 +15,8 @@
 #include "lwip/ip4.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define SEGMENT_MIN       (552 - 40) /* smaller ways are not believed */
-#define EMBEDDED_MIN      8          /* bytes behind the embedded IP header */
+#define SEGMENT_MIN       (552 - 40) /* smaller paths are not believed */
+#define EMBEDDED_MIN      8          /* bytes after the embedded IP header */
 #define CODE_PROTOCOL     2
 #define CODE_PORT         3
 #define CODE_FRAGMENT     4
@@ -53,7 +54,7 @@ static void segments_shrink(struct connection *connection, unsigned way_bytes)
 
     if (pcb->state == LISTEN || segment >= pcb->mss)
         return;
-    /* Those that are on their way stay as they are: lwIP allows routers to cut its packets. */
+    /* Segments in flight stay as they are: lwIP allows routers to fragment its packets. */
     connection_enter(connection);
     pcb->mss = size_16(segment);
     connection_push(connection);
@@ -86,7 +87,7 @@ static void tcp_error(const struct embedded *embedded, const uint8_t *next, unsi
 void icmp_error_input(const struct pbuf *packet, unsigned header_bytes)
 {
     struct embedded embedded;
-    struct icmp_echo_hdr icmp; /* whose last word is the way's size, of a packet too large */
+    struct icmp_echo_hdr icmp; /* its last word is the path's size, if a packet was too large */
 
     if (pbuf_copy_partial(packet, &icmp, sizeof(icmp), size_16(header_bytes)) < sizeof(icmp))
         return;

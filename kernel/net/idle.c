@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * idle.c: see idle.h. The keeper changes under the network's lock alone; `idle` says of each CPU whether it
- * idles. A CPU that ends idling clears its bit and then reads who the keeper is; who makes it the keeper
- * writes that and then reads the bit. So one of them sees the other, and a device is never left to interrupt
- * a CPU that runs a program. In the same way a thread that waits counts itself and then reads whether there
- * is a keeper, and who leaves none writes that and then reads the count.
+ * idles. A CPU that ends idling clears its bit and then reads which CPU is the keeper. The CPU that makes it
+ * the keeper writes that and then reads the bit. So one of them sees the other, and a device is never left to
+ * interrupt a CPU that runs a program. In the same way a thread that waits counts itself and then reads
+ * whether there is a keeper, and the CPU that leaves none writes that and then reads the count.
  */
 #include "net/idle.h"
 #include "arch.h"
@@ -29,15 +29,15 @@ struct idle_counts idle_counts;
 static struct cpu_mask idle;
 static unsigned keeper = NOBODY;
 static bool keeper_polls; /* its device cannot interrupt it */
-static unsigned waiting;  /* threads that wait for the network; of each CPU, where they began to: */
+static unsigned waiting;  /* threads that wait for the network; for each CPU, those that began there: */
 PER_CPU static unsigned waiting_here;
-static struct cpu_mask waiting_cpus; /* that have had such */
+static struct cpu_mask waiting_cpus; /* CPUs that have had such */
 static struct smart_timer poll_timer;
 static struct smart_timer look_timer; /* of CPUs that idle: it interrupts no program */
 
 static void poll_timer_start(void *unused)
 {
-    (void)unused; /* of a crosscall */
+    (void)unused; /* the argument of a crosscall */
     timer_start(&poll_timer, clock_now_ns() + POLL_NS, POLL_NS / 2);
 }
 
@@ -55,7 +55,7 @@ static void poll_on(unsigned cpu)
         crosscall(&one, poll_timer_start, NULL);
 }
 
-/* Threads of a CPU that go on waiting, whatever its own one does, which may have been woken. */
+/* Returns how many threads of a CPU still wait. This CPU's own thread does not count if it has been woken. */
 static unsigned waiting_on(unsigned cpu)
 {
     const struct thread *thread = arch_thread();
@@ -67,7 +67,8 @@ static unsigned waiting_on(unsigned cpu)
                : count;
 }
 
-/* Nobody is the keeper: if threads wait, their own CPU looks, and no other. With the network's lock. */
+/* Has a CPU poll, if threads wait while there is no keeper: the CPU of some of them, and no other. With the
+ * network's lock. */
 static void poll_for_waiting(void)
 {
     if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) /* after `keeper` was written */
@@ -94,7 +95,7 @@ static void poll_expire(struct smart_timer *timer, uint64_t now_ns)
 
 /* ---- With the network's lock ---- */
 
-/* Makes an idle CPU the keeper; false where it does not idle any more. */
+/* Makes an idle CPU the keeper. Returns false if it no longer idles. */
 static bool keeper_set(unsigned cpu)
 {
     __atomic_store_n(&keeper, cpu, __ATOMIC_SEQ_CST);
@@ -183,7 +184,7 @@ void idle_wait_begin(void)
     if (!cpu_mask_test(&waiting_cpus, cpu))
         cpu_mask_set_atomic(&waiting_cpus, cpu);
     __atomic_fetch_add(PER_CPU_HERE(waiting_here), 1, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST); /* last: who sees it sees the others */
+    __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST); /* last: a CPU that sees it sees the others */
     if (!network_device)
         return;
     if (!schedule_others_ready() || __atomic_load_n(&keeper, __ATOMIC_SEQ_CST) != NOBODY)
@@ -239,7 +240,7 @@ int idle_device_start(struct message *why)
     network_unlock();
     return interrupts ? 0
                       : message_set(why, -ENODEV,
-                                    "nettick=irq: %s at %s can interrupt nobody here; nettick=poll takes "
-                                    "heartbeats when somebody looks",
+                                    "nettick=irq: %s at %s has no usable interrupt; use nettick=poll, "
+                                    "which polls for heartbeats",
                                     network_device->model, network_device->place);
 }

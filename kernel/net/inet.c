@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inet.c: sockets of AF_INET: which kind a program gets, addresses. Runs in system calls. All ports are the
- * programs'; raw sockets are if the node's option says so. [man 7 ip, raw]
+ * inet.c: sockets of AF_INET: which kind a program gets, addresses. Runs in system calls. Programs may use
+ * all ports, and raw sockets if the node's option says so. [man 7 ip, raw]
  */
 #include "net/inet.h"
 #include "lib/command_line.h"

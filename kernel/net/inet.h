@@ -48,18 +48,18 @@ int inet_configure(const struct command_line *line, struct message *why);
 
 int inet_stream_create(struct file *file);
 
-/* Makes `file`, unused, of a process that does not run yet, a socket of this connection, which it owns then.
+/* Makes `file`, which is unused and of a process that does not run yet, a socket that owns this stream.
  * -ENOMEM. */
 struct stream;
 int inet_stream_adopt(struct file *file, struct process *process, struct stream *stream);
 int inet_datagram_create(struct file *file, int type, int protocol);
 
-/* The address in a program's sockaddr_in, in network byte order; the port in the host's. -EINVAL,
+/* Reads the address of a program's sockaddr_in, in network byte order, and the port, in the host's. -EINVAL,
  * -EAFNOSUPPORT. */
 int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port);
 void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port);
 
-/* Whether bind(2) takes it. */
+/* Returns whether bind(2) takes the address as one of the node's. */
 bool inet_is_local(uint32_t address);
 bool inet_is_multicast(uint32_t address);
 
@@ -67,17 +67,18 @@ bool inet_is_multicast(uint32_t address);
 struct inet_option {
     uint16_t level, option;
     uint16_t at, bytes; /* the field; no bytes: nothing is kept, and 0 is read */
-    int32_t low, high;  /* what it can be; 0 and 1: a switch, on by any other number; 0 and 0: any number */
+    int32_t low, high;  /* valid values; 0 and 1: a switch, on by any other number; 0 and 0: any number */
     int32_t standard;   /* what -1 sets; 0: -1 means nothing */
     bool is_write_only;
 };
 
-/* Set and read an option by a table, which ends with an option 0. -ENOPROTOOPT, -EINVAL. */
+/* Sets an option by a table, which ends with an option 0; inet_option_get reads one. -ENOPROTOOPT,
+ * -EINVAL. */
 int inet_option_set(void *socket, const struct inet_option *table, int level, int option, int32_t value);
 int inet_option_get(const void *socket, const struct inet_option *table, int level, int option, void *value,
                     uint32_t *bytes);
 
-/* An option's value as a number: of one byte or of four. */
+/* Returns an option's value as a number: of one byte or of four. inet_option_answer writes one. */
 int32_t inet_option_value(const void *value, uint32_t bytes);
 int inet_option_answer(void *value, uint32_t *bytes, int32_t answer);
 

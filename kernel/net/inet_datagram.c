@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * inet_datagram.c: the calls of UDP, ping and raw sockets (datagram.h). What a program sends is copied and
- * summed up without the network's lock, into memory charged to its rank; UDP's header is made here, IP's by
- * lwIP, which cuts what is too long for a frame. Runs in system calls. [man 7 udp, ip, raw, icmp; RFC 768]
+ * summed up without the network's lock, into memory charged to its rank. UDP's header is made here, IP's by
+ * lwIP, which fragments what is too long for a frame. Runs in system calls. [man 7 udp, ip, raw, icmp; RFC
+ * 768]
  */
 #include "net/inet.h"
 #include "arch.h"
@@ -40,7 +41,7 @@ static struct binding_tree *tree_of(const struct datagram_socket *socket)
 
 /* ---- Names ---- */
 
-/* With the lock: names a socket that is not bound yet. A binding stays as it is while it is held. */
+/* Binds a socket that is not bound yet, with the lock. A binding stays as it is while it is held. */
 static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
 {
     struct binding *binding = &socket->binding;
@@ -60,7 +61,7 @@ static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
     return error;
 }
 
-/* With the lock: gives a port to a socket that sends or connects and has none. */
+/* Binds a socket that has no port, but sends or connects, to any port. With the lock. */
 static int hold_any(struct datagram_socket *socket)
 {
     return datagram_is_raw(socket) || socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
@@ -115,7 +116,8 @@ static int datagram_connect(struct file *file, const struct socket_address *name
     return error;
 }
 
-/* The local address of a connected socket is that of the way there. */
+/* Writes the local or the remote name. The local address of a connected socket is that of the route to its
+ * peer. */
 static int datagram_name(struct file *file, bool of_peer, struct socket_address *name)
 {
     const struct datagram_socket *socket = datagram_of(file);
@@ -138,7 +140,7 @@ static int datagram_name(struct file *file, bool of_peer, struct socket_address 
 struct way {
     uint32_t from, to;
     uint16_t port;
-    bool header_included; /* as the packet was allocated for */
+    bool header_included; /* as when the packet was allocated */
     struct netif *interface;
 };
 
@@ -152,7 +154,7 @@ static struct netif *interface_of(uint32_t address)
     return NULL;
 }
 
-/* With the lock: which interface, and from which address. */
+/* Finds the interface, and the address to send from, with the lock. */
 static int way_find(const struct datagram_socket *socket, struct way *way)
 {
     ip4_addr_t from = { socket->binding.address }, to = { way->to };
@@ -181,7 +183,7 @@ static uint32_t sum_fold(uint64_t sum)
     return (uint32_t)sum;
 }
 
-/* `sum` is of the payload. */
+/* Adds UDP's header; `sum` is that of the payload. */
 static void udp_header_add(struct pbuf *packet, const struct datagram_socket *socket, const struct way *way,
                            uint32_t sum)
 {
@@ -206,7 +208,7 @@ static void ping_prepare(struct pbuf *packet, const struct datagram_socket *sock
     echo->chksum = inet_chksum(packet->payload, packet->len);
 }
 
-/* With the lock. */
+/* Sends a packet, with the lock. */
 static int packet_send(struct datagram_socket *socket, struct pbuf *packet, struct way *way, uint32_t sum)
 {
     ip4_addr_t from, to = { way->to };
@@ -228,7 +230,7 @@ static int packet_send(struct datagram_socket *socket, struct pbuf *packet, stru
     return result == ERR_RTE ? -ENETUNREACH : 0; /* what does not fit a device's ring is lost, as on a wire */
 }
 
-/* With the lock. */
+/* Finds the address and port that a message goes to, with the lock. */
 static int destination_find(const struct datagram_socket *socket, const struct socket_message *message,
                             struct way *way)
 {
@@ -249,7 +251,7 @@ static int destination_find(const struct datagram_socket *socket, const struct s
     return error;
 }
 
-/* With the lock. */
+/* Returns the error with which sending ends at once, if any; takes a pending one. With the lock. */
 static int send_check(struct datagram_socket *socket, uint64_t bytes)
 {
     if (socket->send_shut)
@@ -265,7 +267,7 @@ static int send_check(struct datagram_socket *socket, uint64_t bytes)
     return error;
 }
 
-/* With the lock. */
+/* Allocates a packet that the socket's account pays for, with the lock. */
 static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t bytes, bool header_included)
 {
     pbuf_layer layer = PBUF_LINK;
@@ -276,7 +278,7 @@ static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t byt
     return pbuf_alloc(layer, size_16(bytes), PBUF_RAM);
 }
 
-/* Everything that can be refused before the program's bytes are copied. */
+/* Checks everything that can be refused before the program's bytes are copied, and allocates the packet. */
 static int send_begin(struct datagram_socket *socket, const struct socket_message *message, struct way *way,
                       struct pbuf **packet)
 {
@@ -318,7 +320,8 @@ static int64_t datagram_send(struct file *file, struct socket_message *message)
 
 /* ---- Receiving ---- */
 
-/* The oldest one, in use by the caller; NULL with an error, 0 for the end. */
+/* Takes the oldest datagram, which is in use by the caller then; with `peek` it stays in the queue. Returns
+ * NULL with an error, or with 0 at the end. */
 static struct datagram *datagram_take(struct datagram_socket *socket, bool peek, int *error)
 {
     struct datagram *datagram = NULL;
@@ -429,7 +432,7 @@ static long datagram_control(struct file *file, uint32_t request, uint64_t argum
     int32_t value = 0;
 
     if (request != FIONREAD && request != TIOCOUTQ)
-        return -ENOTTY; /* of interfaces: by a socket of any family */
+        return -ENOTTY; /* interfaces': sockets of any family answer them */
     network_poll();
     network_lock();
     if (request == FIONREAD && socket->received.first)
@@ -468,7 +471,7 @@ static void raw_remove(struct datagram_socket *socket)
         *link = socket->next;
 }
 
-/* What it has not read is freed piece by piece. */
+/* Frees the socket, and one by one the datagrams that were not read: the lock is released after each. */
 static void datagram_release(struct file *file)
 {
     struct datagram_socket *socket = datagram_of(file);

@@ -10,7 +10,7 @@
 int datagram_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes);
 int datagram_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes);
 
-/* With the lock: leaves all multicast groups. */
+/* Leaves all multicast groups. With the lock. */
 void datagram_memberships_drop(struct datagram_socket *socket);
 
 #endif

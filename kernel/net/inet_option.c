@@ -15,13 +15,13 @@
 #define LEVEL_RAW   255
 #define ICMP_FILTER 1
 
-/* Memberships of a rank, and of the node: lwIP searches all groups for each multicast packet. */
+/* The most memberships of a rank, and of the node: lwIP searches all groups for each multicast packet. */
 #define RANK_MEMBERSHIPS_MAX 60
 #define NODE_MEMBERSHIPS_MAX 480
 
 static unsigned node_memberships;
 
-/* Linux's struct ip_mreqn; of ip_mreq the first two. */
+/* Linux's struct ip_mreqn; struct ip_mreq has the first two members. */
 struct group_request {
     uint32_t group, address;
     int32_t interface;
@@ -109,7 +109,7 @@ static int membership_change(struct datagram_socket *socket, int option, const v
     return option == IP_ADD_MEMBERSHIP ? join(socket, &request) : leave(socket, &request);
 }
 
-/* An address, or a whole request. */
+/* Sets the interface for multicast, by its address or by a whole request. */
 static int multicast_interface_set(struct datagram_socket *socket, const void *value, uint32_t bytes)
 {
     struct group_request request = { 0 };
@@ -141,13 +141,13 @@ static const struct inet_option options[] = {
     { LEVEL_IP, IP_TTL, FIELD(ttl), 1, 255, 64, false },
     { LEVEL_IP, IP_MULTICAST_TTL, FIELD(multicast_ttl), 0, 255, 1, false },
     { LEVEL_IP, IP_MULTICAST_LOOP, FIELD(multicast_loop), 0, 1, 0, false },
-    { LEVEL_IP, IP_MULTICAST_IF, FIELD(multicast_interface), 0, 0, 0, false }, /* read; set by hand */
+    { LEVEL_IP, IP_MULTICAST_IF, FIELD(multicast_interface), 0, 0, 0, false }, /* only for reading */
     { LEVEL_IP, IP_PKTINFO, FIELD(receives_packet_info), 0, 1, 0, false },
     { LEVEL_IP, IP_RECVTTL, FIELD(receives_ttl), 0, 1, 0, false },
     { LEVEL_IP, IP_RECVERR, FIELD(receives_errors), 0, 1, 0, false },
     { LEVEL_IP, IP_HDRINCL, FIELD(header_included), 0, 1, 0, false },
     { LEVEL_RAW, ICMP_FILTER, FIELD(icmp_filter), 0, 0, 0, false },
-    { SOL_SOCKET, SO_RCVBUF, FIELD(room), 0, 0, 0, false }, /* read; set by hand */
+    { SOL_SOCKET, SO_RCVBUF, FIELD(room), 0, 0, 0, false }, /* only for reading */
     { LEVEL_IP, IP_MTU_DISCOVER, WRITE_ONLY },
     { LEVEL_IP, IP_RECVTOS, WRITE_ONLY },
     { LEVEL_IP, IP_RETOPTS, WRITE_ONLY },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * inet_stream.c: TCP sockets of programs: streams (stream_state.h) with Linux's calls, waits and errors. Runs
- * in system calls, which hold a reference of the file; a socket has one stream as long as it is there. [man 7
+ * in system calls, which hold a reference of the file; a socket keeps its stream as long as it exists. [man 7
  * tcp, man 2 connect, accept, send, recv, shutdown; where they are silent, what Linux does]
  */
 #include "net/inet.h"
@@ -43,7 +43,7 @@ enum tcp_option {
 };
 
 struct inet_stream {
-    struct socket socket; /* first */
+    struct socket socket; /* the first member */
     struct stream *stream;
     bool connect_pending; /* connect(2) has answered EINPROGRESS */
 };
@@ -57,7 +57,7 @@ static int socket_make(struct file *file, struct stream *stream);
 
 /* ---- Names ---- */
 
-/* With the lock: makes a socket usable again after connect(2) has returned that its attempt has failed. */
+/* Makes a socket usable again after connect(2) has returned that its attempt has failed. With the lock. */
 static void attempt_clear(struct inet_stream *own)
 {
     if (own->stream->state == STREAM_ENDED && !own->stream->was_open && !own->connect_pending)
@@ -108,8 +108,9 @@ static int stream_name(struct file *file, bool of_peer, struct socket_address *n
 
 /* ---- Connections ---- */
 
-/* What has become of the attempt that connect(2) waits for, which another thread may have begun. Where a
- * third one has begun the next attempt meanwhile, that one's outcome stays for those who wait for it. */
+/* Returns what has become of the attempt that connect(2) waits for, which another thread may have begun. If a
+ * third thread has begun the next attempt meanwhile, that attempt's outcome is left to the threads that wait
+ * for it. */
 static int connect_outcome(struct inet_stream *own)
 {
     struct stream *stream = own->stream;
@@ -138,7 +139,8 @@ static int connect_wait(struct file *file)
     return connect_outcome(own);
 }
 
-/* With the lock. 1: an attempt goes on, or no call has returned its outcome yet; 0: there is a connection. */
+/* Begins an attempt, or looks at the one that was begun, with the lock. Returns 1 if an attempt is under way
+ * or no call has returned its outcome yet, 0 if there is a connection, or an error. */
 static int connect_step(struct inet_stream *own, uint32_t address, uint16_t port)
 {
     struct stream *stream = own->stream;
@@ -280,10 +282,10 @@ static const struct inet_option options[] = {
     { LEVEL_TCP, OPTION_KEEPCNT, FIELD(keep_count), 1, 127, 0, false },
     { LEVEL_IP, IP_TOS, FIELD(type_of_service), 0, 0, 0, false },
     { LEVEL_IP, IP_TTL, FIELD(time_to_live), 1, 255, TCP_TTL, false },
-    { SOL_SOCKET, SO_KEEPALIVE, FIELD(keep_alive), 0, 1, 0, true }, /* the socket's switch is what is read */
-    { SOL_SOCKET, SO_RCVBUF, FIELD(receive_room), 0, 0, 0, false }, /* room_of, where they are set */
+    { SOL_SOCKET, SO_KEEPALIVE, FIELD(keep_alive), 0, 1, 0, true }, /* read: the socket's switch */
+    { SOL_SOCKET, SO_RCVBUF, FIELD(receive_room), 0, 0, 0, false }, /* set through room_of */
     { SOL_SOCKET, SO_SNDBUF, FIELD(send_room), 0, 0, 0, false },
-    /* Hints, of which nothing depends here. */
+    /* Hints, on which nothing depends here. */
     { .level = LEVEL_TCP, .option = OPTION_SYNCNT },
     { .level = LEVEL_TCP, .option = OPTION_DEFER_ACCEPT },
     { .level = LEVEL_TCP, .option = OPTION_QUICKACK },
@@ -303,7 +305,8 @@ static const struct inet_option options[] = {
     { .option = 0 },
 };
 
-/* The room that a value of SO_RCVBUF or SO_SNDBUF gives: twice as much, as on Linux, for its own overhead. */
+/* Returns the room for a value of SO_RCVBUF or SO_SNDBUF: twice as much, as on Linux, for its own
+ * overhead. */
 static uint32_t room_of(int32_t value)
 {
     uint64_t room = value < 0 ? STREAM_ROOM_MAX : smaller((uint64_t)value * 2, STREAM_ROOM_MAX);
@@ -331,7 +334,7 @@ static int stream_option_set(struct file *file, int level, int option, const voi
     return error;
 }
 
-/* Linux's struct tcp_info, as far as lwIP knows it. */
+/* Writes Linux's struct tcp_info, as far as lwIP knows it. */
 static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
 {
     /* lwIP's states as Linux's; without a pcb: closed. */
@@ -343,7 +346,7 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
     const struct tcp_pcb *pcb = stream->connection.pcb;
     if (pcb && pcb->state == LISTEN) {
         info.octets[0] = states[LISTEN];
-        info.words[6] = stream->queued_count; /* tcpi_unacked: of a listener who waits */
+        info.words[6] = stream->queued_count; /* tcpi_unacked: for a listener, those that wait */
         info.words[7] = stream->backlog;
     } else if (pcb) {
         info.octets[0] = states[pcb->state];
@@ -359,7 +362,7 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
     return 0;
 }
 
-/* What a segment holds. */
+/* Returns how many bytes a segment holds. */
 static int32_t segment_bytes(const struct stream *stream)
 {
     const struct tcp_pcb *pcb = stream->connection.pcb;
@@ -409,7 +412,7 @@ static long stream_control(struct file *file, uint32_t request, uint64_t argumen
     if (request == FIONREAD && stream->state == STREAM_LISTENING)
         return -EINVAL;
     if (request != FIONREAD && request != TIOCOUTQ)
-        return -ENOTTY; /* of interfaces: by a socket of any family */
+        return -ENOTTY; /* interfaces': sockets of any family answer them */
     network_poll();
     network_lock();
     value = (int32_t)(request == FIONREAD ? stream->in.bytes : stream->out.bytes);
@@ -437,7 +440,7 @@ static uint64_t stream_file_events(const struct file *file)
     return event_of(stream_of_file(file));
 }
 
-/* SO_LINGER: until the peer has everything; not where the process ends. */
+/* Waits, for SO_LINGER, until the peer has everything, at most linger_s. Not called if the process ends. */
 static void linger(struct file *file, struct stream *stream)
 {
     uint64_t deadline_ns = time_add(clock_now_ns(), (uint64_t)socket_of(file)->linger_s * NS_PER_S);

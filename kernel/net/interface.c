@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interface.c: see interface.h. A received frame is copied out of the device's ring at once, so that the ring
- * never waits for anybody. The account of received frames pays for the copy until lwIP has handled it; the
- * account of strangers pays for a fragment, which lwIP keeps, and for answers. A TCP segment that lwIP keeps
+ * never waits for a reader. The account of received frames pays for the copy until lwIP has handled it; the
+ * account of strangers pays for fragments, which lwIP keeps, and for answers. A TCP segment that lwIP keeps
  * is copied once more, for the receiver's account (connection.c).
  */
 #include "net/interface.h"
@@ -35,7 +35,7 @@ uint64_t interface_receive_dropped, interface_send_dropped;
 
 /* ---- Sending ---- */
 
-/* A frame in more parts than a driver takes at once goes as one. */
+/* Sends a frame of more parts than a driver takes at once as one part. */
 static bool send_joined(struct pbuf *packet)
 {
     struct pbuf *whole = pbuf_clone(PBUF_RAW, PBUF_RAM, packet);
@@ -79,7 +79,7 @@ static err_t frame_send(struct netif *interface, struct pbuf *packet)
 
 /* ---- Receiving ---- */
 
-/* The IP header of a frame; NULL. */
+/* Returns the IP header of a frame; NULL if it has none. */
 static const uint8_t *ip_header(const uint8_t *frame, uint32_t bytes)
 {
     const bool is_ip = bytes >= ETHERNET_HEADER_BYTES + IP_HLEN && frame[12] == 0x08 && frame[13] == 0x00;
@@ -99,8 +99,9 @@ static void arp_look(const uint8_t *frame, uint32_t bytes)
     address_conflict(sender);
 }
 
-/* lwIP looks past the end of packets that are cut, by the rest of an ARP packet at most: zeros stand there.
- * The largest packets, which are longer than what it looks for, have no room for them. */
+/* Allocates a packet with zeros after its end: lwIP looks past the end of packets that are cut, by the rest
+ * of an ARP packet at most. The largest packets have no room for the zeros, but are longer than what lwIP
+ * looks for. */
 struct pbuf *interface_packet(uint16_t bytes)
 {
     const uint16_t zeros = size_16(smaller(CUT_BYTES, UINT16_MAX - bytes));
@@ -113,7 +114,7 @@ struct pbuf *interface_packet(uint16_t bytes)
     return packet;
 }
 
-/* A copy of a frame for lwIP; NULL where it is dropped. */
+/* Returns a copy of a frame for lwIP; NULL if the frame is dropped. */
 static struct pbuf *frame_packet(const void *frame, uint32_t bytes)
 {
     struct pbuf *packet = NULL;
@@ -155,7 +156,7 @@ bool interface_has_kept(void)
     return kept_oldest != kept_next;
 }
 
-/* Keeps a data frame for the next CPU that looks at the network. */
+/* Keeps a data frame for the next CPU that polls the network. */
 static void keep(const void *frame, uint32_t bytes)
 {
     const bool has_room = kept_next - kept_oldest < INTERFACE_KEPT_MAX;
@@ -260,7 +261,7 @@ bool interface_owns(uint32_t address)
 
 struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *destination)
 {
-    (void)source; /* one interface beside loopback */
+    (void)source; /* there is one interface besides loopback */
     return interface_owns(destination->addr) ? &loopback_interface : NULL;
 }
 

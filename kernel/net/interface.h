@@ -2,7 +2,7 @@
 /*
  * interface.h: the node's network interfaces, as lwIP's netifs: loopback (loopback.h), and `eth0` over the
  * one network device that the node uses. Frames go to and from the device here. With the network's lock held,
- * where nothing else is said.
+ * unless said otherwise.
  */
 #ifndef TACET_NETWORK_INTERFACE_H
 #define TACET_NETWORK_INTERFACE_H
@@ -17,41 +17,42 @@ struct network_device;
 extern struct netif ethernet_interface;
 extern struct network_device *network_device; /* that the node uses; NULL: loopback alone */
 
-/* After lwip_init: makes the interface of a device. */
+/* Makes the interface of a device, after lwip_init. */
 void interface_start(struct network_device *device);
 
-/* Receives the oldest frame. False: there is none. *beat becomes what it takes once the lock is released.
- * With `keeps`, in the interrupt of a CPU that computes, a frame that is no heartbeat is kept (beat_wire.h),
- * and received by a later call without. */
+/* Receives the oldest frame. Returns false if there is none. *beat says what is left to do once the lock is
+ * released. With `keeps`, in the interrupt of a CPU that computes, a frame that is no heartbeat is kept
+ * (beat_wire.h), and received by a later call without it. */
 #define INTERFACE_KEPT_MAX 128
 bool interface_receive(enum beat_taken *beat, bool keeps);
 bool interface_has_kept(void);
 
-/* Of a card that carries heartbeats, too. */
+/* Counts of a card that carries heartbeats, too. */
 extern struct nettick_shared interface_shared;
 
-/* A packet of so many bytes for lwIP to look at, its contents undefined; NULL where there is no memory. */
+/* Returns a packet of `bytes` bytes for lwIP to look at, its contents undefined; NULL if there is no
+ * memory. */
 struct pbuf;
 struct pbuf *interface_packet(uint16_t bytes);
 
-/* Has the driver look after its interrupts and its link; says what has become of the link. */
+/* Has the driver look after its interrupts and its link; prints changes of the link. */
 void interface_service(void);
 
-/* Whether the driver has seen a change of the link that interface_service has not said yet: without the lock,
- * at any time. */
+/* Returns whether the driver has seen a change of the link that interface_service has not handled yet.
+ * Without the lock, at any time. */
 bool interface_link_has_changed(void);
 
-/* The address from which the node sends to another one, in network byte order: its own where it sends to
- * itself. False: no interface leads there. */
+/* Finds the address from which the node sends to another one, in network byte order; its own if it sends to
+ * itself. Returns false if no interface leads there. */
 bool interface_source(uint32_t destination, uint32_t *source);
 
-/* Whether an address, in network byte order, is one of the node's. */
+/* Returns whether an address, in network byte order, is one of the node's. */
 bool interface_owns(uint32_t address);
 
-/* Frames that were dropped for lack of memory, or because they are nothing that lwIP knows. */
+/* Frames that were dropped for lack of memory, or because lwIP does not know them. */
 extern uint64_t interface_receive_dropped, interface_send_dropped;
 
-/* "10.0.2.15", of an address in network byte order, at most ADDRESS_TEXT_BYTES with its NUL. */
+/* Writes "10.0.2.15" for an address in network byte order, at most ADDRESS_TEXT_BYTES with its NUL. */
 #define ADDRESS_TEXT_BYTES 16
 const char *address_text(uint32_t address, char text[ADDRESS_TEXT_BYTES]);
 

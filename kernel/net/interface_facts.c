@@ -87,7 +87,7 @@ static bool find_by_name(const char *name, struct interface_facts *facts)
     return false;
 }
 
-/* SIOCGIFCONF: a struct ifconf, how many bytes of struct ifreq there may be and where. */
+/* Answers SIOCGIFCONF: a struct ifconf says how many bytes of struct ifreq to write, and where. */
 static long list(uint64_t argument)
 {
     struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * interface_facts.h: what programs ask of the node's interfaces: by ioctl on any socket (SIOCGIF*; man 7
+ * interface_facts.h: what programs ask about the node's interfaces: by ioctl on any socket (SIOCGIF*; man 7
  * netdevice), or by netlink (netlink.c). Numbers and flags are Linux's.
  */
 #ifndef TACET_INTERFACE_FACTS_H
@@ -27,10 +27,11 @@ struct interface_facts {
     uint8_t hardware[6];
 };
 
-/* SIOCGIF*, asked by ioctl of a socket of any family. -ENOTTY for any other request. */
+/* Answers SIOCGIF*, by ioctl on a socket of any family. -ENOTTY for any other request. */
 long interface_control(uint32_t request, uint64_t argument);
 
-/* Of the interface with this index: 1 is loopback, 2 the network device. False: there is none. */
+/* Describes the interface with this index: 1 is loopback, 2 the network device. Returns false if there is
+ * none. */
 bool interface_facts(unsigned index, struct interface_facts *out);
 
 #endif

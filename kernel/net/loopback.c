@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * loopback.c: see loopback.h. The queue is bounded: a sender whose packet finds it full has lost it, as on
- * any network.
+ * loopback.c: see loopback.h. The queue is bounded: a packet that finds it full is lost, as on any network.
  */
 #include "net/loopback.h"
 #include "lwip/ip.h"
@@ -16,14 +15,14 @@ struct netif loopback_interface;
 uint64_t loopback_packets, loopback_bytes, loopback_dropped;
 unsigned loopback_sent;
 
-static struct pbuf *first, **last = &first; /* linked by `next`: each is in one piece */
+static struct pbuf *first, **last = &first; /* linked by `next`, because each is in one piece */
 static unsigned queued;
 
 err_t network_loop_output(struct netif *interface, struct pbuf *packet)
 {
     struct pbuf *copy = queued < QUEUE_PACKETS_MAX ? interface_packet(packet->tot_len) : NULL;
 
-    (void)interface; /* whose address it is does not matter any more */
+    (void)interface; /* which interface has the address does not matter */
     if (!copy) {
         loopback_dropped++;
         return ERR_MEM;
@@ -44,7 +43,8 @@ static err_t output(struct netif *interface, struct pbuf *packet, const ip4_addr
     return network_loop_output(interface, packet);
 }
 
-/* Also without the lock: who has queued a packet looks after it himself. */
+/* Returns whether packets are queued. Also without the lock: a CPU that has queued a packet serves it
+ * itself. */
 bool loopback_pending(void)
 {
     return __atomic_load_n(&first, __ATOMIC_RELAXED) != NULL;
@@ -75,7 +75,7 @@ static err_t initialise(struct netif *interface)
     interface->output = output;
     interface->mtu = 1500;
     interface->flags = NETIF_FLAG_LINK_UP | NETIF_FLAG_IGMP;
-    NETIF_SET_CHECKSUM_CTRL(interface, NETIF_CHECKSUM_DISABLE_ALL); /* it is memory */
+    NETIF_SET_CHECKSUM_CTRL(interface, NETIF_CHECKSUM_DISABLE_ALL); /* packets stay in memory */
     return ERR_OK;
 }
 

@@ -2,10 +2,10 @@
 /*
  * memory.c: see memory.h. Under the network's lock.
  *
- * A page is cut into pieces of one class, after a head; those of an account and class that have a free piece
- * are in a list. A page without a piece in use returns to its pool, but for one of each class: so a packet
- * that is allocated and freed again does not take the pool's lock. Anything larger is a run of pages with a
- * head of its own. The node's own accounts share one pool (enum network_own).
+ * A page is cut into pieces of one class, after a head. The pages of an account and class that have a free
+ * piece are in a list. A page without a piece in use returns to its pool, except one of each class: so a
+ * packet that is allocated and freed again does not take the pool's lock. Anything larger is a run of pages
+ * with a head of its own. The node's own accounts share one pool (enum network_own).
  */
 #include "net/memory.h"
 #include "arch.h"
@@ -34,7 +34,7 @@ struct free_piece {
 
 /* At the beginning of each page, or run of pages. */
 struct page_head {
-    struct list_link link; /* in partial, where a piece is free */
+    struct list_link link; /* in partial, if a piece is free */
     struct network_account *account;
     struct free_piece *free;
     uint64_t bytes; /* of the run */

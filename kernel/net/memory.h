@@ -3,9 +3,10 @@
  * memory.h: memory of the network, all of it under the network's lock: what lwIP allocates (packets,
  * segments, control blocks) and what belongs to connections. It is charged to an account: a process's, whose
  * slice pays, or one of the node's own, of fixed size (enum network_own). Pieces up to NETWORK_PIECE_MAX come
- * from pages cut alike; larger ones are runs of pages. A page that has become free returns to its pool.
+ * from pages that are cut into pieces of one size; larger ones are runs of pages. A page that has become free
+ * returns to its pool.
  *
- * Whoever calls lwIP for a connection names who pays; what is freed returns to the account that paid for it:
+ * A caller of lwIP says which account pays; what is freed returns to the account that paid for it:
  *
  *      NETWORK_PAYER(connection->account);
  *      … tcp_write(…) …                        to the end of the block
@@ -41,14 +42,15 @@ struct process;
 /* Gives the node's own accounts their memory, once: page-aligned extents of NETWORK_OWN_BYTES or more. */
 void network_memory_start(const struct memory_range *extents, unsigned count);
 
-/* Returns the account of a process, NULL if its slice has no page for it; of NULL the kernel's account. It
- * stays for as long as the process's memory does. */
+/* Returns the account of a process, NULL if its slice has no page for it; for NULL, the kernel's account. It
+ * exists as long as the process's memory does. */
 struct network_account *network_account_of(struct process *process);
 
 /* Returns one of the node's own accounts. */
 struct network_account *network_account_own(enum network_own which);
 
-/* From now on this one pays (NULL: the kernel's, as it is whenever the lock is taken). The one before. */
+/* Makes this account pay from now on (NULL: the kernel's, which pays whenever the lock is taken). Returns the
+ * one before. */
 struct network_account *network_account_use(struct network_account *account);
 
 static inline __attribute__((always_inline)) void network_payer_end(struct network_account *const *before)
@@ -56,20 +58,20 @@ static inline __attribute__((always_inline)) void network_payer_end(struct netwo
     network_account_use(*before);
 }
 
-/* This one pays until the enclosing block ends, and then the one before. */
+/* Makes this account pay until the enclosing block ends, and then the one before. */
 #define NETWORK_PAYER(account)                                                                       \
     struct network_account *const payer_before __attribute__((cleanup(network_payer_end), unused)) = \
         network_account_use(account)
 
-/* Aligned to 16 bytes, contents undefined; NULL where there is none. */
+/* Allocates memory, aligned to 16 bytes, its contents undefined; NULL if there is none. */
 void *network_allocate(size_t bytes);
 void *network_allocate_array(size_t count, size_t bytes); /* zeroed */
 void network_free(void *memory);                          /* may be NULL */
 
-/* Whether nothing of the account is in use: the pages that it has wait for their next use. */
+/* Returns whether nothing of the account is in use: its pages are only kept for their next use. */
 bool network_account_is_idle(const struct network_account *account);
 
-/* Bytes in pages that the account has taken. */
+/* Returns the bytes in pages that the account has taken. */
 uint64_t network_account_bytes(const struct network_account *account);
 
 /* Returns the number of multicast memberships of the account's sockets, which inet_option.c counts. */

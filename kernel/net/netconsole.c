@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * netconsole.c: see netconsole.h. Positions in the ring count on for ever. A panic may send a line twice,
- * where another CPU was sending it; positions are assigned, never added to, so that the ring stays one.
+ * netconsole.c: see netconsole.h. Positions in the ring are free-running. A panic may send a line twice, if
+ * another CPU was sending it; positions are assigned, never added to, so that the ring stays consistent.
  * [Linux, Documentation/networking/netconsole.rst; RFC 768; RFC 791]
  */
 #include "net/netconsole.h"
@@ -22,7 +22,7 @@
 #include "time/clock.h"
 
 #define RING_BYTES     8192U
-#define TEXT_BYTES_MAX 1000U /* of a datagram: Linux's */
+#define TEXT_BYTES_MAX 1000U /* of a datagram, as Linux's */
 #define PORT_FROM      6665
 #define PORT_DEFAULT   6666
 #define REQUEST_NS     (5 * NS_PER_S) /* as long as lwIP asks */
@@ -40,7 +40,8 @@ struct header {
 uint64_t netconsole_dropped;
 
 static char ring[RING_BYTES];
-/* Bytes from `tail` on are to be sent, up to `head`, and those of a line that has not ended, up to `fill`. */
+/* Bytes from `tail` up to `head` are to be sent; from there up to `fill` there is a line that has not
+ * ended. */
 static uint32_t tail, head, fill;
 static bool is_dropping; /* until the line's end */
 static bool is_ready;
@@ -115,7 +116,7 @@ static void text_write(struct console_device *device, const char *text, size_t b
     network_send_console(LINES_AT_ONCE);
 }
 
-/* The last frames leave the card before the machine is off. */
+/* Gives the last frames time to leave the card before the machine is off. */
 static void flush(struct console_device *device)
 {
     const uint64_t end_ns = clock_now_ns() + FLUSH_NS;
@@ -137,14 +138,15 @@ int netconsole_configure(const struct command_line *line, struct message *why)
     while (*end && *end != ':')
         end++;
     if (!address_parse(text, end, &receiver))
-        return message_set(why, -EINVAL, OPTION "=%s: this is no ADDRESS[:PORT]", text);
+        return message_set(why, -EINVAL, OPTION "=%s: this is not ADDRESS[:PORT]", text);
     if (*end && option_number(OPTION, end + 1, 1, UINT16_MAX, &port, why))
         return -EINVAL;
     console_add(&device);
     return 0;
 }
 
-/* The address of the receiver, or of the router to it, if ARP has it. */
+/* Finds the hardware address of the receiver, or of the router to it, if ARP has it. With `request`, asks for
+ * it first. */
 static bool hardware_address_find(bool request)
 {
     const ip4_addr_t address = { receiver }, *found_ip, *hop = &address;
@@ -175,6 +177,6 @@ void netconsole_start(void)
         arch_pause();
     }
     if (!is_ready)
-        kernel_print("network: nobody has answered ARP for " OPTION "=: nothing is sent\n");
+        kernel_print("network: no answer to ARP for " OPTION "=: nothing is sent\n");
     network_send_console(RING_BYTES);
 }

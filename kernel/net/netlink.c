@@ -2,8 +2,8 @@
 /*
  * netlink.c: sockets of AF_NETLINK, as far as C libraries need them for getifaddrs and if_nameindex: a
  * request for all links or all addresses, whose answer is received as one message [RFC 3549; man 7
- * rtnetlink]. Anything else is answered by an error. Runs in system calls. An answer is made and copied
- * without the socket's lock, which guards the one that waits.
+ * rtnetlink]. Any other request is answered with an error. Runs in system calls. An answer is made and copied
+ * without the socket's lock, which guards the answer that is waiting.
  */
 #include "arch.h"
 #include "fs/socket.h"
@@ -109,7 +109,7 @@ static void add_header(struct answer *own, const struct header *request, uint16_
     add(own, &header, sizeof(header));
 }
 
-/* A message begun at `at` has ended. */
+/* Ends a message that was begun at `at`, by writing its length there. */
 static void end(struct answer *own, uint32_t at)
 {
     uint32_t bytes = own->used - at;
@@ -237,7 +237,7 @@ static void answer_take(struct netlink_socket *own, struct answer *taken, bool p
         own->waiting.used = 0;
 }
 
-/* There is an answer as soon as something was asked: nobody has to wait. */
+/* Takes the answer. It is there as soon as something was asked: no thread has to wait. */
 static int64_t netlink_receive(struct file *file, struct socket_message *message)
 {
     struct answer taken;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * network.c: see network.h. Owns the network's lock and what it guards of its own: whom to notify.
+ * network.c: see network.h. Owns the network's lock, and, guarded by it, the list of processes to notify.
  */
 #include "net/network.h"
 #include "arch.h"
@@ -31,7 +31,7 @@
 #include "smp/spinlock.h"
 #include "time/clock.h"
 
-#define FRAMES_MAX        64 /* of one poll */
+#define FRAMES_MAX        64 /* frames of one poll */
 #define PACKETS_MAX       64 /* to the node itself, of one poll */
 #define PACKETS_MORE      16
 #define POLLS_PER_SERVICE 64
@@ -40,10 +40,10 @@
 #define WAY_SPINS 1024
 
 static struct spinlock lock;
-static unsigned waiting; /* CPUs that have not found the lock free */
+static unsigned waiting; /* CPUs that wait for the lock */
 static unsigned polls;
 
-/* Whom the one that releases the lock wakes. */
+/* Threads of a process to wake when the lock is released. */
 struct notice {
     struct process *process;
     uint64_t kinds;
@@ -65,7 +65,8 @@ void network_lock(void)
     __atomic_fetch_sub(&waiting, 1, __ATOMIC_RELAXED);
 }
 
-/* The lock goes to the CPU that finds it free, which would be the caller's again and again. */
+/* Lets CPUs that wait have the lock, which goes to the CPU that finds it free: without this, to the caller
+ * again and again. */
 void network_give_way(void)
 {
     crosscall_serve();
@@ -75,7 +76,7 @@ void network_give_way(void)
         arch_pause();
 }
 
-/* Releases the lock alone, and wakes. */
+/* Sends a line of netconsole, releases the lock, and wakes the threads to be notified; does nothing else. */
 static void release(void)
 {
     struct notice taken[NOTICES_MAX];
@@ -95,9 +96,9 @@ static void release(void)
         stream_watch_hook();
 }
 
-/* Receives what the node has sent to itself, each packet with the lock held for itself: as many as the caller
- * has sent since it took the lock, and some more, so that a call does not work long for others; the rest,
- * where nobody else comes, when a CPU idles. */
+/* Receives what the node has sent to itself, taking the lock for each packet: as many as the caller has sent
+ * since it took the lock, and some more, so that a call does not work long for others. The rest is left to
+ * the next call, or to a CPU that idles. */
 static void loopback_work(unsigned count)
 {
     for (unsigned i = 0; i < count + PACKETS_MORE && loopback_pending(); i++) {
@@ -134,7 +135,7 @@ void network_notify(struct process *process, uint64_t kinds)
             notices[i].kinds |= kinds;
             return;
         }
-    if (notice_count == NOTICES_MAX) /* with the lock, which no waiter takes together with a list's */
+    if (notice_count == NOTICES_MAX) /* under the lock: no waiter takes it while it holds a list's */
         event_notify(process, kinds);
     else
         notices[notice_count++] = (struct notice){ process, kinds };
@@ -209,7 +210,7 @@ void network_interrupt(void)
 {
     if (!network_device)
         return;
-    if (beat_is_shared && !idle_keeps_here()) /* the keeper's, or beat_wire_interrupt has looked */
+    if (beat_is_shared && !idle_keeps_here()) /* for the keeper, or beat_wire_interrupt has served it */
         return;
     network_lock();
     interface_service();
@@ -232,13 +233,14 @@ void network_processes_drop(void)
         loopback_work(PACKETS_MAX);
     network_lock();
     if (network_device)
-        etharp_cleanup_netif(&ethernet_interface); /* packets that wait for somebody's address */
+        etharp_cleanup_netif(&ethernet_interface); /* packets that wait for ARP's answer */
     network_unlock();
 }
 
 /* ---- Start ---- */
 
-/* netdev=; else the one that PXE has booted from, as its loaders say; else the first with a link. */
+/* Chooses the device: netdev=; else the one that PXE has booted from, as its loaders say; else the first with
+ * a link; else the first. */
 static int device_choose(const struct command_line *line, struct network_device **out, struct message *why)
 {
     const char *name = command_line_option(line, "netdev"), *boot = command_line_option(line, "bootif");

@@ -10,7 +10,7 @@
 
 struct tree;
 
-/* After network_start, when the tree has all that the archives bring. -ENOMEM with `why`. */
+/* Adds the files, after network_start, when the tree has all that the archives bring. -ENOMEM with `why`. */
 int network_files_add(struct tree *tree, struct message *why);
 
 #endif

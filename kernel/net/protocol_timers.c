@@ -21,7 +21,7 @@
 #define STEPS_MAX    16
 #define LATENCY_NS   (20 * NS_PER_MS)
 
-/* A function of lwIP's that is to be called once a step. */
+/* A function of lwIP that is to be called once in each step. */
 struct protocol_timer {
     void (*step)(void);
     uint64_t step_ms;
@@ -125,7 +125,7 @@ void protocol_timers_update(void)
     if (timer_is_pending(&timer)) {
         if (timer_cpu == cpu)
             return;
-        timer_cancel(&timer); /* that CPU may compute now, and this one block */
+        timer_cancel(&timer); /* that CPU may compute now, and this one may block */
     }
     if (next_ns <= clock_now_ns())
         run(clock_now_ns());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream.c: TCP connections as lwIP sees them: its callbacks, connecting, listening, ending. The network's
- * lock guards all of it. A stream without an owner lives on until lwIP has no pcb for it any more: bytes that
- * were sent are sent, bounded by the number of retransmissions, then it frees itself.
+ * lock guards all of it. A stream without an owner lives on until lwIP has no pcb for it: its bytes are still
+ * sent, bounded by the number of retransmissions, and then it frees itself.
  *
  * lwIP refers to the bytes in `out` (it copies nothing), so they stay until they are acknowledged. It is
  * given a few segments at a time: no call makes it work through a whole window. [RFC 9293]
@@ -21,7 +21,7 @@
 #include "process/event.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define FED_BYTES_MAX (8 * TCP_MSS) /* that lwIP has and has not sent */
+#define FED_BYTES_MAX (8 * TCP_MSS) /* bytes that lwIP has, but has not sent */
 
 void stream_changed(struct stream *stream)
 {
@@ -32,7 +32,8 @@ void stream_changed(struct stream *stream)
         network_watched();
 }
 
-/* Along the arrows of stream_state.h, and back where the attempt to connect could not begin. */
+/* Changes the state, along the arrows of stream_state.h, or back if the attempt to connect could not
+ * begin. */
 static void state_set(struct stream *stream, enum stream_state to)
 {
     static const uint8_t after[] = {
@@ -77,7 +78,7 @@ static void stream_free(struct stream *stream)
 
 static const struct connection_operations operations;
 
-/* With the lock. */
+/* Makes a stream, with the lock. */
 static struct stream *stream_make(struct process *process, struct network_account *account)
 {
     NETWORK_PAYER(account);
@@ -152,7 +153,7 @@ static err_t sent(void *argument, struct tcp_pcb *pcb, u16_t bytes)
     char *next;
 
     (void)pcb;
-    byte_queue_at(&stream->out, &stream->fed, &next); /* off a piece that is freed below */
+    byte_queue_at(&stream->out, &stream->fed, &next); /* moves off a piece that is freed below */
     byte_queue_consume(&stream->out, smaller(bytes, stream->out.bytes - stream->unfed));
     if (!stream->owned && stream->out.bytes == 0 && !stream->writing) {
         byte_queue_free(&stream->out);
@@ -175,7 +176,7 @@ static err_t connected(void *argument, struct tcp_pcb *pcb, err_t error)
     return ERR_OK;
 }
 
-/* The pcb is lost, or goes at once. ERR_CLSD: both directions have ended. */
+/* Notes why the pcb is lost, or will be at once. ERR_CLSD: both directions have ended. */
 static void failed(void *argument, err_t error)
 {
     struct stream *stream = argument;
@@ -367,7 +368,7 @@ static void incoming_done(struct connection *connection)
     options_set(stream_of(connection));
 }
 
-/* A segment that is not full waits where more is to come. */
+/* Returns whether lwIP is to get bytes. A segment that is not full waits if more is to come. */
 static bool is_feedable(const struct stream *stream, const struct tcp_pcb *pcb)
 {
     bool waits = (stream->more || stream->corked) && !stream->send_ended && stream->unfed < pcb->mss;
@@ -386,7 +387,7 @@ static void feed(struct stream *stream, struct tcp_pcb *pcb)
         if (part == 0)
             return;
         if (tcp_write(pcb, from, size_16(part), last ? 0 : TCP_WRITE_FLAG_MORE) != ERR_OK) {
-            tcp_set_flags(pcb, TF_NAGLEMEMERR); /* in the next step of its timer */
+            tcp_set_flags(pcb, TF_NAGLEMEMERR); /* to try again in the next step of its timer */
             return;
         }
         stream->fed.at += (uint32_t)part;
@@ -400,7 +401,7 @@ static void end_give(struct stream *stream, struct tcp_pcb *pcb)
     if (stream->owned) {
         tcp_shutdown(pcb, 0, 1);
     } else {
-        pcb->rcv_wnd = TCP_WND_MAX(pcb); /* nothing is unread: not to be reset */
+        pcb->rcv_wnd = TCP_WND_MAX(pcb); /* nothing is unread: no reset */
         tcp_close(pcb);
     }
 }
@@ -414,11 +415,11 @@ static void push(struct connection *connection)
         return;
     feed(stream, pcb);
     if (stream->send_ended && !stream->end_given && stream->unfed == 0) {
-        end_give(stream, pcb); /* and sends */
+        end_give(stream, pcb); /* this sends, too */
         return;
     }
     if (pcb->unsent && tcp_output(pcb) == ERR_OK && !pcb->unsent && is_feedable(stream, pcb))
-        connection_owe(connection); /* the window is open further */
+        connection_owe(connection); /* the window has room for more */
 }
 
 static void address_lost(struct connection *connection)
@@ -516,7 +517,7 @@ void stream_reset(struct stream *stream)
     stream->connection.window = stream->receive_room;
 }
 
-/* lwIP makes a listener's pcb from another one. */
+/* Makes a listener's pcb, which lwIP makes from another one. */
 static struct tcp_pcb *listener_pcb(const struct connection *connection)
 {
     struct tcp_pcb *pcb = tcp_new(), *listening = pcb ? tcp_listen(pcb) : NULL;
@@ -608,7 +609,7 @@ int stream_shutdown(struct stream *stream, bool receiving, bool sending)
     return error;
 }
 
-/* Connections that nobody has accepted end with their listener, each with the lock held for itself. */
+/* Ends a listener, and the connections that were not accepted, taking the lock for each. */
 static void listener_close(struct stream *listener)
 {
     struct connection *connection = &listener->connection;

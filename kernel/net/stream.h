@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream.h: TCP connections, for sockets of programs (inet_stream.c) and for the kernel's own use
- * (ninep/stream.c, launch/). Bytes pass through rings of the connection's own, charged to its account; copies
- * between these and a program or a caller are made without the network's lock.
+ * (ninep/stream.c, launch/). Bytes pass through queues of the connection's own, charged to its account;
+ * copies between these and a program or a caller are made without the network's lock.
  *
- * A stream has one owner's reference; its connection may outlive that, until what was sent has been
+ * A stream has one owner. Its connection may outlive the owner's use, until what was sent has been
  * acknowledged or given up.
  */
 #ifndef TACET_STREAM_H
@@ -16,51 +16,52 @@
 struct process;
 struct stream;
 
-/* A connection to address:port (host byte order), its memory charged to a process that has no thread yet:
- * waits, polling, until it is made, at most until the deadline. -ECONNREFUSED, -ETIMEDOUT, -ENETUNREACH,
- * -EHOSTUNREACH, -ENOMEM, -EINTR.
+/* Opens a connection to address:port (host byte order), with its memory charged to a process that has no
+ * thread yet. Waits, by polling, until it is made, at most until the deadline. -ECONNREFUSED, -ETIMEDOUT,
+ * -ENETUNREACH, -EHOSTUNREACH, -ENOMEM, -EINTR.
  *
- * `process` NULL: for the kernel itself, as a mount does: its memory is the kernel's, and threads of any
- * process, or the kernel before there are any, may use it; whoever waits last is the one that is woken. */
+ * With `process` NULL it is for the kernel itself, as for a mount: its memory is the kernel's, and threads of
+ * any process may use it, or the kernel before there are any. The process that has waited last is the one
+ * that is woken. */
 int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
                 uint64_t deadline_ns);
 
-/* Listens at a port of all of the node's addresses, for the kernel itself. Connections have so much room in
+/* Listens at a port of all of the node's addresses, for the kernel itself. Connections have `room` bytes in
  * either direction. -EADDRINUSE, -ENOMEM. */
 int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
 
-/* The oldest connection that has come to a listener, NULL: there is none. */
+/* Returns the oldest connection that has come to a listener; NULL if there is none. */
 struct stream *stream_accept(struct stream *listener);
 
-/* A connection to a listener of the kernel's is a visitor: the account NETWORK_VISITORS pays for it, it has
- * little room, and there are at most STREAM_VISITORS_MAX, of which a new one replaces the oldest of the peer
- * that has more than the others. Trusts one: it is no visitor any longer, has the listener's room, and the
- * kernel's account pays from now on. */
+/* Makes a visitor a connection like others: it gets the listener's room, and the kernel's account pays from
+ * now on. A visitor is a connection to a listener of the kernel's: the account NETWORK_VISITORS pays for it,
+ * it has little room, and there are at most STREAM_VISITORS_MAX. A new one replaces the oldest of the peer
+ * that has more than the others. */
 #define STREAM_VISITORS_MAX 16
 void stream_trust(struct stream *stream);
 
-/* The address of the other end, host byte order. */
+/* Returns the address of the other end, in host byte order. */
 uint32_t stream_peer_address(const struct stream *stream);
 
-/* Whether the hook is called after changes of a stream of the kernel's: without the network's lock, on any
- * CPU, perhaps more than once for one change. */
+/* Has the hook called after changes of a stream of the kernel's, or stops that. It is called without the
+ * network's lock, on any CPU, perhaps more than once for one change. */
 void stream_watch(struct stream *stream, bool on);
 extern void (*stream_watch_hook)(void);
 
 /* Moves bytes of kernel memory, at least one, and waits for that at most until the deadline (0: does not
- * wait). Bytes moved; 0 from stream_read: the peer has ended its direction; -EAGAIN where the deadline has
- * come, -ECONNRESET, -EPIPE, -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
+ * wait). Returns the bytes moved; 0 from stream_read if the peer has ended its direction; -EAGAIN if the
+ * deadline has come, -ECONNRESET, -EPIPE, -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
 int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns);
 int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns);
 
-/* Waits until stream_read would not answer -EAGAIN, or with `write_too` one of the two. 0, -EAGAIN where the
- * deadline has come, -EINTR. */
+/* Waits until stream_read would not return -EAGAIN; with `write_too`, until one of the two would not. Returns
+ * 0, -EAGAIN if the deadline has come, -EINTR. */
 int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns);
 
-/* Ends a direction, that of sending after what was written; the other one goes on. -ENOTCONN. */
+/* Ends a direction, that of sending after what was written. The other one goes on. -ENOTCONN. */
 int stream_shutdown(struct stream *stream, bool receiving, bool sending);
 
-/* Ends the owner's use, and the connection: with a reset where `abort`, or where bytes are left unread. */
+/* Ends the owner's use, and the connection: with a reset if `abort`, or if bytes are left unread. */
 void stream_end(struct stream *stream, bool abort);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream_kernel.c: see stream.h: the kernel's own use of streams, as a mount makes it, and the launch of
- * jobs. Runs in system calls; without any process, where waiting is polling, at boot and between jobs.
+ * jobs. Runs in system calls, or, at boot and between jobs, without any process: then waiting is polling.
  */
 #include "net/stream.h"
 #include "arch.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stream_move.c: bytes of streams to and from programs and the kernel (stream_state.h). Copies are made
- * without the network's lock: `reading` and `writing` keep others away from the bytes meanwhile. Runs in
- * system calls; without any process only at boot, where waiting is polling.
+ * without the network's lock: `reading` and `writing` keep other threads away from the bytes meanwhile. Runs
+ * in system calls, or, at boot and between jobs, without any process: then waiting is polling.
  */
 #include "net/stream.h"
 #include "arch.h"
@@ -34,7 +34,7 @@ static int copy(struct stream_bytes *bytes, void *kernel, uint64_t count, bool t
 
 /* ---- Reading ---- */
 
-/* What a read answers where nothing is to be read. */
+/* Returns what a read returns if there is nothing to read. */
 static int64_t receive_end(struct stream *stream)
 {
     if (stream->error)
@@ -60,11 +60,11 @@ static void window_open(struct stream *stream, uint64_t bytes)
             tcp_recved(connection->pcb, size_16(part));
         }
     }
-    connection_push(connection); /* what found no memory before */
+    connection_push(connection); /* sends what found no memory before */
     connection_leave(connection);
 }
 
-/* With the lock, which is released for each copy. */
+/* Reads with the lock held, which is released for each copy. */
 static int64_t receive_locked(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek)
 {
     struct byte_place place = { 0 };
@@ -106,14 +106,14 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
         result = stream->in.bytes == 0 ? receive_end(stream) : receive_locked(stream, to, count, peek);
         stream->reading = false;
         if (stream->in.bytes > 0)
-            stream_changed(stream); /* others may have found it busy */
+            stream_changed(stream); /* other threads may have found it busy */
     }
     return result;
 }
 
 /* ---- Writing ---- */
 
-/* 0 where bytes can be sent. */
+/* Returns 0 if bytes can be sent, else the error. */
 static int64_t send_end(struct stream *stream)
 {
     if (stream->error)
@@ -201,7 +201,7 @@ unsigned stream_ready(struct stream *stream)
            (stream->error ? READY_ERROR : 0);
 }
 
-/* There is no process: at boot, before timers and programs. */
+/* Polls once, because there is no process, as at boot before timers and programs. */
 static int wait_polling(uint64_t deadline_ns)
 {
     network_poll();

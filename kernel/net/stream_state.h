@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stream_state.h: what a stream is, for the files that make them up: stream.c (lwIP's side), stream_move.c
- * (bytes in and out), inet_stream.c (sockets of programs). All fields are guarded by the network's lock: what
- * a call decides by them it does with the lock held, and looks again after each wait. Without the lock they
- * are read as hints alone, whether it is worth looking.
+ * stream_state.h: what a stream is, for the files that implement it: stream.c (lwIP's side), stream_move.c
+ * (bytes in and out), inet_stream.c (sockets of programs). All fields are guarded by the network's lock: a
+ * call acts on them with the lock held, and checks them again after each wait. Without the lock they are read
+ * as hints alone, whether it is worth looking.
  *
  *      CLOSED -- listen ------> LISTENING
  *        |  ^
- *     connect `-- stream_reset ------.      a stream stays its socket's: an attempt that has failed leaves
- *        v                           |      it as it was made, under the lock, while others may use it
+ *     connect `-- stream_reset ------.      a socket keeps its stream: a failed attempt leaves it as it was
+ *        v                           |      made, under the lock, while other threads may use it
  *      CONNECTING -- fails -------> ENDED
  *        `-- handshake --> OPEN ----^
  *
@@ -34,21 +34,21 @@ enum stream_state {
     STREAM_LISTENING,
     STREAM_CONNECTING,
     STREAM_OPEN,
-    STREAM_ENDED, /* lwIP has it no more */
+    STREAM_ENDED, /* lwIP no longer has it */
 };
 
 struct stream {
-    struct connection connection; /* first */
-    struct process *process;      /* whose threads wait; NULL: nobody does */
+    struct connection connection; /* the first member */
+    struct process *process;      /* whose threads wait; NULL: none do */
     enum stream_state state;
     bool owned;        /* its owner will call stream_end */
-    bool is_kernel;    /* of no process: whoever calls is notified */
+    bool is_kernel;    /* of no process: the last one that has waited is notified */
     bool was_open;     /* bytes may have passed */
-    bool peer_ended;   /* nothing comes any more */
+    bool peer_ended;   /* the peer has ended its direction */
     bool receive_shut; /* shutdown(SHUT_RD) */
     bool send_ended;   /* shutdown(SHUT_WR), or closed */
-    bool end_given;    /* lwIP knows that */
-    bool reading;      /* somebody copies from `in` */
+    bool end_given;    /* lwIP has been told of the end */
+    bool reading;      /* a thread copies from `in` */
     bool writing;      /* … into `out` */
     bool more;         /* a call will add to `out` at once, */
     bool corked;       /* or the program says that it will */
@@ -57,13 +57,13 @@ struct stream {
     uint32_t keep_idle_s, keep_interval_s, keep_count;
     bool is_watched;  /* stream_watch */
     int error;        /* negative, pending */
-    uint64_t changes; /* of what it is ready for */
+    uint64_t changes; /* of its readiness, counted */
     uint32_t receive_room, send_room;
     struct byte_queue in, out;
-    struct byte_place fed; /* up to here lwIP has the bytes of `out` */
+    struct byte_place fed; /* lwIP has the bytes of `out` up to here */
     uint64_t unfed;
-    struct stream *listener; /* that it has come by, until it is accepted */
-    struct list_link queued; /* in one of its lists: */
+    struct stream *listener; /* that it has come to, until it is accepted */
+    struct list_link queued; /* in one of the listener's lists: */
     struct list incoming, complete;
     unsigned queued_count, backlog;
     bool is_visitor; /* in the list of visitors (stream.h), by: */
@@ -76,34 +76,35 @@ struct stream_bytes {
     char *kernel;
 };
 
-/* A new one, owned by the caller; NULL where there is no memory. Without the lock, as all that follow. */
+/* Makes a stream, owned by the caller; NULL if there is no memory. Without the lock, as the functions below,
+ * unless said otherwise. */
 struct stream *stream_create(struct process *process);
 
-/* With the lock, of one that is CLOSED: begins a connection, from the address and port in connection.port, if
- * set. -ENETUNREACH, -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM. */
+/* Begins a connection of a CLOSED stream, from the address and port in connection.port, if set. With the
+ * lock. -ENETUNREACH, -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM. */
 int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port);
 
-/* With the lock, of one that is ENDED and was never open: makes it CLOSED, as it was when it was bound. */
+/* Makes an ENDED stream that was never open CLOSED again, as it was when it was bound. With the lock. */
 void stream_reset(struct stream *stream);
 
-/* Listens at connection.port, or where none is held at a port that is chosen; or changes the backlog. -EINVAL
- * where it is neither CLOSED nor LISTENING, -EADDRINUSE, -ENOMEM. */
+/* Listens at connection.port, or at a port that is chosen if none is held; or changes the backlog. -EINVAL if
+ * the stream is neither CLOSED nor LISTENING, -EADDRINUSE, -ENOMEM. */
 int stream_listen(struct stream *stream, unsigned backlog);
 
-/* Move bytes once, without waiting: -EAGAIN. A read may leave them where they are. */
+/* Moves bytes once, without waiting: -EAGAIN. With `peek`, a read leaves them where they are. */
 int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek);
 int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more);
 
-/* With the lock: after an option was changed. */
+/* Applies options after one was changed. With the lock. */
 void stream_configure(struct stream *stream);
 
-/* Of enum file_ready. */
+/* Returns bits of enum file_ready. */
 unsigned stream_ready(struct stream *stream);
 
-/* Waits for a change. 0, -EINTR, -EAGAIN from the deadline on. */
+/* Waits for a change. Returns 0, -EINTR, or -EAGAIN from the deadline on. */
 int stream_wait_change(struct stream *stream, uint64_t deadline_ns);
 
-/* With the lock: something has changed that others may wait for. */
+/* Wakes the threads that wait for the stream, because it has changed. With the lock. */
 void stream_changed(struct stream *stream);
 
 /* Takes the pending error, with the lock. */

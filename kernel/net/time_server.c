@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * time_server.c: see time_server.h. The transmit timestamp of a request is a number that nobody guesses,
- * which the answer must bring back; when it was sent, this node knows by itself.
+ * time_server.c: see time_server.h. The transmit timestamp of a request is a number that cannot be guessed,
+ * which the answer must bring back. This node keeps the time of sending itself.
  */
 #include "net/time_server.h"
 #include "arch.h"
@@ -42,7 +42,7 @@ static bool is_off;
 static uint64_t cookie, sent_ns;
 static bool is_set;
 
-/* Nanoseconds since 1970, between 1968 and 2104. */
+/* Returns nanoseconds since 1970, for times between 1968 and 2104. */
 static uint64_t time_ns(uint64_t timestamp)
 {
     uint64_t value = __builtin_bswap64(timestamp), seconds = value >> 32;
@@ -59,15 +59,15 @@ static bool is_valid(const struct time_message *message)
            time_ns(message->transmit) - time_ns(message->receive) < NS_PER_S;
 }
 
-/* The clock's error is half the time on the way, at most. */
+/* Handles an answer: sets the clock, whose error is then half the time on the way, at most. */
 static void answer(void *context, struct udp_pcb *pcb, struct pbuf *packet, const ip_addr_t *address,
                    u16_t port)
 {
     struct time_message message;
 
-    (void)context; /* there is one, which */
+    (void)context; /* there is one pcb */
     (void)pcb;
-    (void)address; /* is connected */
+    (void)address; /* it is connected */
     (void)port;
     if (pbuf_copy_partial(packet, &message, sizeof(message), 0) == sizeof(message) && is_valid(&message)) {
         uint64_t there = (time_ns(message.receive) + time_ns(message.transmit)) / 2,
@@ -116,7 +116,7 @@ int time_server_configure(const struct command_line *line, struct message *why)
     while (end && *end)
         end++;
     if (text && !is_off && !address_parse(text, end, &server.addr))
-        return message_set(why, -EINVAL, OPTION "=%s: this is no address", text);
+        return message_set(why, -EINVAL, OPTION "=%s: this is not an address", text);
     return 0;
 }
 
@@ -145,5 +145,5 @@ void time_server_start(void)
         udp_remove(pcb);
     network_unlock();
     if (!is_set)
-        kernel_print("network: %s has brought no time within %u s\n", source, TRIES);
+        kernel_print("network: %s has sent no valid time within %u s\n", source, TRIES);
 }

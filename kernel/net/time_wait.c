@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * time_wait.c: see time_wait.h. lwIP answers a segment for a pcb that is filled in from the record for it.
+ * time_wait.c: see time_wait.h. For a segment a pcb is filled in from the record, and lwIP answers for that.
  */
 #include "net/time_wait.h"
 #include "lib/list.h"
@@ -22,7 +22,7 @@ struct wait_record {
 };
 
 static struct wait_record *records;
-static unsigned next; /* to be used: the oldest, unless its end was repeated */
+static unsigned next; /* the record to use: the oldest, unless its end was repeated */
 static struct avl_node *by_address;
 
 void time_wait_start(void)
@@ -57,7 +57,7 @@ void time_wait_enter(const struct connection *connection)
                                         connection->remote_address, connection->remote_port);
     struct wait_record *other = at_key(key);
 
-    if (other) /* past, or of other addresses, chosen to collide */
+    if (other) /* expired, or of other addresses, chosen to collide */
         time_wait_remove(other);
     time_wait_remove(record);
     *record = (struct wait_record){
@@ -124,7 +124,7 @@ void time_wait_input(struct wait_record *record, struct pbuf *packet, struct net
     tcp_tw_pcbs = &stand_in;
     tcp_input(packet, interface);
     tcp_tw_pcbs = NULL;
-    record->since = stand_in.tmr; /* a minute from now, where its end was repeated */
+    record->since = stand_in.tmr; /* if its end was repeated, the minute begins again */
 }
 
 void time_wait_processes_drop(void)

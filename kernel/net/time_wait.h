@@ -18,28 +18,28 @@ struct netif;
 struct pbuf;
 struct wait_record;
 
-/* The memory, once. */
+/* Allocates the records, once. */
 void time_wait_start(void);
 
-/* The connection's pcb is in TIME_WAIT: a record in its place, and the pcb is freed. */
+/* Makes a record of a connection whose pcb is in TIME_WAIT, and frees the pcb. */
 void time_wait_enter(const struct connection *connection);
 
-/* The record of these addresses; NULL. */
+/* Returns the record of these addresses; NULL if there is none. */
 struct wait_record *time_wait_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
                                    uint16_t remote_port);
 
-/* Whether there is one of this local port. */
+/* Returns whether there is a record of this local port. */
 bool time_wait_uses_port(uint16_t port);
 
-/* Whether a connection request with this number is a new one, and nothing that was under way. */
+/* Returns whether a connection request with this number is a new one, and not an old segment. */
 bool time_wait_is_past(const struct wait_record *record, uint32_t number);
 
-/* A segment has come for it: takes the packet. */
+/* Handles a segment for the record. Takes the packet. */
 void time_wait_input(struct wait_record *record, struct pbuf *packet, struct netif *interface);
 
 void time_wait_remove(struct wait_record *record);
 
-/* Those of processes, which own no connections any more. */
+/* Removes the records of processes, which own no connections any longer. */
 void time_wait_processes_drop(void);
 
 #endif

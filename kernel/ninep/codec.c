@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * codec.c: see codec.h. Numbers of types and bits are the protocol's; those of errors, modes and
- * kinds of directory entries in it are Linux's.
+ * codec.c: see codec.h. Numbers of types and bits are the protocol's; those of errors, modes and types of
+ * directory entries in it are Linux's.
  */
 #include "ninep/codec.h"
 #include "net/size.h"
@@ -10,7 +10,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define ERROR_MAX       511 /* above are those that a kernel keeps to itself */
+#define ERROR_MAX       511 /* higher numbers are internal to a kernel */
 #define NS_PER_SECOND   1000000000LL
 #define SECONDS_MAX     (INT64_MAX / NS_PER_SECOND - 1)
 #define LOCK_TYPE_READ  0
@@ -180,8 +180,8 @@ int ninep_read_error(struct ninep_reader *reader)
 
     if (reader->is_short || error == 0 || error > ERROR_MAX)
         return -EIO;
-    /* The first two are the session's own words for a broken connection; no signal has interrupted the call,
-     * which would begin again, for as long as the server says that one has. */
+    /* The first two are the session's own errors for a broken connection. EINTR would make the call begin
+     * again, as often as the server returns it, although no signal has come. */
     return error == ECONNRESET || error == ENOTCONN || error == EINTR ? -EIO : -(int)error;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * codec.h: messages of 9P2000.L to and from bytes. A message is size[4] type[1] tag[2] and a body of
- * little-endian numbers, texts with a length of 16 bits before them, and qids, by which a server tells files
- * apart. Whoever builds one never writes past its buffer, and whoever reads one never reads past its end:
- * both remember that there was no room, or no byte left, and the last step says so.
+ * little-endian numbers, texts after their length in 16 bits, and qids, by which a server tells files apart.
+ * Building a message never writes past its buffer, and reading one never reads past its end: both remember
+ * that there was no room, or no byte left, and the last step reports it.
  *
  * Pure C, host-tested and fuzzed; any context. Sources: the protocol's description in diod's protocol.md, and
  * the manual's section 5 of Plan 9.
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum ninep_type { /* of a request; the reply's is one more */
+enum ninep_type { /* of a request; its reply has the next number */
                   NINEP_ERROR = 6,
                   NINEP_STATFS = 8,
                   NINEP_OPEN = 12,
@@ -44,7 +44,7 @@ enum ninep_type { /* of a request; the reply's is one more */
 #define NINEP_NO_TAG       0xffffu
 #define NINEP_NO_FID       0xffffffffu
 #define NINEP_WALK_MAX     16 /* names of one walk */
-/* What a message of data has beside it, at most: a write has 23 bytes, and servers count with 24. */
+/* The most bytes of a message of data apart from the data: a write has 23, and servers count with 24. */
 #define NINEP_DATA_OVERHEAD 24
 
 #define NINEP_QID_DIRECTORY 0x80
@@ -53,7 +53,7 @@ enum ninep_type { /* of a request; the reply's is one more */
 struct ninep_qid {
     uint8_t type;
     uint32_t version;
-    uint64_t path; /* the file's, as long as there is one */
+    uint64_t path; /* the file's alone, as long as it exists */
 };
 
 /* ---- Requests ---- */
@@ -64,7 +64,7 @@ struct ninep_message {
     bool overflows; /* there was no room for all of it */
 };
 
-/* An empty message of this type; its size and its tag are the session's to set. */
+/* Returns an empty message of this type; the session sets its size and its tag. */
 struct ninep_message ninep_begin(uint8_t *bytes, uint32_t capacity, enum ninep_type type);
 void ninep_put_u8(struct ninep_message *message, uint8_t value);
 void ninep_put_u16(struct ninep_message *message, uint16_t value);
@@ -83,21 +83,21 @@ uint8_t ninep_get_u8(struct ninep_reader *reader);
 uint16_t ninep_get_u16(struct ninep_reader *reader);
 uint32_t ninep_get_u32(struct ninep_reader *reader);
 uint64_t ninep_get_u64(struct ninep_reader *reader);
-/* Its length; *text points into the message and ends without a NUL. */
+/* Returns the text's length; *text points into the message and ends without a NUL. */
 uint16_t ninep_get_text(struct ninep_reader *reader, const char **text);
 struct ninep_qid ninep_get_qid(struct ninep_reader *reader);
 
-/* The body of a reply; -EPROTO where it is shorter than it must be, or lies. */
-int ninep_read_error(struct ninep_reader *reader); /* the error that it brings: always negative */
-int ninep_read_version(struct ninep_reader *reader, uint32_t *message_bytes); /* -EOPNOTSUPP: another one */
+/* Reads the body of a reply. -EPROTO if it is shorter than it must be, or invalid. */
+int ninep_read_error(struct ninep_reader *reader); /* returns the error in it: always negative */
+int ninep_read_version(struct ninep_reader *reader, uint32_t *message_bytes); /* -EOPNOTSUPP: other version */
 int ninep_read_walk(struct ninep_reader *reader, unsigned names, struct ninep_qid qids[NINEP_WALK_MAX]);
 int ninep_read_attributes(struct ninep_reader *reader, struct mount_status *status);
 int ninep_read_statistics(struct ninep_reader *reader, struct mount_statistics *statistics);
 int ninep_read_lock(struct ninep_reader *reader, struct mount_lock *lock);
-/* The next entry of a directory: 1; 0 at the end. */
+/* Reads the next entry of a directory. Returns 1, or 0 at the end. */
 int ninep_read_entry(struct ninep_reader *reader, struct mount_entry *entry);
 
-/* The bits of a change, as a request has them. */
+/* Puts a change into a request, its bits first. */
 void ninep_put_change(struct ninep_message *message, const struct mount_change *change);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.c: see file.h. Runs in system calls, no locks held; the caller keeps the file open
- * meanwhile. Several threads may use one; those that find its connection gone each open it again, and the
- * first one's fid stays.
+ * file.c: see file.h. Runs in system calls, no locks held; the caller keeps the file open meanwhile. Several
+ * threads may use one file. Those that find its connection gone each open it again, and the first one's fid
+ * is kept.
  */
 #include "ninep/file.h"
 #include "fs/linux_files.h"
@@ -15,7 +15,7 @@
 
 static struct ninep_file *of(struct mount_file *file)
 {
-    return (struct ninep_file *)file; /* it comes first */
+    return (struct ninep_file *)file; /* the first member */
 }
 
 /* ---- Requests on a fid ---- */
@@ -53,7 +53,7 @@ int ninep_attributes(struct ninep_session *session, uint32_t fid, uint32_t gener
 {
     struct short_call call;
 
-    ninep_put_u64(call_begin(&call, NINEP_GETATTR, fid), 0x7ff); /* all that stat has */
+    ninep_put_u64(call_begin(&call, NINEP_GETATTR, fid), 0x7ff); /* all that stat needs */
     int error = ninep_call(session, &call.request, generation);
     if (!error && ninep_read_attributes(&call.request.reader, status))
         error = -EIO;
@@ -122,7 +122,7 @@ static uint64_t deadline(const struct ninep_session *session)
     return ninep_now_ns() + session->timeout_ns;
 }
 
-/* What the break of its connection has taken from it. */
+/* Marks a file as lost, if it is not yet. Returns the error that all its calls return from now on. */
 static int lose(struct ninep_file *file, int lost)
 {
     spin_lock(&file->session->lock);
@@ -133,7 +133,7 @@ static int lose(struct ninep_file *file, int lost)
     return lost;
 }
 
-/* The file's path, walked and opened in this generation. */
+/* Walks the file's path and opens it, in the path's generation. */
 static int open_again(struct ninep_file *file, struct ninep_path *path)
 {
     int error = ninep_path_walk(path, false);
@@ -171,7 +171,7 @@ static int reopen(struct ninep_file *file, uint32_t generation)
     return error;
 }
 
-/* A connection, and the file's fid on it. */
+/* Waits for a connection, and for the file's fid on it: opens the file again if it has none there. */
 static int ready(struct ninep_file *file, uint64_t deadline_ns, uint32_t *fid, uint32_t *generation)
 {
     struct ninep_session *session = file->session;
@@ -233,7 +233,7 @@ static void piece_submit(struct transfer *transfer, struct piece *piece, uint64_
     ninep_submit(transfer->file->session, &piece->request, generation);
 }
 
-/* Bytes moved, or an error. */
+/* Waits for a piece. Returns the bytes moved, or an error. */
 static int64_t piece_wait(struct transfer *transfer, struct piece *piece)
 {
     int error = ninep_wait(transfer->file->session, &piece->request);
@@ -244,12 +244,12 @@ static int64_t piece_wait(struct transfer *transfer, struct piece *piece)
     return piece->request.reader.is_short || moved > piece->bytes ? -EIO : (int64_t)moved;
 }
 
-/* On one connection, as far as it goes: 0, an error. At the end of the file or of the room, `count` becomes
- * what is done. */
+/* Moves bytes on one connection, as far as it goes. Returns 0 or an error. If the server moves less than
+ * asked, at the end of the file or of its space, `count` becomes what is done. */
 static int64_t pieces_move(struct transfer *transfer, uint32_t fid, uint32_t generation)
 {
     struct piece pieces[WINDOW];
-    /* Pieces that are appended stay in order. */
+    /* Appended pieces have to stay in order. */
     unsigned window = transfer->is_write && transfer->file->flags & O_APPEND ? 1 : WINDOW;
     unsigned first = 0, in_flight = 0;
     uint64_t submitted = transfer->done;
@@ -323,7 +323,8 @@ int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t co
 
 /* ---- The rest ---- */
 
-/* diod knows the attributes of an open file by its name alone: they may be another file's. */
+/* Gets the attributes of an open file. diod finds these by the file's name: -ESTALE if they are another
+ * file's. */
 static int attributes(struct ninep_file *file, uint32_t fid, uint32_t generation, struct mount_status *status)
 {
     int error = ninep_attributes(file->session, fid, generation, status);
@@ -356,7 +357,7 @@ int ninep_file_change(struct mount_file *mount_file, const struct mount_change *
 
     do {
         error = ready(file, deadline_ns, &fid, &generation);
-        if (!error) /* a change, too, is made by name */
+        if (!error) /* diod makes a change by name, too */
             error = attributes(file, fid, generation, &status);
         if (!error)
             error = ninep_change(file->session, fid, generation, change);
@@ -364,7 +365,7 @@ int ninep_file_change(struct mount_file *mount_file, const struct mount_change *
     return error == -ENOENT ? -ESTALE : error;
 }
 
-/* Whether what was written before may be gone, for which one call answers. */
+/* Returns whether earlier writes may be lost, which one call reports. */
 static bool sync_lost_take(struct ninep_file *file)
 {
     spin_lock(&file->session->lock);
@@ -389,7 +390,7 @@ int ninep_file_sync(struct mount_file *mount_file, bool data_only)
             return -EIO;
         if (error)
             continue;
-        /* What is written from here on is another call's. */
+        /* Writes from here on are for the next fsync. */
         bool was_unsynced = __atomic_exchange_n(&file->is_unsynced, false, __ATOMIC_ACQ_REL);
         ninep_put_u32(call_begin(&call, NINEP_FSYNC, fid), data_only);
         error = ninep_call(file->session, &call.request, generation);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.h: open files of a server. A file remembers its path and which file that was (the qid). After a
- * reconnection the next use opens it again by the path, and then
+ * file.h: open files of a server. A file remembers its path, and its qid, by which it is recognised. After a
+ * reconnection the next use opens it again by the path, and if
  *
  *      another file is there, or none      -ESTALE from now on
  *      it had locks                        -EIO from now on: the server has released them
- *      it had been written to, unsynced    the next fsync answers -EIO: what became of that is unknown
+ *      it has writes that were not synced  the next fsync returns -EIO: what became of them is unknown
  *
  * Large transfers are cut into messages, several of which are in flight. Reads, and writes at an offset, are
- * repeated on a new connection; appending ones are not, where the server may have executed them: -EIO.
+ * repeated on a new connection. Appending writes are not, if the server may have executed them: -EIO.
  */
 #ifndef TACET_NINEP_FILE_H
 #define TACET_NINEP_FILE_H
@@ -20,13 +20,13 @@ struct ninep_file {
     struct mount_file file;
     struct ninep_session *session;
     uint64_t memory_bytes; /* of this structure with its path */
-    uint32_t flags;        /* Linux's, of its open */
+    uint32_t flags;        /* Linux's, with which it was opened */
     struct ninep_qid qid;
     /* Under the session's lock. */
-    uint32_t fid, generation; /* generation 0: it has none */
+    uint32_t fid, generation; /* generation 0: there is no fid */
     bool has_locks, is_unsynced, sync_is_lost;
     int lost; /* the error of all calls from now on */
-    /* Of whoever lists the directory; one at a time. */
+    /* For listing the directory, by one thread at a time. */
     uint8_t *entries;
     struct ninep_reader entries_left;
     uint64_t entries_next;
@@ -35,18 +35,18 @@ struct ninep_file {
 };
 
 #define NINEP_ENTRIES_BYTES 8192
-/* Of Linux's flags, those that a server is told: the last are O_SYNC and O_DSYNC. */
+/* The flags of Linux's that a server is sent; the last are O_SYNC and O_DSYNC. */
 #define NINEP_OPEN_FLAGS (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECTORY | 04010000)
 
-/* A file at the path's place, without a fid. NULL: there is no memory. */
+/* Makes a file for what the path names, without a fid. NULL if there is no memory. */
 struct ninep_file *ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode);
 void ninep_file_free(struct ninep_file *file);
 
-/* Opens what a fid stands for, which exists. */
+/* Opens the file that a fid stands for; it exists. */
 int ninep_open(struct ninep_session *session, uint32_t fid, uint32_t generation, uint32_t flags,
                struct ninep_qid *qid);
 
-/* As in struct mount_operations. */
+/* Implements a call of struct mount_operations, as the following functions do. */
 int64_t ninep_file_read(struct mount_file *file, void *bytes, uint64_t count, uint64_t offset);
 int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t count, uint64_t offset);
 int ninep_file_status(struct mount_file *file, struct mount_status *status);
@@ -58,13 +58,13 @@ int ninep_file_lock_get(struct mount_file *file, struct mount_lock *lock);
 int64_t ninep_file_path(const struct mount_file *file, char *text, uint64_t bytes);
 void ninep_file_close(struct mount_file *file);
 
-/* What paths and open files ask alike, of a fid. */
+/* Gets the attributes of a fid; ninep_change changes them. For paths and open files alike. */
 int ninep_attributes(struct ninep_session *session, uint32_t fid, uint32_t generation,
                      struct mount_status *status);
 int ninep_change(struct ninep_session *session, uint32_t fid, uint32_t generation,
                  const struct mount_change *change);
 
-/* The end of a call that is not repeated: -EIO where it may have been executed. */
+/* Returns the result of a call that is not repeated: -EIO if the server may have executed it. */
 static inline int ninep_once(int result)
 {
     return result == -ECONNRESET ? -EIO : result;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mount.c: see mount.h. The calls by path: each walks to what it names, asks for one thing, and
- * begins anew where the connection has broken, unless the server may have done it: then it answers -EIO.
- * Runs in system calls, no locks held; memory for paths is the calling rank's.
+ * mount.c: see mount.h. The calls by path: each walks to what it names, and asks for one thing. It begins
+ * again if the connection breaks, unless the server may have executed the request: then it returns -EIO. Runs
+ * in system calls, no locks held; memory for paths is the calling rank's.
  *
- * The requests are those that all servers have: where 9P2000.L has two for one thing (renameat, unlinkat),
- * the older.
+ * The requests are those that all servers have: if 9P2000.L has two for one thing (renameat, unlinkat), the
+ * older.
  */
 #include "ninep/mount.h"
 #include "fs/linux_files.h"
@@ -30,10 +30,10 @@ struct query {
 
 typedef int64_t once(struct ninep_path *path, struct query *query);
 
-/* As often as the connection breaks before the server can have executed it. */
+/* Does a call, again as often as the connection breaks before the server can have executed it. */
 static int64_t perform(struct query *query, once *function)
 {
-    struct ninep_mount *mount = (struct ninep_mount *)query->call->mount; /* it comes first */
+    struct ninep_mount *mount = (struct ninep_mount *)query->call->mount; /* the first member */
     struct ninep_session *session = &mount->session;
     uint64_t deadline_ns = ninep_now_ns() + session->timeout_ns;
     struct ninep_path path;
@@ -52,7 +52,7 @@ static int64_t perform(struct query *query, once *function)
     return result == -EPROTO ? -EIO : result;
 }
 
-/* A request on a fid, in the path's memory. */
+/* Begins a request on a fid, in the path's memory. */
 static struct ninep_request request_begin(struct ninep_path *path, enum ninep_type type, uint32_t fid)
 {
     struct ninep_scratch *scratch = path->scratch;
@@ -212,7 +212,7 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
         return -EISDIR;
     struct ninep_request request = request_begin(path, NINEP_REMOVE, path->fid);
     result = ninep_call(path->session, &request, path->generation);
-    /* The fid is gone, whatever the answer. */
+    /* The server has released the fid, whatever it answers. */
     if (!ninep_is_broken(result))
         ninep_fid_free(path->session, path->fid, path->generation);
     path->fid = NINEP_ROOT;
@@ -226,7 +226,7 @@ static int ninep_remove(struct mount_call *call, bool directory)
     return (int)perform(&query, remove_once);
 }
 
-/* The second path of a call, to the directory of its last name. */
+/* Walks the second path of a call, to the directory of its last name. */
 static int other_begin(struct ninep_path *other, const struct ninep_path *path, struct query *query,
                        int no_name)
 {
@@ -296,13 +296,13 @@ static int ninep_rename(struct mount_call *from, struct mount_call *to, unsigned
     struct query query = { .call = from, .to = to };
 
     if (flags)
-        return -EINVAL; /* no request can say that */
+        return -EINVAL; /* no request has room for flags */
     return (int)perform(&query, rename_once);
 }
 
 /* ---- Open files ---- */
 
-/* The path's fid, which is open unless the file only names something, becomes the file's. */
+/* Gives the path's fid to the file. It is open, unless the file only names something. */
 static int64_t file_give(struct ninep_path *path, struct query *query, struct ninep_file *file)
 {
     file->qid = path->qid;
@@ -315,7 +315,7 @@ static int64_t file_give(struct ninep_path *path, struct query *query, struct ni
     return 0;
 }
 
-/* path->fid is the directory that lacks the last name. */
+/* Creates and opens the last name of the path; path->fid is the directory that lacks it. */
 static int64_t create_once(struct ninep_path *path, struct query *query)
 {
     int result = path->must_be_directory ? -EISDIR : ninep_path_cut(path);
@@ -341,7 +341,7 @@ static int64_t create_once(struct ninep_path *path, struct query *query)
     return file_give(path, query, file);
 }
 
-/* Whether what is there may be opened so. */
+/* Checks whether what is there may be opened with these flags. */
 static int open_check(const struct query *query, uint32_t mode)
 {
     unsigned flags = query->flags;

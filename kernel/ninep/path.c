@@ -30,7 +30,7 @@ enum ninep_last ninep_path_last(const char *path)
                                                                             : NINEP_LAST_NAME;
 }
 
-/* Takes what says nothing out of the part that is not known: "//", ".", a slash at the end. */
+/* Removes what means nothing from the part that is not known: "//", ".", a slash at the end. */
 static void tidy(struct ninep_path *path)
 {
     char *text = path->scratch->path;
@@ -63,7 +63,7 @@ static void tidy(struct ninep_path *path)
     path->ends_in_dot |= dot_is_last;
 }
 
-/* known + "/" + what: the text from now on. */
+/* Sets the text to the known part, "/", `first` and `second`. */
 static int text_set(struct ninep_path *path, const char *first, uint64_t first_bytes, const char *second)
 {
     char *other = path->scratch->other, *text = path->scratch->path;
@@ -89,7 +89,7 @@ static int leave(struct ninep_path *path, const char *first, uint64_t first_byte
         return -ENAMETOOLONG;
     memcpy(left, first, first_bytes);
     memcpy(left + first_bytes, second, second_bytes + 1);
-    /* What the text does not say any more. */
+    /* The slash that the text has lost. */
     if (path->must_be_directory && left[0])
         memcpy(left + first_bytes + second_bytes, "/", 2);
     if (!left[0])
@@ -98,7 +98,7 @@ static int leave(struct ninep_path *path, const char *first, uint64_t first_byte
     return MOUNT_LEFT;
 }
 
-/* The names after `from`, up to "..", as many as one walk takes. */
+/* Finds the names after `from`, up to "..", as many as one walk takes. */
 static int names_find(const struct ninep_path *path, uint32_t from, struct names *names)
 {
     const char *text = path->scratch->path;
@@ -112,7 +112,7 @@ static int names_find(const struct ninep_path *path, uint32_t from, struct names
         if (end == start || (end - start == 2 && text[start] == '.' && text[start + 1] == '.'))
             break;
         if (end - start > TREE_NAME_MAX)
-            return names->count ? 0 : -ENAMETOOLONG; /* what is before it may be missing */
+            return names->count ? 0 : -ENAMETOOLONG; /* a name before it may be missing */
         names->start[names->count] = start;
         names->end[names->count++] = end;
         from = end;
@@ -127,8 +127,8 @@ static bool is_dotdot(const char *text)
 
 /* ---- Walks ---- */
 
-/* Walks from path->fid; afterwards that is a fid of its own. How many names; fewer: path->fid is as it was.
- */
+/* Walks from path->fid; afterwards that is a fid of the path's own. Returns how many names were walked; if
+ * fewer than `count`, path->fid is as it was. */
 static int walk(struct ninep_path *path, const struct names *names, unsigned count,
                 struct ninep_qid qids[NINEP_WALK_MAX])
 {
@@ -182,7 +182,7 @@ int ninep_path_link(struct ninep_path *path, const char **target)
     return request.reader.is_short ? -EPROTO : count;
 }
 
-/* path->fid is a link, at [start, end) of the text: its target takes its place. */
+/* Replaces a link, which path->fid is, at [start, end) of the text, by its target. */
 static int link_follow(struct ninep_path *path, uint32_t start, uint32_t end)
 {
     struct ninep_scratch *scratch = path->scratch;
@@ -200,11 +200,11 @@ static int link_follow(struct ninep_path *path, uint32_t start, uint32_t end)
         return leave(path, target, target_bytes, scratch->path + end);
     path->known = start ? start - 1 : 0;
     to_root(path);
-    /* The target stands in the memory of messages, which nobody else uses meanwhile. */
+    /* The target is in the memory of messages, which nothing else uses meanwhile. */
     return text_set(path, target, target_bytes, scratch->path + end);
 }
 
-/* ".." is the next part: the known one loses its last name. */
+/* Follows "..", which comes next: removes the last name of the known part. */
 static int parent_follow(struct ninep_path *path)
 {
     char *text = path->scratch->path;
@@ -222,7 +222,7 @@ static int parent_follow(struct ninep_path *path)
     return text_set(path, "", 0, text + rest);
 }
 
-/* The first of the names walked that is a link to be followed. */
+/* Returns which of the walked names is the first link to be followed; `count` if none is. */
 static unsigned link_find(const struct ninep_path *path, const struct names *names, unsigned count,
                           const struct ninep_qid *qids, bool follow)
 {
@@ -235,7 +235,7 @@ static unsigned link_find(const struct ninep_path *path, const struct names *nam
     return i;
 }
 
-/* From the root to [0, end) of the text, whatever there is on the way. */
+/* Walks from the root to [0, end) of the text, whatever is there. */
 static int walk_to(struct ninep_path *path, uint32_t end)
 {
     struct ninep_qid qids[NINEP_WALK_MAX];
@@ -255,7 +255,7 @@ static int walk_to(struct ninep_path *path, uint32_t end)
     return 0;
 }
 
-/* One walk from the fid, which stands at *at; 0: go on. */
+/* Makes one walk from the fid, which stands at *at. Returns 0 to go on. */
 static int walk_on(struct ninep_path *path, uint32_t *at, bool follow)
 {
     const char *text = path->scratch->path;
@@ -278,7 +278,7 @@ static int walk_on(struct ninep_path *path, uint32_t *at, bool follow)
         result = is_there ? 0 : walk_to(path, names.end[link]);
         return result ? result : link_follow(path, names.start[link], names.end[link]);
     }
-    if (count < names.count) { /* why, the server says where the missing one is the first */
+    if (count < names.count) { /* the server says why only if the missing name is the first */
         if (!(qids[count - 1].type & NINEP_QID_DIRECTORY))
             return -ENOTDIR;
         result = walk(path, &names, count, qids);
@@ -352,7 +352,7 @@ void ninep_path_end(struct ninep_path *path)
     ninep_free(path->scratch, sizeof(*path->scratch));
 }
 
-/* The last name of the text; where it begins. */
+/* Sets path->name to the last name of the text. Returns where it begins. */
 static uint32_t name_set(struct ninep_path *path)
 {
     const char *text = path->scratch->path;
@@ -377,7 +377,7 @@ int ninep_path_parent(struct ninep_path *path, int no_name)
     enum ninep_last last = ninep_path_last(path->call->path);
     char *left = path->call->left;
 
-    if (last != NINEP_LAST_NAME) { /* that its directory is missing comes first */
+    if (last != NINEP_LAST_NAME) { /* a missing directory is the first error */
         int missing = last == NINEP_LAST_START ? 0 : ninep_path_walk(path, true);
 
         return missing ? missing : no_name;

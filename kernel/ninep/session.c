@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * session.c: see session.h. Runs in system calls, no locks held; at boot, where nobody else is.
+ * session.c: see session.h. Runs in system calls, no locks held, and at boot, when there is no other thread.
  *
- * A request is in the hands of three: in the table of tags until its reply has come or the connection is
- * given up (is_done); in the queue until its last byte is sent (is_queued); of the thread that receives into
- * it (is_pinned). Its caller goes on when none of them has it any more: so nobody writes to memory that is
- * gone, whatever the server answers and when.
+ * Up to three hold a request: the table of tags, until its reply has come or the connection is given up
+ * (is_done); the queue, until its last byte is sent (is_queued); the thread that receives into it
+ * (is_pinned). Its caller returns when none of them holds it any longer: so no thread writes to memory that
+ * is gone, whatever the server answers and when.
  */
 #include "ninep/session.h"
 #include "net/size.h"
@@ -14,7 +14,7 @@
 
 #define PAUSE_MIN_NS 5000000ULL
 #define PAUSE_MAX_NS 1000000000ULL
-#define PIECES_MAX   64 /* of the transport, in one turn of receiving */
+#define PIECES_MAX   64 /* pieces from the transport, in one turn of receiving */
 #define BUFFER_BYTES 512
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -62,7 +62,7 @@ static void request_done(struct ninep_session *session, struct ninep_request *re
     request_changed(session, request);
 }
 
-/* Of those that nobody sends at this moment. */
+/* Takes a request that no thread is sending out of the queue. */
 static void unqueue(struct ninep_session *session, struct ninep_request *request)
 {
     if (request->is_queued)
@@ -70,7 +70,7 @@ static void unqueue(struct ninep_session *session, struct ninep_request *request
     request->is_queued = false;
 }
 
-/* Of what was being received, by whoever receives; or nobody does. */
+/* Unpins the request that was being received. Called by the thread that receives, or if none does. */
 static void unpin(struct ninep_session *session)
 {
     struct ninep_request *request = session->receiving;
@@ -82,7 +82,7 @@ static void unpin(struct ninep_session *session)
     }
 }
 
-/* Gives the connection up. Its transport is closed once nobody is inside. */
+/* Gives the connection up. Its transport is closed once no thread is inside. */
 static void session_break(struct ninep_session *session, int64_t cause)
 {
     if (session->state == NINEP_DOWN)
@@ -96,7 +96,7 @@ static void session_break(struct ninep_session *session, int64_t cause)
             continue;
         bool is_sent = request->sent == request->message.used + request->data_bytes;
         bool is_current = session->is_sending && session->queue.first == &request->link && request->is_queued;
-        /* The last bytes of the one that is being sent may be out already. */
+        /* The last bytes of the request that is being sent may be out already. */
         if (!is_current)
             unqueue(session, request);
         request_done(session, request, is_sent || is_current ? -ECONNRESET : -ENOTCONN);
@@ -107,7 +107,7 @@ static void session_break(struct ninep_session *session, int64_t cause)
 
 /* ---- Sending ---- */
 
-/* The next bytes of a request. */
+/* Returns the next bytes of a request. */
 static const uint8_t *piece(const struct ninep_request *request, uint32_t *bytes)
 {
     if (request->sent < request->message.used) {
@@ -152,7 +152,7 @@ static void send_queued(struct ninep_session *session)
 
 /* ---- Receiving ---- */
 
-/* How much of a reply's body stands before its data. */
+/* Returns how many bytes of a reply's body come before its data. */
 static uint32_t fixed_bytes(const struct ninep_session *session)
 {
     uint8_t type = session->header[4];
@@ -160,7 +160,8 @@ static uint32_t fixed_bytes(const struct ninep_session *session)
     return type == NINEP_READ + 1 || type == NINEP_READDIR + 1 ? 4 : session->body_bytes;
 }
 
-/* A header is complete: whose reply it is. False: the server lies. With the lock. */
+/* Finds the request that a complete header replies to. Returns false if the header is invalid. With the
+ * lock. */
 static bool header_check(struct ninep_session *session)
 {
     struct ninep_reader reader = { .at = session->header, .end = session->header + NINEP_HEADER_BYTES };
@@ -184,7 +185,7 @@ static bool header_check(struct ninep_session *session)
     return true;
 }
 
-/* A body is complete. With the lock. */
+/* Ends a request whose reply's body is complete. With the lock. */
 static void reply_end(struct ninep_session *session)
 {
     struct ninep_request *request = session->receiving;
@@ -207,7 +208,7 @@ static void reply_end(struct ninep_session *session)
     request_done(session, request, result);
 }
 
-/* Where the next bytes go, and how many are missing there. */
+/* Returns where the next bytes go, and how many are missing there. */
 static uint8_t *room(struct ninep_session *session, uint32_t *bytes)
 {
     struct ninep_request *request = session->receiving;
@@ -221,7 +222,7 @@ static uint8_t *room(struct ninep_session *session, uint32_t *bytes)
     return got < fixed ? request->reply + got : (uint8_t *)request->into + (got - fixed);
 }
 
-/* `moved` more bytes are there. With the lock. */
+/* Handles `moved` more bytes that are there. With the lock. */
 static void received(struct ninep_session *session, uint32_t moved)
 {
     session->got += moved;
@@ -233,7 +234,7 @@ static void received(struct ninep_session *session, uint32_t moved)
         reply_end(session);
 }
 
-/* Somebody who waits is to wait for the transport, now that nobody does. With the lock. */
+/* Wakes a thread that waits, so that it waits for the transport, if no thread does. With the lock. */
 static void watcher_choose(struct ninep_session *session)
 {
     for (unsigned tag = 0; tag < NINEP_TAGS && !session->is_watched; tag++) {
@@ -246,8 +247,9 @@ static void watcher_choose(struct ninep_session *session)
     }
 }
 
-/* Whoever waits for the transport could not be woken for a reply of his own that another has received. So he
- * alone receives (`always`), and nobody begins to wait for the transport while another receives. */
+/* Receives what has come. The thread that waits for the transport could not be woken for its own reply, if
+ * another thread had received that. So it alone receives (`always`), and no thread begins to wait for the
+ * transport while another receives. */
 static void receive(struct ninep_session *session, bool always)
 {
     spin_lock(&session->lock);
@@ -296,7 +298,7 @@ static bool is_greeting(const struct ninep_request *request)
     return request->message.bytes[4] == NINEP_VERSION || request->message.bytes[4] == NINEP_ATTACH;
 }
 
-/* Gives it a tag and its place in the queue. False: there is no tag. With the lock. */
+/* Gives a request a tag and its place in the queue. Returns false if there is no tag. With the lock. */
 static bool enqueue(struct ninep_session *session, struct ninep_request *request)
 {
     unsigned tag = 0;
@@ -313,7 +315,7 @@ static bool enqueue(struct ninep_session *session, struct ninep_request *request
     return true;
 }
 
-/* With the lock. */
+/* Begins a request, or ends it at once with an error. Returns false if there is no tag. With the lock. */
 static bool begin(struct ninep_session *session, struct ninep_request *request, uint32_t generation)
 {
     request->generation = generation;
@@ -350,7 +352,7 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
         spin_unlock(&session->lock);
         if (is_begun)
             break;
-        /* All tags are taken, as a rule for as long as an answer takes. */
+        /* All tags are taken, usually only until the next reply. */
         send_queued(session);
         receive(session, false);
         ninep_sleep(&request->sleeper, ninep_now_ns() + PAUSE_MIN_NS);
@@ -364,7 +366,7 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
     send_queued(session);
 }
 
-/* True: it has waited in vain for another thread. */
+/* Waits once. Returns true if it has waited in vain for another thread. */
 static bool wait_once(struct ninep_session *session, struct ninep_request *request)
 {
     uint64_t now_ns = ninep_now_ns(), until_ns = now_ns + NINEP_LOOK_NS;
@@ -430,7 +432,8 @@ int ninep_call(struct ninep_session *session, struct ninep_request *request, uin
 
 /* ---- Connections ---- */
 
-/* Whether a server that fails at the greeting may well be one of 9P: `why` has what became of it. */
+/* Returns whether the greeting failed although the server may well speak 9P: then `why` says what has
+ * happened. */
 static bool greeting_is_lost(const struct ninep_session *session, int error, struct message *why)
 {
     if (!ninep_is_broken(error) || session->broken_by == -EPROTO)
@@ -503,7 +506,7 @@ static int connect_once(struct ninep_session *session, uint64_t deadline_ns, str
     return error;
 }
 
-/* After the last thread has left the broken connection. By whoever connects. */
+/* Closes the broken connection after the last thread has left it. Called by the thread that connects. */
 static void close_broken(struct ninep_session *session)
 {
     struct ninep_sleeper sleeper;
@@ -521,7 +524,7 @@ static void close_broken(struct ninep_session *session)
         ninep_transport_close(&session->transport);
 }
 
-/* By whoever has set is_connecting. */
+/* Attempts to connect. Called by the thread that has set is_connecting. */
 static int attempt(struct ninep_session *session, uint64_t deadline_ns, struct message *why)
 {
     close_broken(session);
@@ -556,7 +559,7 @@ static int dead(struct ninep_session *session)
     session->is_dead |= is_new;
     spin_unlock(&session->lock);
     if (is_new)
-        ninep_say(session->source, "the server does not answer: calls answer EIO until it does");
+        ninep_say(session->source, "the server does not answer: calls fail with EIO until it does");
     return -EIO;
 }
 
@@ -568,11 +571,11 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
     uint32_t first = __atomic_load_n(&session->attempts, __ATOMIC_RELAXED);
 
     ninep_sleeper_begin(&sleeper);
-    receive(session, false); /* that a server has gone is known before a request is given to it */
+    receive(session, false); /* so that a server that has gone is noticed before it gets a request */
     for (;;) {
         spin_lock(&session->lock);
         bool is_up = session->state == NINEP_UP;
-        /* Where the console has it already, one attempt since this call began is enough. */
+        /* If the console has been told already, one attempt since this call began is enough. */
         bool is_late = ninep_now_ns() >= deadline_ns || (session->is_dead && session->attempts != first);
         bool connects = !is_up && !is_late && !session->is_connecting;
         *generation = session->generation;
@@ -618,7 +621,8 @@ void ninep_fid_free(struct ninep_session *session, uint32_t fid, uint32_t genera
     spin_unlock(&session->lock);
 }
 
-/* One of the session's own requests, in the queue. With the lock. */
+/* Queues one of the session's own requests, which releases a fid. Returns false if there is none. With the
+ * lock. */
 static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t generation)
 {
     for (unsigned i = 0; i < NINEP_CLUNKS; i++) {

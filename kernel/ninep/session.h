@@ -5,15 +5,16 @@
  *
  *      submit ──► queue ──► transport ──► server ──► transport ──► the request whose tag the reply has
  *
- * The session has no thread. Whoever waits for a reply sends what is queued, receives what has come, for all,
- * and one of those who wait also waits for the transport; the others sleep until theirs is there. Each looks
- * by itself every NINEP_LOOK_NS, so that nobody depends on a thread that has lost its CPU. The lock is held
- * for neither a message nor a wait. A request's memory is its caller's, who stays until it has ended.
+ * The session has no thread. A thread that waits for a reply sends what is queued, and receives what has
+ * come, for all threads. One of the waiting threads also waits for the transport; the others sleep until
+ * their replies are there. Each looks for itself every NINEP_LOOK_NS, so that none depends on a thread that
+ * has lost its CPU. The lock is held neither while bytes are moved nor during a wait. A request's memory is
+ * its caller's, which stays until the request has ended.
  *
- * A connection that breaks, that lies or that does not answer within the mount's time is given up, with all
- * requests on it; the next caller makes another one. Each has a generation: fids are of one. Whether a call
- * is repeated is its caller's to decide: -ENOTCONN says that the server cannot have executed it, -ECONNRESET
- * that it may have.
+ * A connection that breaks, that brings an invalid reply, or that does not answer within the mount's time is
+ * given up, with all requests on it; the next caller makes another one. Each connection has a generation, and
+ * so have its fids. The caller decides whether a call is repeated: -ENOTCONN says that the server cannot have
+ * executed it, -ECONNRESET that it may have.
  */
 #ifndef TACET_NINEP_SESSION_H
 #define TACET_NINEP_SESSION_H
@@ -40,7 +41,7 @@ struct ninep_request {
     uint32_t reply_capacity;
     void *into; /* room for the data of a read or of a directory's entries */
     uint32_t into_capacity;
-    /* The session's. */
+    /* Set by the session. */
     struct ninep_reader reader; /* the body, once it is there */
     uint32_t into_bytes;
     int result;
@@ -50,7 +51,7 @@ struct ninep_request {
     uint32_t sent, generation;
     uint16_t tag;
     bool has_tag, is_queued, is_pinned, is_done, sleeps;
-    uint32_t clunked; /* of the session's own: which fid */
+    uint32_t clunked; /* for the session's own requests: the fid to release */
 };
 
 enum ninep_state { NINEP_DOWN, NINEP_GREETING, NINEP_UP };
@@ -66,11 +67,11 @@ struct ninep_session {
     enum ninep_state state;
     uint32_t generation;
     uint32_t message_bytes; /* the largest message, as agreed with the server */
-    int broken_by;          /* why the last connection was given up; -EPROTO: the server lies */
+    int broken_by;          /* why the last connection was given up; -EPROTO: an invalid reply */
     uint32_t attempts;
     uint64_t greeting_deadline_ns;
     bool is_connecting, is_sending, is_receiving, is_watched;
-    bool is_dead;      /* the console has it */
+    bool is_dead;      /* the console has been told */
     unsigned inside;   /* threads that use the transport now */
     struct list queue; /* what is to be sent; the first perhaps in part */
     struct ninep_request *tags[NINEP_TAGS];
@@ -80,13 +81,13 @@ struct ninep_session {
         uint8_t message[16], reply[8];
         bool is_used;
     } clunks[NINEP_CLUNKS];
-    /* Of whoever receives. */
+    /* Used by the thread that receives. */
     uint8_t header[NINEP_HEADER_BYTES];
     uint32_t got, body_bytes;
     struct ninep_request *receiving;
 };
 
-/* A request of this type without a body yet, and the memory of its message and of the reply's body. */
+/* Returns a request of this type without a body yet, with memory for its message and for the reply's body. */
 static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_t *message,
                                                     uint32_t message_bytes, uint8_t *reply,
                                                     uint32_t reply_bytes)
@@ -96,32 +97,33 @@ static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_
                                    .reply_capacity = reply_bytes };
 }
 
-/* Waits for a connection, at most until the deadline: 0, or -EIO. On 0 *generation is that of the fids. */
+/* Waits for a connection, at most until the deadline. Returns 0 or -EIO. After 0 *generation is that of the
+ * fids. */
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation);
 
-/* One attempt at a connection, with why it failed: at boot. */
+/* Makes one attempt at a connection, at boot; `why` says why it failed. */
 int ninep_session_connect(struct ninep_session *session, uint64_t deadline_ns, struct message *why);
 
-/* Hands a request over. `generation`: of the fids in it. */
+/* Hands a request over. `generation` is that of the fids in it. */
 void ninep_submit(struct ninep_session *session, struct ninep_request *request, uint32_t generation);
 
-/* Waits for its end: 0, the server's error, -ENOTCONN or -ECONNRESET (above). Each submitted request has to
- * be waited for. */
+/* Waits until a request has ended. Returns 0, the server's error, -ENOTCONN or -ECONNRESET (above). Each
+ * submitted request has to be waited for. */
 int ninep_wait(struct ninep_session *session, struct ninep_request *request);
 
 int ninep_call(struct ninep_session *session, struct ninep_request *request, uint32_t generation);
 
-/* Whether a call ended because the connection broke. */
+/* Returns whether a call ended because the connection broke. */
 static inline bool ninep_is_broken(int64_t result)
 {
     return result == -ENOTCONN || result == -ECONNRESET;
 }
 
-/* A new fid's number, or -ENFILE. */
+/* Returns a new fid's number, -ENFILE, or -ENOTCONN. */
 int64_t ninep_fid_allocate(struct ninep_session *session, uint32_t generation);
-/* Of one that the server does not have. */
+/* Frees the number of a fid that the server does not have. */
 void ninep_fid_free(struct ninep_session *session, uint32_t fid, uint32_t generation);
-/* Of one that it has: as a rule without waiting. */
+/* Releases a fid that the server has, usually without waiting. */
 void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generation);
 
 #endif

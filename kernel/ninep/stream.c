@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * stream.c: see transport.h: a session on a stream of the kernel's own (net/stream.h), in threads
- * of the kernel, with memory of the calling rank. Before there are threads, the one CPU polls.
+ * stream.c: see transport.h: a session on a stream of the kernel's own (net/stream.h), in threads of the
+ * kernel, with memory of the calling rank. Before there are threads, the only CPU polls.
  *
- * A signal does not end a wait, as it does not end a read of a disk's file on Linux: programs do not expect
- * that. While one is pending the stream cannot wait for events, and is looked at every POLL_NS.
+ * A signal does not end a wait, just as on Linux it does not end a read of a disk's file: programs do not
+ * expect that. While one is pending the stream cannot wait for events, and is polled every POLL_NS.
  */
 #include "ninep/transport.h"
 #include "arch.h"
@@ -78,7 +78,7 @@ void ninep_sleeper_begin(struct ninep_sleeper *sleeper)
 void ninep_sleep(struct ninep_sleeper *sleeper, uint64_t deadline_ns)
 {
     if (sleeper->thread) {
-        /* Its caller looks why it ended. */
+        /* The caller checks why it ended. */
         thread_sleep_through(&sleeper->woken, deadline_ns);
         return;
     }
@@ -111,7 +111,7 @@ void ninep_free(void *memory, uint64_t bytes)
     uint64_t physical = arch_physical_of(memory);
     struct process *process = arch_process();
 
-    if (!process || !memory_slice_has(process->slice, physical)) /* as a rule it is the caller's own */
+    if (!process || !memory_slice_has(process->slice, physical)) /* usually it is the caller's own */
         process = process_of_memory(physical);
     if (process) {
         page_pool_free(process->vm.pages, physical, page_up(bytes));

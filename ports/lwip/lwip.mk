@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lwip.mk: lwIP's sources, fetched once, and what compiles them: for the kernel (Makefile) and for the
-# fuzzer of frames (tests/host/host.mk).
+# lwip.mk: lwIP's sources, which are fetched once, and how they are compiled: for the kernel (Makefile) and for
+# the fuzzer of frames (tests/host/host.mk).
 
 LWIP := build/lwip
 
-# Of its sources what the kernel has use for; sections that nobody refers to are left out.
+# The sources that the kernel uses; the linker leaves out sections that nothing refers to.
 LWIP_C := $(addprefix core/,def.c inet_chksum.c init.c ip.c mem.c memp.c netif.c pbuf.c raw.c tcp.c tcp_in.c \
 	tcp_out.c udp.c $(addprefix ipv4/,dhcp.c etharp.c icmp.c igmp.c ip4.c ip4_addr.c ip4_frag.c)) \
 	netif/ethernet.c
 
-# kernel/net sees lwIP's headers, and lwIP the kernel's, as of a system: without warnings.
+# kernel/net includes lwIP's headers, and lwIP the kernel's, as system headers: without warnings.
 LWIP_INCLUDES := -isystem ports/lwip/include -isystem $(LWIP)/src/include
 LWIP_HEADERS  := $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 
@@ -26,5 +26,5 @@ $(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
 	@ports/lwip/unpack.sh build
 	@touch $@
 
-# What the compiler has found of them, where the folder was removed.
+# Sources and headers that dependencies name, if the folder was removed.
 $(LWIP)/src/%: | $(LWIP)/stamp ;

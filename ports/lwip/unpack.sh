@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ports/lwip/unpack.sh BUILD-FOLDER: the sources of lwIP as BUILD-FOLDER/lwip, which ports/fetch.py brings.
-# The Makefile compiles those that the kernel needs.
+# ports/lwip/unpack.sh BUILD-FOLDER: unpacks the sources of lwIP, which ports/fetch.py brings, as
+# BUILD-FOLDER/lwip. The Makefile compiles those that the kernel needs.
 
 set -eu
 

@@ -123,21 +123,21 @@ TEST(a_second_one_of_what_comes_once_is_refused)
 
         memcpy(words, once[i], length + 1);
         memcpy(words + length + 1, once[i], length + 1);
-        snprintf(text, sizeof(text), "request: %.*s=\"%s\" is a second one; %.*s= comes once", (int)name,
-                 once[i], once[i] + name + 1, (int)name, once[i]);
+        snprintf(text, sizeof(text), "request: second %.*s=\"%s\"; %.*s= comes only once", (int)name, once[i],
+                 once[i] + name + 1, (int)name, once[i]);
         refused(words, 2 * (length + 1), text, __LINE__);
     }
 }
 
 TEST(other_words_are_refused_by_name)
 {
-#define KNOWN                                                                                             \
-    "is none of its words, which are job= ranks= first= size= cpus= port= stdin= program= secret= path= " \
+#define KNOWN                                                                             \
+    "; the words are job= ranks= first= size= cpus= port= stdin= program= secret= path= " \
     "cwd= arg= env= number="
-    REFUSED(FULL "nodes=4\0", "request: \"nodes=4\" " KNOWN);
-    REFUSED("job\0" FULL, "request: \"job\" " KNOWN);
-    REFUSED("jobs=1\0" FULL, "request: \"jobs=1\" " KNOWN);
-    REFUSED("Job=1\0" FULL, "request: \"Job=1\" " KNOWN);
+    REFUSED(FULL "nodes=4\0", "request: unknown word \"nodes=4\"" KNOWN);
+    REFUSED("job\0" FULL, "request: unknown word \"job\"" KNOWN);
+    REFUSED("jobs=1\0" FULL, "request: unknown word \"jobs=1\"" KNOWN);
+    REFUSED("Job=1\0" FULL, "request: unknown word \"Job=1\"" KNOWN);
     REFUSED(" job=1\0" FULL, "request: \" job=1\" " KNOWN);
     REFUSED(FULL "=\0", "request: \"=\" " KNOWN);
     REFUSED(FULL "\0", "request: \"\" " KNOWN);
@@ -250,9 +250,9 @@ TEST(texts_are_what_they_have_to_be)
 TEST(a_program_that_is_not_sent_has_a_whole_path)
 {
     REFUSED(JOB RANKS PORT SECRET ARG "path=bin/a\0",
-            "request: path=\"bin/a\" does not begin with /, as where no program= is sent");
+            "request: path=\"bin/a\" does not begin with /; without program= it must");
     REFUSED(JOB RANKS PORT SECRET ARG "program=0\0path=a\0",
-            "request: path=\"a\" does not begin with /, as where no program= is sent");
+            "request: path=\"a\" does not begin with /; without program= it must");
     CHECK_EQUAL(READ(JOB RANKS PORT SECRET ARG "path=a\0program=1\0"), 0);
     CHECK_EQUAL(READ(FULL "program=1\0"), 0);
 }
@@ -277,8 +277,8 @@ TEST(input_goes_to_any_rank_of_the_job)
     CHECK_EQUAL(READ(FULL "stdin=8\0first=3\0size=9\0"), 0);
     CHECK_EQUAL(request.stdin_rank, 8);
     REFUSED(FULL "stdin=9\0first=3\0size=9\0",
-            "request: stdin=9 is no rank of the job, which are 0 to 8 by its size");
-    REFUSED(FULL "stdin=2\0", "request: stdin=2 is no rank of the job, which are 0 to 1 by its size");
+            "request: stdin=9 is not a rank of the job; its ranks are 0 to 8");
+    REFUSED(FULL "stdin=2\0", "request: stdin=2 is not a rank of the job; its ranks are 0 to 1");
 }
 
 TEST(the_last_word_ends_as_the_others_do)
@@ -287,7 +287,7 @@ TEST(the_last_word_ends_as_the_others_do)
 
     for (size_t count = 1; count < sizeof(words) - 1; count++) {
         if (words[count - 1])
-            refused(words, count, "request: its last word has no NUL, which ends each", __LINE__);
+            refused(words, count, "request: its last word does not end with NUL", __LINE__);
     }
 }
 
@@ -312,16 +312,16 @@ TEST(lists_have_an_end)
     CHECK_TEXT(request.arguments[LAUNCH_ARGUMENTS_MAX - 1], "last");
     CHECK(request.arguments[LAUNCH_ARGUMENTS_MAX] == NULL);
     CHECK_EQUAL(read_many("arg=", LAUNCH_ARGUMENTS_MAX, "arg=last"), -EINVAL);
-    CHECK_TEXT(why.text, "request: too many arg=; 1024 are right");
+    CHECK_TEXT(why.text, "request: too many arg=; at most 1024 are allowed");
 
     CHECK_EQUAL(read_many("number=A", LAUNCH_VARIABLES_MAX, "arg=a"), 0);
     CHECK_EQUAL(read_many("env=A=", LAUNCH_VARIABLES_MAX, "arg=a"), 0);
     CHECK_EQUAL(request.variable_count, LAUNCH_VARIABLES_MAX);
     CHECK(request.variables[LAUNCH_VARIABLES_MAX] == NULL);
     CHECK_EQUAL(read_many("env=A=", LAUNCH_VARIABLES_MAX, "number=A"), -EINVAL);
-    CHECK_TEXT(why.text, "request: too many number=; 1024 are right, of env= and number= together");
+    CHECK_TEXT(why.text, "request: too many number=; at most 1024 are allowed, env= and number= together");
     CHECK_EQUAL(read_many("number=A", LAUNCH_VARIABLES_MAX, "env=A="), -EINVAL);
-    CHECK_TEXT(why.text, "request: too many env=; 1024 are right, of env= and number= together");
+    CHECK_TEXT(why.text, "request: too many env=; at most 1024 are allowed, env= and number= together");
 }
 
 TEST(a_request_has_its_size_at_most)
@@ -333,7 +333,7 @@ TEST(a_request_has_its_size_at_most)
     memset(words + sizeof(full) - 1, 'x', sizeof(words) - sizeof(full) - 1);
     CHECK_EQUAL(read_words(words, LAUNCH_REQUEST_BYTES), 0);
     CHECK_EQUAL(strlen(request.arguments[0]), LAUNCH_REQUEST_BYTES - sizeof(full));
-    refused(words, sizeof(words), "request: it has 131073 bytes; 131072 at most are right", __LINE__);
+    refused(words, sizeof(words), "request: 131073 bytes are too many; the limit is 131072", __LINE__);
 }
 
 TEST(a_line_says_how_much_comes_and_by_which_right)

@@ -631,14 +631,14 @@ NODE(a_wrong_option_is_answered_with_one_line)
     for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         snprintf(options, sizeof(options), "nettick=irq%s", keys[i]);
         CHECK_EQUAL(configure(options, &why), -EINVAL);
-        CHECK_TEXT(why.text, "nettick=irq takes nettick_key=, the conductor's key: 32 hexadecimal digits");
+        CHECK_TEXT(why.text, "nettick=irq needs nettick_key=, the conductor's key: 32 hexadecimal digits");
     }
     CHECK_EQUAL(configure("nettick_key=12", &why), -EINVAL);
-    CHECK_TEXT(why.text, "nettick_key=, the conductor's key, has 32 hexadecimal digits");
+    CHECK_TEXT(why.text, "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
     CHECK_EQUAL(configure("nettick=always" OPTIONS, &why), -EINVAL);
-    CHECK_TEXT(why.text, "nettick=always: heartbeats can be taken by irq or poll, or be off");
+    CHECK_TEXT(why.text, "nettick=always: unknown; use irq, poll or off");
     CHECK_EQUAL(configure("nettick" OPTIONS, &why), -EINVAL);
-    CHECK_TEXT(why.text, "nettick=: heartbeats can be taken by irq or poll, or be off");
+    CHECK_TEXT(why.text, "nettick=: unknown; use irq, poll or off");
     CHECK(!clock_event_top());
 }
 

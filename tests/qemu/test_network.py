@@ -73,13 +73,13 @@ def test_a_static_address_asks_nobody(tacet: Run, busybox: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("ip=10.9.0.7", "begins with no address and bits of its net"),
-        ("ip=10.9.0.7/33", "begins with no address and bits of its net"),
+        ("ip=10.9.0.7", "does not begin with ADDRESS/BITS"),
+        ("ip=10.9.0.7/33", "does not begin with ADDRESS/BITS"),
         ("ip=10.9.0.0/24", "no node can have this address"),
         ("ip=127.0.0.1/8", "no node can have this address"),
-        ("ip=10.9.0.7/24,router", "the gateway is no address"),
-        ("ip=10.9.0.7/24,,,two words", "the name is none that a host can have"),
-        ("netdev=00:1f.7", "there is no such network device"),
+        ("ip=10.9.0.7/24,router", "the gateway is not an address"),
+        ("ip=10.9.0.7/24,,,two words", "the name is not a valid host name"),
+        ("netdev=00:1f.7", "no such network device"),
         ("ip_wait=soon", "ip_wait"),
         ("raw_sockets=yes", "raw_sockets=yes: it can be on or off"),
     ],

@@ -14,7 +14,7 @@
 #define LWIP_SOCKET          0
 #define LWIP_STATS           0
 
-/* Memory: kernel/net/memory.h; what is too much fails there. */
+/* Memory: kernel/net/memory.h; requests that are too large fail there. */
 #define MEM_ALIGNMENT            8
 #define MEM_LIBC_MALLOC          1
 #define MEMP_MEM_MALLOC          1
@@ -47,7 +47,7 @@
 #define LWIP_DHCP_MAX_NTP_SERVERS     0
 #define LWIP_AUTOIP                   0
 
-/* Memory for ARP: entries of the table; so many packets wait for each address. */
+/* Memory for ARP: entries of the table; packets that wait for each address. */
 #define ARP_TABLE_SIZE                64
 #define ARP_QUEUEING                  1
 #define ARP_QUEUE_LEN                 8
@@ -78,7 +78,7 @@
 
 /* TCP: the window is that of the connection that kernel/net/connection.c has linked; bytes to be sent are in
  * queues of its streams, which lwIP refers to. Its clock has steps of 100 ms. */
-#ifndef connection_window /* a number where lwIP's preprocessor compares it */
+#ifndef connection_window /* a number in init.c, whose preprocessor compares it */
 extern unsigned connection_window;
 #endif
 #define TCP_MSS              1460

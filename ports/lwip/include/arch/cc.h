@@ -21,8 +21,8 @@ typedef long ssize_t;
 #define LWIP_NO_CTYPE_H    1
 #define LWIP_NO_UNISTD_H   1
 
-/* lwIP says nothing: what it would print is counted or seen elsewhere, and its assertions are compiled out.
- */
+/* lwIP prints nothing: what it would print is counted or seen elsewhere, and its assertions are compiled
+ * out. */
 #define LWIP_NOASSERT           1
 #define LWIP_PLATFORM_ASSERT(x) ((void)0)
 #define LWIP_PLATFORM_DIAG(x)   ((void)0)
