@@ -138,18 +138,18 @@ TEST(other_words_are_refused_by_name)
     REFUSED("job\0" FULL, "request: unknown word \"job\"" KNOWN);
     REFUSED("jobs=1\0" FULL, "request: unknown word \"jobs=1\"" KNOWN);
     REFUSED("Job=1\0" FULL, "request: unknown word \"Job=1\"" KNOWN);
-    REFUSED(" job=1\0" FULL, "request: \" job=1\" " KNOWN);
-    REFUSED(FULL "=\0", "request: \"=\" " KNOWN);
-    REFUSED(FULL "\0", "request: \"\" " KNOWN);
+    REFUSED(" job=1\0" FULL, "request: unknown word \" job=1\"" KNOWN);
+    REFUSED(FULL "=\0", "request: unknown word \"=\"" KNOWN);
+    REFUSED(FULL "\0", "request: unknown word \"\"" KNOWN);
 }
 
 TEST(messages_are_a_short_line_of_ascii)
 {
-    REFUSED("a\nb\x80\x7f\x1b[2J\0", "request: \"a?b???[2J\" " KNOWN);
+    REFUSED("a\nb\x80\x7f\x1b[2J\0", "request: unknown word \"a?b???[2J\"" KNOWN);
     REFUSED("1234567890123456789012345678901234567890123456789012345678901\0",
-            "request: \"123456789012345678901234567890123456789012345678901234567890...\" " KNOWN);
+            "request: unknown word \"123456789012345678901234567890123456789012345678901234567890...\"" KNOWN);
     REFUSED("123456789012345678901234567890123456789012345678901234567890\0",
-            "request: \"123456789012345678901234567890123456789012345678901234567890\" " KNOWN);
+            "request: unknown word \"123456789012345678901234567890123456789012345678901234567890\"" KNOWN);
     CHECK(sizeof("refused ") + strlen(why.text) + 3 < LAUNCH_LINE_BYTES);
 }
 
