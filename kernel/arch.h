@@ -2,10 +2,10 @@
 /*
  * arch.h: the contract between the kernel and an architecture, complete in both directions: a new
  * architecture is written from this header alone. The kernel includes this header and no other of an
- * architecture; sources of an architecture call nothing of the kernel but what is listed here.
+ * architecture; sources of an architecture call only those functions of the kernel that are listed here.
  *
  * An architecture's entry code fills a struct boot_info and calls kernel_start() once. After that it calls up
- * where a program or an interrupt enters the kernel. The kernel calls down through the functions below. All
+ * when a program or an interrupt enters the kernel. The kernel calls down through the functions below. All
  * of them run in the kernel, interrupts off, on any CPU, unless a comment says otherwise.
  *
  * ---- What an architecture defines in headers, in arch/<name>/include/arch/ ----
@@ -14,7 +14,7 @@
  *   ARCH_NAME, ARCH_ELF_MACHINE       the architecture's name for uname, and its ELF machine number
  *   ARCH_PAGE, ARCH_LARGE_PAGE,
  *   ARCH_HUGE_PAGE                    page sizes in bytes; arch_huge_pages() says whether the last one exists
- *   ARCH_CPUS_MAX                     as many CPUs as the kernel manages
+ *   ARCH_CPUS_MAX                     how many CPUs the kernel can manage
  *   ARCH_EARLY_LIMIT,
  *   ARCH_ADDRESS_LIMIT                the early map, and the final one, reach the physical memory below these
  *   ARCH_USER_LIMIT                   programs may map [ARCH_PAGE, ARCH_USER_LIMIT)
@@ -43,7 +43,7 @@
  *                                     stores to memory that the device reads, before all later loads
  *   dma_barrier()                     between loads, or between stores, of memory that a device reads and
  *                                     writes too (arch_dma_allocate)
- * linux_abi.h, beside lib/linux_abi.h: the structures and constants of Linux's interface that differ between
+ * linux_abi.h, besides lib/linux_abi.h: the structures and constants of Linux's interface that differ between
  *   architectures (see x86_64's).
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
@@ -59,7 +59,7 @@
  * SYSCALL_SLOTS; a larger n, and every unused slot (through syscall_hole), goes to syscall_unknown.
  *   call-up: syscall_table syscall_unknown
  * process/thread.h, process/signal.h: the slow return to the program; clone, with the caller's registers;
- * what arch_switch goes on with; the alternate stack of a signal's handler.
+ * what arch_switch continues with; the alternate stack of a signal's handler.
  *   call-up: thread_slow_return thread_must_return_slowly thread_clone thread_begin thread_idle
  *   call-up: signal_stack_holds
  * time/clock.h, time/clock_event.h, time/timer.h: the time; the devices that interrupt at a time, and their
@@ -108,83 +108,87 @@ struct text_sink;
 
 /* ---- The kernel's entry points, which an architecture calls ---- */
 
-/* Once, on the first CPU, early map in place, interrupts off. */
+/* Starts the kernel. Called once, on the first CPU, early map in place, interrupts off. */
 _Noreturn void kernel_start(struct boot_info *boot);
 
-/* Once on each further CPU, after its start: final map, clock compared, interrupts off, on its own stack. */
+/* Takes a further CPU in. Called once on each, after its start: final map, clock compared, interrupts off, on
+ * its own stack. */
 _Noreturn void kernel_cpu_start(unsigned cpu);
 
 /* A fault of the program that is not spurious. `signal` is the Linux signal that it raises, `code` its
- * si_code, 0 where that depends on what is mapped at `address`; `cause` describes it in words ("page fault:
- * write to a page it may only read"); `frame` is the architecture's, for arch_registers_print. Makes the
- * signal pending for the handler, which thread_slow_return starts, or ends the process. */
+ * si_code, 0 if that depends on what is mapped at `address`; `cause` describes it in words ("page fault:
+ * write to a page it may only read"); `frame` is the architecture's, for arch_registers_print.
+ * trap_user_fault makes the signal pending for the handler, which thread_slow_return starts, or ends the
+ * process. */
 struct fault {
     int signal;
     int code;
     const char *cause;
     uint64_t instruction; /* address of the faulting instruction */
-    uint64_t address;     /* of the access; valid where has_address */
+    uint64_t address;     /* of the access; valid if has_address */
     bool has_address;
     const void *frame;
 };
 void trap_user_fault(const struct fault *fault);
 
-/* Called first for a page fault in the program, or in a copy from or to its memory: whether the access, with
- * these rights, is allowed by now, so that the instruction is to be retried. Then the TLB of this CPU had old
- * rights, or another CPU was changing them. For the program's own access it waits for such a change to end;
- * for a copy, during which locks may be held, it does not. */
+/* Returns whether the access, with these rights, is allowed by now, so that the instruction is to be retried:
+ * the TLB of this CPU had old rights, or another CPU was changing them. Called first for a page fault in the
+ * program, or in a copy from or to its memory. For the program's own access it waits for such a change to
+ * end; for a copy, during which locks may be held, it does not. */
 bool page_fault_is_spurious(uint64_t address, unsigned rights, bool from_program);
 
-/* The interrupt of a device with input (arch_input_route) has come. */
+/* Handles the interrupt of a device with input (arch_input_route). */
 void input_interrupt(void);
 
 /* ---- Start-up, power ---- */
 
-/* Upper bound of the bytes of the pool that the architecture needs to map all of `boot`'s memory. */
+/* Returns an upper bound of the bytes of the pool that the architecture needs to map all of `boot`'s
+ * memory. */
 uint64_t arch_pool_bytes(const struct boot_info *boot);
 
-/* The kernel image in physical memory. */
+/* Returns where the kernel's image lies in physical memory. */
 struct memory_range arch_kernel_image(void);
 
 /* Replaces the early map by the final one: image with its rights (no page both writable and executable), all
- * of `boot`'s memory in the direct map, nothing else. Tables come from `pool`. Stops the node where there is
- * no memory for them. */
+ * of `boot`'s memory in the direct map, nothing else. Tables come from `pool`. Stops the node if there is no
+ * memory for them. */
 void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot);
 
-/* Everything else: CPU features, interrupt controllers silenced, clock calibrated. After
+/* Initialises the rest: detects CPU features, silences interrupt controllers, calibrates the clock. After
  * arch_memory_initialise. */
 void arch_initialise(const struct boot_info *boot);
 
-/* Switches the machine off, or halts for ever where that is not possible. */
+/* Switches the machine off, or halts for ever if that is not possible. */
 _Noreturn void arch_power_off(void);
 
-/* Starts the machine anew, by its firmware. */
+/* Restarts the machine by its firmware. */
 _Noreturn void arch_reboot(void);
 
-/* Halts this CPU for ever, whatever interrupts. */
+/* Halts this CPU for ever, even if something interrupts it. */
 _Noreturn void arch_halt(void);
 
-/* Whether a key of the machine's own keyboard was pressed since the last call; false where there is none that
- * the architecture can read without a driver. */
+/* Returns whether a key of the machine's own keyboard was pressed since the last call; false if there is none
+ * that the architecture can read without a driver. */
 bool arch_key_pressed(void);
 
 /* ---- CPUs ---- */
 
-/* How many CPUs the firmware names, at least 1. */
+/* Returns how many CPUs the firmware names, at least 1. */
 unsigned arch_cpus_present(void);
 
-/* Starts all of them but this one, after arch_initialise. One that does not answer is named in the log and
+/* Starts all CPUs but this one, after arch_initialise. A CPU that does not answer is named in the log and
  * left out. */
 void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot);
 
-/* How many CPUs run, numbered from 0 without gaps; valid after arch_cpus_start, as all that follows here. */
+/* Returns how many CPUs run, numbered from 0 without gaps. Valid after arch_cpus_start, as all that follows
+ * here. */
 unsigned arch_cpu_count(void);
 
-/* How many of these have a core of their own: they have the lowest numbers; the further hardware threads of
- * the same cores have the numbers above. */
+/* Returns how many of these have a core of their own: they have the lowest numbers. The further hardware
+ * threads of the same cores have the numbers above. */
 unsigned arch_core_count(void);
 
-/* The CPU below arch_core_count() on the same core, which may be `cpu` itself. */
+/* Returns the CPU below arch_core_count() on the same core, which may be `cpu` itself. */
 unsigned arch_core_of(unsigned cpu);
 
 /* Where a CPU is in the machine: hardware threads of one core share both numbers. */
@@ -193,12 +197,12 @@ struct cpu_place {
 };
 struct cpu_place arch_cpu_place(unsigned cpu);
 
-/* NUMA as the firmware describes it: ranges of memory with their domains (returns 0 where there is no
- * description), and the domain of a CPU that runs, or NUMA_DOMAIN_NONE. */
+/* Returns NUMA as the firmware describes it: ranges of memory with their domains, and how many (0 if there is
+ * no description); and the domain of a CPU that runs, or NUMA_DOMAIN_NONE. */
 unsigned arch_numa_ranges(const struct numa_range **ranges);
 uint32_t arch_cpu_numa_domain(unsigned cpu);
 
-/* How idle CPUs wait: `idle=` of the command line. -EINVAL with `why`. After arch_initialise. */
+/* Applies `idle=` of the command line: how idle CPUs wait. -EINVAL with `why`. After arch_initialise. */
 int arch_idle_configure(const struct command_line *line, struct message *why);
 
 /* Waits for an interrupt or for an IPI, which may have come already. The caller checks the condition that it
@@ -206,28 +210,28 @@ int arch_idle_configure(const struct command_line *line, struct message *why);
 void arch_cpu_idle(void);
 
 /* Ends another CPU's arch_cpu_idle, or interrupts its program, so that it calls crosscall_serve. The sender
- * has stored before what the other CPU is to find. So a full barrier comes before the interrupt is sent,
- * where the store or the call that sends it may overtake stores to memory: all that this CPU has stored, or
- * has seen stored by others, the other one sees from its interrupt, or the end of its arch_cpu_idle, on. */
+ * has stored before what the other CPU is to find. A full barrier comes before the interrupt is sent, if the
+ * store or the call that sends it may overtake stores to memory: so from its interrupt, or the end of its
+ * arch_cpu_idle, on the other CPU sees all that this CPU has stored, or has seen stored by others. */
 void arch_ipi_send(unsigned cpu);
 
 /* Interrupts all other CPUs, after the same barrier: each calls nettick_interrupt. */
 void arch_beat_send(void);
 
-/* The same, and this one, too, once it accepts interrupts. */
+/* Does the same, and interrupts this CPU, too, once it accepts interrupts. */
 void arch_beat_send_all(void);
 
-/* From now on, an interrupt on this line of a device comes to that CPU alone, and to none before; it calls
- * input_interrupt. False where the machine cannot. Calls take turns. */
+/* Routes an interrupt line of a device: from now on its interrupt comes to that CPU alone, which calls
+ * input_interrupt; before, it comes to none. False if the machine cannot. Callers serialise their calls. */
 bool arch_input_route(unsigned line, unsigned cpu);
 
-/* Halts this CPU for good, but for crosscalls, which it serves. */
+/* Halts this CPU for good, except that it serves crosscalls. */
 _Noreturn void arch_cpu_park(void);
 
 /* ---- Devices ---- */
 
-/* The segments of PCI's buses that can be reached, each with its own numbers of buses; 0 where there is no
- * PCI. Before the final map there may be fewer. */
+/* Returns the segments of PCI's buses that can be reached, each with its own numbers of buses; 0 if there is
+ * no PCI. Before the final map there may be fewer. */
 struct arch_pci_segment {
     uint16_t number;
     uint8_t bus_first, bus_last;
@@ -235,36 +239,37 @@ struct arch_pci_segment {
 };
 unsigned arch_pci_segments(const struct arch_pci_segment **segments);
 
-/* An aligned register of a function's configuration space; reads as all ones where nothing answers. The
- * function is segment << 16 | bus << 8 | device << 3 | function. Calls take turns. */
+/* Reads, or writes, an aligned register of a function's configuration space; reads all ones if nothing
+ * answers. The function is segment << 16 | bus << 8 | device << 3 | function. Callers serialise their
+ * calls. */
 uint32_t arch_pci_read(uint32_t function, unsigned offset);
 void arch_pci_write(uint32_t function, unsigned offset, uint32_t value);
 
-/* Registers of a device, uncached, for good; NULL where there is no room. From arch_initialise on, on the
+/* Maps registers of a device, uncached, for good; NULL if there is no room. From arch_initialise on, on the
  * first CPU, before the others start. */
 volatile void *arch_device_map(uint64_t physical, uint64_t bytes);
 
-/* Memory that a device may read and write, for good: zeroed pages of the kernel's pool, one run, below 4 GiB
- * for the device, too; NULL where there is none. What drivers need is part of arch_pool_bytes. Same context
- * as arch_device_map. arch_dma_address: where the device finds it. */
+/* Allocates memory that a device may read and write, for good: zeroed pages of the kernel's pool, one run,
+ * below 4 GiB for the device, too; NULL if there is none. What drivers need is part of arch_pool_bytes. Same
+ * context as arch_device_map. arch_dma_address: where the device finds it. */
 void *arch_dma_allocate(uint64_t bytes);
 uint64_t arch_dma_address(const void *memory);
 
-/* What a device writes where, to interrupt this CPU (a message interrupt): the CPU calls
- * network_device_interrupt. False where no message reaches that CPU. */
+/* Gets what a device writes, and to which address, to interrupt this CPU (a message interrupt): the CPU calls
+ * network_device_interrupt. False if no message reaches that CPU. */
 bool arch_message_interrupt(unsigned cpu, uint64_t *address, uint32_t *data);
 
-/* Interrupt lines of devices. Which input of an interrupt controller a device's line leads to, nobody knows
- * for sure but the device: arch_line_find has it raise its line, by `raise`, and looks what comes;
- * ARCH_LINE_NONE where nothing does, or also without it. Before any is routed. arch_line_route: that CPU
- * alone is interrupted from now on while the line is raised, and calls network_device_interrupt; false where
- * it cannot be. arch_line_mask: nobody is. Calls take turns. */
+/* Interrupt lines of devices. Only the device knows for sure to which input of an interrupt controller its
+ * line leads: arch_line_find makes it raise the line, by `raise`, and finds the input that is raised;
+ * ARCH_LINE_NONE if none is, or one is also without it. Before any line is routed. arch_line_route: from now
+ * on only that CPU is interrupted while the line is raised, and calls network_device_interrupt; false if that
+ * is not possible. arch_line_mask: no CPU is interrupted. Callers serialise their calls. */
 #define ARCH_LINE_NONE UINT32_MAX
 uint32_t arch_line_find(void (*raise)(void *context, bool on), void *context);
 bool arch_line_route(uint32_t line, unsigned cpu);
 void arch_line_mask(uint32_t line);
 
-/* Takes the interrupts that are pending on this CPU, which has them off before and after. */
+/* Takes the interrupts that are pending on this CPU. They are off before and after. */
 void arch_interrupts_accept(void);
 
 /* ---- Clocks ---- */
@@ -272,21 +277,21 @@ void arch_interrupts_accept(void);
 uint64_t arch_clock_hz(void);   /* the rate of arch_ticks() */
 uint64_t arch_boot_ticks(void); /* arch_ticks() at the kernel's first instruction */
 
-/* What arch_ticks() adds to a CPU's own reading of the clock source to get the first CPU's; programs that
- * read the clock through the vDSO's page (clock_page.h) must add it, too. */
+/* Returns what arch_ticks() adds to a CPU's own reading of the clock source to get the first CPU's; programs
+ * that read the clock through the vDSO's page (clock_page.h) must add it, too. */
 uint64_t arch_clock_offset(unsigned cpu);
 
-/* Ticks that a CPU has spent in the kernel, a running system call included, since it was last called to begin
- * counting at zero, in the kernel. */
+/* Begins to count this CPU's ticks in the kernel, at zero; called in the kernel. arch_kernel_ticks: how many
+ * ticks a CPU has spent there since then, a running system call included. */
 void arch_kernel_ticks_begin(void);
 uint64_t arch_kernel_ticks(unsigned cpu);
 
-/* The battery-backed clock: seconds since 1970 UTC; 0 where there is none. */
+/* Returns the battery-backed clock's time: seconds since 1970 UTC; 0 if there is no such clock. */
 uint64_t arch_wall_clock_s(void);
 
 /* ---- Address spaces ---- */
 
-/* Whether ARCH_HUGE_PAGE is a page size of this CPU. */
+/* Returns whether ARCH_HUGE_PAGE is a page size of this CPU. */
 bool arch_huge_pages(void);
 
 /* The page tables of an address space, allocated from its process's slice. Functions that change them are
@@ -300,33 +305,34 @@ struct arch_space {
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);
 
-/* Makes it this CPU's address space; replaces it by the kernel's own map, before its tables may be freed. The
- * CPU's bit of `cpus` is set before, and a full barrier comes before the tables are used: a CPU that changes
- * an entry and then finds the bit clear sends no shootdown. It is cleared once nothing is cached any more. */
+/* Makes it this CPU's address space; or replaces it by the kernel's own map, before its tables may be freed.
+ * The CPU's bit of `cpus` is set before, and a full barrier comes before the tables are used: so a CPU that
+ * changes an entry and then finds the bit clear need not send a shootdown. The bit is cleared once nothing is
+ * cached any more. */
 void arch_space_activate(struct arch_space *space);
 void arch_space_deactivate(struct arch_space *space);
 
-/* Whether the program may access `address` with these rights now. Lock-free: on a CPU on which the space is
- * active, interrupts off, and in a grace period: a table that is taken out of the tree is freed only after
- * each CPU of `cpus` has served a crosscall since. That is not the TLB's flush, though the same crosscall
- * flushes: an architecture that could flush other CPUs' TLBs without them still owes it. */
+/* Returns whether the program may access `address` with these rights now. Lock-free: on a CPU on which the
+ * space is active, interrupts off, and in a grace period: a table that is taken out of the tree is freed only
+ * after each CPU of `cpus` has served a crosscall since. The grace period is not the TLB's flush, though the
+ * same crosscall flushes: an architecture that could flush other CPUs' TLBs without them still needs it. */
 bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights);
 
-/* The physical address of one of the program's, or PAGE_POOL_NONE. Lock-free as arch_space_allows. */
+/* Returns the physical address of one of the program's, or PAGE_POOL_NONE. Lock-free as arch_space_allows. */
 uint64_t arch_translate(const struct arch_space *space, uint64_t address);
 
 /* Functions that unmap, move, or take rights away do a TLB shootdown: all CPUs on which the space is active
- * drop their translations of the range, and of tables on the way to it, before memory or tables are freed;
- * else the program could write through a stale translation to what is somebody else's by then. Rights that
- * are added need no shootdown: a CPU with a stale translation faults, and page_fault_is_spurious() says that
- * the access is to be retried. */
+ * drop their translations of the range, and of tables on the way to it, before memory or tables are freed.
+ * Otherwise the program could write, through a stale translation, to memory that has another owner by then.
+ * Rights that are added need no shootdown: a CPU with a stale translation faults, and
+ * page_fault_is_spurious() says that the access is to be retried. */
 
 /* Maps [address, address + bytes) to `physical` with the largest pages that alignment allows; nothing may be
  * mapped there. Both page-aligned. rights == 0 keeps the memory attached but inaccessible. -ENOMEM (nothing
  * is mapped then). */
 int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint64_t bytes, unsigned rights);
 
-/* Makes `address` the beginning of a page, by splitting a large page around it. -ENOMEM where there is no
+/* Makes `address` the beginning of a page, by splitting a large page around it. -ENOMEM if there is no
  * memory for the table. */
 int arch_split(struct arch_space *space, uint64_t address);
 
@@ -348,20 +354,20 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
  * must be memory for the tables. */
 void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t bytes, unsigned rights);
 
-/* New rights for what is mapped in the range. */
+/* Changes the rights of what is mapped in the range. */
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights);
 
 /* Zeroes the memory attached to [address, address + bytes), whatever the program's rights to it; any
  * alignment. Returns how many bytes that were. */
 uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t bytes);
 
-/* Length of the run from `address`, at most `bytes`, that is alike: attached to memory, or not; *attached
- * says which. */
+/* Returns the length of the run from `address`, at most `bytes`, that is alike: attached to memory, or not;
+ * *attached says which. */
 uint64_t arch_attached_run(const struct arch_space *space, uint64_t address, uint64_t bytes, bool *attached);
 
 /* ---- Copies ---- */
 
-/* Whatever is longer goes in pieces of so many bytes, between which it serves crosscalls. */
+/* Longer copies go in pieces of this size, between which the CPU serves crosscalls. */
 #define ARCH_PIECE (64 * 1024ULL)
 
 /* Copies between kernel and program that survive any address: 0 or -EFAULT (a part may have been copied). */
@@ -369,13 +375,14 @@ int user_read(void *to, uint64_t from, uint64_t bytes);
 int user_write(uint64_t to, const void *from, uint64_t bytes);
 int user_clear(uint64_t to, uint64_t bytes);
 
-/* A string of at most `bytes` bytes with its NUL: its length, -EFAULT, or -ENAMETOOLONG where none of these
- * bytes is a NUL. */
+/* Reads a string of at most `bytes` bytes with its NUL. Returns its length, -EFAULT, or -ENAMETOOLONG if none
+ * of these bytes is a NUL. */
 int64_t user_read_string(char *to, uint64_t from, uint64_t bytes);
 
-/* An aligned word of the program's that its threads change at the same time. user_read_word reads it in one
- * piece: 0 or -EFAULT. user_exchange_word replaces it if it is *expected: 1; if it is another, stores that in
- * *expected: 0; or -EFAULT; it is a full barrier, as the program may take and release locks by such words. */
+/* Reads, in one piece, an aligned word of the program's that its threads may change at the same time: 0 or
+ * -EFAULT. user_exchange_word replaces the word if it is *expected: 1; if it is another, stores that in
+ * *expected: 0; or -EFAULT. It is a full barrier, because the program may take and release locks by such
+ * words. */
 int user_read_word(uint32_t *to, uint64_t from);
 int user_exchange_word(uint64_t at, uint32_t *expected, uint32_t desired);
 
@@ -384,34 +391,34 @@ void arch_zero(void *memory, uint64_t bytes);
 
 /* ---- System calls ---- */
 
-/* In the entry code. syscall_hole fills the table's unused slots: it passes the call's number, which no
- * argument register holds, to syscall_unknown. sys_clone is the handler of clone: it passes its arguments to
- * thread_clone, and the registers of the caller that C functions may have moved. */
+/* Fills the table's unused slots: passes the call's number, which no argument register holds, to
+ * syscall_unknown. sys_clone is the handler of clone: it passes its arguments to thread_clone, and the
+ * registers of the caller that C functions may have moved. Both are in the entry code. */
 void syscall_hole(void);
 long sys_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls);
 
 /* Makes the system call that runs return through thread_slow_return (thread.h). */
 void arch_request_slow_return(void);
 
-/* The caller's stack pointer. */
+/* Returns the caller's stack pointer. */
 uint64_t arch_call_stack(void);
 
-/* Whether `frame` is a system call's that returns -EINTR; makes it call again, `number` with the same
- * arguments. */
+/* Returns whether `frame` is a system call's that returns -EINTR. arch_call_restart makes it call again,
+ * `number` with the same arguments. */
 bool arch_call_interrupted(const void *frame);
 void arch_call_restart(void *frame, unsigned number);
 
 /* Sets or gets the thread pointer: Linux's arch_prctl on x86_64; -ENOSYS elsewhere. */
 long arch_thread_pointer_call(uint64_t code, uint64_t address);
 
-/* Operations of prctl that only the architecture has, for the caller; -EINVAL for all others. */
+/* Does operations of prctl that only the architecture has, for the caller; -EINVAL for all others. */
 long arch_thread_option(uint32_t operation, uint64_t argument);
 
 /* ---- Threads ---- */
 
 /* Fills the registers with which a thread begins, on a kernel stack that ends at `kernel_stack`: arch_switch
  * to it calls thread_begin. initial: general registers zero, vector state initial. clone: those of the caller
- * of clone, with `kept` from thread_clone, the result 0, and another stack and thread pointer where these are
+ * of clone, with `kept` from thread_clone, the result 0, and another stack and thread pointer if these are
  * not zero or NULL. */
 void arch_start_initial(struct arch_context *context, uint64_t kernel_stack, uint64_t entry, uint64_t stack);
 void arch_start_clone(struct arch_context *context, uint64_t kernel_stack, const void *kept, uint64_t stack,
@@ -420,26 +427,26 @@ void arch_start_clone(struct arch_context *context, uint64_t kernel_stack, const
 /* Enters the program for the first time, by way of thread_slow_return: a signal may be pending already. */
 _Noreturn void arch_start_enter(struct arch_context *context);
 
-/* Saves the registers of this CPU's thread (NULL: nobody needs them any more) and loads another one's, whose
+/* Saves the registers of this CPU's thread (NULL: they are no longer needed) and loads another one's, whose
  * call of arch_switch returns; NULL: calls thread_idle on the CPU's own stack. Returns when another
  * arch_switch, perhaps on another CPU, loads `from`. */
 void arch_switch(struct arch_context *from, const struct arch_context *to);
 
-/* Hardware priorities: how hardware threads share their core [Betti09 §IV]. A program's thread has one, which
- * goes with it from CPU to CPU; it may also change it without a call. arch_priority_max: the highest that it
- * may have, 1 being the lowest; 0 where CPUs have none, and the other two do nothing. arch_priority: the
- * caller's own, or that with which another thread left a CPU last or that it has set since.
- * arch_priority_set: the caller's. In a system call. */
+/* Returns the highest hardware priority that a program's thread may have, 1 being the lowest; 0 if CPUs have
+ * none, and the other two do nothing. Hardware priorities say how hardware threads share their core [Betti09
+ * §IV]; a thread's goes with it from CPU to CPU, and the thread may change it without a call. arch_priority:
+ * the caller's own, or that with which another thread left a CPU last or that it has set since.
+ * arch_priority_set: sets the caller's. In a system call. */
 unsigned arch_priority_max(void);
 unsigned arch_priority(const struct arch_context *context);
 void arch_priority_set(unsigned priority);
 
-/* Makes a page of the direct map fault in the kernel: so that the overflow of a stack above it
- * does. Where the pool has no memory for tables, it stays as it is. */
+/* Makes a page of the direct map fault in the kernel, so that the overflow of a stack above it faults. If the
+ * pool has no memory for tables, the page stays as it is. */
 void arch_guard_page(uint64_t address, struct page_pool *pool);
 
-/* Undoes that for all pages of a range that nobody uses any more: the pool of its memory may be initialised
- * anew then. On one CPU; the others idle, and serve a crosscall. */
+/* Undoes that for all pages of a range that is no longer in use: then the pool of its memory may be
+ * initialised again. On one CPU; the others idle, and serve a crosscall. */
 void arch_guard_pages_drop(const struct memory_range *range);
 
 /* ---- Signals ---- */
@@ -455,13 +462,13 @@ struct arch_signal {
     bool takes_info;                  /* the action has SA_SIGINFO */
 };
 
-/* Makes `frame` lead into the handler, which returns to where the frame led. -EFAULT where the stack cannot
- * take its frame at *place (0: the alternate stack is too small); nothing but memory of the stack has changed
+/* Makes `frame` lead into the handler, which returns to where the frame led. -EFAULT if the stack cannot take
+ * its frame at *place (0: the alternate stack is too small); nothing but memory of the stack has changed
  * then. */
 int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *place);
 
-/* rt_sigreturn: fills `frame` from what arch_signal_enter has put on the stack, and the program may have
- * changed since. Whatever it finds there, the program gains no rights. -EFAULT where it is invalid. */
+/* Fills `frame`, for rt_sigreturn, from what arch_signal_enter has put on the stack, and the program may have
+ * changed since. Whatever it finds there, the program gains no rights. -EFAULT if it is invalid. */
 int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stack);
 
 uint64_t arch_frame_instruction(const void *frame);
@@ -471,36 +478,36 @@ uint64_t arch_frame_stack(const void *frame);
 
 void arch_cpu_describe(char *text, size_t bytes);
 
-/* The lines of /proc/cpuinfo about a CPU that the architecture writes, a piece at a time. */
+/* Writes the lines of /proc/cpuinfo about a CPU that are the architecture's, a piece at a time. */
 void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
 
-/* What an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words. NULL where the
- * number is not in use; so is an exception's name. */
+/* Returns what an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words; or an
+ * exception's name. NULL if the number is not in use. */
 const char *arch_interrupt_name(unsigned number);
 const char *arch_exception_name(unsigned number);
 
-/* The page of counters that a CPU's programs see (tacet.h). */
+/* Returns the page of counters that a CPU's programs see (tacet.h). */
 struct tacet_counters *arch_counters(unsigned cpu);
 
 /* Prints the registers of a fault's frame, and the kernel's own call chain, through kernel_print. */
 void arch_registers_print(const void *frame);
 void arch_backtrace_print(void);
 
-/* Another CPU's ring of the flight log. */
+/* Returns another CPU's ring of the flight log. */
 const struct klog_ring *arch_klog_of(unsigned cpu);
 
-/* Whether this CPU logs its system calls. */
+/* Sets whether this CPU logs its system calls. */
 void arch_system_calls_log(bool on);
 
 /* ---- What programs get from the machine ---- */
 
-/* A hardware random number where there is one, else mixed from the clock. */
+/* Returns a hardware random number if there is one, else one mixed from the clock. */
 uint64_t arch_random(void);
 
 uint64_t arch_hwcap(unsigned word); /* 1: AT_HWCAP, 2: AT_HWCAP2 */
 
-/* What the auxiliary vector has on this architecture alone: types and values, at most ARCH_AUXILIARY_MAX;
- * their number. `platform`: where the program finds the text of AT_PLATFORM. */
+/* Fills in what the auxiliary vector has on this architecture alone: types and values, at most
+ * ARCH_AUXILIARY_MAX. Returns their number. `platform`: where the program finds the text of AT_PLATFORM. */
 #define ARCH_AUXILIARY_MAX 16
 unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2]);
 

@@ -12,8 +12,8 @@ struct calendar_time {
     unsigned year, month, day, hour, minute, second;
 };
 
-/* Days from 1970-01-01 to the given date, for years from 1970 on. Years are counted from March, so that a
- * leap day is the last of its year; five months from March or August on have 153 days. */
+/* Returns the days from 1970-01-01 to the given date, for years from 1970 on. Years are counted from March,
+ * so that a leap day is the last of its year; five months from March or August on have 153 days. */
 static inline uint64_t days_since_1970(unsigned year, unsigned month, unsigned day)
 {
     uint64_t years = year - (month <= 2), months = (month + 9) % 12;
@@ -22,7 +22,7 @@ static inline uint64_t days_since_1970(unsigned year, unsigned month, unsigned d
     return years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day - until_1970;
 }
 
-/* Seconds since 1970; 0 where that is no moment: a clock that is not there shows anything. */
+/* Returns seconds since 1970; 0 for an invalid time: a clock that does not exist may show anything. */
 static inline uint64_t calendar_seconds(const struct calendar_time *at)
 {
     if (at->year < 1970 || at->year > 9999 || at->month < 1 || at->month > 12 || at->day < 1 ||

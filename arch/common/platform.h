@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * platform.h: what of the contract's inline and constant half (kernel/arch.h) architectures have alike. Their
- * arch/platform.h ends with this header, after arch/cpu.h: `struct cpu`, cpu_this() and DIRECT_MAP.
+ * platform.h: the part of the contract's inline and constant half (kernel/arch.h) that architectures have
+ * alike. Their arch/platform.h ends with this header, after arch/cpu.h: `struct cpu`, cpu_this() and
+ * DIRECT_MAP.
  */
 #ifndef ARCH_COMMON_PLATFORM_H
 #define ARCH_COMMON_PLATFORM_H

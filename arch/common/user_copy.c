@@ -4,7 +4,7 @@
  * passes is in the program's half; whether it is mapped, and with which rights, the hardware checks during
  * the copy.
  *
- * Interrupts are off, so what is long goes in pieces, between which the crosscalls of other CPUs are served.
+ * Interrupts are off, so long copies go in pieces, between which the crosscalls of other CPUs are served.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -23,7 +23,7 @@ static bool range_is_user(uint64_t address, uint64_t bytes)
     return address <= ARCH_USER_LIMIT && bytes <= ARCH_USER_LIMIT - address;
 }
 
-/* Out of line, so that short copies are short. */
+/* Copies in pieces. Out of line, so that short copies are short. */
 static __attribute__((noinline)) int copy_long(char *to, const char *from, uint64_t bytes)
 {
     for (; bytes > ARCH_PIECE; bytes -= ARCH_PIECE, to += ARCH_PIECE, from += ARCH_PIECE) {

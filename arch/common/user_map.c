@@ -2,20 +2,20 @@
 /*
  * user_map.c: a program's half of its address space.
  *
- * Tables come from the process's own slice. A leaf is present where the program has some right to it; memory
+ * Tables come from the process's own slice. A leaf is present if the program has some right to it; memory
  * to which it has none at the moment (mprotect to PROT_NONE) keeps its entry, not present, marked
  * PTE_ATTACHED. Large pages are split only where a range ends inside one.
  *
  * Several CPUs may use a space, so memory and tables are freed in three steps: entries are made not present,
  * those of tables that become empty PTE_UNLINKED; a TLB shootdown drops what CPUs have cached of both; then
- * memory and tables are freed. Where no other CPU's bit is set in the space's `cpus`, there is no IPI.
+ * memory and tables are freed. If no other CPU's bit is set in the space's `cpus`, there is no IPI.
  *
- * The crosscall of the shootdown is also the grace period of who walks the tables without the lock
- * (arch_space_allows, arch_translate): a walker serves none, so the tables that it may have come to are
- * freed after it has ended. CPUs whose bit is not set have nothing cached: activating the space drops what
- * they had.
+ * The crosscall of the shootdown is also the grace period for walks of the tables without the lock
+ * (arch_space_allows, arch_translate): a CPU that walks serves none, so the tables that it may have come to
+ * are freed after its walk has ended. CPUs whose bit is not set have nothing cached: activating the space
+ * drops what they had.
  *
- * Crosscalls are served once a table, for a range may be of any size.
+ * Crosscalls are served once for each table, because a range may be of any size.
  *
  * arch_map either succeeds or changes nothing; the only other function that may need memory is arch_split,
  * which callers call first.
@@ -28,10 +28,10 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define TLB_BATCH_PAGES 16 /* for more, dropping all is cheaper than each */
+#define TLB_BATCH_PAGES 16 /* for more, dropping all is cheaper */
 
 /* Translations to invalidate, each named by an address: TLB_BATCH_PAGES of them at most; a greater count
- * means the whole TLB. For any page, what is cached of tables is dropped, too, on the way to every page. */
+ * means the whole TLB. With any page, what is cached of tables is dropped, too, on the way to every page. */
 struct tlb_batch {
     struct arch_space *space;
     unsigned count;
@@ -57,8 +57,9 @@ static void tlb_flush_here(void *context)
         space_flush_page_here(batch->space, batch->addresses[i]);
 }
 
-/* A CPU may deactivate the space meanwhile, and then must not load its root: it clears its bit with
- * interrupts off, so it serves the crosscall either before that, or with the bit cleared. */
+/* Flushes if the space is active here. A CPU may deactivate the space meanwhile, and then must not load its
+ * root: it clears its bit with interrupts off, so it serves the crosscall either before that, or with the bit
+ * cleared. */
 static void tlb_flush_if_active(void *context)
 {
     const struct tlb_batch *batch = context;
@@ -102,8 +103,9 @@ static bool entry_next(uint64_t **entry, uint64_t address, int level)
     return level_index(address, level) != 0;
 }
 
-/* As entry_create. Where a large page is to go, there may be an empty table, which is freed then. CPUs may
- * have cached the way to an empty table: they must drop it before its memory is used for anything else. */
+/* Creates an entry as entry_create. In the place of a large page there may be an empty table, which is freed
+ * then. CPUs may have cached the way to an empty table: they must drop it before its memory is used for
+ * anything else. */
 static uint64_t *leaf_create(struct arch_space *space, uint64_t address, int level)
 {
     uint64_t *entry = entry_create(space->root, address, level, USER_TABLE_BITS, space->pages);
@@ -154,7 +156,7 @@ int arch_split(struct arch_space *space, uint64_t address)
     return page_split(space->root, address, USER_TABLE_BITS, space->pages);
 }
 
-/* Calls `visit` for every leaf in the range, whose ends are page bounds (arch_split). */
+/* Visits every leaf in the range, whose ends are page bounds (arch_split). */
 static void leaves_visit(struct arch_space *space, uint64_t address, uint64_t end,
                          void (*visit)(void *context, uint64_t *entry, uint64_t address, int level),
                          void *context)
@@ -186,7 +188,7 @@ struct unmap {
     uint64_t physical, bytes; /* the run gathered so far */
 };
 
-/* Of a table that maps addresses from `base` on, the entries that map the range: [*first, *last]. */
+/* Finds the entries of a table, which maps addresses from `base` on, that map the range: [*first, *last]. */
 static void entries_in_range(const struct unmap *unmap, uint64_t base, int level, uint64_t *first,
                              uint64_t *last)
 {
@@ -237,7 +239,7 @@ static void run_release(struct unmap *unmap, uint64_t physical, uint64_t bytes)
     unmap->bytes = bytes;
 }
 
-/* After the shootdown: clears the entries, frees unlinked tables, releases the memory. */
+/* Clears the entries, frees unlinked tables, releases the memory: after the shootdown. */
 static void range_release(struct unmap *unmap, uint64_t *table, uint64_t base, int level)
 {
     uint64_t first, last;
@@ -292,7 +294,7 @@ static void leaf_unlink(void *context, uint64_t *entry, uint64_t address, int le
 
 struct move {
     struct arch_space *space;
-    uint64_t distance; /* to the new address; wraps around where that is below */
+    uint64_t distance; /* to the new address; wraps around if that is below */
     unsigned rights;
 };
 
@@ -323,8 +325,8 @@ struct protect {
     struct tlb_batch batch;
 };
 
-/* A right that is revoked needs a shootdown. One that is added needs it only here, for the caller's sake:
- * another CPU's fault is spurious then. */
+/* Changes a leaf's rights. A right that is revoked needs a shootdown. One that is added needs a flush only
+ * here, for the caller's sake: another CPU's fault is spurious then. */
 static void leaf_protect(void *context, uint64_t *entry, uint64_t address, int level)
 {
     struct protect *protect = context;

@@ -11,11 +11,11 @@ PROGRAM_CC     = $(CROSS)gcc
 PROGRAM_CXX    = $(CROSS)g++
 
 # Without floating point and vector registers, which belong to programs. The compiler uses no instruction that
-# POWER8 lacks, for the sake of the line which says that POWER9 is needed.
+# POWER8 lacks, so that the kernel can print there that POWER9 is needed.
 ARCH_CFLAGS := -mcpu=power9 -mno-modulo -mblock-compare-inline-limit=0 \
 	-mabi=elfv2 -mcmodel=medium -msoft-float -mno-altivec -mno-vsx
 ARCH_ASFLAGS := -mcpu=power9 -Wa,-mregnames
-# No table of contents, through which tables of jumps would be found.
+# No jump tables: they would be found through a table of contents, which the vDSO does not have.
 ARCH_VDSO_CFLAGS := -mcpu=power9 -mabi=elfv2 -mno-altivec -mno-vsx -fno-jump-tables -Wa,-mregnames \
 	-Wl,--eh-frame-hdr
 ARCH_PAGE_BYTES := 65536

@@ -3,7 +3,8 @@
  * clock.c: the time base, alike on all CPUs, and the decrementer, which counts down at its rate and
  * interrupts at the step below 0 [Power ISA 3.0B III §6.5.11, §9]. The large one has up to 64 bits: it never
  * has to interrupt for the sake of its range. One of 32 bits does after 2^31 ticks, 4 s at 512 MHz, as on
- * BG/L after 6 s [Beckman06 §3.3]: such an interrupt is counted apart, and only sets the decrementer again.
+ * BG/L after 6 s [Beckman06 §3.3]: such an interrupt is counted separately, and only sets the decrementer
+ * again.
  */
 #include "arch.h"
 #include "arch/common/calendar.h"

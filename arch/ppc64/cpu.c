@@ -43,13 +43,13 @@ void cpu_facilities_initialise(void)
                      : "r"(facilities() | FACILITY_SCV | FACILITY_TAR | FACILITY_DSCR));
 }
 
-/* scv is announced where the CPU has kept its bit. */
+/* Returns AT_HWCAP, AT_HWCAP2. scv is announced if the CPU has kept its bit. */
 uint64_t arch_hwcap(unsigned word)
 {
     return word == 1 ? HWCAP : HWCAP2 | ((facilities() & FACILITY_SCV) ? HWCAP2_SCV : 0);
 }
 
-/* AT_…CACHEGEOMETRY: bytes of a line, and how many ways there are, 0 where nobody says. */
+/* Returns AT_…CACHEGEOMETRY: bytes of a line, and how many ways there are, 0 if the tree does not say. */
 static uint64_t geometry(const struct machine_cache *cache)
 {
     const uint32_t way_bytes = cache->sets * cache->line_bytes;

@@ -16,7 +16,7 @@ static void machine_describe(struct text_sink *sink)
     sink_print(sink, "machine\t\t: CHRP %s\nMMU\t\t: Radix\n", machine.model);
 }
 
-/* The device tree has the level that the CPU keeps to, PVR the chip. */
+/* Writes a CPU's lines. The device tree has the level that the CPU keeps to, PVR the chip. */
 void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
 {
     const bool is_logical = (machine.version & 0xff000000U) == VERSION_LOGICAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * devices.c: what the contract in kernel/arch.h has for devices that this architecture does not know: there
- * is no PCI here, so no network card has registers, a line, or sends messages; and no keyboard.
+ * devices.c: the functions of kernel/arch.h for devices that this architecture does not have: there is no
+ * PCI, so no network card has registers, a line, or sends messages; and there is no keyboard.
  */
 #include "arch.h"
 #include <stddef.h>

@@ -4,9 +4,9 @@
  * Any context.
  *
  * A call takes or gives up to 16 bytes [PAPR §14.5.3, §16.6]. A terminal is a stream: what one call returns
- * and nobody has taken yet stays here. It interrupts when input comes where there was none, once; so whoever
- * listens looks for input after that (console_listen_begin). Where the other end takes nothing any more, the
- * text is dropped within a bounded wait, so that printing never hangs the node.
+ * and was not taken yet stays here. It interrupts when input comes while it has none, once; so a CPU that
+ * begins to listen looks for input after that (console_listen_begin). If the other end takes nothing any
+ * more, the text is dropped within a bounded wait, so that printing never hangs the node.
  */
 #include "arch.h"
 #include "arch/firmware.h"
@@ -69,7 +69,7 @@ static int terminal_read(struct console_device *device, bool take)
     return take ? terminal->input[terminal->next++] : terminal->input[terminal->next];
 }
 
-/* A hypervisor may interrupt regardless: so the controller keeps it from that, too. */
+/* Switches interrupts on or off. A hypervisor may interrupt regardless: so the controller mutes it, too. */
 static void terminal_listen(struct console_device *device, bool on)
 {
     struct terminal *terminal = (struct terminal *)device;
@@ -95,7 +95,7 @@ static void terminal_register(unsigned number)
     console_register(&terminals[number].device);
 }
 
-/* Unit 0 is the terminal that the hypervisor takes for the console. */
+/* Registers the first terminal: unit 0, which the hypervisor takes for the console. */
 void terminals_begin(void)
 {
     terminal_register(0);

@@ -4,14 +4,14 @@
  *
  * Two ways to idle (`idle=`): the hypervisor gets the CPU back until an interrupt comes (H_CEDE), which is
  * the default, or it polls a word of its area, which costs the sender no interrupt. The hypervisor lets
- * interrupts in and gives the CPU away in one step: one that comes before that, while interrupts are off,
- * ends the call at once [PAPR §14.11.3.3]. An idle CPU takes interrupts; nowhere else in the kernel does one.
+ * interrupts in and gives the CPU away in one step: an interrupt that comes before that, while interrupts are
+ * off, ends the call at once [PAPR §14.11.3.3]. In the kernel only an idle CPU takes interrupts.
  *
  * H_PROD would end the call without an interrupt. But that it was called is kept for the CPU only while it is
  * about to wait: QEMU clears it whenever the CPU resumes.
  *
- * A sender sets the word first and then reads whether the other CPU polls it; the other one sets that it
- * polls first and then reads the word: so one of them sees the other, and no IPI is lost.
+ * A sender sets the word first and then reads whether the other CPU polls it; the other CPU first sets that
+ * it polls and then reads the word: so one of them sees the other, and no IPI is lost.
  */
 #include "arch.h"
 #include "arch/firmware.h"

@@ -80,7 +80,7 @@ void interrupts_serve(void)
         interrupt_note(INTERRUPT_SPURIOUS);
 }
 
-/* One for another CPU's sake is a heartbeat, or a crosscall, or both. */
+/* Counts and serves an interrupt. One from another CPU is a heartbeat, or a crosscall, or both. */
 void interrupt_arrived(enum interrupt_number number)
 {
     struct cpu *cpu = cpu_this();

@@ -128,7 +128,7 @@ static uint64_t image_rights(uint64_t physical)
     return physical < constants_end ? 0 : PTE_WRITE;
 }
 
-/* In pages of 64 KiB up to the end of the image, then as large as fits. */
+/* Maps a range, in pages of 64 KiB up to the end of the image, then in pages as large as fit. */
 static void direct_map_range(const struct memory_range *range)
 {
     const uint64_t small_end = align_up(arch_physical_of(image_end), level_bytes(1));
@@ -164,12 +164,12 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
     int64_t status = hypercall(H_REGISTER_PROC_TABLE, PROCESS_TABLE_NEW_RADIX_GTSE, process_table, 0,
                                PROCESS_TABLE_BITS - 12, NULL);
     if (status)
-        node_stop(STOP_BAD_INPUT, "the hypervisor takes no radix tables (%ld): POWER9 with radix is needed",
+        node_stop(STOP_BAD_INPUT, "the hypervisor rejects radix tables (%ld): POWER9 with radix is needed",
                   status);
     space_process_set(PROCESS_NONE);
     status = hypercall(H_SET_MODE, 3, ADDRESS_TRANSLATION_MODE, 0, 0, NULL);
     if (status)
-        node_stop(STOP_BAD_INPUT, "the hypervisor leaves no translation on in interrupts (%ld)", status);
+        node_stop(STOP_BAD_INPUT, "the hypervisor rejects translation in interrupts (%ld)", status);
     kernel_map_activate();
 }
 
@@ -183,7 +183,7 @@ void kernel_map_activate(void)
 
 /* ---- Guard pages ---- */
 
-/* What any CPU has cached of the kernel's map, translations and tables on the way to them. */
+/* Drops what any CPU has cached of the kernel's map: translations, and tables on the way to them. */
 static void kernel_flush(void)
 {
     const uint64_t of_process = 1 << 10, kernel = 0;
@@ -195,9 +195,10 @@ static void kernel_flush(void)
                      : "memory");
 }
 
-/* Large pages around it become tables of smaller ones while CPUs use them: no entry can be made invalid in
- * between, for what runs here may lie in the same page. It need not be: who has the large page's translation
- * uses that, and who has it not finds the table; both have the same memory and rights. */
+/* Unmaps a page, so that it faults. Large pages around it become tables of smaller ones while CPUs use them:
+ * no entry can be made invalid in between, because the code that runs here may lie in the same page. It need
+ * not be: a CPU that has the large page's translation uses it, and a CPU that does not have it finds the
+ * table; both have the same memory and rights. */
 void arch_guard_page(uint64_t address, struct page_pool *pool)
 {
     static struct spinlock lock; /* ranks share the tables */
@@ -209,7 +210,7 @@ void arch_guard_page(uint64_t address, struct page_pool *pool)
     kernel_flush();
 }
 
-/* A table of arch_guard_page is in memory of a rank, no other one is. */
+/* Returns whether an entry leads to a table of arch_guard_page: only such a table is in memory of a rank. */
 static bool is_of_guard(uint64_t entry)
 {
     return arch_physical_of(entry_table(entry)) - kernel_pages_base >= kernel_pages_bytes;

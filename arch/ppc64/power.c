@@ -58,7 +58,7 @@ _Noreturn void arch_reboot(void)
     arch_halt();
 }
 
-/* H_CEDE lets interrupts in; there are none any more but the decrementer's, which has no effect. */
+/* Halts this CPU. H_CEDE lets interrupts in; only the decrementer's are left, which have no effect. */
 _Noreturn void arch_halt(void)
 {
     cpu_this()->has_ended = true;

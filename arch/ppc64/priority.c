@@ -5,7 +5,7 @@
  * A program sets 2 (low), 3 and 4 (medium) by instructions that are moves of a register to itself, `or
  * 1, 1, 1`, `6, 6, 6` and `2, 2, 2`; 5 and 6 are the supervisor's, 7 is the hypervisor's, which this kernel
  * is not [Power ISA 3.0B II §3.1, III §4.3.6]. A system call runs with the program's priority, so that the
- * register is the thread's own meanwhile; the change for another thread stores and loads it (thread.c), as
+ * register is the thread's own meanwhile; the switch to another thread stores and loads it (thread.c), as
  * do interrupts, which run with the medium one (vectors.S).
  */
 #include "arch.h"

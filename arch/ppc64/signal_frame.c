@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct user_context) == 1696, "Linux's struct ucontext");
 _Static_assert((offsetof(struct handler_frame, context.machine.vector) & 15) == 0, "v_regs is aligned");
 _Static_assert(CALLER_BYTES + sizeof(struct handler_frame) == SIGNAL_FRAME_BYTES, "AT_MINSIGSTKSZ");
 
-/* What vector_state_save fills. */
+/* Returns the buffer that vector_state_save fills. */
 static struct vector_state *bounce(void)
 {
     return &arch_thread()->context.vectors;
@@ -84,7 +84,8 @@ static struct vector_state *bounce(void)
 
 /* ---- Into the handler ---- */
 
-/* The status of floating point is 0 for a handler; it shares the other registers with what it interrupts. */
+/* Stores the vector registers. A handler shares them with what it interrupts, except the status of floating
+ * point, which is 0. */
 static void vectors_store(struct machine_context *m)
 {
     struct vector_state *state = bounce();
@@ -118,7 +119,7 @@ static void general_store(struct machine_context *m, const struct trap_frame *f)
     m->general[AT_STATUS] = f->status;
 }
 
-/* The frame's address, or 0 where it does not fit on the alternate stack. */
+/* Returns the frame's address, or 0 if it does not fit on the alternate stack. */
 static uint64_t place_find(const struct trap_frame *f, const struct arch_signal *signal)
 {
     const struct signal_stack *alternate = signal->stack;
@@ -143,7 +144,7 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     struct handler_frame on_stack;
     struct machine_context *m = &on_stack.context.machine;
 
-    /* By the line, which an initialiser is not. */
+    /* Zeroed by cache lines, which an initialiser would not do. */
     arch_zero(&on_stack, offsetof(struct handler_frame, info));
     on_stack.context.stack = *signal->stack;
     on_stack.context.mask = signal->blocked;
@@ -171,13 +172,14 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     f->gpr[12] = signal->handler;
     f->counter = signal->handler;
     f->instruction = signal->vdso + vdso_trampoline();
-    f->vector = 0; /* it is no system call's any more that could start again */
+    f->vector = 0; /* no longer a system call's, which could be restarted */
     return 0;
 }
 
 /* ---- Return from the handler ---- */
 
-/* Without an address of vectors, or where the saved machine state has them not, these are 0. */
+/* Loads the vector registers: 0 without an address of vectors, or if the saved machine state does not have
+ * them. */
 static int vectors_load(const struct machine_context *m)
 {
     const uint64_t machine_state = m->general[AT_MACHINE_STATE];

@@ -2,7 +2,7 @@
 /*
  * smp.c: starts the machine's CPUs, which the device tree names, and knows where they are.
  *
- * A CPU on each core is started first, then the others, so that ranks fill cores before they share one. One
+ * A CPU on each core is started first, then the others, so that ranks fill cores before they share one. A CPU
  * that does not answer is named and left out. The first CPU starts them one after the other, by RTAS, in
  * real mode (entry.S); each reports, and goes to kernel_cpu_start(). Their time bases are the machine's, and
  * so alike.
@@ -23,7 +23,7 @@
 #define BRIEF_WAIT_US  3000
 
 #define SILENT_NAMED_MAX 16 /* CPUs with a line each */
-#define KLOG_LONG_CPUS   64 /* up to so many CPUs have a flight log of KLOG_EVENTS */
+#define KLOG_LONG_CPUS   64 /* if there are more, each further flight log is shorter */
 
 extern uint8_t per_cpu_end[];         /* link.ld */
 extern const uint8_t further_entry[]; /* entry.S */
@@ -31,8 +31,8 @@ extern const uint8_t further_entry[]; /* entry.S */
 uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; those that run */
 static unsigned cpu_count = 1, core_count = 1;
 
-/* The area of a CPU that is being started, by its place in machine_cpus; it takes it from here, unless the
- * first CPU has taken it back before. entry.S reads it. */
+/* The area of a CPU that is being started, by its place in machine_cpus; the CPU takes it from here, unless
+ * the first CPU has taken it back before. entry.S reads it. */
 struct cpu *further_cpus[ARCH_CPUS_MAX];
 
 static struct {
@@ -101,19 +101,20 @@ _Noreturn void arch_start_further(struct cpu *cpu)
     while (!__atomic_load_n(&cpu->is_known, __ATOMIC_ACQUIRE))
         arch_pause();
     cpu_facilities_initialise();
-    klog_cpu_start(); /* the options have come since this CPU's setup */
+    klog_cpu_start(); /* the options have been read since this CPU's setup */
     kernel_cpu_start(cpu->index);
 }
 
 /* ---- On the first CPU ---- */
 
-/* Of a CPU's area, and the variables that follow it (link.ld). */
+/* Returns the bytes of a CPU's area, and of the variables that follow it (link.ld). */
 static uint64_t area_bytes(void)
 {
     return (uint64_t)per_cpu_end - (uint64_t)&boot_cpu;
 }
 
-/* The flight log is half of what a CPU takes: where there are many, each further one's is shorter. */
+/* Returns the events of a further CPU's flight log. That is half of what a CPU takes: if there are many CPUs,
+ * it is shorter. */
 static uint64_t klog_events(void)
 {
     return arch_cpus_present() <= KLOG_LONG_CPUS ? KLOG_EVENTS : KLOG_EVENTS / 2;
@@ -124,8 +125,8 @@ static uint64_t further_bytes(void)
     return page_up(area_bytes() + KLOG_RING_BYTES(klog_events()));
 }
 
-/* Beside areas: tables for their guard pages, which split the large pages around them, and for the registers
- * of the interrupt controller. */
+/* Returns what further CPUs take of the pool: areas; tables for their guard pages, which split the large
+ * pages around them; and tables for the registers of the interrupt controller. */
 uint64_t cpus_pool_bytes(void)
 {
     const unsigned count = arch_cpus_present();
@@ -136,7 +137,7 @@ uint64_t cpus_pool_bytes(void)
 
 static struct cpu *spare; /* the area of a CPU that has not answered, for the next one */
 
-/* All zeroes at first. */
+/* Allocates a CPU's area, all zeroes at first. */
 static struct cpu *area_allocate(struct page_pool *pool)
 {
     const uint64_t memory = page_pool_allocate(pool, further_bytes(), ARCH_PAGE);
@@ -152,8 +153,8 @@ static struct cpu *area_allocate(struct page_pool *pool)
     return cpu;
 }
 
-/* How long one is waited for that does not answer, and all of these together: after that, as briefly as any
- * CPU needs that is there. So 1,000 that are absent cost seconds, not a quarter of an hour. */
+/* How long CPUs that do not answer are waited for, each and all together: after that, only as briefly as any
+ * present CPU needs. So 1,000 absent CPUs cost seconds, not a quarter of an hour. */
 static struct {
     uint64_t left_us; /* for all together */
     unsigned count;
@@ -172,7 +173,8 @@ static bool online_await(const struct cpu *cpu, uint64_t limit_us)
     return true;
 }
 
-/* One that has taken its area has begun: it is waited for once more, and keeps the area. */
+/* Waits for a CPU's answer. One that has taken its area has begun: it is waited for once more, and keeps
+ * it. */
 static bool answer_await(struct cpu *cpu, struct cpu **slot)
 {
     const bool is_patient = silent.left_us >= ANSWER_WAIT_US;
@@ -232,7 +234,7 @@ static void cpu_start(struct page_pool *pool, unsigned at)
         cpu_take_in(cpu, place);
 }
 
-/* Whether a CPU that runs is on the same core. */
+/* Returns whether a CPU that runs is on the same core. */
 static bool core_runs(const struct machine_cpu *place)
 {
     for (unsigned cpu = 0; cpu < cpu_count; cpu++)
@@ -241,7 +243,7 @@ static bool core_runs(const struct machine_cpu *place)
     return false;
 }
 
-/* CPUs that are left alone, in a line for each cause. */
+/* Prints which CPUs stay unused, in a line for each cause. */
 static void cpus_left_print(void)
 {
     if (silent.count > SILENT_NAMED_MAX)
@@ -249,19 +251,19 @@ static void cpus_left_print(void)
                      "them\n",
                      silent.count - SILENT_NAMED_MAX, silent.last);
     if (machine_cpus_named > machine_cpu_count)
-        kernel_print("the device tree names %u CPUs, more than the %u that the kernel manages; %u are left "
-                     "alone\n",
+        kernel_print("the device tree names %u CPUs, more than the %u that the kernel manages; %u stay "
+                     "unused\n",
                      machine_cpus_named, ARCH_CPUS_MAX, machine_cpus_named - machine_cpu_count);
 }
 
-/* Where no CPU of a core has answered, another one of it is tried in its stead. */
+/* Starts the CPUs. If no CPU of a core has answered, another one of it is tried instead. */
 void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
 {
     static bool tried[ARCH_CPUS_MAX];
 
     (void)boot;
     if (machine_cpu_count > 1 && machine.start_cpu == TOKEN_NONE) {
-        kernel_print("RTAS has no start-cpu: %u CPUs are left alone\n", machine_cpu_count - 1);
+        kernel_print("RTAS has no start-cpu: %u CPUs stay unused\n", machine_cpu_count - 1);
         return;
     }
     for (unsigned at = 1; at < machine_cpu_count; at++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * space.c: programs' address spaces on ppc64, beside what all architectures do alike (common/user_map.c).
+ * space.c: programs' address spaces on ppc64, besides what all architectures do alike (common/user_map.c).
  *
  * The TLB knows translations by the number of an entry of the process table, which leads to a tree. Here each
- * CPU has a number of its own, whatever space it runs: arch_space_activate makes its entry lead there, and
- * drops what the CPU has cached under the number before. So no two spaces ever have one number, none
- * is used up, and what a CPU may have of a space ends with its bit in the space's `cpus`.
+ * CPU has a number of its own, whatever space it runs: arch_space_activate makes its entry lead to that
+ * space, and drops what the CPU has cached under the number before. So no two spaces ever have one number, no
+ * number is used up, and what a CPU may have cached of a space ends with its bit in the space's `cpus`.
  *
  * All of it is dropped on the CPU itself, by a crosscall (user_map.c), never by tlbie for others.
  */
@@ -106,7 +106,7 @@ void space_flush_here(const struct arch_space *space)
     process_flush();
 }
 
-/* Of whichever size the page was. */
+/* Drops what is cached of a page, of whichever size it was. */
 void space_flush_page_here(const struct arch_space *space, uint64_t address)
 {
     static const uint64_t sizes[] = { 5 << 5, 1 << 5, 2 << 5 }; /* 64 KiB, 2 MiB, 1 GiB */
@@ -119,9 +119,9 @@ void space_flush_page_here(const struct arch_space *space, uint64_t address)
     __asm__ volatile("ptesync; isync" : : : "memory");
 }
 
-/* Called where a page is split. A CPU that has the large page's translation uses that, with the same memory
- * and rights, until a change of these drops it, by address (space_flush_page_here: of any size); one that has
- * it not finds the table. So none comes to have both. */
+/* Does nothing. Called when a page is split. A CPU that has the large page's translation uses that, with the
+ * same memory and rights, until a change of these drops it, by address (space_flush_page_here: of any size);
+ * a CPU that does not have it finds the table. So none comes to have both. */
 void tlb_invalidate_page(uint64_t address)
 {
     (void)address;

@@ -20,7 +20,7 @@ struct cpu boot_cpu __attribute__((aligned(CPU_PAGE_BYTES), section(".bss.boot_c
 
 static struct boot_info boot;
 
-/* RTAS gets memory of its own below 4 GiB, which nobody else has. */
+/* Starts RTAS, in memory of its own below 4 GiB. */
 static void rtas_start(void)
 {
     static uint8_t memory[CPU_PAGE_BYTES] __attribute__((aligned(CPU_PAGE_BYTES)));
@@ -39,11 +39,11 @@ static void dropped_report(void)
 {
     if (machine.terminals_named > machine.terminal_count)
         kernel_print(
-            "the firmware lists %u terminals, more than the %u that the kernel has; %u are left alone\n",
+            "the firmware lists %u terminals, more than the %u that the kernel has; %u stay unused\n",
             machine.terminals_named, TERMINALS_MAX, machine.terminals_named - machine.terminal_count);
     if (machine.numa_ranges_dropped)
-        kernel_print("memory: %u ranges of NUMA domains are more than the kernel keeps; of those it is not "
-                     "known to whom they are near\n",
+        kernel_print("memory: %u ranges of NUMA domains are more than the kernel keeps; it does not know "
+                     "which CPUs are near them\n",
                      machine.numa_ranges_dropped);
 }
 
@@ -74,7 +74,7 @@ _Noreturn void arch_start(uint64_t initrd, uint64_t initrd_bytes, uint64_t firmw
     vectors_install();
     if (negotiated)
         node_stop(STOP_BAD_INPUT,
-                  "the firmware agrees to no radix tables (%d) on this CPU, whose version is %08x: POWER9 is "
+                  "the firmware refuses radix tables (%d) on this CPU, version %08x: POWER9 is "
                   "needed (QEMU: -cpu power9, max-cpu-compat=power9)",
                   negotiated, cpu_version());
     if (error)

@@ -7,15 +7,15 @@
  * CTR, XER and CR0 are lost, for scv all of CR but CR2 to CR4, and LR, too. C functions preserve r14 to r31,
  * so the entry saves only the others, into the struct trap_frame at the top of the thread's kernel stack:
  *
- *      kernel_stack -> struct trap_frame, then the frame of this code [ELF V2 ABI §2.2.2]      r1 -> that one
+ *      kernel_stack -> struct trap_frame, then the frame of this code [ELF V2 ABI §2.2.2]      r1 -> this
  *
  * scv leaves its return address in LR and the machine state in CTR [Power ISA 3.0B III §6.5.26]; it also
- * leaves interrupts on: trap_entry sees to one that comes before they are off here.
+ * leaves interrupts on: trap_entry handles one that comes before they are off here.
  *
  * Each entry subtracts the time base from the CPU's kernel_ticks, each exit adds it: so the time in the
  * kernel is counted without a tick [Tsafrir05 §4.2]. Interrupts stay off until the program runs again: the
- * kernel is never preempted. So is MSR.RI, which only says that what must stop the node anyway
- * cannot be recovered from.
+ * kernel is never preempted. MSR.RI stays off, too: it only says that what must stop the node anyway cannot
+ * be recovered from.
  *
  * Registers that are lost come back with what was the program's anyway, or zero: nothing of the kernel's but
  * the time and, in CTR, the address of the call's handler.
@@ -78,7 +78,7 @@
     b 2b
     .endm
 
-/* The way back, up to what the two conventions do alike. What is seldom goes to 3: the word that asks for the
+/* The way back, up to what the two conventions do alike. Rare cases go to 3: the word that asks for the
  * slow return, which is 0 or negative, is then in r0. */
     .macro RETURN_BEGIN
     lwa r0, FRAME(FRAME_RETURNS_SLOWLY)(r1)

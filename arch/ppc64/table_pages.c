@@ -59,7 +59,7 @@ static void list_remove_page(uint64_t *list, uint64_t page)
         page_at(removed->next)->previous = removed->previous;
 }
 
-/* A free part of the list's first page, which has one. */
+/* Takes a free part of the list's first page, which has one. */
 static uint64_t part_take(uint64_t *list, uint64_t bytes)
 {
     const uint64_t page = *list;
@@ -75,7 +75,7 @@ static uint64_t part_take(uint64_t *list, uint64_t bytes)
     return page + (word * 64 + bit) * bytes;
 }
 
-/* All parts but the first are free. */
+/* Makes all parts of a page but the first free. */
 static void page_prepare(uint64_t page, uint64_t bytes)
 {
     struct table_page *new = page_at(page);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread.c: a thread's first registers, its change for another one, and the slow return of system calls
+ * thread.c: a thread's first registers, the switch to another one, and the slow return of system calls
  * (syscall_entry.S). The frame of an entry from the program lies at the top of the thread's kernel stack.
  */
 #include "process/thread.h"
@@ -31,7 +31,7 @@ static struct trap_frame *call_frame(void)
     return frame_on(cpu_this()->kernel_stack);
 }
 
-/* What stack_switch loads: registers that do not matter, and where it continues. */
+/* Prepares what stack_switch loads: registers that do not matter, and where it continues. */
 static uint64_t stack_prepare(uint64_t top, void (*function)(void))
 {
     uint64_t *frame = (uint64_t *)(top - sizeof(struct trap_frame) - 64);
@@ -166,7 +166,8 @@ void system_call_return(struct trap_frame *frame, long result, uint32_t vector)
     cpu_this()->kernel_ticks += cpu_ticks();
 }
 
-/* How precisely floating-point exceptions that the program has enabled interrupt it: not at all at first. */
+/* Sets or gets how precisely floating-point exceptions that the program has enabled interrupt it: at first,
+ * not at all. */
 long arch_thread_option(uint32_t operation, uint64_t argument)
 {
     enum { GET_FPEXC = 11, SET_FPEXC = 12, PRECISE = 3 };

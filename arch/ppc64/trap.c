@@ -26,7 +26,8 @@
 extern const uint8_t image_start[], image_text_end[]; /* link.ld */
 extern const uint8_t vectors[], vectors_end[], syscall_entry[], syscall_entry_vectored[];
 
-/* By the address of the vector over 256: those of segments and of facilities have the number of their kin. */
+/* By the address of the vector / 256: those of segments and of facilities share the number of related
+ * ones. */
 static const char *const names[16] = {
     [1] = "system reset",
     [2] = "machine check",
@@ -44,7 +45,7 @@ const char *arch_exception_name(unsigned number)
     return number < 16 ? names[number] : NULL;
 }
 
-/* A branch to code of the image, where a copy of the vectors runs. */
+/* Puts a branch to code of the image where a copy of the vectors runs. */
 static void branch_install(uint64_t at, const void *target)
 {
     *(uint32_t *)arch_physical(at) =
@@ -76,7 +77,7 @@ void arch_registers_print(const void *pointer)
     kernel_print("dar %016lx dsisr %08lx cr %08lx xer %08lx\n", f->address, f->status, f->condition, f->xer);
 }
 
-/* Whether three words at `address` are on one of this CPU's stacks. */
+/* Returns whether three words at `address` are on one of this CPU's stacks. */
 static bool on_stack(uint64_t address)
 {
     const struct cpu *cpu = cpu_this();
@@ -88,8 +89,8 @@ static bool on_stack(uint64_t address)
            (address - thread_low <= ARCH_KERNEL_STACK_BYTES - 24 || address - cpu_low <= cpu_bytes - 24);
 }
 
-/* Each frame begins with the address of its caller's, where the return address is third. The chain ends where
- * it leaves the CPU's stacks: for the program's. */
+/* Prints return addresses. Each frame begins with the address of its caller's, in which the return address is
+ * third. The chain ends when it leaves the CPU's stacks, for the program's. */
 static void backtrace_from(uint64_t frame)
 {
     for (int depth = 0; depth < 16 && on_stack(frame); depth++) {
@@ -101,7 +102,7 @@ static void backtrace_from(uint64_t frame)
     }
 }
 
-/* From the caller's frame on: its own may have ended by then. */
+/* Prints the call chain from the caller's frame on: its own may have ended by then. */
 void arch_backtrace_print(void)
 {
     backtrace_from(*(const uint64_t *)__builtin_frame_address(0));
@@ -133,7 +134,7 @@ static uint64_t storage_address(const struct trap_frame *frame)
     return is_instruction(frame) ? frame->instruction : frame->address;
 }
 
-/* Which right the access needs. */
+/* Returns which right the access needs. */
 static unsigned storage_right(const struct trap_frame *frame)
 {
     if (is_instruction(frame))
@@ -161,7 +162,7 @@ static bool user_copy_recover(struct trap_frame *frame)
     return false;
 }
 
-/* What the kernel's half maps, a program does not learn. */
+/* Describes the access. A program does not learn what the kernel's half maps. */
 static const char *storage_cause(const struct trap_frame *frame)
 {
     const bool hidden = (frame->msr & MSR_PROBLEM) && storage_address(frame) >= ARCH_USER_LIMIT;
@@ -177,9 +178,9 @@ static const char *storage_cause(const struct trap_frame *frame)
     return absent ? "read of where nothing is mapped" : "read of a page that it may not read";
 }
 
-/* si_code for a floating-point error: of the exceptions that are raised and enabled, the one that Linux ranks
- * first. In FPSCR the enabling bits of invalid operation, overflow, underflow, division and inexact are 22
- * bits below those that say that one has been raised. */
+/* Returns si_code for a floating-point error: of the exceptions that are raised and enabled, the one that
+ * Linux ranks first. In FPSCR the enabling bits of invalid operation, overflow, underflow, division and
+ * inexact are 22 bits below the bits that say that an exception has been raised. */
 static int float_code(void)
 {
     enum { INVALID = 1 << 7, OVERFLOW = 1 << 6, UNDERFLOW = 1 << 5, DIVIDE = 1 << 4, INEXACT = 1 << 3 };
@@ -196,7 +197,7 @@ static int float_code(void)
     return raised & INEXACT ? FPE_INEXACT : SIGNAL_BY_KERNEL;
 }
 
-/* Signal, si_code and cause of a fault of the program's that is not one of storage; si_addr is the
+/* Sets signal, si_code and cause of a fault of the program's that is not one of storage; si_addr is the
  * instruction. */
 static void instruction_fault(const struct trap_frame *frame, struct fault *fault)
 {
@@ -268,7 +269,7 @@ static bool is_interrupt(const struct trap_frame *frame)
     return frame->vector == TRAP_EXTERNAL || frame->vector == TRAP_DECREMENTER;
 }
 
-/* Which CPU's stack has come to its end, if one has. */
+/* Returns whether a stack has overflowed: the CPU's, or the thread's. */
 static bool stack_has_overflowed(const struct trap_frame *frame)
 {
     const struct cpu *cpu = cpu_this();
@@ -287,12 +288,12 @@ _Noreturn static void kernel_fault(const struct trap_frame *frame)
     if (cpu->stopping)
         arch_power_off(); /* a fault while a fault was being reported */
     cpu->stopping = true;
-    if (!(frame->msr & MSR_PROBLEM) || frame->vector == TRAP_RESET) /* whoever has it is halted then */
+    if (!(frame->msr & MSR_PROBLEM) || frame->vector == TRAP_RESET) /* its holder is halted then */
         console_lock_break();
     if (is_machine_check)
         kernel_print("machine check: the hardware reports an error it could not correct\n");
     else if (frame->vector == TRAP_RESET)
-        kernel_print("system reset: somebody has asked for it from outside of the node\n");
+        kernel_print("system reset: requested from outside of the node\n");
     else
         kernel_print("the kernel itself faulted: %s (vector %x)\n", name, frame->vector);
     if (is_storage(frame))

@@ -82,7 +82,7 @@ FUNCTION user_zero
     blr
 
 /* long user_copy_string(char *to, const char *from, uint64_t bytes)
- * Length without NUL, `bytes` where there is none, or -EFAULT. */
+ * Length without NUL, `bytes` if there is none, or -EFAULT. */
 FUNCTION user_copy_string
     mr r6, r3
     cmpdi r5, 0
@@ -107,8 +107,8 @@ FUNCTION user_load_word
     blr
 
 /* long user_swap_word(uint32_t *at, uint32_t *expected, uint32_t desired)
- * 1 where the word was *expected and is `desired` now; 0 where it was another, which is stored in *expected;
- * or -EFAULT. In order with everything before and after. */
+ * 1 if the word was *expected and is `desired` now; 0 if it was another, which is stored in *expected; or
+ * -EFAULT. In order with everything before and after. */
 FUNCTION user_swap_word
     lwz r6, 0(r4)
     sync
@@ -127,7 +127,7 @@ FUNCTION user_swap_word
 
 /* void memory_zero(void *memory, uint64_t bytes): kernel memory
  * From the beginning of a cache line on, an instruction a line, which does not fetch it first [Power ISA 3.0B
- * II §4.3.2]. It takes cached memory, which the kernel's all is. */
+ * II §4.3.2]. It needs cached memory, as all of the kernel's is. */
 #define CACHE_LINE_BYTES 128
 #define CACHE_LINE_SHIFT 7
 FUNCTION memory_zero

@@ -2,12 +2,12 @@
 /*
  * vectors.S: where interrupts come in. vectors_install copies the block below to physical 0 and, as
  * interrupts that find translation on go there (AIL 3), to 0x4000, where sc has a way of its own
- * (syscall_entry.S). A CPU's area is in SPRG0; SPRG1 has r13 of whoever was interrupted.
+ * (syscall_entry.S). A CPU's area is in SPRG0; SPRG1 has r13 of the interrupted code.
  *
  * An entry from the program begins at the top of its thread's kernel stack, where the frame stays; one from
  * the kernel continues below what runs. What leaves no stack to trust goes to the emergency stack, and stops
  * the node: a machine check and a system reset, which come at any instruction, even of this entry; a fault
- * for an address of the kernel's own, as the guard page's below a stack is; a stack pointer that is none.
+ * for an address of the kernel's own, as the guard page's below a stack is; an invalid stack pointer.
  */
 #include "arch/assembler.inc"
 
@@ -55,8 +55,8 @@ trap_entry:
 1:  ld r1, CPU_KERNEL_STACK(r13)
     b 7f
     /* From the kernel: is it between scv and the first instruction with interrupts off? Then the program is
-     * before its scv, and nothing of it is lost but r9. So is one that ran scv with another level than 0,
-     * where no instruction stands: it has run one that does not exist. */
+     * before its scv, and nothing of it is lost but r9. So is a program that ran scv with another level than
+     * 0, where no instruction stands: it has run one that does not exist. */
 2:  mfsrr0 r10
     LOAD_ADDRESS r1, syscall_entry_vectored
     subf r1, r1, r10

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * xics.c: XICS, the interrupt controller of POWER8 and before, which a hypervisor on POWER9 emulates [PAPR
- * §6.2, §14.5.4.2]. Each CPU has a priority below which it takes interrupts, the less the more urgent, and a
- * register for other CPUs: a priority stored there interrupts it for as long as it stands there.
+ * §6.2, §14.5.4.2]. Each CPU has a priority below which it takes interrupts, a lower number being more
+ * urgent, and a register for other CPUs: a priority stored there interrupts it for as long as it stands
+ * there.
  */
 #include "arch.h"
 #include "arch/firmware.h"
@@ -48,8 +49,8 @@ static void xics_send(const struct cpu *cpu)
     hypercall(H_IPI, cpu->server, PRIORITY_IPI, 0, 0, NULL);
 }
 
-/* What this CPU has been triggered for is looked at after the trigger is taken back: what is stored later
- * triggers it again. */
+/* Serves an interrupt. Takes the trigger back before looking at what this CPU was triggered for: what is
+ * stored later triggers it again. */
 static bool xics_serve(void)
 {
     uint64_t out[4] = { SOURCE_NONE };

@@ -4,11 +4,11 @@
  * and the kernel itself triggers, accepts and ends interrupts [PAPR ACR "XIVE exploitation mode"; Linux,
  * Documentation/virt/kvm/devices/xive.rst].
  *
- * A source has two bits of state, P (in service) and Q (has come again meanwhile), behind pages of device
+ * A source has two bits of state, P (in service) and Q (has come again meanwhile), and pages of device
  * registers of its own: a store triggers it, loads read and change the bits. When a source in its resting
  * state is triggered, the controller puts a word into the queue of the CPU to which the source leads, and
  * raises that CPU's interrupt, if its priority allows. The queue is a ring; the highest bit of a word changes
- * with each turn, and says so which words are new. All sources have the same priority here.
+ * with each turn, and so says which words are new. All sources have the same priority here.
  */
 #include "arch.h"
 #include "arch/firmware.h"
@@ -44,7 +44,7 @@
 #define BUSY_TRIES 100000
 #define PAGE_NONE  UINT64_MAX
 
-/* Beside what the hypervisor answers. */
+/* Besides what the hypervisor answers. */
 #define NO_PAGES  (-1000) /* the source has none */
 #define NO_SOURCE (-1001) /* the tree names too few */
 #define NO_QUEUE  (-1002) /* there is no memory for it, or it does not fit into a page */
@@ -108,7 +108,7 @@ static uint64_t source_load(const struct source *source, uint64_t offset)
                      : "=r"(value)
                      : "b"(source->manage + offset)
                      : "memory");
-    return value; /* big-endian; nobody looks at it */
+    return value; /* big-endian, and never used */
 }
 
 /* Leads a source to a CPU, with the word that is to come into the queue. */
@@ -198,7 +198,7 @@ static void xive_send(const struct cpu *cpu)
 
 /* ---- What has come ---- */
 
-/* The next word, without the bit of its turn; false where none is new. */
+/* Takes the next word, without the bit of its turn; false if none is new. */
 static bool queue_take(struct xive_cpu *of, uint32_t *data)
 {
     const uint32_t words = (1U << machine.xive_queue_bits) / 4;
@@ -214,7 +214,7 @@ static bool queue_take(struct xive_cpu *of, uint32_t *data)
     return true;
 }
 
-/* A source that is triggered anew ends its turn before it is served: so whatever comes from then on triggers
+/* Serves a source that can be triggered again. Ends its turn before that: so what comes from then on triggers
  * it again. */
 static void ipi_serve(const struct source *source)
 {
@@ -222,7 +222,7 @@ static void ipi_serve(const struct source *source)
     interrupt_arrived(INTERRUPT_IPI);
 }
 
-/* A level goes on while the device has something, so its turn ends after that. */
+/* Serves a device. A level goes on while the device has something, so its turn ends after that. */
 static void input_serve(const struct source *source)
 {
     if (!source->is_level)
@@ -255,7 +255,7 @@ static bool xive_serve(void)
     return any;
 }
 
-/* The source is off until it has been routed for the first time. */
+/* Routes a source, which is off until it has been routed for the first time. */
 static bool xive_route(uint32_t number, const struct cpu *cpu)
 {
     unsigned at = 0;

@@ -6,9 +6,8 @@
  * checksum. The byte code of the DSDT is not run: \_S5 is found as the encoding of `Name (_S5_, Package () {
  * small integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
  * (tables), §4.8.3 (PM1 control, PM timer, sleep registers, reset register), §7.4.2 (_S5), §5.2.16 (SRAT),
- * §20.2 (byte code); PCI Firmware Specification 3.2 §4.1.2 (MCFG);
- * Microsoft, "Serial Port Console Redirection Table". Pure C; runs once, on the boot CPU;
- * owns nothing.
+ * §20.2 (byte code); PCI Firmware Specification 3.2 §4.1.2 (MCFG); Microsoft, "Serial Port Console
+ * Redirection Table". Pure C; runs once, on the boot CPU; owns nothing.
  */
 #include "arch/acpi.h"
 #include "lib/kstring.h"
@@ -53,7 +52,7 @@ struct table {
 
 /* ---- tables ---- */
 
-/* Of 1, 2, 4 or 8 bytes. */
+/* Loads 1, 2, 4 or 8 bytes. */
 static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
 {
     switch (bytes) {
@@ -77,7 +76,7 @@ static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
     return sum == 0;
 }
 
-/* False where there is no valid table of that signature at `address`. */
+/* Opens a table. False if there is no valid table of that signature at `address`. */
 static bool table_open(const struct physical_memory *memory, uint64_t address, const char *signature,
                        struct table *out)
 {
@@ -92,7 +91,7 @@ static bool table_open(const struct physical_memory *memory, uint64_t address, c
     return out->at && sums_to_zero(out->at, out->bytes);
 }
 
-/* Later revisions have longer tables: a field above a table's end is zero. */
+/* Returns a field. Later revisions have longer tables: a field above a table's end is zero. */
 static uint64_t field(const struct table *table, uint32_t offset, unsigned bytes)
 {
     return offset + bytes <= table->bytes ? load_bytes(table->at + offset, bytes) : 0;
@@ -131,14 +130,14 @@ static bool rsdp_find(const struct boot_info *info, const struct physical_memory
 {
     if (info->rsdp && rsdp_read(memory, info->rsdp, rsdp))
         return true;
-    /* Without a boot loader's word for it: a BIOS has it on a 16-byte boundary of its read-only area. */
+    /* If no boot loader has named it: a BIOS has it on a 16-byte boundary of its read-only area. */
     for (uint64_t at = BIOS_AREA; !info->efi && at < BIOS_AREA + BIOS_AREA_BYTES; at += 16)
         if (rsdp_read(memory, at, rsdp))
             return true;
     return false;
 }
 
-/* The XSDT, else the RSDT, with the size of its entries. */
+/* Opens the XSDT, else the RSDT, and gets the size of its entries. */
 static bool root_open(const struct physical_memory *memory, const uint8_t *rsdp, struct table *root,
                       unsigned *entry_bytes)
 {
@@ -170,7 +169,7 @@ static bool root_next(const struct physical_memory *memory, const struct table *
 
 /* ---- \_S5 ---- */
 
-/* A small integer at *at, which is moved past it; -1 where there is none. */
+/* Reads a small integer at *at, which is moved past it; -1 if there is none. */
 static int aml_small_integer(const uint8_t **at, const uint8_t *end)
 {
     static const uint8_t operand_bytes[] = { [AML_BYTE] = 1, [AML_WORD] = 2, [AML_DWORD] = 4 };
@@ -188,7 +187,7 @@ static int aml_small_integer(const uint8_t **at, const uint8_t *end)
     return value <= SLEEP_TYPE_MAX ? (int)value : -1;
 }
 
-/* The end of a package whose length is at *at, which is moved past the length; NULL where it does not
+/* Finds the end of a package whose length is at *at, which is moved past the length; NULL if it does not
  * fit. Its lead byte counts the bytes that follow it in bits 7-6; without any, the length is in bits 5-0,
  * else it begins in bits 3-0. */
 static const uint8_t *aml_package_end(const uint8_t **at, const uint8_t *end)
@@ -207,7 +206,7 @@ static const uint8_t *aml_package_end(const uint8_t **at, const uint8_t *end)
     return length > more && length <= (size_t)(end - start) ? start + length : NULL;
 }
 
-/* Whether there is a Name operator for \_S5 at `at`; *package is then where its package begins. */
+/* Returns whether there is a Name operator for \_S5 at `at`; *package is then where its package begins. */
 static bool is_soft_off_name(const uint8_t *at, const uint8_t *end, const uint8_t **package)
 {
     if (at == end || *at++ != AML_NAME)
@@ -250,7 +249,8 @@ static bool find_soft_off(const struct table *table, struct acpi_facts *out)
 
 /* ---- FADT, MADT ---- */
 
-/* A port by its newer description at `extended`, else by the older one at `old`; 0 where neither names one.
+/* Returns a port by its newer description at `extended`, else by the older one at `old`; 0 if neither names
+ * one.
  */
 static uint16_t fadt_port(const struct table *fadt, uint32_t old, uint32_t extended)
 {
@@ -261,7 +261,7 @@ static uint16_t fadt_port(const struct table *fadt, uint32_t old, uint32_t exten
     return port <= PORT_MAX ? (uint16_t)port : 0;
 }
 
-/* The register that a generic address describes: in memory or a port, reachable by one byte. */
+/* Returns the register that a generic address describes: in memory or a port, reachable by one byte. */
 static struct acpi_register fadt_register(const struct table *fadt, uint32_t offset)
 {
     struct acpi_register at = { field8(fadt, offset) == SPACE_IO, field(fadt, offset + 4, 8) };
@@ -308,8 +308,8 @@ unsigned acpi_cpu_find(const struct acpi_facts *facts, uint32_t apic_id)
     return cpu;
 }
 
-/* Some firmware lists a CPU both by its APIC and by its x2APIC number. One beyond those that are kept counts
- * each time. */
+/* Adds a CPU. Some firmware lists a CPU both by its APIC and by its x2APIC number. A CPU beyond those that
+ * are kept counts each time. */
 static void add_cpu(struct acpi_facts *out, uint32_t apic_id)
 {
     if (acpi_cpu_find(out, apic_id) < out->cpu_count)
@@ -342,7 +342,7 @@ static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsi
                 (struct acpi_isa_line){ true, (entry[8] & 3) == 3, (entry[8] >> 2 & 3) == 3,
                                         load_le32(entry + 4) };
         return;
-    case 5: /* the local APICs' address, where it does not fit 32 bits */
+    case 5: /* the local APICs' address, if it does not fit 32 bits */
         if (bytes >= 12)
             out->local_apic_address = load_le64(entry + 4);
         return;
@@ -353,8 +353,8 @@ static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsi
     }
 }
 
-/* Calls `take` for each entry of a table that is a list of them, each with its type and its length in front.
- */
+/* Passes each entry of a table that is a list of them, each with its type and its length in front, to
+ * `take`. */
 static void take_entries(const struct table *table, uint32_t offset,
                          void (*take)(const struct table *table, const uint8_t *entry, unsigned bytes,
                                       struct acpi_facts *out),

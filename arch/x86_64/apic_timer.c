@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * apic_timer.c: the clock event devices of x86_64: the local APIC's one-shot timer, and the TSC deadline
- * where the CPU has one (exact to the TSC's tick, and without a range). Functions act on the calling CPU,
+ * if the CPU has one (exact to the TSC's tick, and without a range). Functions act on the calling CPU,
  * interrupts off.
  *
- * The APIC timer counts at a rate that must be measured: beside the TSC (clock.c).
- * Deadlines are rounded up to its ticks, so that it is never early; a count of zero would never fire; one
- * that is too far is clamped, and the timer queue arms the device again.
+ * The APIC timer counts at a rate that must be measured, together with the TSC's (clock.c). Deadlines are
+ * rounded up to its ticks, so that it is never early; a count of zero would never fire; a deadline that is
+ * too far is clamped, and the timer queue arms the device again.
  *
  * Source: Intel SDM 3A §10.5.4.
  */

@@ -9,9 +9,9 @@
  * so that a clock that does not count is detected, and the next one tried.
  *
  * How far a measurement may be off is known: by half the time that each of the two readings took, and by a
- * tick of the reference. It goes on until that is no more than ERROR_PPM_AIM, for one millisecond at least,
- * which is enough where reading is quick, as in QEMU; for 50 at most, of the PIT, whose counter comes round
- * in 55, 30.
+ * tick of the reference. It goes on until that is at most ERROR_PPM_AIM: for at least one millisecond, which
+ * is enough if reading is quick, as in QEMU; for at most 50, or 30 with the PIT, whose counter comes round in
+ * 55.
  *
  * Sources: Intel SDM 3A §18.7.3 (TSC frequency), 2A CPUID; IA-PC HPET Specification 1.0a §2.3; ACPI 6.5
  * §4.8.3.3; Intel 8254 datasheet.
@@ -26,7 +26,7 @@
 #define HYPERVISOR_LEAVES 0x40000000
 #define HYPERVISOR_TIMING 0x40000010
 
-#define WINDOWS_PER_SECOND 1000 /* a measurement takes so much, at least */
+#define WINDOWS_PER_SECOND 1000 /* a measurement takes one window, at least */
 #define WINDOWS_MAX        50
 #define WINDOWS_MAX_PIT    30
 #define APIC_WINDOWS       10 /* of the APIC timer by a TSC whose rate is known */
@@ -44,7 +44,7 @@
 extern uint64_t boot_ticks; /* entry.asm */
 
 static uint64_t clock_hz, apic_hz;
-static uint64_t clock_error_ppm; /* at most, where it was measured */
+static uint64_t clock_error_ppm; /* at most, if it was measured */
 static const char *clock_origin;
 
 /* A counter of known rate; wraps at `mask`. */
@@ -135,15 +135,17 @@ static struct instant instant_read(const struct reference_clock *clock)
     return best;
 }
 
-/* By how many millionths a rate may be off that two such readings give. `widths` is the sum of theirs. */
+/* Returns by how many millionths a rate that two such readings give may be off. `widths` is the sum of
+ * theirs. */
 static uint64_t error_ppm(uint64_t ticks, uint64_t reference_ticks, uint64_t widths)
 {
     return ((widths + 1) / 2 + ticks / reference_ticks + 1) * 1000000 / ticks + 1;
 }
 
-/* During every measurement the local APIC's timer counts as well, masked; its rate follows from the ratio.
- * The TSC is read directly after each of the two accesses to the timer, so that their cost cancels out: with
- * a rate some millionths too low, each longer sleep would take two interrupts, the first of them early. */
+/* Starts the local APIC's timer, masked, which counts during every measurement; its rate follows from the
+ * ratio. The TSC is read directly after each of the two accesses to the timer, so that their cost cancels
+ * out: with a rate some millionths too low, each longer sleep would take two interrupts, the first of them
+ * early. */
 static uint64_t apic_timer_begin(void)
 {
     if (local_apic_present())
@@ -151,7 +153,7 @@ static uint64_t apic_timer_begin(void)
     return cpu_ticks();
 }
 
-/* The timer's ticks, and the TSC's in `*window_ticks`. */
+/* Returns the timer's ticks, and the TSC's in `*window_ticks`. */
 static uint64_t apic_timer_end(uint64_t begin_ticks, uint64_t *window_ticks)
 {
     uint64_t elapsed = local_apic_present() ? UINT32_MAX - local_apic_timer_left() : 0;
@@ -162,7 +164,7 @@ static uint64_t apic_timer_end(uint64_t begin_ticks, uint64_t *window_ticks)
     return elapsed;
 }
 
-/* The TSC's rate by this reference clock, or 0 where that does not count. */
+/* Returns the TSC's rate by this reference clock, or 0 if that does not count. */
 static uint64_t clock_measure(const struct reference_clock *clock)
 {
     uint64_t window = clock->hz / WINDOWS_PER_SECOND, elapsed = 0, apic_window;
@@ -189,7 +191,7 @@ static uint64_t clock_measure(const struct reference_clock *clock)
     return hz;
 }
 
-/* The APIC timer's rate by a TSC whose rate is known. */
+/* Measures the APIC timer's rate by a TSC whose rate is known. */
 static void apic_measure(void)
 {
     uint64_t window = clock_hz / WINDOWS_PER_SECOND * APIC_WINDOWS, elapsed;

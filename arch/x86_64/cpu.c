@@ -36,7 +36,7 @@
 #define CR4_MCE        (1ULL << 6)
 #define CR4_PAE        (1ULL << 5)
 
-/* As after reset, but for slots 1 and 5, which are write-combining (1) instead of write-through (4). The
+/* As after reset, except slots 1 and 5, which are write-combining (1) instead of write-through (4). The
  * upper four repeat the lower, so that the bit that selects them, which is elsewhere in large pages, does not
  * matter. */
 #define PAT_LAYOUT 0x0007010600070106ULL
@@ -130,7 +130,7 @@ static void segments_load(struct cpu *cpu)
                      : "rax", "memory");
 }
 
-/* entry.asm has set CR0. */
+/* Sets CR4; entry.asm has set CR0. */
 static void control_registers_set(void)
 {
     uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT | (features.xsave ? CR4_OSXSAVE : 0) |
@@ -141,9 +141,9 @@ static void control_registers_set(void)
     smap_enabled = features.smap;
 }
 
-/* What firmware or a boot loader may have left on: breakpoints would stop programs, SYSENTER would lead them
- * to the firmware's code with the kernel's rights, and a page's type would depend on the machine. No page has
- * been mapped by the slots that change, so that no cache holds anything of such a one. */
+/* Clears what firmware or a boot loader may have left on: breakpoints would stop programs, SYSENTER would
+ * lead them to the firmware's code with the kernel's rights, and a page's type would depend on the machine.
+ * No page has been mapped by the slots that change, so that no cache holds anything of such a page. */
 static void leftovers_clear(void)
 {
     __asm__ volatile("mov %0, %%dr7" : : "r"(DR7_RESET));

@@ -31,7 +31,7 @@ static const char features_8c[] =
     "lahf_lm cmp_legacy svm extapic cr8_legacy abm sse4a misalignsse 3dnowprefetch osvw "
     "ibs xop skinit wdt - lwp fma4";
 
-/* The names whose bits are set, each followed by a blank. */
+/* Writes the names whose bits are set, each followed by a blank. */
 static void features_describe(struct text_sink *sink, const char *names, uint32_t bits)
 {
     for (unsigned bit = 0; *names; bit++) {

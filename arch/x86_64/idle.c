@@ -4,11 +4,10 @@
  *
  * Three ways to idle (`idle=`): HLT, ended by an interrupt; MWAIT on a word of the CPU's area, ended by a
  * store, which costs no interrupt; polling that word. The default is MWAIT on bare metal and HLT on a
- * hypervisor, which gives the real CPU to others then. An idle CPU takes interrupts; nowhere else in the
- * kernel does one.
+ * hypervisor, which gives the real CPU to others then. In the kernel only an idle CPU takes interrupts.
  *
- * A sender sets the word first and then reads whether the other CPU polls it; the other one sets that it
- * polls first and then reads the word: so one of them sees the other, and no IPI is lost.
+ * A sender sets the word first and then reads whether the other CPU polls it; the other CPU first sets that
+ * it polls and then reads the word: so one of them sees the other, and no IPI is lost.
  *
  * Sources: Intel SDM 2B (MONITOR, MWAIT), 3A §9.10.4 (both in idle loops).
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * io_apic.c: where the interrupts of devices go: nowhere, but for a line on which a thread waits for input,
- * which leads to the CPU that it waits on, and the lines of network devices while a CPU idles. Owns the
- * redirection tables of all I/O APICs. Interrupts off; the callers of arch_input_route take turns, and so do
- * those of the functions of lines.
+ * io_apic.c: where the interrupts of devices go: nowhere, except that of a line on which a thread waits for
+ * input, which leads to the CPU that it waits on, and the lines of network devices while a CPU idles. Owns
+ * the redirection tables of all I/O APICs. Interrupts off; the callers of arch_input_route serialise their
+ * calls, and so do those of the functions of lines.
  *
- * To which input the line of a PCI device leads stands in the firmware's byte code, which nobody runs here.
- * So the device is made to raise it, while all inputs lead to this CPU: the one that has been delivered shows
- * that in its entry until it is acknowledged.
+ * The firmware's byte code, which is not run here, says to which input the line of a PCI device leads. So the
+ * device is made to raise it, while all inputs lead to this CPU: an input that has been delivered shows that
+ * in its entry until it is acknowledged.
  *
  * Source: Intel 82093AA datasheet §3 (registers); ACPI 6.5 §5.2.12 (which input a line of the PC leads to);
  * Intel SDM 3A §10.11 (messages).
@@ -58,7 +58,7 @@ void io_apics_silence(void)
     }
 }
 
-/* The I/O APIC of an input, and the input's number there; NULL where there is none. */
+/* Finds the I/O APIC of an input, and the input's number there; NULL if there is none. */
 static volatile uint32_t *io_apic_of(uint32_t input, uint32_t *own)
 {
     const struct acpi_facts *facts = acpi_facts();
@@ -104,7 +104,7 @@ void device_interrupt(void)
         network_device_interrupt();
 }
 
-/* How PCI drives an input; 0: it leads elsewhere. */
+/* Returns how PCI drives an input; 0: it leads elsewhere. */
 static uint32_t line_entry(uint32_t input)
 {
     for (unsigned line = 0; line < ACPI_ISA_LINES; line++) {
@@ -127,7 +127,7 @@ static uint32_t input_entry(uint32_t input)
     return io_apic ? *io_register(io_apic, IO_INPUT(own)) : INPUT_MASKED;
 }
 
-/* Inputs at which this can be tried: below the first one that no I/O APIC has. */
+/* Returns the end of the inputs at which this can be tried: the first one that no I/O APIC has. */
 static uint32_t inputs_end(void)
 {
     uint32_t input = 0, own;
@@ -137,8 +137,8 @@ static uint32_t inputs_end(void)
     return input;
 }
 
-/* The last input that has been delivered, and how many have: boards lead a line to one of the first sixteen,
- * too. */
+/* Finds the last input that has been delivered, and how many have: boards lead a line to one of the first
+ * sixteen, too. */
 static uint32_t delivered_find(uint32_t end, unsigned *count)
 {
     uint32_t found = ARCH_LINE_NONE;
@@ -170,7 +170,7 @@ static void lines_mask(uint32_t end)
     arch_interrupts_accept();
 }
 
-/* Before any line is routed: no other device may raise one then (pci_quiesce). */
+/* Finds a line's input. Before any line is routed: no other device may raise one then (pci_quiesce). */
 uint32_t arch_line_find(void (*raise)(void *context, bool on), void *context)
 {
     const uint32_t end = local_apic_present() ? inputs_end() : 0;

@@ -54,9 +54,9 @@ struct memory_range arch_kernel_image(void)
     return (struct memory_range){ (uint64_t)image_start - KERNEL_BASE, (uint64_t)(image_end - image_start) };
 }
 
-/* A range needs at most two tables for each end that is not on a bound of large pages, and one for each GiB
- * where there are no 1 GiB pages; above these, one for each 512 GiB, and a few for the image and the device
- * window. */
+/* Returns the tables that a range needs at most: two for each end that is not on a bound of large pages, and
+ * one for each GiB if there are no 1 GiB pages; above these, one for each 512 GiB, and a few for the image
+ * and the device window. */
 static uint64_t range_table_bytes(const struct memory_range *range)
 {
     uint64_t bytes = range->bytes < ARCH_ADDRESS_LIMIT ? range->bytes : ARCH_ADDRESS_LIMIT;
@@ -184,9 +184,9 @@ static void tables_reload(void *unused)
     kernel_map_activate();
 }
 
-/* Translations of single pages, which a CPU may have still, are those of the page that comes back. What
- * it has of tables has to go before their memory is used: loading the root drops it. [Intel SDM 3A
- * §4.10.4] */
+/* Restores the pages. Translations of single pages, which a CPU may still have, are those of the page that
+ * comes back. What it has of tables has to go before their memory is used: loading the root drops it. [Intel
+ * SDM 3A §4.10.4] */
 void arch_guard_pages_drop(const struct memory_range *range)
 {
     const uint64_t bits = PTE_WRITE | no_execute();
@@ -272,7 +272,7 @@ volatile void *device_at(uint64_t physical)
     return (volatile void *)(address + (physical & (ARCH_PAGE - 1)));
 }
 
-/* The pool lies where the early map reaches: below 4 GiB. */
+/* Allocates from the pool, which lies where the early map reaches: below 4 GiB. */
 void *arch_dma_allocate(uint64_t bytes)
 {
     uint64_t memory = page_pool_allocate(kernel_pages, page_up(bytes), ARCH_PAGE);
@@ -283,7 +283,7 @@ void *arch_dma_allocate(uint64_t bytes)
     return arch_physical(memory);
 }
 
-/* No translation is set up between devices and memory. */
+/* Returns the physical address: no translation is set up between devices and memory. */
 uint64_t arch_dma_address(const void *memory)
 {
     return arch_physical_of(memory);

@@ -70,7 +70,7 @@ static void apic_write(uint32_t offset, uint32_t value)
         msr_write(MSR_X2APIC + offset / 16, value);
 }
 
-/* The first CPU decides on the mode; the others follow. */
+/* Chooses the mode, on the first CPU; the others follow. */
 static void mode_choose(uint64_t base)
 {
     struct cpuid_result one = cpuid(1, 0);

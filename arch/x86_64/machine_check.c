@@ -28,7 +28,7 @@
 #define STATUS_VALID        (1ULL << 63)
 #define STATUS_HAS_ADDRESS  (1ULL << 58)
 
-/* How many banks this CPU counts; 0 where it has none. */
+/* Returns how many banks this CPU counts; 0 if it has none. */
 static unsigned banks_counted(uint64_t *capability)
 {
     *capability = 0;
@@ -42,7 +42,7 @@ static unsigned banks_used(unsigned counted)
     return counted < MACHINE_CHECK_BANKS_MAX ? counted : MACHINE_CHECK_BANKS_MAX;
 }
 
-/* Prints the error that a bank holds, where it does. False where there is no such bank. */
+/* Prints the error that a bank holds, if it does. False if there is no such bank. */
 static bool bank_print(unsigned bank)
 {
     uint64_t status, address;
@@ -66,7 +66,7 @@ static bool bank_has_error(unsigned bank)
     return !msr_try_read(MSR_BANK(bank) + BANK_STATUS, &status) && (status & STATUS_VALID);
 }
 
-/* Bank 0 of Intel's family 6 before model 1Ah: its control is the firmware's. */
+/* Returns whether a bank's control is the firmware's: bank 0 of Intel's family 6 before model 1Ah. */
 static bool bank_control_is_firmwares(unsigned bank)
 {
     struct cpuid_result zero = cpuid(0, 0);
@@ -76,7 +76,7 @@ static bool bank_control_is_firmwares(unsigned bank)
     return bank == 0 && zero.b == 0x756e6547 /* "Genu" */ && family == 6 && model < 0x1a;
 }
 
-/* False where there is no such bank. */
+/* Enables a bank. False if there is no such bank. */
 static bool bank_enable(unsigned bank)
 {
     if (!bank_control_is_firmwares(bank) && msr_try_write(MSR_BANK(bank) + BANK_CONTROL, UINT64_MAX))
@@ -93,7 +93,7 @@ void machine_checks_enable(void)
     if (counted == 0)
         return;
     if (capability & MCG_CONTROL_PRESENT)
-        msr_try_write(MSR_MCG_CONTROL, UINT64_MAX); /* what it says it has and has not, it can do without */
+        msr_try_write(MSR_MCG_CONTROL, UINT64_MAX); /* a CPU that lacks it all the same does not need it */
     for (unsigned bank = 0; bank < banks; bank++) {
         if (!headed && bank_has_error(bank)) {
             kernel_print("machine check: CPU %u has errors from before this boot; logged here and cleared\n",

@@ -1,7 +1,7 @@
 ; SPDX-License-Identifier: BSD-2-Clause
 ;
 ; msr.asm: access to model-specific registers that the CPU may not have, whatever its CPUID leaves and counts
-; say. RDMSR and WRMSR of such a one raise #GP; trap_handle then continues at user_copy_fault, as for a copy
+; say. RDMSR and WRMSR then raise #GP; trap_handle then continues at user_copy_fault, as for a copy
 ; from a program (user_copy.asm), which returns -EFAULT from the function. Above each function stands its C
 ; prototype; it clobbers what C expects a call to clobber, and keeps nothing on the stack.
 

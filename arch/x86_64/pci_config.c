@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pci_config.c: PCI's configuration space: in memory where ACPI's MCFG says so (ECAM), else by the ports of
+ * pci_config.c: PCI's configuration space: in memory if ACPI's MCFG says so (ECAM), else by the ports of
  * the PC, which reach the first 256 bytes of each function of the first segment.
  *
- * The first segment is taken from memory only where both ways show the same, or the ports show nothing:
- * there is firmware that is wrong about it. Before the final map, what lies above 4 GiB cannot be reached;
- * then a page of the device window moves to each function. Interrupts off; callers take turns.
+ * The first segment is taken from memory only if both ways show the same, or the ports show nothing: some
+ * firmware is wrong about it. Before the final map, what lies above 4 GiB cannot be reached; then a page of
+ * the device window moves to each function. Interrupts off; callers serialise their calls.
  *
  * Sources: PCI Local Bus Specification 3.0 §3.2.2.3.2 (ports); PCI Express Base Specification 3.0 §7.2.2
  * (ECAM); PCI Firmware Specification 3.2 §4.1.2 (MCFG).

@@ -2,7 +2,8 @@
 /*
  * power.c: switches the machine off by ACPI, resets it, and reads the keyboard and the battery clock.
  *
- * Machines with reduced hardware have two registers for it, which may be in memory, as that which resets may.
+ * Machines with reduced hardware have two registers for it, which may be in memory, as may the reset
+ * register.
  *
  * Sources: ACPI Specification 6.5 §4.8.3.2 (PM1 control: SLP_TYP in bits 12:10, SLP_EN in bit 13, SCI_EN in
  * bit 0; the others are not to be changed), §4.8.3.6 (reset register), §4.8.3.7 (sleep control: SLP_TYP in
@@ -43,7 +44,8 @@ static void register_write(const struct acpi_register *at, unsigned value)
         io_write8(at->address, (uint8_t)value);
 }
 
-/* By ACPI's two steps: the type of sleep, then the same with the order to go there. */
+/* Puts the machine to sleep by ACPI's two steps: the type of sleep, then the same with the order to go
+ * there. */
 static void pm1_sleep(uint16_t port, unsigned type)
 {
     unsigned value = (io_read16(port) & ~(PM1_SLEEP_TYPE | PM1_SLEEP_ENABLE)) | type << 10;

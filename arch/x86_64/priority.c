@@ -17,5 +17,5 @@ unsigned arch_priority(const struct arch_context *context)
 
 void arch_priority_set(unsigned priority)
 {
-    (void)priority; /* nobody has one */
+    (void)priority; /* no thread has one */
 }

@@ -84,7 +84,7 @@ _Static_assert(sizeof(struct state_note) == 48, "Linux's struct _fpx_sw_bytes");
  */
 static uint32_t mxcsr_mask;
 
-/* The buffer for the vector registers. */
+/* Returns the buffer for the vector registers. */
 static uint8_t *bounce(void)
 {
     return arch_thread()->context.vector_state;
@@ -132,7 +132,7 @@ static struct machine_context machine_context(const struct trap_frame *f, uint64
     };
 }
 
-/* The frame's address, or 0 where it does not fit on the alternate stack. */
+/* Returns the frame's address, or 0 if it does not fit on the alternate stack. */
 static uint64_t place_find(const struct trap_frame *f, const struct arch_signal *signal, uint64_t *state)
 {
     const struct signal_stack *alternate = signal->stack;
@@ -176,7 +176,7 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     return 0;
 }
 
-/* The frame may begin anywhere between two places where it is aligned. */
+/* Announces the frame's size. The frame may begin anywhere between two places where it is aligned. */
 unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2])
 {
     (void)platform;
@@ -187,8 +187,8 @@ unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2])
 
 /* ---- Return from the handler ---- */
 
-/* How many bytes of XSAVE's layout are on the stack: as noted when the frame was made, if the note is intact;
- * else the part that FXSAVE has. */
+/* Returns how many bytes of XSAVE's layout are on the stack: as noted when the frame was made, if the note is
+ * intact; else the part that FXSAVE has. */
 static uint32_t state_bytes_read(uint64_t address)
 {
     struct state_note note;
@@ -204,7 +204,7 @@ static uint32_t state_bytes_read(uint64_t address)
     return note.state_bytes;
 }
 
-/* What XRSTOR requires of its image [Intel SDM 1 §13.8.1]. */
+/* Checks what XRSTOR requires of its image [Intel SDM 1 §13.8.1]. */
 static bool state_is_valid(void)
 {
     uint64_t header[XSAVE_HEADER_BYTES / 8], unused = 0;
@@ -219,7 +219,7 @@ static bool state_is_valid(void)
     return !cpu_features()->xsave || (!unused && !(header[0] & ~cpu_features()->xcr0));
 }
 
-/* A null pointer means initial registers. */
+/* Loads the vector registers. A null pointer means initial registers. */
 static int state_read(uint64_t address)
 {
     const uint64_t legacy_features = 3; /* x87, SSE */

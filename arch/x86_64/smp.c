@@ -28,14 +28,14 @@
 #define SILENT_WAIT_US  (3 * ANSWER_WAIT_US)
 #define BRIEF_WAIT_US   3000
 #define SYNC_ROUNDS     16 /* at most; */
-#define SYNC_ROUNDS_MIN 4  /* fewer where one was as quick as a message between CPUs is, or all are slow: */
+#define SYNC_ROUNDS_MIN 4  /* fewer if one was as quick as a message between CPUs is, or all are slow: */
 #define SYNC_QUICK_HZ   1000000
 #define SYNC_SLOW_HZ    1000
 #define SYNC_END        UINT32_MAX
 #define SYNC_CORRECTED  (UINT32_MAX - 1)
 
 #define SILENT_NAMED_MAX 16 /* CPUs with a line each */
-#define KLOG_LONG_CPUS   64 /* up to so many CPUs have a flight log of KLOG_EVENTS */
+#define KLOG_LONG_CPUS   64 /* if there are more, each further flight log is shorter */
 
 _Static_assert(ACPI_CPUS_MAX <= ARCH_CPUS_MAX, "each CPU that is kept can be managed");
 
@@ -71,9 +71,9 @@ void arch_kernel_ticks_begin(void)
     cpu_this()->kernel_ticks = -cpu_ticks();
 }
 
-/* While the CPU is in the kernel, the word is the time up to the entry less the TSC at the entry, and so is
- * negative. Where the TSC of this CPU reads less than the other's did at an entry a moment ago, no time has
- * passed since. */
+/* Returns a CPU's time in the kernel. While it is there, the word is the time up to the entry less the TSC at
+ * the entry, and so is negative. If the TSC of this CPU reads less than the other's did at an entry a moment
+ * ago, no time has passed since. */
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
     uint64_t ticks = __atomic_load_n(&cpu_of(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
@@ -95,7 +95,7 @@ unsigned arch_core_of(unsigned cpu)
     return cpu_of(cpu)->core;
 }
 
-/* Where the first hardware thread of its core has not started, a CPU counts as a core. */
+/* Finds each CPU's core. If the first hardware thread of its core has not started, a CPU counts as a core. */
 static void cores_find(void)
 {
     const uint32_t threads = (1U << cpu_features()->thread_bits) - 1;
@@ -176,8 +176,8 @@ static void sync_answer(void)
     }
 }
 
-/* How far the other CPU's TSC is ahead of this one's, by the quickest round: 0 if it is between the two
- * readings around it. */
+/* Returns how far the other CPU's TSC is ahead of this one's, by the quickest round: 0 if it is between the
+ * two readings around it. */
 static int64_t sync_measure(void)
 {
     const uint64_t start = cpu_ticks(), hz = arch_clock_hz();
@@ -230,13 +230,14 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 
 /* ---- On the first CPU ---- */
 
-/* Of a CPU's area, and the variables that follow it (link.ld). */
+/* Returns the bytes of a CPU's area, and of the variables that follow it (link.ld). */
 static uint64_t area_bytes(void)
 {
     return (uint64_t)per_cpu_end - (uint64_t)&boot_cpu;
 }
 
-/* The flight log is half of what a CPU takes: where there are many, each further one's is shorter. */
+/* Returns the events of a further CPU's flight log. That is half of what a CPU takes: if there are many CPUs,
+ * it is shorter. */
 static uint64_t klog_events(void)
 {
     return arch_cpus_present() <= KLOG_LONG_CPUS ? KLOG_EVENTS : KLOG_EVENTS / 2;
@@ -247,8 +248,8 @@ uint64_t cpu_further_bytes(void)
     return page_up(area_bytes() + KLOG_RING_BYTES(klog_events()));
 }
 
-/* A guard page splits the large page in which it lies, and the huge one around that; areas follow each other
- * in the pool. */
+/* Returns what tables take. A guard page splits the large page in which it lies, and the huge one around
+ * that; areas follow each other in the pool. */
 uint64_t cpu_further_table_bytes(unsigned count)
 {
     uint64_t bytes = count * cpu_further_bytes();
@@ -256,7 +257,8 @@ uint64_t cpu_further_table_bytes(unsigned count)
     return count ? (4 + bytes / ARCH_LARGE_PAGE + bytes / ARCH_HUGE_PAGE) * ARCH_PAGE : 0;
 }
 
-/* The area of a CPU, all zeroes at first. That of one that has not answered is used for the next one. */
+/* Allocates the area of a CPU, all zeroes at first. A CPU that has not answered leaves its area to the
+ * next. */
 static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 {
     struct cpu *cpu = ap_cpu;
@@ -280,8 +282,8 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     return cpu;
 }
 
-/* How long one is waited for that does not answer, and all of these together: after that, as briefly as any
- * CPU needs that is there. So 1,000 that are absent cost seconds, not a quarter of an hour. */
+/* How long CPUs that do not answer are waited for, each and all together: after that, only as briefly as any
+ * present CPU needs. So 1,000 absent CPUs cost seconds, not a quarter of an hour. */
 static struct {
     uint64_t left_us; /* for all together */
     unsigned count;
@@ -355,7 +357,7 @@ void arch_beat_send_all(void)
     local_apic_send(0, LOCAL_APIC_ALL | VECTOR_BEAT);
 }
 
-/* A usable page below 1 MiB without a module in it, for ap_trampoline; 0 where there is none. */
+/* Finds a usable page below 1 MiB without a module in it, for ap_trampoline; 0 if there is none. */
 static uint64_t trampoline_find(const struct boot_info *boot)
 {
     for (uint64_t page = LOW_MEMORY_HIGH - ARCH_PAGE; page >= LOW_MEMORY_LOW; page -= ARCH_PAGE)
@@ -377,7 +379,7 @@ static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t th
     }
 }
 
-/* CPUs that are left alone, in a line for each cause. */
+/* Prints which CPUs stay unused, in a line for each cause. */
 static void cpus_left_print(void)
 {
     const struct acpi_facts *facts = acpi_facts();
@@ -390,14 +392,12 @@ static void cpus_left_print(void)
             "%u more CPUs do not answer, up to the one with APIC id %u; the node goes on without them\n",
             silent.count - SILENT_NAMED_MAX, silent.last_id);
     if (beyond)
-        kernel_print(
-            "%u CPUs have APIC ids above %u, which interrupts reach by x2APIC alone; these CPUs have "
-            "none, and the node goes on without those\n",
-            beyond, local_apic_id_max());
+        kernel_print("%u CPUs have APIC ids above %u, which only x2APIC reaches; these CPUs do not have "
+                     "it: the node goes on without them\n",
+                     beyond, local_apic_id_max());
     if (facts->cpus_dropped)
-        kernel_print(
-            "the firmware lists %u CPUs, more than the %u that the kernel manages; %u are left alone\n",
-            facts->cpu_count + facts->cpus_dropped, ACPI_CPUS_MAX, facts->cpus_dropped);
+        kernel_print("the firmware lists %u CPUs, more than the %u that the kernel manages; %u stay unused\n",
+                     facts->cpu_count + facts->cpus_dropped, ACPI_CPUS_MAX, facts->cpus_dropped);
 }
 
 /* Resets all of them; they wait for their start-up then. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * space.c: programs' address spaces on x86_64, beside what all architectures do alike (common/user_map.c).
+ * space.c: programs' address spaces on x86_64, besides what all architectures do alike (common/user_map.c).
  * The upper half of each root is the kernel's. [Intel SDM 3A §4.5, §4.10.4]
  */
 #include "arch.h"
@@ -48,7 +48,8 @@ int arch_space_create(struct arch_space *space, struct page_pool *pages)
     return 0;
 }
 
-/* The bit is set before the tables are used, and cleared after: a CPU without it has cached nothing. */
+/* Loads the tables. The bit is set before they are used, and cleared after: a CPU without it has cached
+ * nothing. */
 void arch_space_activate(struct arch_space *space)
 {
     cpu_mask_set_atomic(&space->cpus, arch_cpu_index());

@@ -23,7 +23,7 @@ static struct console_device serial_ports[] = {
     { .name = "com2", .address = 0x2f8, .line = 3 },
     { .name = "com3", .address = 0x3e8, .line = 4 },
     { .name = "com4", .address = 0x2e8, .line = 3 },
-    { .name = "spcr" } /* the firmware's console, where it is none of these */
+    { .name = "spcr" } /* the firmware's console, if it is none of these */
 };
 #define COM_PORTS (sizeof(serial_ports) / sizeof(serial_ports[0]) - 1)
 
@@ -43,7 +43,7 @@ static const void *early_read(void *context, uint64_t address, uint64_t bytes)
     return arch_physical(address);
 }
 
-/* The firmware's serial console becomes the kernel's, instead of com1. */
+/* Makes the firmware's serial console the kernel's, instead of com1. */
 static void firmware_console_take(void)
 {
     struct console_device *port = serial_ports;
@@ -66,7 +66,7 @@ static void firmware_console_take(void)
     console_default_move(&serial_ports[0], port);
 }
 
-/* A framebuffer that the loader has set up, else the text screen. */
+/* Registers a framebuffer that the loader has set up, else the text screen. */
 static void screens_register(void)
 {
     struct message why = { "" };

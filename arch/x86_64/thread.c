@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * thread.c: a thread's first registers, its change for another one, and the slow return to its program.
+ * thread.c: a thread's first registers, the switch to another one, and the slow return to its program.
  *
  * Runs on the thread's own CPU, interrupts off, on its kernel stack. The vector state stays in the CPU's
  * registers while the kernel runs, which uses none; it is copied only for a new thread, at a switch to
@@ -38,8 +38,8 @@ _Alignas(64) const uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTE
     [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
 };
 
-/* What stack_switch pops: registers that do not matter, and where it goes on. The word above is the return
- * address of that function, which has none. */
+/* Prepares what stack_switch pops: registers that do not matter, and where it goes on. The word above is the
+ * return address of that function, which has none. */
 static uint64_t stack_prepare(uint64_t top, void (*function)(void))
 {
     uint64_t *words = (uint64_t *)top;
@@ -62,7 +62,7 @@ void arch_start_initial(struct arch_context *context, uint64_t kernel_stack, uin
     memcpy(context->vector_state, vector_state_initial, CONTROL_END);
 }
 
-/* What the CPU's area and registers hold of its thread. */
+/* Saves what the CPU's area and registers hold of its thread. */
 static void context_save(struct arch_context *context)
 {
     const struct cpu *cpu = cpu_this();
@@ -163,7 +163,7 @@ void program_return(struct trap_frame *frame)
 
         trap_user_fault(&fault);
         thread_slow_return(
-            frame); /* to a handler, whose address may be such a one again: until the stack is full */
+            frame); /* to a handler, whose address may not be canonical either, until the stack is full */
     }
 }
 

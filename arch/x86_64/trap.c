@@ -40,7 +40,7 @@ static struct {
 } idt[256];
 
 /* The name of each exception that can come in 64-bit mode, and the signal that Linux raises for it: the cause
- * in words, si_code where the vector alone determines it, and whether si_addr is the address of the
+ * in words, si_code if the vector alone determines it, and whether si_addr is the address of the
  * instruction. */
 static const struct {
     const char *name;
@@ -130,7 +130,7 @@ void arch_registers_print(const void *pointer)
     kernel_print("  r13 %016lx  r14 %016lx  r15 %016lx\n", f->r13, f->r14, f->r15);
 }
 
-/* Whether two words at `address` are on one of this CPU's stacks, or on the boot stack. */
+/* Returns whether two words at `address` are on one of this CPU's stacks, or on the boot stack. */
 static bool on_stack(uint64_t address)
 {
     const struct cpu *cpu = cpu_this();
@@ -174,7 +174,7 @@ static uint64_t fault_address(void)
     return address;
 }
 
-/* Which right a page fault's access needs. */
+/* Returns which right a page fault's access needs. */
 static unsigned fault_right(const struct trap_frame *frame)
 {
     if (frame->error & PAGE_FAULT_FETCH)
@@ -182,7 +182,7 @@ static unsigned fault_right(const struct trap_frame *frame)
     return frame->error & PAGE_FAULT_WRITE ? RIGHT_WRITE : RIGHT_READ;
 }
 
-/* Whether the page tables allow the access by now, so that the instruction is to be retried. */
+/* Returns whether the page tables allow the access by now, so that the instruction is to be retried. */
 static bool page_fault_retry(const struct trap_frame *frame, bool from_user)
 {
     return !(frame->error & ~(uint64_t)PAGE_FAULT_ORDINARY) &&
@@ -216,8 +216,8 @@ static const char *page_fault_cause(const struct trap_frame *frame)
     return causes[fault_right(frame)][frame->error & PAGE_FAULT_PRESENT];
 }
 
-/* si_code for a floating-point error: of the exceptions that are raised and not masked, the one that Linux
- * ranks first. */
+/* Returns si_code for a floating-point error: of the exceptions that are raised and not masked, the one that
+ * Linux ranks first. */
 static int float_code(unsigned vector)
 {
     enum { INVALID = 1, DENORMAL = 2, DIVIDE = 4, OVERFLOW = 8, UNDERFLOW = 16, INEXACT = 32 };
@@ -242,7 +242,7 @@ static int float_code(unsigned vector)
     return raised & INEXACT ? FPE_INEXACT : SIGNAL_BY_KERNEL;
 }
 
-/* Whether the trap flag has caused this #DB; resets DR6. */
+/* Returns whether the trap flag has caused this #DB; resets DR6. */
 static bool debug_is_step(void)
 {
     const uint64_t step = 1 << 14, reset_value = 0xffff0ff0;
@@ -253,7 +253,7 @@ static bool debug_is_step(void)
     return status & step;
 }
 
-/* si_code. */
+/* Returns si_code. */
 static int exception_code(unsigned vector)
 {
     if (vector == TRAP_FPU || vector == TRAP_SIMD)

@@ -2,7 +2,7 @@
 ;
 ; trap_entry.asm: the entry into the kernel for exceptions and interrupts, and the return.
 ;
-; One stub for each vector pushes what the CPU did not (a zero where there is no error code, the vector) and
+; One stub for each vector pushes what the CPU did not (a zero if there is no error code, the vector) and
 ; joins a common path, which completes struct trap_frame (arch/trap.h), counts the entry, and calls
 ; trap_handle(struct trap_frame *). The stack then, downwards:
 ;
@@ -12,7 +12,7 @@
 ;       rax rbx rcx rdx rsi rdi rbp r8 … r15                           by the common path; RSP -> r15
 ;
 ; GS: a program's own base while it runs, this CPU's area in the kernel. The code selector shows which one is
-; loaded, except for #DB, NMI, #DF and #MC: these may arrive between an entry and its SWAPGS, so where they
+; loaded, except for #DB, NMI, #DF and #MC: these may arrive between an entry and its SWAPGS, so if they
 ; interrupt the kernel, the base itself is read. Programs can only set bases below the canonical hole
 ; (arch_thread_pointer_call; CR4.FSGSBASE stays off), and the CPU area is above it: the sign bit decides.
 ;
@@ -52,7 +52,7 @@ trap_stub_ %+ v:
 %assign v v + 1
 %endrep
 
-; EBX from here on: 1 where GS must be swapped back.
+; EBX from here on: 1 if GS must be swapped back.
 trap_common:
     push_registers
     xor ebx, ebx

@@ -69,7 +69,7 @@ may_fault user_zero.words
 may_fault user_zero.bytes
 
 ; long user_copy_string(char *to, const char *from, uint64_t bytes)
-; Length without NUL, `bytes` where there is none, or -EFAULT.
+; Length without NUL, `bytes` if there is none, or -EFAULT.
 global user_copy_string
 user_copy_string:
     where_smap stac
@@ -102,8 +102,8 @@ user_load_word:
 may_fault user_load_word.word
 
 ; long user_swap_word(uint32_t *at, uint32_t *expected, uint32_t desired)
-; 1 where the word was *expected and is `desired` now; 0 where it was another, which is stored in *expected;
-; or -EFAULT.
+; 1 if the word was *expected and is `desired` now; 0 if it was another, which is stored in *expected; or
+; -EFAULT.
 global user_swap_word
 user_swap_word:
     where_smap stac

@@ -34,7 +34,7 @@ static uint64_t components_offered(void)
     return components;
 }
 
-/* Enables these, and answers how many bytes XSAVE writes of them. (A function of its own: tests plant other
+/* Enables these, and returns how many bytes XSAVE writes of them. (A function of its own: tests plant other
  * answers.) */
 __attribute__((noinline, noclone)) static uint32_t vector_state_try(uint64_t components)
 {
@@ -42,7 +42,7 @@ __attribute__((noinline, noclone)) static uint32_t vector_state_try(uint64_t com
     return cpuid(0xd, 0).b;
 }
 
-/* Enables as much as there is room for; 0 where that is not even SSE. */
+/* Enables as much as there is room for; 0 if there is not even room for SSE. */
 static uint64_t components_choose(uint32_t *bytes)
 {
     static const uint64_t without[] = { 0, XCR0_AVX512, XCR0_AVX | XCR0_AVX512 };

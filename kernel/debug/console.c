@@ -32,11 +32,11 @@ static unsigned kernel_set, stream_set[2];
 /* The last line of the kernel's consoles: empty, or part of a line of the kernel's, or of a program's. */
 static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
 
-/* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line. Whoever finds
- * it free has it, but the last holder lets the others look first, for COURTESY spins; who has waited in vain
- * for OUTPUT_PATIENCE becomes impatient, and gets it from whoever holds it: spinlock.h says why not at once.
- * A non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU that panics
- * ignores it, and no other one gets it any more. */
+/* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line. A CPU that
+ * finds it free takes it, but the last holder lets the others try first, for COURTESY spins. A CPU that has
+ * waited in vain for OUTPUT_PATIENCE becomes impatient, and the holder hands the lock to it: spinlock.h says
+ * why not at once. A non-maskable interrupt may come while its own CPU holds it, and prints in between. A CPU
+ * that panics ignores it, and no other CPU gets it after that. */
 static uint32_t output_holder, output_last, lock_breaker;
 static struct cpu_mask output_impatient;
 
@@ -48,7 +48,8 @@ PER_CPU static bool not_serving;
     for (struct console_device * device, **at = devices; at < devices + device_count; at++) \
         if (device = *at, (set)&DEVICE_SET(at - devices))
 
-/* Until console= is known: the default devices, or the first one there is, so that something is seen. */
+/* Sets the consoles until console= is known: the default devices, or the first one, so that output is
+ * seen. */
 static void kernel_set_default(void)
 {
     unsigned set = 0;
@@ -103,8 +104,8 @@ static bool output_take(uint32_t self)
                                         __ATOMIC_RELAXED));
 }
 
-/* Returns what output_unlock needs: whether it has taken the lock. What interrupts an impatient wait for it
- * takes it for that wait. */
+/* Takes the lock. Returns what output_unlock needs: whether it has taken it. Code that interrupts an
+ * impatient wait takes the lock for that wait. */
 static bool output_lock(void)
 {
     const uint32_t here = arch_cpu_index(), self = 1 + here;
@@ -128,7 +129,7 @@ static bool output_lock(void)
     return !is_nested;
 }
 
-/* Hands the lock to the next impatient CPU, in the order of their numbers, around. */
+/* Releases the lock, or hands it to the next impatient CPU, in turns by number. */
 static void output_unlock(bool locked)
 {
     unsigned next = cpu_mask_next_around(&output_impatient, arch_cpu_index() + 1);
@@ -157,8 +158,8 @@ static void set_write(unsigned set, const char *text, size_t bytes)
         device->write(device, text, bytes);
 }
 
-/* To the kernel's consoles, which are terminals, a line or a part of one, not empty: with a carriage return
- * before the newline. */
+/* Writes a line or a part of one, not empty, to the kernel's consoles, which are terminals: with a carriage
+ * return before the newline. */
 static void line_write(const char *text, size_t bytes, int whose)
 {
     bool ends = text[bytes - 1] == '\n';
@@ -169,7 +170,7 @@ static void line_write(const char *text, size_t bytes, int whose)
     last_line = ends ? LINE_EMPTY : whose;
 }
 
-/* Bytes up to the end of the first line. */
+/* Returns how many bytes there are up to the end of the first line. */
 static size_t line_bytes(const char *text, size_t bytes)
 {
     size_t end = 0;
@@ -262,14 +263,15 @@ PER_CPU static uint32_t listeners;
 static struct cpu_mask listening;
 static unsigned interrupted_cpu = ARCH_CPUS_MAX;
 static bool can_interrupt;
-/* A device of the program's own stays at its end; a terminal does not. */
+/* Input from a device of the program's own stays at its end; input from a terminal does not. */
 static bool stream_ended;
-/* The bytes that are left by stdin_bytes=, where that is given: then control-D is a byte like any other. */
+/* The bytes that are left by stdin_bytes=, if that is given: then control-D is a byte like any other. */
 static bool input_counted;
 static uint64_t input_left;
 static struct spinlock input_lock;
 
-/* The next byte of the devices of standard input, NO_INPUT, or NO_DEVICE where none of them has any ever. */
+/* Returns the next byte of the devices of standard input; NO_INPUT; NO_DEVICE if none of them ever has
+ * any. */
 static int device_byte(bool take)
 {
     int byte = NO_DEVICE;
@@ -285,7 +287,7 @@ static int input_byte(void)
     return input_tail != input_head ? input[input_tail++ % INPUT_BYTES] : device_byte(true);
 }
 
-/* Under the lock. */
+/* Returns whether console_read has something to return. Under the lock. */
 static bool input_is_ready(void)
 {
     return input_head != input_tail || stream_ended || device_byte(false) != NO_INPUT;
@@ -298,7 +300,7 @@ bool console_input_ready(void)
     return input_is_ready();
 }
 
-/* Lets the devices interrupt one of the CPUs on which threads wait for input, or with 0 none. */
+/* Lets the devices interrupt one of the CPUs on which threads wait for input, or, if `count` is 0, none. */
 static void devices_listen(uint32_t count)
 {
     unsigned cpu = cpu_mask_first(&listening);
@@ -330,7 +332,7 @@ static void listener_remove(unsigned cpu)
     devices_listen(listener_count);
 }
 
-/* What arrives just before a device listens may never interrupt: it is looked for after that, too. */
+/* Begins to listen. Checks again after that: what arrives just before a device listens may not interrupt. */
 enum console_input console_listen_begin(unsigned cpu)
 {
     SPIN_GUARD(&input_lock);
@@ -356,7 +358,8 @@ bool console_listens(void)
     return __atomic_load_n(&listener_count, __ATOMIC_RELAXED) > 0;
 }
 
-/* One interrupt is enough: all that listen are woken by it, and who finds too little listens anew. */
+/* Takes what has arrived. One interrupt is enough: it wakes all that listen, and a thread that finds too
+ * little listens again. */
 void console_input_interrupt(void)
 {
     SPIN_GUARD(&input_lock);
@@ -406,7 +409,7 @@ int64_t console_read(char *bytes, size_t count)
     return got;
 }
 
-/* Index of the device with that name, or -EINVAL with a list of the devices. */
+/* Returns the index of the device with that name, or -EINVAL with a list of the devices. */
 static int device_index(const char *option, const char *name, size_t bytes, struct message *why)
 {
     char known[80] = "";
@@ -432,7 +435,7 @@ int console_find(const char *option, const char *name, struct console_device **o
     return 0;
 }
 
-/* The speed `text`, of `bytes` digits, for the device before it. */
+/* Parses the speed `text`, of `bytes` digits, for the device before it. */
 static int speed_parse(const char *option, const char *text, size_t bytes, struct console_device *device,
                        struct message *why)
 {
@@ -441,17 +444,17 @@ static int speed_parse(const char *option, const char *text, size_t bytes, struc
     for (size_t i = 0; i < bytes && i < SPEED_DIGITS_MAX; i++)
         baud = baud * 10 + (uint64_t)(text[i] - '0');
     if (!device->speed_set)
-        return message_set(why, -EINVAL, "%s=%s,%.*s: this console has no speed; serial ports have", option,
-                           device->name, (int)bytes, text);
+        return message_set(why, -EINVAL, "%s=%s,%.*s: only serial ports have a speed", option, device->name,
+                           (int)bytes, text);
     if (bytes > SPEED_DIGITS_MAX || device->speed_set(device, baud))
         return message_set(why, -EINVAL,
-                           "%s=%s,%.*s: no speed of a serial port, which divides 115200: 115200, 57600, "
+                           "%s=%s,%.*s: no such speed; it must divide 115200: 115200, 57600, "
                            "38400, 19200, 9600, …",
                            option, device->name, (int)bytes, text);
     return 0;
 }
 
-/* "com2,57600,vga" to a set: names, each perhaps with a speed after it. */
+/* Parses "com2,57600,vga" into a set: names, each perhaps with a speed after it. */
 static int set_parse(const char *option, const char *text, unsigned *set, struct message *why)
 {
     int index = -1;
@@ -489,8 +492,8 @@ static int input_configure(const struct command_line *line, struct message *why)
         return -EINVAL;
     if (console_is_shared(CONSOLE_STDOUT))
         return message_set(why, -EINVAL,
-                           INPUT_OPTION "= counts the bytes of a port that stdout= names; a console has "
-                                        "people at it");
+                           INPUT_OPTION "= needs a device of its own for standard input: "
+                                        "name one with stdout=");
     input_counted = true;
     stream_ended = input_left == 0;
     return 0;

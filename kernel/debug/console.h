@@ -19,26 +19,26 @@ struct console_device {
     const char *name;
     bool is_default; /* a console of the kernel unless console= names others */
     void (*write)(struct console_device *device, const char *text, size_t bytes);
-    /* Waits, within bounds, until what was written has left the device. NULL where that is at once. */
+    /* Optional. Waits, within bounds, until what was written has left the device. NULL if that is at once. */
     void (*flush)(struct console_device *device);
-    /* The next byte of input, or -1 when there is none now; only with `take` is it gone then. NULL where the
-     * device has no input. */
+    /* Returns the next byte of input, or -1 if there is none now; only `take` removes it. NULL if the device
+     * has no input. */
     int (*read)(struct console_device *device, bool take);
-    /* Whether it interrupts, on its line (arch_input_route), while it has input. */
+    /* Sets whether it interrupts, on its line (arch_input_route), while it has input. */
     void (*listen)(struct console_device *device, bool on);
     unsigned line;
     uintptr_t address; /* of the device's registers; for the driver */
-    /* Sets the speed of a port, in baud; -EINVAL for one that it does not have. NULL where there is none to
+    /* Sets the speed of a port, in baud; -EINVAL for one that it does not have. NULL if there is none to
      * set. */
     int (*speed_set)(struct console_device *device, uint64_t baud);
     uint32_t firmware_speed; /* found at the start, in baud */
 };
 
-/* At most CONSOLE_DEVICES_MAX; the structure must live for ever. */
+/* Registers a device: at most CONSOLE_DEVICES_MAX; the structure must live for ever. */
 #define CONSOLE_DEVICES_MAX 8
 void console_register(struct console_device *device);
 
-/* Registers a device that is a console of the kernel whatever `console=` has said. */
+/* Registers a device that is a console of the kernel, whatever `console=` says. */
 void console_add(struct console_device *device);
 
 /* Makes `to` a console of the kernel by default, instead of `from`; both may be one, or not registered. */
@@ -48,10 +48,10 @@ void console_default_move(struct console_device *from, struct console_device *to
  * known ones. */
 int console_configure(const struct command_line *line, struct message *why);
 
-/* The device `name` for an option of the command line; -EINVAL with `why` as above. */
+/* Finds the device `name` for an option of the command line; -EINVAL with `why` as above. */
 int console_find(const char *option, const char *name, struct console_device **out, struct message *why);
 
-/* Kernel text; a line's start gets the prefix. */
+/* Prints kernel text; a line's start gets the prefix. */
 __attribute__((format(printf, 1, 2))) void kernel_print(const char *format, ...);
 
 enum console_stream { CONSOLE_STDOUT, CONSOLE_STDERR };
@@ -60,50 +60,50 @@ enum console_stream { CONSOLE_STDOUT, CONSOLE_STDERR };
  * console, with a carriage return before each newline. */
 void console_write(enum console_stream stream, const char *bytes, size_t count);
 
-/* Whether a stream shares the kernel's console, a terminal, and has no device of its own. */
+/* Returns whether a stream shares the kernel's console, a terminal, and has no device of its own. */
 bool console_is_shared(enum console_stream stream);
 
-/* Whether console_read would return something other than -EAGAIN. */
+/* Returns whether console_read would return something other than -EAGAIN. */
 bool console_input_ready(void);
 
 /* Reads the input that has arrived, at most `count` bytes, on a terminal up to the end of a line; -EAGAIN
- * where there is none. 0 at the end of input: after as many bytes as `stdin_bytes=` says, else at an
+ * if there is none. 0 at the end of input: after as many bytes as `stdin_bytes=` says, else at an
  * end-of-transmission (control-D). A device of the program's own stays at its end; on a terminal, control-D
  * after other input makes that available. */
 int64_t console_read(char *bytes, size_t count);
 
-/* Before a thread of this CPU waits for input: READY where it need not; else it waits, and calls the end
- * afterwards. ANNOUNCED: this CPU, or another one on which a thread waits, gets an interrupt when input
- * arrives. POLLED: nobody does. */
+/* For a thread of this CPU that is about to wait for input. READY: it need not; else it waits, and calls
+ * console_listen_end afterwards. ANNOUNCED: this CPU, or another one on which a thread waits, gets an
+ * interrupt when input arrives. POLLED: none does. */
 enum console_input { CONSOLE_INPUT_READY, CONSOLE_INPUT_ANNOUNCED, CONSOLE_INPUT_POLLED };
 enum console_input console_listen_begin(unsigned cpu);
 void console_listen_end(unsigned cpu);
 
-/* Whether a thread waits so: it must be woken when another one has read, perhaps the end. */
+/* Returns whether a thread waits for input: it must be woken when another one has read, perhaps the end. */
 bool console_listens(void);
 
-/* In the interrupt: takes what has arrived, and has no other follow until a thread listens anew. The caller
+/* Takes what has arrived, in the interrupt, and lets no other follow until a thread listens again. The caller
  * wakes all threads that wait for input. */
 void console_input_interrupt(void);
 
-/* Serves crosscalls, where that may be: for drivers, before each piece of their work. */
+/* Serves crosscalls if this CPU may: for drivers, before each piece of their work. */
 void console_serve(void);
 
-/* Whether this CPU serves crosscalls while it prints: not in an interrupt that may have come anywhere in the
- * kernel. */
+/* Sets whether this CPU serves crosscalls while it prints: not in an interrupt that may have come anywhere in
+ * the kernel. */
 void console_serving(bool on);
 
-/* Takes what has arrived on the kernel's own consoles; whether there was any. When the node has ended: no
- * lock. */
+/* Takes what has arrived on the kernel's own consoles. Returns whether there was any. Once the node has
+ * ended: no lock. */
 bool console_key_pressed(void);
 
-/* Before the machine is switched off: returns when all output has left the devices, or does not get out. */
+/* Waits until all output has left the devices, or cannot: before the machine is switched off. */
 void console_flush(void);
 
-/* For a panic: from now on, this CPU alone prints, without the lock, whose holder may never release it. */
+/* Lets only this CPU print from now on, without the lock, whose holder may never release it: for a panic. */
 void console_lock_break(void);
 
-/* Whether this CPU has done so. */
+/* Returns whether this CPU has done so. */
 bool console_lock_is_broken(void);
 
 #endif

@@ -14,11 +14,11 @@
 
 #define PANIC_EVENTS 32
 
-/* While the log is held, its classes stand where no event looks for them. */
+/* While the log is held, the bits of its classes stand where no event looks for them. */
 #define HELD        (1U << 31)
 #define HELD_SHIFT  16
 #define CLASSES_ALL ((1U << KLOG_CLASSES) - 1)
-_Static_assert(KLOG_CLASSES < 31 - HELD_SHIFT, "the classes have room beside HELD");
+_Static_assert(KLOG_CLASSES < 31 - HELD_SHIFT, "the classes have room below HELD");
 
 uint32_t klog_mask = CLASSES_ALL & ~(1U << KLOG_CLASS_syscall);
 
@@ -85,7 +85,7 @@ static uint32_t classes_of(uint32_t mask)
     return (mask & HELD ? mask >> HELD_SHIFT : mask) & CLASSES_ALL;
 }
 
-/* Changes the classes, held or not; those before. */
+/* Changes the classes, held or not. Returns those before. */
 static uint32_t classes_change(uint32_t on, uint32_t off)
 {
     uint32_t mask = __atomic_load_n(&klog_mask, __ATOMIC_RELAXED), classes;
@@ -109,7 +109,8 @@ static void system_calls_follow(void *unused)
     klog_cpu_start();
 }
 
-/* Only the class of system calls needs an IPI to the other CPUs: events of other classes check the mask. */
+/* Switches one class. Only that of system calls needs an IPI to the other CPUs: other events check the
+ * mask. */
 int klog_switch(const char *text)
 {
     int class = text[0] == '+' || text[0] == '-' ? class_find(text + 1, strlen(text + 1)) : -1;
@@ -126,7 +127,7 @@ int klog_switch(const char *text)
     return 0;
 }
 
-/* Called by the entry code's variant that logs (arch.h). */
+/* Logs a system call. Called by the entry code's variant that logs (arch.h). */
 void klog_system_call(uint64_t number, uint64_t argument)
 {
     klog(system_call, number, argument);
@@ -141,7 +142,7 @@ void klog_system_call_end(uint64_t number, uint64_t result)
 
 #define HEAD_BYTES (sizeof(struct klog_header) + KLOG_KINDS * sizeof(struct klog_kind))
 
-/* Copies one event, and reads the count after that: by then its CPU may have overwritten it. The count is of
+/* Copies one event, and reads the count after that: by then its CPU may have overwritten the event. The count
  * complete events, so the slot of the next one may be half-written, too. */
 static struct klog_event event_read(const struct klog_ring *ring, uint64_t number)
 {
@@ -177,7 +178,7 @@ static struct klog_kind kind_make(unsigned number)
     return kind;
 }
 
-/* What stands before a CPU's events, of which so many were written. */
+/* Makes what stands before a CPU's events, of which `written` were written. */
 static struct klog_cpu part_make(unsigned cpu, uint64_t written)
 {
     const uint64_t last = arch_klog_of(cpu)->last, first = written > last ? written - last : 0;
@@ -215,14 +216,14 @@ void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t co
 /* ---- The held file ---- */
 
 /* Of each CPU, at the hold: its events, and where its part begins in the file. An event that the CPU was
- * writing then counts no more; its slot holds none that does. */
+ * writing then is not counted, and no counted event is in its slot. */
 struct held_part {
     uint64_t written, at;
 };
 
 PER_CPU static struct held_part held_parts;
 static uint64_t held_bytes;
-static uint64_t holds; /* and releases, ever: odd while it is held */
+static uint64_t holds; /* and releases so far: odd while the log is held */
 
 bool klog_hold(void)
 {
@@ -252,7 +253,7 @@ void klog_release(void)
     if (!(holds & 1))
         return;
     __atomic_store_n(&holds, holds + 1, __ATOMIC_RELEASE);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a reader that sees a new event sees that, too */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a reader that sees a new event sees the release, too */
     while ((mask & HELD) && !__atomic_compare_exchange_n(&klog_mask, &mask, classes_of(mask), false,
                                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         ;
@@ -263,7 +264,7 @@ uint64_t klog_held_bytes(void)
     return __atomic_load_n(&holds, __ATOMIC_ACQUIRE) & 1 ? held_bytes : 0;
 }
 
-/* Takes of the file's pieces, in order, what lies between `from` and `end`. */
+/* Collects from the file's pieces, in order, what lies between `from` and `end`. */
 struct window {
     uint8_t *to;
     uint64_t from, end, at; /* of the file; the next piece begins at `at` */
@@ -280,7 +281,7 @@ static void window_add(struct window *window, const void *piece, uint64_t count)
     window->at += count;
 }
 
-/* How many of the pieces of this size end before the window; it begins after them. */
+/* Skips the pieces of this size that end before the window. Returns how many. */
 static uint64_t window_skip(struct window *window, uint64_t count, uint64_t piece_bytes)
 {
     uint64_t before = window->from > window->at ? (window->from - window->at) / piece_bytes : 0;
@@ -318,7 +319,7 @@ static void part_read(struct window *window, unsigned cpu)
     }
 }
 
-/* The last CPU whose part begins there or before, else the first. */
+/* Returns the last CPU whose part begins at or before `offset`, else the first. */
 static unsigned part_find(uint64_t offset)
 {
     unsigned low = 0, high = arch_cpu_count();

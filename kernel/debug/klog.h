@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * klog.h: the flight log: the latest events of each CPU, in a ring of fixed 32-byte records, on from boot
+ * klog.h: the flight log: the latest events of each CPU, in a ring of fixed 32-byte records, from boot on
  * [Tsafrir05 §3.1 uses such a log, "klogger", to find the cause of each detour].
  *
  * Writing takes no lock: only its CPU writes to a ring, with interrupts off (a non-maskable interrupt of the
  * kernel is not logged). A ring is read while its CPU may write to it; an event that was overwritten
  * meanwhile is marked so, wherever in the ring it is. Classes of events can be switched off; system calls are
- * off at first, so that an empty one stays cheap. The log of all CPUs can be held, so that it can be read in
- * pieces.
+ * off at first, so that an empty system call stays cheap. The log of all CPUs can be held, so that it can be
+ * read in pieces.
  *
  * The file (/proc/tacet/klog, and what klog=PORT sends at the end), little-endian on every architecture that
  * Tacet runs on: struct klog_header, then `kinds` times struct klog_kind, then `cpu_count` times: struct
@@ -99,8 +99,8 @@ static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_
     __atomic_store_n(&ring->written, ring->written + 1, __ATOMIC_RELEASE);
 }
 
-/* klog(timer_arm, deadline, boundary): one event, if its class is on. Any context. The mask is read plainly:
- * an event more or less, as a class is switched, is as good. */
+/* klog(timer_arm, deadline, boundary): logs one event, if its class is on. Any context. The mask is read
+ * plainly: an event more or less, while a class is switched, does not matter. */
 #define klog(name, first, second)                       \
     do {                                                \
         if (klog_mask & 1U << KLOG_##name##_class)      \
@@ -110,29 +110,29 @@ static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_
 /* Applies `klog=PORT` and `klog_classes=CLASS,…` ("all", "none"). -EINVAL with `why`. */
 int klog_configure(const struct command_line *line, struct message *why);
 
-/* "+CLASS" or "-CLASS", as written to /proc/tacet/klog. -EINVAL. */
+/* Applies "+CLASS" or "-CLASS", as written to /proc/tacet/klog. -EINVAL. */
 int klog_switch(const char *text);
 
 /* Applies the mask to this CPU's system calls: its entry code has a variant that logs them. */
 void klog_cpu_start(void);
 
-/* The file's bytes, handed to `write` in order. */
+/* Passes the file's bytes to `write` in order. */
 void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context);
 
-/* Holds the log: from now on no CPU writes an event, whatever classes are on, and the file stands still,
- * until it is released. What happens meanwhile is in no log. False: it is held already. One CPU's work, any
- * context; so is releasing it. */
+/* Holds the log: until it is released no CPU writes an event, whatever classes are on, and the file does not
+ * change. What happens meanwhile is in no log. False: it is held already. One CPU's work, any context; so is
+ * releasing it. */
 bool klog_hold(void);
 void klog_release(void);
 
-/* The held file's bytes; 0: it is not held. */
+/* Returns the held file's length in bytes; 0: it is not held. */
 uint64_t klog_held_bytes(void);
 
-/* Copies some of them. False where they are not there, or the log has been released meanwhile. Any CPU. Costs
- * time in `count`, wherever that begins. */
+/* Copies `count` of them, from `offset` on. False if they are not there, or the log has been released
+ * meanwhile. Any CPU. Takes time in proportion to `count`, at any offset. */
 bool klog_held_read(uint64_t offset, void *to, uint64_t count);
 
-/* When the node stops: writes the file to klog='s port; after a panic, prints this CPU's newest events on the
+/* Writes the file to klog='s port when the node stops; after a panic, prints this CPU's newest events on the
  * console. */
 void klog_end(bool panic);
 

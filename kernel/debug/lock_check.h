@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_check.h: what becomes of the counts of lock_work.h: a panic where they are too large, a line of the
- * console when the node ends. Nothing, but in a kernel built with LOCKCHECK=1.
+ * lock_check.h: what happens with the counts of lock_work.h: a panic if they are too large, a line on the
+ * console when the node ends. Empty, except in a kernel built with LOCKCHECK=1.
  */
 #ifndef TACET_LOCK_CHECK_H
 #define TACET_LOCK_CHECK_H
@@ -10,10 +10,10 @@
 
 #ifdef LOCKCHECK
 
-/* From here on too much work with a lock held is a panic. */
+/* Makes too much work with a lock held a panic from here on. */
 void lock_check_start(void);
 
-/* Ends that: whoever prints the report of a panic may hold a lock. */
+/* Ends that: a CPU that prints the report of a panic may hold a lock. */
 void lock_check_end(void);
 
 /* Prints the most of either kind that any CPU has done so far. */

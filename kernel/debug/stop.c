@@ -31,14 +31,14 @@ int stop_configure(const struct command_line *line, struct message *why)
     return message_set(why, -EINVAL, "end=%s: a node can end by poweroff, reboot, halt or wait", text);
 }
 
-/* After the last line. */
+/* Does what `end=` says, after the last line. */
 _Noreturn static void machine_end(void)
 {
     if (end == END_WAIT)
         kernel_print("press a key to switch the node off\n");
     console_flush();
     if (end == END_WAIT) {
-        console_key_pressed(); /* what was typed before is no answer */
+        console_key_pressed(); /* keys pressed before do not count */
         arch_key_pressed();
         while (!console_key_pressed() && !arch_key_pressed())
             arch_pause();

@@ -28,7 +28,7 @@ _Noreturn void node_exit(unsigned status);
 __attribute__((format(printf, 2, 3))) _Noreturn void node_stop(enum stop_status status, const char *format,
                                                                ...);
 
-/* An invariant; a panic where it does not hold. */
+/* An invariant; a panic if it does not hold. */
 #define ASSERT(condition)                                                                          \
     do {                                                                                           \
         if (__builtin_expect(!(condition), 0))                                                     \

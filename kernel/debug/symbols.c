@@ -21,7 +21,7 @@ struct byte_range {
     uint64_t bytes;
 };
 
-/* Whether [offset, offset + bytes) is inside `whole`; then *out is that range. */
+/* Returns whether [offset, offset + bytes) is inside `whole`; then *out is that range. */
 static bool range_within(struct byte_range whole, uint64_t offset, uint64_t bytes, struct byte_range *out)
 {
     if (offset > whole.bytes || bytes > whole.bytes - offset)
@@ -35,7 +35,7 @@ static bool section_contents(struct byte_range file, const uint8_t *section, str
     return range_within(file, load_le64(section + 24), load_le64(section + 32), out);
 }
 
-/* The symbol table and its names. */
+/* Finds the symbol table and its names. */
 static bool tables_find(struct byte_range file, struct byte_range *symbols, struct byte_range *names)
 {
     struct byte_range sections;
@@ -59,7 +59,7 @@ static bool tables_find(struct byte_range file, struct byte_range *symbols, stru
     return false;
 }
 
-/* 0: not a candidate; 1: without a size, begins at or below the address; 2: contains it. */
+/* Rates a symbol: 0: not a candidate; 1: without a size, begins at or below the address; 2: contains it. */
 static int symbol_fit(const uint8_t *symbol, uint64_t address)
 {
     uint64_t value = load_le64(symbol + 8), size = load_le64(symbol + 16);

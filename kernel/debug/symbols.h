@@ -13,12 +13,12 @@
 #define SYMBOL_NAME_BYTES 96
 
 struct symbol {
-    char name[SYMBOL_NAME_BYTES]; /* cut where it is longer; what cannot be printed is '?' */
+    char name[SYMBOL_NAME_BYTES]; /* cut if it is longer; what cannot be printed is '?' */
     uint64_t offset;              /* of the address, from the symbol's beginning */
 };
 
 /* Finds the function or label nearest below `address`, as linked, among the file's symbols: one whose size
- * says that it holds the address comes before one without a size. False where the file has no symbols, or
+ * says that it holds the address comes before one without a size. False if the file has no symbols, or
  * none that fits. Looks at each symbol once. */
 bool symbol_find(const void *file, uint64_t bytes, uint64_t address, struct symbol *out);
 

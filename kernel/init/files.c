@@ -56,7 +56,8 @@ void files_start(const struct boot_info *given, struct page_pool *pool)
     ASSERT(memory.base != PAGE_POOL_NONE);
 }
 
-/* From the kernel's memory while the tree is built, later from the slice of the rank that makes a file. */
+/* Allocates from the kernel's memory while the tree is built, later from the slice of the rank that makes a
+ * file. */
 static void *page_allocate(void *context)
 {
     struct process *process = arch_process();
@@ -66,8 +67,8 @@ static void *page_allocate(void *context)
     return page == PAGE_POOL_NONE ? NULL : arch_physical(page);
 }
 
-/* The entries of a module that is an archive become files of the tree; any other module is one file: under
- * its own name where that is a path, else as the default program. */
+/* Adds the boot modules. The entries of an archive become files of the tree; any other module is one file:
+ * under its own name if that is a path, else as the default program. */
 static int modules_add(struct message *why)
 {
     int error = 0;

@@ -10,14 +10,14 @@
 #include "lib/boot_info.h"
 #include "mm/page_pool.h"
 
-/* An upper bound of the memory that a tree takes before programs run. */
+/* Returns an upper bound of the memory, in bytes, that a tree takes before programs run. */
 uint64_t files_memory_bytes(const struct boot_info *boot);
 
 /* Takes that memory from the kernel's pool, once. */
 void files_start(const struct boot_info *boot, struct page_pool *pool);
 
-/* Builds the tree, as at boot: whatever was in the one before is gone. Mounts that were made since boot are
- * in it. On the first CPU, without processes. Stops the node where an archive is bad. */
+/* Builds the tree, as at boot: nothing of the tree before is left. Mounts that were made since boot are in
+ * it. On the first CPU, without processes. Stops the node if an archive is bad. */
 struct tree *files_build(void);
 
 #endif

@@ -2,9 +2,8 @@
 /*
  * job.c: see job.h: the ranks of a job, from the first instruction to the last, on all CPUs.
  *
- * A CPU that has nothing to do with a job, or with one that has ended, is at home: on its own stack, with
- * nobody's registers and the kernel's own tables. All CPUs are at home before the memory of a job is used
- * anew.
+ * A CPU that has nothing to do with a job, or with one that has ended, is at home: on its own stack, with no
+ * thread's registers and the kernel's own tables. All CPUs are at home before the memory of a job is reused.
  */
 #include "init/job.h"
 #include "arch.h"
@@ -29,7 +28,7 @@
 #include "time/clock.h"
 
 #define DRAIN_NS      (2 * NS_PER_S) /* for what programs have sent, at the node's end */
-#define STATUS_FAILED 127            /* of a rank that could not begin, as a shell says it */
+#define STATUS_FAILED 127            /* of a rank that could not begin, as a shell reports it */
 
 struct job job;
 
@@ -38,15 +37,15 @@ _Noreturn void start_failed(int error, const struct message *why)
     node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
 }
 
-/* ---- Whose CPU is whose ---- */
+/* ---- Which CPU belongs to which rank ---- */
 
-/* Of each rank. */
+/* Returns how many cores each rank has. */
 static unsigned cores_of_rank(void)
 {
     return job.cores ? job.cores : arch_core_count() / process_rank_count;
 }
 
-/* Ranks fill cores before two of them share one. */
+/* Returns the CPU of a rank's first thread. Ranks fill cores before two of them share one. */
 unsigned job_cpu_of(unsigned rank)
 {
     unsigned cores = arch_core_count();
@@ -54,7 +53,7 @@ unsigned job_cpu_of(unsigned rank)
     return process_rank_count <= cores ? rank * cores_of_rank() : rank;
 }
 
-/* The rank that a CPU belongs to; process_rank_count or more: none. */
+/* Returns the rank that a CPU belongs to; process_rank_count or more: none. */
 static unsigned job_rank_of(unsigned cpu)
 {
     unsigned cores = arch_core_count();
@@ -99,7 +98,7 @@ static void rank_command(enum beat_code code)
 {
     const unsigned rank = job_rank_of(arch_cpu_index());
 
-    if (code == BEAT_KILL) /* a rank that is about to begin looks there */
+    if (code == BEAT_KILL) /* a rank that is about to begin checks this */
         __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
     if (rank < process_rank_count && job_cpu_of(rank) == arch_cpu_index())
         rank_signal(rank, signal_of(code));
@@ -108,7 +107,7 @@ static void rank_command(enum beat_code code)
 void job_kill(void)
 {
     __atomic_store_n(&job.is_killed, true, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* then: who is there? A rank that begins asks the other way */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* then look for ranks; a rank that begins does the reverse */
     for (unsigned rank = 0; rank < process_rank_count; rank++)
         rank_signal(rank, SIGNAL_KILL);
 }
@@ -123,7 +122,7 @@ static unsigned ranks_running(void)
     return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
 }
 
-/* A program of the command line is no numbered job. */
+/* Returns the job's number. A program of the command line is no numbered job. */
 static uint32_t job_number(void)
 {
     return job.number;
@@ -137,7 +136,7 @@ static const struct command_job commanded = {
 
 _Noreturn static void cpu_join(unsigned cpu, uint64_t seen);
 
-/* A CPU that has nothing to do with the job any more. */
+/* Sends this CPU home, which has nothing to do with the job any more. */
 _Noreturn static void cpu_home(void)
 {
     unsigned cpu = arch_cpu_index();
@@ -153,7 +152,8 @@ _Noreturn static void cpu_home(void)
     job_finish();
 }
 
-/* One rank less runs. After the last one the node ends; or all CPUs go home, this one when it idles next. */
+/* Counts a rank less that runs. After the last one the node ends; or all CPUs go home, this one when it idles
+ * next. */
 static void rank_count_down(unsigned status)
 {
     unsigned worst = __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED);
@@ -171,7 +171,7 @@ static void rank_count_down(unsigned status)
     node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
 }
 
-/* Its locks and removed files matter to other ranks. */
+/* Closes a process's files: its locks and removed files matter to other ranks. */
 static void files_end(struct process *process)
 {
     inode_drop(job.tree, process->directory);
@@ -179,7 +179,7 @@ static void files_end(struct process *process)
     files_close(process);
 }
 
-/* The process_end_hook. The CPUs of the rank stay idle. */
+/* Ends a rank: the process_end_hook. The CPUs of the rank stay idle. */
 _Noreturn static void rank_end(struct process *process)
 {
     unsigned status = process->exit_status;
@@ -198,7 +198,8 @@ _Noreturn static void rank_end(struct process *process)
     thread_leave();
 }
 
-/* A rank of tacetrun's could not begin: the others go on until tacetrun ends them. On the CPU's own stack. */
+/* Ends a rank of tacetrun's that could not begin; the others go on until tacetrun ends them. On the CPU's own
+ * stack. */
 _Noreturn static void rank_fail(struct process *process, const struct message *why)
 {
     unsigned rank = job_rank_of(arch_cpu_index());
@@ -262,8 +263,8 @@ static int rank_program_load(struct process *process, const struct program *prog
     return program_load(process, &own, entry, stack, why);
 }
 
-/* The process of a rank, or the service, with its program loaded; this CPU's, until its first thread is
- * entered or started. Where that fails the node stops, or this rank of tacetrun's. */
+/* Makes the process of a rank, or the service, with its program loaded; it is this CPU's until its first
+ * thread is entered or started. If that fails the node stops, or, under tacetrun, only this rank. */
 static struct thread *process_load(unsigned rank, const struct memory_slice *slice,
                                    const struct cpu_mask *cpus, const struct program *program,
                                    uint64_t *entry, uint64_t *stack)
@@ -298,12 +299,12 @@ _Noreturn static void rank_run(unsigned rank)
 
     if (rank == 0)
         node_zeroed_set(thread->process->vm.zeroed_bytes);
-    if (__atomic_load_n(&job.is_killed, __ATOMIC_SEQ_CST)) /* before it could be found */
+    if (__atomic_load_n(&job.is_killed, __ATOMIC_SEQ_CST)) /* killed before it could be found */
         rank_signal(rank, SIGNAL_KILL);
     thread_first_enter(thread, entry, stack);
 }
 
-/* On a CPU of a rank, which it leaves as it was. */
+/* Starts the service, on a CPU of a rank, which it leaves as it was. */
 static void service_start(void)
 {
     struct cpu_mask cpus = { 0 };
@@ -318,15 +319,15 @@ static void service_start(void)
     thread_first_start(thread, entry, stack, job.service_policy);
 }
 
-/* Until another job has begun than those so far. */
+/* Waits until more jobs have begun than the `before` ones so far. */
 static void job_await(uint64_t before)
 {
     while (__atomic_load_n(&job.started, __ATOMIC_ACQUIRE) == before)
         arch_cpu_idle();
 }
 
-/* A CPU takes part in all jobs that begin after the first `seen` ones: where it came home, none begins before
- * all CPUs are. */
+/* Takes part in all jobs that begin after the first `seen` ones. No job begins before all CPUs are at home,
+ * so a CPU that comes home misses none. */
 _Noreturn static void cpu_join(unsigned cpu, uint64_t seen)
 {
     for (;;) {
@@ -363,7 +364,7 @@ _Noreturn void job_begin(void)
     cpu_join(0, job.started - 1);
 }
 
-/* At the start of the node, whose first job may have begun already. */
+/* Lets a further CPU join, at the start of the node, whose first job may have begun already. */
 _Noreturn void job_cpu_join(unsigned cpu)
 {
     cpu_join(cpu, 0);

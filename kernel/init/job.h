@@ -5,8 +5,8 @@
  *
  * R ranks share C cores: rank r has the cores r * (C / R) and up, with all their hardware threads: its first
  * thread runs on the first of them, the others wait for threads that it starts. More ranks than cores share
- * them by hardware threads. CPUs that are left over stay parked. Ranks learn who they are from TACET_RANK and
- * TACET_SIZE in their environment. Beside them a node may have a service (service=): one more process, with a
+ * them by hardware threads. CPUs that are left over stay parked. Ranks learn their number from TACET_RANK and
+ * TACET_SIZE in their environment. In addition a node may have a service (service=): one more process, with a
  * small slice, whose threads may run on the CPUs of all ranks, as SCHED_IDLE unless they change that. The end
  * of a rank does not affect the others; the node ends after the last one, with the highest exit status.
  */
@@ -24,17 +24,18 @@
 void job_configure(const struct command_line *line, unsigned cpu_count);
 unsigned job_cpu_of(unsigned rank); /* the CPU that its first thread runs on */
 
-/* `service_memory=`, what service= takes of the kernel's pool, in large pages; 0 without one. */
+/* Returns what service= takes of the kernel's pool (`service_memory=`), in whole large pages; 0 without
+ * one. */
 uint64_t job_service_bytes(const struct command_line *line);
 
-/* Stops the node because something that it needs to start has failed: a message made with this error. */
+/* Stops the node because its start has failed with this error; `why` is the message. */
 _Noreturn void start_failed(int error, const struct message *why);
 
 /* Starts the ranks on all CPUs, this one included, and the service in its slice (empty: there is none); with
  * `launch`, those of one job after the other. */
 _Noreturn void job_start(struct memplan *plan, const struct memory_slice *service, struct tree *tree);
 
-/* A further CPU waits here for job_start, and then runs its rank. */
+/* Makes a further CPU wait here for job_start, and then run its rank. */
 _Noreturn void job_cpu_join(unsigned cpu);
 
 #endif

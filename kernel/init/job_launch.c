@@ -7,9 +7,9 @@
  *         ▲                                                              │
  *         └── end ◄── nothing of the kernel refers to slices ◄── what was sent is acknowledged
  *
- * Slices are planned anew for each job, and a rank's pool has nothing in it when its process is made. So what
- * has to be seen to is what the kernel keeps outside of slices and what refers into them: connections and
- * their timers, processes, run queues, the direct map's guard pages, the file tree.
+ * Slices are planned again for each job, and a rank's pool has nothing in it when its process is made. So
+ * what has to be cleared is what the kernel keeps outside of slices and what refers into them: connections
+ * and their timers, processes, run queues, the direct map's guard pages, the file tree.
  */
 #include "init/job_state.h"
 #include "arch.h"
@@ -34,7 +34,7 @@
 
 /* ---- Beginning ---- */
 
-/* How many ranks there are, and how many cores each of them has. */
+/* Sets how many ranks there are, and how many cores each of them has. */
 static int ranks_set(const struct launch_request *request, struct message *why)
 {
     unsigned cpus = arch_cpu_count(), cores = arch_core_count(), threads = cpus / cores;
@@ -42,7 +42,7 @@ static int ranks_set(const struct launch_request *request, struct message *why)
 
     if (request->ranks > MEMPLAN_RANKS_MAX || cpus_of_all > cpus)
         return message_set(why, -EINVAL,
-                           "%u ranks of %u CPUs do not fit: this node has %u CPUs, and runs %u ranks",
+                           "%u ranks of %u CPUs do not fit: this node has %u CPUs; at most %u ranks",
                            request->ranks, request->cpus ? request->cpus : 1, cpus, MEMPLAN_RANKS_MAX);
     job.cores = request->cpus ? (request->cpus + threads - 1) / threads : 0;
     if (request->ranks > cores || job.cores * request->ranks > cores)
@@ -51,7 +51,7 @@ static int ranks_set(const struct launch_request *request, struct message *why)
     return 0;
 }
 
-/* Receives the program into memory that the first rank does without: the file /tmp/NAME. */
+/* Receives the program into memory taken from the first rank's slice, as the file /tmp/NAME. */
 static int program_receive(const struct launch_request *request, struct message *why)
 {
     static char path[sizeof("/tmp/") + TREE_NAME_MAX];
@@ -62,13 +62,13 @@ static int program_receive(const struct launch_request *request, struct message 
         if (*c == '/')
             name = c + 1;
     if (!*name || strlen(name) > TREE_NAME_MAX)
-        return message_set(why, -EINVAL, "path=%.80s: a program is sent with its name, of 1 to %u characters",
+        return message_set(why, -EINVAL, "path=%.80s: the program's name must have 1 to %u characters",
                            request->path, TREE_NAME_MAX);
     if (memory == UINT64_MAX)
         return message_set(why, -ENOMEM, "%s: no memory for a program of %lu KiB", name,
                            request->program_bytes / 1024);
     if (launcher_receive(arch_physical(memory), request->program_bytes))
-        return message_set(why, -EIO, "%s: it has not come whole", name);
+        return message_set(why, -EIO, "%s: received incompletely", name);
     format_text(path, sizeof(path), "/tmp/%s", name);
     job.program.path = path;
     job.program.inode =
@@ -76,8 +76,7 @@ static int program_receive(const struct launch_request *request, struct message 
     return job.program.inode ? 0 : -ENOMEM;
 }
 
-/* The program: received, or found. Then it is checked, so that a wrong one is refused here and not by ranks.
- */
+/* Takes the program, received or found. Checks it, so that a wrong one is refused here and not by ranks. */
 static int program_take(const struct launch_request *request, struct message *why)
 {
     static struct elf_image image; /* too large for the stack */
@@ -135,14 +134,14 @@ _Noreturn void job_next(void)
 
 /* ---- End ---- */
 
-/* Waits until all that ranks have written is acknowledged, or nobody is left to do so. */
+/* Waits until all that ranks have written is acknowledged, or tacetrun, which does so, has gone. */
 static void drain(void)
 {
     while (connections_are_sending() && !launcher_is_alone())
         launcher_rest(clock_now_ns() + DRAIN_LOOK_NS);
 }
 
-/* After network_processes_drop: whether ranks own nothing of the network any more. */
+/* Reports ranks that still own something of the network, after network_processes_drop. */
 static void accounts_check(void)
 {
     for (unsigned rank = 0; rank < process_rank_count; rank++) {

@@ -41,7 +41,7 @@ static void environment_read(const struct command_line *line)
     }
 }
 
-/* An option's size; without it `bytes`. */
+/* Reads an option's size; without the option returns `bytes`. */
 static uint64_t bytes_read(const struct command_line *line, const char *name, uint64_t low, uint64_t high,
                            uint64_t bytes)
 {
@@ -61,12 +61,12 @@ static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
     struct message why;
 
     if (text && option_number("ranks", text, 1, ranks_max, &ranks, &why))
-        node_stop(STOP_BAD_INPUT, "%s (one rank a CPU at the most, and %u in all; %u run)", why.text,
+        node_stop(STOP_BAD_INPUT, "%s (at most one rank a CPU and %u in all; %u CPUs run)", why.text,
                   MEMPLAN_RANKS_MAX, cpu_count);
     return (unsigned)ranks;
 }
 
-/* service="PATH ARGUMENT …": words between blanks. */
+/* Reads service="PATH ARGUMENT …": words between blanks. */
 static void service_read(const struct command_line *line)
 {
     static char words[SERVICE_LINE_BYTES];
@@ -127,8 +127,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
     memcpy(&arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
     environment_read(line);
     if (prefix && strcmp(prefix, "rank") != 0)
-        node_stop(STOP_BAD_INPUT, "prefix=%s: the one prefix there is for lines of output is prefix=rank",
-                  prefix);
+        node_stop(STOP_BAD_INPUT, "prefix=%s: the only prefix for lines of output is prefix=rank", prefix);
     job.prefix = prefix != NULL;
     job.directory_path = command_line_option(line, "cwd");
     service_read(line);

@@ -11,7 +11,8 @@
 #include "lib/file_mode.h"
 #include "lib/kstring.h"
 
-/* What mount_lookup has found is of no use: an inode of a mount is its caller's. Returns the reason. */
+/* Refuses what mount_lookup has found, and drops it if it is of a mount: such an inode is the caller's.
+ * Returns the reason. */
 static const char *inode_refuse(struct inode *inode, const char *why)
 {
     if (inode->mount)
@@ -31,9 +32,8 @@ int directory_find(const char *path, struct inode **directory, struct message *w
         fault = "there is no such directory";
     else if (!mode_is((*directory)->mode, S_IFDIR))
         fault = inode_refuse(*directory, "this is not a directory");
-    return fault ? message_set(why, -EINVAL,
-                               "cwd=%.80s: %s; give the whole path of one that is there, as cwd=/tmp", path,
-                               fault)
+    return fault ? message_set(why, -EINVAL, "cwd=%.80s: %s; give the full path of a directory, as cwd=/tmp",
+                               path, fault)
                  : 0;
 }
 

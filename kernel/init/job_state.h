@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job_state.h: what the files that make a job up share: job.c (ranks on their CPUs), job_line.c (a job of the
- * command line), job_launch.c (jobs of tacetrun, one after the other), job_program.c (its program). The first
- * CPU sets it up between jobs; it is constant while one runs, but for what is marked.
+ * job_state.h: what the files of a job share: job.c (ranks on their CPUs), job_line.c (a job of the command
+ * line), job_launch.c (jobs of tacetrun, one after the other), job_program.c (its program). The first CPU
+ * sets it up between jobs; it is constant while one runs, except what is marked.
  */
 #ifndef TACET_JOB_STATE_H
 #define TACET_JOB_STATE_H
@@ -14,13 +14,13 @@ struct job {
     struct program program; /* each rank adds variables to its environment */
     bool prefix;
     unsigned cores;               /* of each rank; 0: an equal part of all */
-    uint32_t number, first, size; /* of one of tacetrun's: docs/jobs.md */
+    uint32_t number, first, size; /* of a job of tacetrun's: docs/jobs.md */
 
     struct memplan *plan;
     struct tree *tree;
     const char *directory_path; /* cwd=, or NULL */
     struct inode *directory;    /* in which every rank starts */
-    uint64_t started;           /* how many have been, ever; atomic */
+    uint64_t started;           /* how many jobs have begun so far; atomic */
 
     struct program service; /* its path NULL: none */
     uint32_t service_policy;
@@ -39,16 +39,16 @@ extern struct job job;
 /* Starts the ranks on all CPUs, this one included. */
 _Noreturn void job_begin(void);
 
-/* Ends all ranks, as by SIGKILL: those too that are about to begin. On any CPU, no locks held. */
+/* Ends all ranks, as by SIGKILL, also those that are about to begin. On any CPU, no locks held. */
 void job_kill(void);
 
 /* ---- job_program.c ---- */
 
-/* The program of `path`, which `option` names in messages; on a mount, copied into memory that the first rank
- * does without. -ENOENT, -EINVAL, -ENOMEM, -EIO with `why`. */
+/* Finds the program of `path`, which `option` names in messages. A file on a mount is copied into memory that
+ * is taken from the first rank's slice. -ENOENT, -EINVAL, -ENOMEM, -EIO with `why`. */
 int program_find(const char *option, const char *path, struct inode **program, struct message *why);
 
-/* The working directory: `path`, or NULL: the root where files can be made in it, or what stands in for it.
+/* Finds the working directory: `path`; if that is NULL, the root if files can be made in it, else /tmp.
  * -EINVAL with `why`. */
 int directory_find(const char *path, struct inode **directory, struct message *why);
 
@@ -57,10 +57,10 @@ int program_link(const char *path, struct message *why);
 
 /* ---- job_launch.c ---- */
 
-/* The first CPU, between two jobs, on its own stack: waits for the next one, and begins it. */
+/* Waits for the next job, and begins it: on the first CPU, between two jobs, on its own stack. */
 _Noreturn void job_next(void);
 
-/* The same after one that has ended: first leaves everything as it was before. */
+/* Does the same after a job has ended: first leaves everything as it was before. */
 _Noreturn void job_finish(void);
 
 #endif

@@ -39,7 +39,7 @@
 
 /* ---- Segments ---- */
 
-/* The pages of a segment but those that the one before it has, too. */
+/* The pages of a segment, without those that it shares with the segment before it. */
 struct segment_pages {
     uint64_t start, end;
     bool shares_page; /* its first page is the last one of the segment before it */
@@ -58,7 +58,7 @@ static struct segment_pages segment_pages(const struct elf_segment *segments, un
     };
 }
 
-/* The page that a segment shares with the one before it gets the rights of both. */
+/* Gives the page that a segment shares with the one before it the rights of both. */
 static int shared_page_join(struct vm *vm, uint64_t page, unsigned rights, const char *name,
                             struct message *why)
 {
@@ -175,8 +175,8 @@ static unsigned environment_count(const struct program *program)
     return program->environment_count + program->number_count + program->rank_name_count;
 }
 
-/* argc, argv, environment. The environment's strings lie right above the arguments', as programs expect that
- * overwrite both to change the name that ps shows. */
+/* Pushes argc, argv, environment. The environment's strings lie right above the arguments', as is expected by
+ * programs that overwrite both to change the name that ps shows. */
 static void vector_begin(struct stack_builder *stack, const struct program *program,
                          struct process_image *image)
 {

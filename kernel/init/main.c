@@ -116,7 +116,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
         threads_configure(&line, &why))
         start_failed(-EINVAL, &why);
     timer_cpu_start();
-    klog_cpu_start(); /* the options have come since this CPU's setup */
+    klog_cpu_start(); /* the options have been read since this CPU's setup */
     arch_cpus_start(&kernel_pool, boot);
     clock_offsets_set();
     job_configure(&line, arch_cpu_count());

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.c: see memory.h. The memory is planned once before it is known how many CPUs start, for the kernel's
- * pool, and then for each job, whose number of ranks it depends on. The pool's place does not.
+ * memory.c: see memory.h. The memory is planned once for the kernel's pool, before it is known how many CPUs
+ * start, and then for each job, because slices depend on its number of ranks. The pool's place does not.
  */
 #include "init/memory.h"
 #include "arch.h"
@@ -36,8 +36,8 @@ static void modules_check(void)
     }
 }
 
-/* The planner's work area serves the network once the last plan is made. Where jobs come one after another
- * none is the last. */
+/* Returns the planner's work area, which serves the network once the last plan is made; empty if jobs come
+ * one after another, because then no plan is the last. */
 static struct memory_range network_work_area(void)
 {
     uint64_t bytes, base = arch_physical_of(memplan_work_area(&bytes));
@@ -53,7 +53,8 @@ static uint64_t network_more_bytes(void)
     return NETWORK_OWN_BYTES - network_work_area().bytes;
 }
 
-/* `ranks_known`: the job is configured, so that each rank's memory can come from the domain of its CPU. */
+/* Makes the plan. `ranks_known`: the job is configured, so each rank's memory can come from its CPU's
+ * domain. */
 static int memory_plan(unsigned rank_count, bool ranks_known, struct message *why)
 {
     static struct memory_range reserved[BOOT_RANGES_MAX + BOOT_MODULES_MAX + 1];
@@ -107,7 +108,7 @@ int memory_slices_plan(struct memplan **out, struct message *why)
     return memory_plan(process_rank_count, true, why);
 }
 
-/* ---- What it is ---- */
+/* ---- What was planned ---- */
 
 uint64_t memory_kernel_bytes(void)
 {
@@ -122,7 +123,7 @@ static uint64_t overlap_bytes(const struct memory_range *a, const struct memory_
     return start < end ? end - start : 0;
 }
 
-/* Where the firmware describes NUMA domains: how much of each rank's memory is in its own. */
+/* Prints how much of each rank's memory is in its own NUMA domain, if the firmware describes domains. */
 static void numa_domains_print(void)
 {
     const struct numa_range *ranges;

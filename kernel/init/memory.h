@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.h: whose memory is whose: the kernel's pool, and a slice for each rank of the present job. On the
- * first CPU, before the job's ranks start.
+ * memory.h: divides the memory: the kernel's pool, and a slice for each rank of the present job. On the first
+ * CPU, before the job's ranks start.
  */
 #ifndef TACET_INIT_MEMORY_H
 #define TACET_INIT_MEMORY_H
@@ -13,27 +13,27 @@
 
 extern struct page_pool kernel_pool;
 
-/* At boot: checks where the boot modules lie, and makes the kernel's pool. Stops the node where memory does
- * not do. */
+/* Checks, at boot, where the boot modules lie, and makes the kernel's pool. Stops the node if the memory is
+ * not sufficient. */
 void memory_start(const struct boot_info *boot, const struct command_line *line);
 
 /* Plans the slices of process_rank_count ranks, once all CPUs run. The plan's slices are whole again, what
  * memplan_take has taken from those of an earlier job included. -ENOMEM with `why`. */
 int memory_slices_plan(struct memplan **plan, struct message *why);
 
-/* Prints how much that is; for the first job, or all jobs that use all CPUs. */
+/* Prints how much the kernel, ranks and service have; for the first job, or all jobs that use all CPUs. */
 void memory_describe(void);
 
-/* What the kernel has for itself: its image and its pool, but for the service. */
+/* Returns what the kernel has for itself, in bytes: its image and its pool, without the service's memory. */
 uint64_t memory_kernel_bytes(void);
 
-/* The memory of the service, for which the pool was planned; call once. Empty: there is none. */
+/* Takes the memory of the service, for which the pool was planned; call once. Empty: there is none. */
 struct memory_slice memory_service_take(void);
 
-/* What all ranks have together, MiB. */
+/* Returns what all ranks have together, in MiB. */
 uint64_t memory_ranks_mib(void);
 
-/* LAUNCHER_BYTES for the launcher. */
+/* Takes LAUNCHER_BYTES for the launcher. */
 void *memory_launcher_take(void);
 
 /* Gives the network the memory of its own accounts (net/memory.h), after the last plan. */

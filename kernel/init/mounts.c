@@ -30,7 +30,7 @@ struct request {
     uint16_t port;
 };
 
-/* Copies up to one of the characters `ends`, or the end; NULL where that is empty or too long. */
+/* Copies up to one of the characters `ends`, or the end; NULL if that is empty or too long. */
 static const char *part_read(const char *text, const char *ends, char part[PART_BYTES])
 {
     size_t length = 0;
@@ -44,7 +44,7 @@ static const char *part_read(const char *text, const char *ends, char part[PART_
     return text + length;
 }
 
-/* A decimal number up to `high`, and what follows it; NULL: there is none. */
+/* Reads a decimal number up to `high`. Returns what follows it; NULL: there is none. */
 static const char *number_read(const char *text, uint32_t high, uint32_t *number)
 {
     const char *start = text;
@@ -54,7 +54,7 @@ static const char *number_read(const char *text, uint32_t high, uint32_t *number
     return text > start && *number <= high ? text : NULL;
 }
 
-/* One of the option's mounts; *text becomes what follows. */
+/* Reads one of the option's mounts; *text becomes what follows. */
 static int request_read(const char **text, struct request *request)
 {
     const char *at = part_read(*text, "::", request->place);

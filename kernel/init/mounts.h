@@ -8,8 +8,8 @@
 #include "fs/tree/tree.h"
 #include "lib/command_line.h"
 
-/* Mounts what the command line says. On the first CPU, after network_start. Where a mount fails: an error
- * with `why`, or with mount_required=no a line of the console. */
+/* Mounts what the command line says. On the first CPU, after network_start. If a mount fails: an error
+ * with `why`, or with mount_required=no a line on the console. */
 int mounts_start(const struct command_line *line, struct tree *tree, struct message *why);
 
 #endif

@@ -10,7 +10,7 @@
 /* Fills the facts that hold from boot on. */
 void node_facts_set(uint64_t kernel_bytes);
 
-/* The fact of how many bytes were zeroed before the program started. */
+/* Sets the fact of how many bytes were zeroed before the program started. */
 void node_zeroed_set(uint64_t bytes);
 
 /* Shows the facts' page and then every CPU's counters to a program, read-only, from `address` upwards. */

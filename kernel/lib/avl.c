@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * avl.c: see avl.h. A change goes down from the root once, noting the links on its way, and back up along
- * them, where each subtree is balanced and summarised again, until one is as it was.
+ * them, balancing each subtree and making its summary again, until one has not changed.
  */
 #include "lib/avl.h"
 #include "lib/list.h"
 #include <stddef.h>
 
-#define HEIGHT_MAX 64 /* a member a page: of 2^40 of them, 1.44 times 40 */
+#define HEIGHT_MAX 64 /* 1.44 times 40, for 2^40 members, one a page */
 
 struct way {
     struct avl_node **links[HEIGHT_MAX];
@@ -29,7 +29,7 @@ static bool node_update(struct avl_node *node, unsigned left, unsigned right, av
     return (summarise && summarise(node)) || node->height != old;
 }
 
-/* The child on `side` takes the place of its parent, which becomes its child on the other side. */
+/* Puts the child on `side` in the place of its parent, which becomes its child on the other side. */
 static void rotate(struct avl_node **link, unsigned side, avl_summarise *summarise)
 {
     struct avl_node *parent = *link, *child = parent->child[side];
@@ -41,7 +41,8 @@ static void rotate(struct avl_node **link, unsigned side, avl_summarise *summari
     node_update(child, height(child->child[0]), height(child->child[1]), summarise);
 }
 
-/* The subtrees differ in height by two at most, and by one afterwards. Returns whether anything changes. */
+/* Balances two subtrees whose heights differ by two at most, and by one afterwards. Returns whether anything
+ * changes. */
 static bool balance(struct avl_node **link, avl_summarise *summarise)
 {
     struct avl_node *node = *link;
@@ -57,7 +58,8 @@ static bool balance(struct avl_node **link, avl_summarise *summarise)
     return true;
 }
 
-/* Only the first `own` links lead to members that summarise, from before the change, what is there now. */
+/* Goes back up the way. It may end early only at the first `own` links: at or above the others there is a
+ * member whose summary is that of another place. */
 static void way_back(struct way *way, unsigned own, avl_summarise *summarise)
 {
     while (way->count > 0)
@@ -65,7 +67,7 @@ static void way_back(struct way *way, unsigned own, avl_summarise *summarise)
             return;
 }
 
-/* Goes down to the link to `node`, or to where it belongs. All links before that one are on the way. */
+/* Goes down to the link to `node`, or to where it belongs. All links before it are on the way. */
 static struct avl_node **way_down(struct way *way, struct avl_node **root, const struct avl_node *node)
 {
     struct avl_node **link = root;

@@ -9,7 +9,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-/* Whether the range could be made part of `last`, which ends where it begins. */
+/* Makes the range part of `last`, if that ends where it begins. Returns whether it has. */
 static bool range_extend(struct memory_range *last, uint64_t base, uint64_t bytes)
 {
     uint64_t end;

@@ -34,7 +34,7 @@ struct numa_range {
 
 struct boot_module {
     struct memory_range range;
-    char name[BOOT_MODULE_NAME_BYTES]; /* the text given with the module, cut at the size; "" where there is
+    char name[BOOT_MODULE_NAME_BYTES]; /* the text given with the module, cut at the size; "" if there is
                                           none */
 };
 
@@ -66,7 +66,7 @@ struct boot_info {
     struct boot_module modules[BOOT_MODULES_MAX];
     unsigned module_count;
 
-    uint64_t rsdp; /* ACPI's root pointer, which multiboot2 copies into its own structure; 0 where unknown */
+    uint64_t rsdp; /* ACPI's root pointer, which multiboot2 copies into its own structure; 0 if unknown */
     bool efi;      /* started by UEFI firmware: no BIOS data area, no VGA text */
 
     struct {
@@ -76,11 +76,9 @@ struct boot_info {
     struct boot_framebuffer framebuffer; /* then there is no text screen */
 };
 
-/* The next two are for the parsers of boot protocols; any context, no allocation.
- *
- * Adds one entry of the firmware's memory map. One that touches the entry before it is merged with that one.
- * Returns 0, or -E2BIG for a reserved range beyond BOOT_RANGES_MAX: without it, memory that is not RAM could
- * be allocated. */
+/* Adds one entry of the firmware's memory map. If it touches the entry before it, the two are merged. Returns
+ * 0, or -E2BIG for a reserved range beyond BOOT_RANGES_MAX: without it, memory that is not RAM could be
+ * allocated. For the parsers of boot protocols, as the next one; any context, no allocation. */
 int boot_info_add_range(struct boot_info *info, uint64_t base, uint64_t bytes, bool usable);
 
 /* Adds a module; `name` of at most `name_bytes` bytes ends at its first NUL and is cut at the field's size.
@@ -88,8 +86,8 @@ int boot_info_add_range(struct boot_info *info, uint64_t base, uint64_t bytes, b
 int boot_info_add_module(struct boot_info *info, uint64_t base, uint64_t bytes, const char *name,
                          uint64_t name_bytes);
 
-/* Whether the page at `page` is usable memory, wholly, and no module lies in it. For start-up code of further
- * CPUs, which needs a page below 1 MiB. */
+/* Returns whether the page at `page` is usable memory, wholly, and no module lies in it. For start-up code of
+ * further CPUs, which needs a page below 1 MiB. */
 #define BOOT_PAGE_BYTES 4096ULL
 bool boot_info_page_is_free(const struct boot_info *info, uint64_t page);
 

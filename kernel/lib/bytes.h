@@ -54,7 +54,7 @@ static inline uint64_t load_be64(const void *at)
     return __builtin_bswap64(load_le64(at));
 }
 
-/* The lowest `bytes` of a value, in network byte order. */
+/* Stores the lowest `bytes` of a value, in network byte order. */
 static inline void store_be(uint8_t *at, unsigned bytes, uint64_t value)
 {
     while (bytes > 0) {
@@ -63,7 +63,7 @@ static inline void store_be(uint8_t *at, unsigned bytes, uint64_t value)
     }
 }
 
-/* The value of a hexadecimal digit, 16 for any other byte. */
+/* Returns the value of a hexadecimal digit, 16 for any other byte. */
 static inline unsigned hexadecimal_digit(char byte)
 {
     if (byte >= '0' && byte <= '9')
@@ -85,7 +85,7 @@ static inline bool bytes_begin_with(const void *at, uint64_t bytes, const char *
     return bytes >= magic_bytes && __builtin_memcmp(at, magic, magic_bytes) == 0;
 }
 
-/* The text of the first of `count` kinds that the bytes begin as, or NULL. */
+/* Returns the text of the first of `count` kinds that the bytes begin as, or NULL. */
 static inline const char *file_magic_find(const struct file_magic *magics, size_t count, const void *at,
                                           uint64_t bytes)
 {

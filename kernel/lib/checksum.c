@@ -5,7 +5,7 @@
  */
 #include "lib/checksum.h"
 
-/* Each byte that comes or goes is added here: for speed, not for size. */
+/* Each byte that is sent or received is added here: so this is optimised for speed, not for size. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif

@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-/* The sum of `bytes` bytes (0 to 2^31 - 1) at any alignment, as pairs from the first one on, an odd last one
- * with a zero after it; not complemented. In the order of bytes in which the pairs stand in memory, whatever
- * that of the machine is. lwIP's LWIP_CHKSUM. */
+/* Returns the sum of `bytes` bytes (0 to 2^31 - 1) at any alignment, as pairs from the first one on, an odd
+ * last one with a zero after it; not complemented. The sum's byte order is that of the pairs in memory,
+ * whatever the machine's is. lwIP's LWIP_CHKSUM. */
 uint16_t checksum_add(const void *data, int bytes);
 
 #endif

@@ -145,7 +145,7 @@ int command_line_check(const struct command_line *line, const char *const *known
     return 0;
 }
 
-/* Reads a decimal or hexadecimal number at *at, which is moved to what follows it; false where there is none,
+/* Reads a decimal or hexadecimal number at *at, which is moved to what follows it; false if there is none,
  * or it does not fit. */
 static bool read_digits(const char **at, uint64_t *out)
 {
@@ -185,7 +185,7 @@ static bool read_value(const char *text, const struct unit *units, uint64_t *out
     return false;
 }
 
-/* What the three kinds of options have in common; `kind` describes it, `unit` is that of its bounds. */
+/* Reads an option of one of the three kinds; `kind` describes it, `unit` is that of its bounds. */
 static int option_read(const char *name, const char *text, const struct unit *units, const char *kind,
                        const char *unit, uint64_t low, uint64_t high, uint64_t *out, struct message *why)
 {

@@ -32,16 +32,16 @@ struct command_line {
  * unterminated quote, a trailing backslash or an option with an empty name, -E2BIG for too many words. */
 int command_line_parse(char *text, struct command_line *out, struct message *why);
 
-/* Value of the last option `name`, or NULL where it is absent. A bare NAME gives "". */
+/* Returns the value of the last option `name`, or NULL if it is absent. A bare NAME gives "". */
 const char *command_line_option(const struct command_line *line, const char *name);
 
-/* -EINVAL with `why` naming the option and listing the known ones when an option's name is not in `known`
- * (NULL-terminated), because an option that is silently ignored could spoil an experiment. */
+/* Checks that the names of all options are in `known` (NULL-terminated). Else -EINVAL with `why` naming the
+ * option and listing the known ones, because an option that is silently ignored could spoil an experiment. */
 int command_line_check(const struct command_line *line, const char *const *known, struct message *why);
 
-/* Numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024). Returns 0,
- * or -EINVAL with `why` naming the option, its text and the range that would be right, *out then being
- * untouched. A NULL text (bare NAME) counts as empty, which is no number. */
+/* Reads numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024).
+ * Returns 0, or -EINVAL with `why` naming the option, its text and the range that would be right; *out is
+ * untouched then. A NULL text (bare NAME) counts as empty, which is no number. */
 int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
                   struct message *why);
 int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,

@@ -17,7 +17,7 @@
 #define ALIGNMENT         4
 #define DEVICE_MINOR_BITS 20
 
-/* All but the owner, the group, and a device file's numbers. */
+/* All except the owner, the group, and a device file's numbers. */
 enum field {
     FIELD_INODE = 0,
     FIELD_MODE = 1,
@@ -61,7 +61,7 @@ static int refuse_magic(const uint8_t *at, uint64_t bytes, uint64_t offset, stru
     return message_set(why, -EINVAL, "cpio: no newc header (070701 or 070702) at offset %lu", offset);
 }
 
-/* False where a field is not eight hexadecimal digits. */
+/* Reads the header's fields. False if one is not eight hexadecimal digits. */
 static bool read_fields(const uint8_t *header, uint32_t *fields)
 {
     for (unsigned field = 0; field < FIELDS; field++) {

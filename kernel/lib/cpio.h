@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpio.h: reader of "newc" cpio archives (magic 070701, and 070702 with checksums), the format of Linux's
- * initramfs, so that one archive boots on both. Pure C, host-tested and fuzzed; never reads outside the
+ * initramfs, so that an archive boots on both. Pure C, host-tested and fuzzed; never reads outside the
  * archive.
  */
 #ifndef TACET_CPIO_H
@@ -13,7 +13,7 @@
 
 struct cpio_entry {
     const char *name; /* inside the archive; NUL-terminated (checked) */
-    const void *data; /* inside the archive, NULL where there is none; for a symbolic link its target, not
+    const void *data; /* inside the archive, NULL if there is none; for a symbolic link its target, not
                          NUL-terminated */
     uint64_t bytes;   /* of data */
     uint32_t mode;    /* S_IFMT bits and permissions, as in stat (file_mode.h); not checked */
@@ -21,13 +21,13 @@ struct cpio_entry {
     uint32_t device;  /* that the file came from: major << 20 | minor */
     uint32_t links;
     uint32_t mtime_s;
-    bool begins_archive; /* the first one of all or after a trailer: inode numbers begin anew */
+    bool begins_archive; /* the first of all or after a trailer: inode numbers begin again */
 };
 
-/* True where the bytes begin like a newc archive. */
+/* Returns true if the bytes begin like a newc archive. */
 bool cpio_recognise(const void *archive, uint64_t bytes);
 
-/* The next entry at *offset, which is moved to what follows it. Returns 1 with an entry, 0 at the end
+/* Reads the next entry at *offset, which is moved to what follows it. Returns 1 with an entry, 0 at the end
  * ("TRAILER!!!", or the end of bytes; archives that follow each other with zero padding are read on, as Linux
  * does), -EINVAL with `why` naming the offset and the fault: truncated, no newc header, a name without NUL, a
  * wrong checksum. A compressed archive (gzip, xz, zstd, bzip2, lz4, lzma magic) and the older cpio formats

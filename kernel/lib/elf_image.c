@@ -107,7 +107,7 @@ static int check_type(uint16_t type, struct message *why)
     }
 }
 
-/* What the first 64 bytes say. */
+/* Checks what the first 64 bytes say. */
 static int check_header(const uint8_t *at, uint64_t bytes, uint16_t machine, struct message *why)
 {
     if (!bytes_begin_with(at, bytes, "\177ELF", 4))
@@ -295,7 +295,7 @@ static bool entry_is_executable(const struct elf_image *image)
     return false;
 }
 
-/* Where the program headers lie in memory once the segments are loaded. */
+/* Returns where the program headers lie in memory once the segments are loaded. */
 static uint64_t find_headers_address(const struct file *file, const struct elf_image *image)
 {
     uint64_t table_bytes = (uint64_t)file->header_count * PROGRAM_HEADER_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * elf_image.h: an ELF file checked and reduced to what loading needs. Pure C, host-tested and fuzzed: after
- * elf_parse has answered 0, a loader may follow the image without any further check against the file.
+ * elf_parse has returned 0, a loader may follow the image without any further check against the file.
  */
 #ifndef TACET_ELF_IMAGE_H
 #define TACET_ELF_IMAGE_H
@@ -36,7 +36,7 @@ struct elf_image {
     uint64_t alignment; /* a base must be a multiple of it: a power of two, page .. ELF_ALIGNMENT_MAX */
     struct elf_segment segments[ELF_SEGMENTS_MAX];
     unsigned segment_count;
-    uint64_t headers_address; /* of the program headers in memory (AT_PHDR), as linked; 0 where no segment
+    uint64_t headers_address; /* of the program headers in memory (AT_PHDR), as linked; 0 if no segment
                                  holds them */
     uint16_t header_bytes, header_count;
 };
@@ -46,7 +46,7 @@ struct elf_image {
  * big-endian, another machine (named), dynamic (needs an interpreter: link with -static), an object or core
  * file, truncated (where), no loadable segment, segments that overlap, wrap, exceed the limit, are writable
  * and executable at once, have file_bytes > memory_bytes or a misaligned address; an entry outside of
- * executable segments; a stack that shall be executable; page zero used by a program that is not
+ * executable segments; an executable stack; page zero used by a program that is not
  * position-independent. Segments of no bytes are skipped. */
 int elf_parse(const void *file, uint64_t bytes, uint16_t machine, uint64_t address_limit,
               struct elf_image *out, struct message *why);

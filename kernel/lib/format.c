@@ -55,7 +55,7 @@ static const char *read_flags(const char *at, struct conversion *conversion)
     return at;
 }
 
-/* A number or '*'; saturates instead of overflowing. */
+/* Reads a number or '*'; saturates instead of overflowing. */
 static const char *read_number(const char *at, va_list *arguments, int *number)
 {
     if (*at == '*') {
@@ -70,7 +70,7 @@ static const char *read_number(const char *at, va_list *arguments, int *number)
     return at;
 }
 
-/* Both architectures are LP64: long, long long and size_t have eight bytes. */
+/* Reads the length. Both architectures are LP64: long, long long and size_t have eight bytes. */
 static const char *read_length(const char *at, struct conversion *conversion)
 {
     conversion->is_long = *at == 'l' || *at == 'z';
@@ -121,7 +121,7 @@ static void put_padded(struct sink *sink, const struct conversion *conversion, c
     put_repeated(sink, ' ', conversion->left ? padding : 0);
 }
 
-/* Prefix ("-", "0x", …), then zeros up to precision or width, then digits. */
+/* Prints a prefix ("-", "0x", …), then zeros up to precision or width, then digits. */
 static void put_integer(struct sink *sink, const struct conversion *conversion, const char *prefix,
                         uintmax_t value, unsigned base)
 {
@@ -171,7 +171,7 @@ static void put_string(struct sink *sink, const struct conversion *conversion, c
     put_padded(sink, conversion, text, strnlen(text, limit));
 }
 
-/* False where the conversion is not one of ours. */
+/* Prints one conversion. False if it is not one of ours. */
 static bool put_conversion(struct sink *sink, const struct conversion *conversion, va_list *arguments)
 {
     char byte;

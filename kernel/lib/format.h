@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Writes at most `bytes` bytes, a terminating NUL included (nothing where `bytes` is 0). Returns the length
+/* Writes at most `bytes` bytes, a terminating NUL included (nothing if `bytes` is 0). Returns the length
  * that the whole text has, without the NUL, as C's snprintf does. */
 size_t format_va(char *buffer, size_t bytes, const char *format, va_list arguments);
 __attribute__((format(printf, 3, 4))) size_t format_text(char *buffer, size_t bytes, const char *format, ...);

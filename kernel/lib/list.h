@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * list.h: a doubly linked list whose links stand in its members. A list that is all zero is empty; a member
- * is in one list at most. Whoever owns the list locks it.
+ * is in at most one list. The owner of the list locks it.
  *
  *      struct waiter { struct list_link link; … };         the link comes first
  *      for (struct waiter *waiter = (void *)list.first; waiter; waiter = (void *)waiter->link.next)
@@ -32,7 +32,7 @@ struct list {
 /* The structure whose member `field` is the link. */
 #define LIST_OWNER(of_link, type, field) ((struct type *)((char *)(of_link)-offsetof(struct type, field)))
 
-/* Before `next`, a member; NULL: at the end. */
+/* Inserts before `next`, a member; NULL: at the end. */
 static inline void list_insert(struct list *list, struct list_link *link, struct list_link *next)
 {
     link->next = next;

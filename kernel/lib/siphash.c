@@ -6,7 +6,7 @@
 #include "lib/siphash.h"
 #include "lib/bytes.h"
 
-/* Small code takes three times as many instructions here. */
+/* Optimised for size, this takes three times as many instructions. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O2")
 #endif

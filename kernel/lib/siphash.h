@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * siphash.h: SipHash-2-4, a keyed hash of 64 bits: who does not have the key cannot make the tag of a message
- * that he has not seen. Some hundred instructions for a short message. Any context.
+ * siphash.h: SipHash-2-4, a keyed hash of 64 bits: without the key, the tag of a message that was not seen
+ * cannot be made. Some hundred instructions for a short message. Any context.
  *
  * Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, §2.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memplan.c: who owns which byte of physical memory (memplan.h).
+ * memplan.c: plans which rank owns which byte of physical memory; see memplan.h.
  *
  * Four steps: merge what is usable and subtract what is reserved, rounded inwards to pages; take the pool
  * from the smallest span that holds it; cut the rest where the NUMA domain changes, and let every rank take
@@ -17,7 +17,7 @@
  * A rank that already has L bytes of its own domain is to get t - L .. t + M - L more. The argument is the
  * same, as long as L <= t + M. No rank takes more of its domain than T, the size of an average slice, and t
  * >= T - M always: ranks that lack T - M - L take less than T - L each, and there is that much for all.
- * Without domains, or where all memory is of one, L is 0 for every rank.
+ * Without domains, or if all memory is of one, L is 0 for every rank.
  *
  * Context: once, on the boot CPU, before anything is allocated. Owns the static work area.
  */
@@ -28,7 +28,7 @@
 
 #define FIRST_BYTE     (1ULL << 20) /* below lie firmware data and the start-up code of further CPUs */
 #define LIMIT_MAX      (1ULL << 63) /* keeps every sum below from wrapping */
-#define INPUT_SPANS    640          /* merged ones of each kind; BOOT_RANGES_MAX and some */
+#define INPUT_SPANS    640          /* merged spans of each kind; above BOOT_RANGES_MAX */
 #define FREE_SPANS_MAX (2 * INPUT_SPANS)
 #define PARTS_MAX      (FREE_SPANS_MAX + 2 * MEMPLAN_NUMA_RANGES_MAX) /* each bound cuts one span */
 
@@ -57,13 +57,13 @@ static struct {
     unsigned usable_count, reserved_count, free_count;
     uint64_t position[PARTS_MAX + 1]; /* of each free span's first byte; the last one is the total */
     uint64_t cuts[MEMPLAN_RANKS_MAX + 1];
-    uint32_t rank_domains[MEMPLAN_RANKS_MAX]; /* NUMA_DOMAIN_NONE where domains do not matter */
+    uint32_t rank_domains[MEMPLAN_RANKS_MAX]; /* NUMA_DOMAIN_NONE if domains do not matter */
     uint64_t own_bytes[MEMPLAN_RANKS_MAX];    /* what each rank has without any of the free spans */
 
     struct part parts[PARTS_MAX]; /* all of the memory but the pool, ascending */
     unsigned part_count;
     uint64_t part_bytes;
-    /* The parts cut among the ranks of their domains, with what is left for NO_RANK; then that, cut again. */
+    /* The parts cut among the ranks of their domains, the rest for NO_RANK; then the rest, cut again. */
     struct piece pieces[2 * (PARTS_MAX + MEMPLAN_RANKS_MAX)];
     unsigned piece_count;
     struct span slice[PARTS_MAX + 2]; /* one slice while it is gathered: two runs */
@@ -86,7 +86,7 @@ static void span_insert(struct span *table, unsigned *count, struct span new)
     *count = *count + 1 - (last - first);
 }
 
-/* Collects ranges, clipped to [FIRST_BYTE, limit). A sum that wraps is nonsense: such RAM is not used, such a
+/* Collects ranges, clipped to [FIRST_BYTE, limit). If base + bytes wraps, usable memory is not used, and a
  * reservation reaches to the end. */
 static int spans_collect(const struct memory_range *ranges, unsigned range_count, bool usable, uint64_t limit,
                          struct span *table, unsigned *count)
@@ -112,7 +112,8 @@ static int spans_collect(const struct memory_range *ranges, unsigned range_count
     return 0;
 }
 
-/* Every reserved span ends at most one free span early and begins one more, so the table holds them all. */
+/* Adds a free span, without parts of pages. Every reserved span ends at most one free span early and begins
+ * one more, so the table holds them all. */
 static void free_add(struct memplan *plan, uint64_t start, uint64_t end)
 {
     struct span pages = { align_up(start, MEMPLAN_PAGE), align_down(end, MEMPLAN_PAGE) };
@@ -140,7 +141,7 @@ static void subtract_reserved(struct memplan *plan)
     }
 }
 
-/* From the smallest span that holds it below its limit, so that large spans stay whole. */
+/* Takes the pool from the smallest span that holds it below its limit, so that large spans stay whole. */
 static int take_pool(const struct memplan_input *input, struct memplan *plan, struct message *why)
 {
     struct span *best = NULL;
@@ -174,7 +175,7 @@ static uint64_t lay_out(void)
     return work.position[work.free_count];
 }
 
-/* Index of the span that holds `position`; position is below the total. */
+/* Returns the index of the span that holds `position`, which is below the total. */
 static unsigned span_at(uint64_t position)
 {
     unsigned low = 0, high = work.free_count;
@@ -190,7 +191,7 @@ static unsigned span_at(uint64_t position)
     return low;
 }
 
-/* The last allowed cut at or below `position`. */
+/* Returns the last allowed cut at or below `position`. */
 static uint64_t cut_below(uint64_t position)
 {
     if (position >= work.position[work.free_count])
@@ -202,14 +203,14 @@ static uint64_t cut_below(uint64_t position)
     return work.position[index] + (boundary > start ? boundary - start : 0);
 }
 
-/* What the rank lacks of `bytes`: more of the free spans. */
+/* Returns how many bytes of the free spans the rank lacks to have `bytes`. */
 static uint64_t lacking_bytes(unsigned rank, uint64_t bytes)
 {
     return bytes > work.own_bytes[rank] ? bytes - work.own_bytes[rank] : 0;
 }
 
 /* Fills work.cuts[rank] with the latest start of each rank at which it and all later ones have `min_bytes`
- * each. False where there is none. */
+ * each. Returns false if that is not possible. */
 static bool latest_cuts(unsigned rank_count, uint64_t min_bytes)
 {
     work.cuts[rank_count] = work.position[work.free_count];
@@ -293,7 +294,7 @@ static void slices_fill(const struct memplan_input *input, struct memplan *plan)
 
 /* ---- NUMA domains ---- */
 
-/* Of the large page that holds the address. */
+/* Returns the domain of the large page that holds the address. */
 static uint32_t domain_at(const struct memplan_input *input, uint64_t address)
 {
     uint64_t start = align_down(address, MEMPLAN_LARGE_PAGE);
@@ -307,8 +308,8 @@ static uint32_t domain_at(const struct memplan_input *input, uint64_t address)
     return NUMA_DOMAIN_NONE;
 }
 
-/* The next address above `address`, at most `end`, where the domain may change: the first large page that
- * begins at or above a bound of a range. */
+/* Returns the next address above `address`, at most `end`, at which the domain may change: the first large
+ * page that begins at or above a bound of a range. */
 static uint64_t domain_end(const struct memplan_input *input, uint64_t address, uint64_t end)
 {
     for (unsigned i = 0; i < 2 * input->numa_range_count; i++) {
@@ -349,7 +350,7 @@ static bool parts_make(const struct memplan_input *input, bool by_domain)
     return differ;
 }
 
-/* Shares the memory of a domain among its ranks, once; what they do not take is rest. */
+/* Shares the memory of a domain among its ranks, once. What they do not take goes to NO_RANK. */
 static void domain_share(uint32_t domain, unsigned rank_count, uint64_t average)
 {
     uint64_t from = 0, total;
@@ -382,7 +383,8 @@ static void domain_share(uint32_t domain, unsigned rank_count, uint64_t average)
     run_give(NO_RANK, from, total);
 }
 
-/* Every rank takes what it can of its own domain; the rest becomes the free spans, shared domains first. */
+/* Lets every rank take what it can of its own domain. The rest becomes the free spans, shared domains
+ * first. */
 static void domains_share(unsigned rank_count, uint64_t average)
 {
     for (unsigned rank = 0; rank < rank_count; rank++)

@@ -8,7 +8,8 @@
 #include "arch/platform.h"
 #include <stdint.h>
 
-/* `alignment` is a power of two. Above the last multiple of it, align_up is 0. */
+/* Rounds down, or (align_up) up, to a multiple of `alignment`, a power of two. Above the last multiple of it,
+ * align_up returns 0. */
 static inline uint64_t align_down(uint64_t value, uint64_t alignment)
 {
     return value & ~(alignment - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * page_pool.c: see page_pool.h. Over arch_physical(), arch_zero() and the page sizes alone, so that the host
- * tests run it on an arena.
+ * page_pool.c: see page_pool.h. Needs little of the architecture (arch_physical(), arch_zero(), page sizes),
+ * so that the host tests run it on an arena.
  */
 #include "mm/page_pool.h"
 #include "arch.h"
@@ -9,11 +9,11 @@
 #include "lib/list.h"
 #include "mm/page.h"
 
-/* What an extent has room for: a request that begins on a bound of that size. Last, what a fragment has: an
- * extent that holds no aligned large page. */
+/* Kinds of room in an extent: for a request that begins on a bound of a page, a large page, a huge page.
+ * Last, the room of a fragment: an extent that holds no aligned large page. */
 enum room { ROOM_PAGE, ROOM_LARGE, ROOM_HUGE, ROOM_FRAGMENT, ROOMS };
 
-/* What stands at the beginning of each free extent. Its key is its physical address. */
+/* Stored at the beginning of each free extent. Its key is its physical address. */
 struct free_extent {
     struct avl_node node;
     uint64_t bytes;
@@ -72,7 +72,7 @@ static uint64_t pool_room(const struct page_pool *pool, enum room room)
     return pool->extents ? ((struct free_extent *)pool->extents)->rooms[room] : 0;
 }
 
-/* The lowest extent with such room; there is one. */
+/* Returns the lowest extent with such room; there must be one. */
 static struct free_extent *extent_choose(const struct page_pool *pool, uint64_t bytes, enum room room)
 {
     struct avl_node *node = pool->extents;
@@ -99,7 +99,7 @@ static void extent_add(struct page_pool *pool, uint64_t address, uint64_t bytes)
     avl_insert(&pool->extents, &extent->node, extent_summarise);
 }
 
-/* An extent begins and ends elsewhere now, with none in between. */
+/* Moves the bounds of an extent. No other extent lies between the old ones and the new ones. */
 static void extent_change(struct page_pool *pool, struct free_extent *extent, uint64_t address,
                           uint64_t bytes)
 {
@@ -138,7 +138,7 @@ static void range_add(struct page_pool *pool, uint64_t address, uint64_t bytes)
         extent_add(pool, address, bytes);
 }
 
-/* The zeroed pages become extents, where there is no room for a request without them. */
+/* Turns the zeroed pages into extents, for a request that has no room without them. */
 static void zeroed_drain(struct page_pool *pool)
 {
     while (pool->zeroed_count)
@@ -169,7 +169,7 @@ static void extent_cut(struct page_pool *pool, struct free_extent *extent, uint6
     }
 }
 
-/* Bytes that this CPU may allocate: not those that another one has reserved. */
+/* Returns how many bytes this CPU may allocate: not those that another CPU has reserved. */
 static uint64_t available_bytes(const struct page_pool *pool)
 {
     if (pool->reserved_bytes == 0 || pool->reserving_cpu == arch_cpu_index())
@@ -185,7 +185,7 @@ static void allocated_count(struct page_pool *pool, uint64_t bytes)
         pool->reserved_bytes -= smaller(bytes, pool->reserved_bytes);
 }
 
-/* With the lock: allocates what there is room for. For less than a large page fragments come first. */
+/* Allocates, under the lock, what there is room for. For less than a large page fragments come first. */
 static uint64_t room_allocate(struct page_pool *pool, uint64_t bytes, enum room room)
 {
     if (room == ROOM_PAGE && bytes < ARCH_LARGE_PAGE && pool_room(pool, ROOM_FRAGMENT) >= bytes)
@@ -199,7 +199,7 @@ static uint64_t room_allocate(struct page_pool *pool, uint64_t bytes, enum room 
     return address;
 }
 
-/* What a request with that alignment needs. */
+/* Returns the kind of room that a request with that alignment needs. */
 static enum room room_for(uint64_t alignment)
 {
     if (alignment == ARCH_PAGE)
@@ -228,7 +228,7 @@ uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint
     return *got ? room_allocate(pool, *got, ROOM_PAGE) : PAGE_POOL_NONE;
 }
 
-/* A zeroed page of those that are kept, or PAGE_POOL_NONE. */
+/* Takes one of the pages that are kept zeroed; PAGE_POOL_NONE if there is none. */
 static uint64_t zeroed_take(struct page_pool *pool)
 {
     SPIN_GUARD(&pool->lock);
@@ -254,7 +254,7 @@ void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
 {
     if (bytes == 0)
         return;
-#ifdef LOCKCHECK /* who uses it nevertheless sees that */
+#ifdef LOCKCHECK /* shows a use after free */
     memset(arch_physical(address), 0xdb, bytes);
 #endif
 

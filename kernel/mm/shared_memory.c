@@ -3,9 +3,9 @@
  * shared_memory.c: see shared_memory.h.
  *
  * Memory is allocated, zeroed and freed without the object's lock; what was decided before is checked again
- * under it. An object that grows is in use, so that nobody frees what it has been given already. What must be
- * copied or zeroed under the lock, as others may see it, is a piece at a time, at most SHARED_MEMORY_PIECE:
- * so ranks that share an object wait for no more. Runs in system calls on any CPU.
+ * under it. An object that grows is in use, so that its new memory is not freed. Memory that others may see
+ * is copied or zeroed under the lock, in pieces of at most SHARED_MEMORY_PIECE: so ranks that share an object
+ * wait no longer than for one piece. Runs in system calls on any CPU.
  */
 #include "mm/shared_memory.h"
 #include "arch.h"
@@ -22,8 +22,8 @@ struct run {
     struct page_pool *owner;
 };
 
-/* The first one of an object follows its struct shared_memory in the same page; any other is a page of the
- * owner of its first run. Runs come and go at the end. */
+/* An object's first one follows its struct shared_memory in the same page; each further one is a page
+ * from the pool of its first run. Runs are added and removed at the end. */
 struct run_page {
     struct run_page *before;
     unsigned count, capacity;
@@ -32,8 +32,8 @@ struct run_page {
 
 #define RUNS_IN(bytes) ((unsigned)(((bytes) - sizeof(struct run_page)) / sizeof(struct run)))
 
-/* Objects of which something may have to be freed, each in one list at most. A list is its CPU's alone, and
- * so its rank's: no other rank frees what this one has put. */
+/* Objects of which something may have to be freed, each in at most one list. Only its own CPU, and so only
+ * one rank, uses a list: no other rank frees what this rank has put. */
 PER_CPU static struct shared_memory *idle;
 
 /* ---- Life ---- */
@@ -57,7 +57,7 @@ void shared_memory_drop(void)
     *PER_CPU_HERE(idle) = NULL;
 }
 
-/* What stays backed while nobody uses the object. */
+/* Returns how many bytes stay backed while the object is not in use. */
 static uint64_t kept_bytes(const struct shared_memory *object)
 {
     if (object->references == 0)
@@ -152,8 +152,8 @@ static bool run_append(struct shared_memory *object, struct page_pool *owner, ui
     return used;
 }
 
-/* Takes what lies above `end`, a multiple of the page, off the last run; *emptied is the page of runs that
- * nothing is left in, or NULL. False where there is nothing. */
+/* Cuts from the last run what lies above `end`, a multiple of the page. *emptied is the page of runs that is
+ * empty after that, or NULL. Returns false if nothing lies above `end`. */
 static bool run_cut(struct shared_memory *object, uint64_t end, struct run *cut, struct run_page **emptied)
 {
     struct run_page *page = object->last;
@@ -201,7 +201,7 @@ uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64
 
 /* ---- Reclaim; with no lock ---- */
 
-/* Frees what is above what stays backed, run by run, until somebody uses the object. */
+/* Frees what lies above the bytes that stay backed, run by run, until the object is used again. */
 static void memory_trim(struct shared_memory *object)
 {
     for (;;) {
@@ -229,7 +229,7 @@ void shared_memory_reclaim(void)
         *first = object->next_idle;
         spin_lock(&object->lock);
         bool dead = object->references == 0 && object->uses == 0;
-        object->is_idle = dead;      /* one that is dead stays marked, so that nobody lists it again */
+        object->is_idle = dead;      /* a dead object stays marked, so that it is not listed again */
         object->references += !dead; /* keeps it alive while its memory is trimmed */
         spin_unlock(&object->lock);
         memory_trim(object);
@@ -242,8 +242,8 @@ void shared_memory_reclaim(void)
 
 /* ---- Growth; with no lock, the object in use ---- */
 
-/* Whether there could be memory for everything below `end`. Where there cannot, none is allocated, zeroed and
- * freed again, which the payer's other threads would lack meanwhile. */
+/* Returns whether there could be memory for everything below `end`. If there cannot, no memory is allocated,
+ * zeroed and freed again, which the payer's other threads would lack meanwhile. */
 static bool capacity_is_possible(const struct shared_memory *object, const struct page_pool *payer,
                                  uint64_t end)
 {
@@ -283,15 +283,15 @@ static int capacity_reserve(struct shared_memory *object, struct page_pool *paye
         bool page_used =
             alone && run_append(object, payer, physical, got, needs_page ? arch_physical(page) : NULL);
         spin_unlock(&object->lock);
-        if (!alone) /* another one has made it grow meanwhile */
+        if (!alone) /* another thread has made it grow meanwhile */
             page_pool_free(payer, physical, got);
         if (needs_page && !page_used)
             page_pool_free(payer, page, ARCH_PAGE);
     }
 }
 
-/* Makes the object larger, all of it backed already. It grows by pieces where old bytes may stand there;
- * where somebody cuts it meanwhile, that is as if it came after. */
+/* Makes the object larger; all of it is backed already. Grows in pieces if old bytes may be in the new part.
+ * If another thread cuts it meanwhile, stops, as if the cut came after. */
 static void size_raise(struct shared_memory *object, uint64_t bytes)
 {
     for (uint64_t reached = 0; reached < bytes; crosscall_serve()) {
@@ -307,8 +307,8 @@ static void size_raise(struct shared_memory *object, uint64_t bytes)
     }
 }
 
-/* Makes the object smaller. What is cut off is zeroed afterwards where others may see it, as far as it is not
- * part of the object again; else growth zeroes what is not freed now. */
+/* Makes the object smaller. If others may see what is cut off, zeroes it afterwards, except what has become
+ * part of the object again. Else growth zeroes what is not freed now. */
 static void size_cut(struct shared_memory *object, uint64_t bytes)
 {
     spin_lock(&object->lock);
@@ -387,8 +387,8 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-/* Copies a piece to `at`, all of it backed, with the object's lock; the size grows with it. Returns its
- * bytes, fewer where the program's memory ends. */
+/* Copies a piece to `at`, all of it backed, with the object's lock; the size grows with it. Returns how many
+ * bytes, fewer if the program's memory ends. */
 static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t at)
 {
     uint64_t size = object->bytes, done = 0, part = 0;
@@ -403,12 +403,12 @@ static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64
     }
     if (done > 0 && at + done > size)
         object->bytes = size = at + done;
-    if (done < bytes) /* a part that failed may have been copied in part: growth must not show that */
+    if (done < bytes) /* a failed part may have been copied in part: growth must not show it */
         range_zero(object, at + done > size ? at + done : size, at + bytes);
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-/* One piece of a write. Returns its bytes, fewer where memory ends. */
+/* Writes one piece. Returns how many bytes, fewer if memory ends. */
 static int64_t piece_place(struct shared_memory *object, struct page_pool *payer, uint64_t buffer,
                            uint64_t bytes, uint64_t at)
 {
@@ -416,7 +416,7 @@ static int64_t piece_place(struct shared_memory *object, struct page_pool *payer
         spin_lock(&object->lock);
         uint64_t part = smaller(bytes, object->capacity > at ? object->capacity - at : 0);
         bool fits = part == bytes || (full && part > 0);
-        /* Too much to zero here: what is written after it is a part of the same piece. */
+        /* The gap is too long to be zeroed here, as the write after it counts to the same piece. */
         bool gap =
             object->tail_dirty && at > object->bytes && at + part > object->bytes + SHARED_MEMORY_PIECE;
 
@@ -430,7 +430,7 @@ static int64_t piece_place(struct shared_memory *object, struct page_pool *payer
         if (fits) {
             char first;
 
-            if (user_read(&first, buffer, 1)) /* a write that fails does not make it larger */
+            if (user_read(&first, buffer, 1)) /* a write that fails must not make the object larger */
                 return -EFAULT;
             size_raise(object, at);
             continue;
@@ -450,7 +450,7 @@ int64_t shared_memory_write(struct shared_memory *object, struct page_pool *paye
     if (!capacity_is_possible(object, payer, offset))
         return -ENOSPC;
     use_begin(object);
-    if (bytes > SHARED_MEMORY_PIECE) /* in long runs; where memory ends is found out piece by piece */
+    if (bytes > SHARED_MEMORY_PIECE) /* for long runs; the loop finds where memory ends */
         (void)capacity_reserve(object, payer, offset + bytes);
     while (done < bytes) {
         uint64_t piece = smaller(bytes - done, SHARED_MEMORY_PIECE);
@@ -469,7 +469,8 @@ int64_t shared_memory_write(struct shared_memory *object, struct page_pool *paye
 
 /* ---- Appending ---- */
 
-/* Claims what is backed, or all of `bytes`: how many bytes, 0 where too few are backed. */
+/* Claims as much of `bytes` as is backed, or, if `all`, only all of them. Returns how many; 0: too few are
+ * backed. */
 static uint64_t place_claim(struct shared_memory *object, uint64_t bytes, bool all, uint64_t *offset)
 {
     SPIN_GUARD(&object->lock);

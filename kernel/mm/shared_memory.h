@@ -2,12 +2,12 @@
 /*
  * shared_memory.h: bytes that several ranks may read, write and map: the contents of a writable file.
  *
- * An object is a row of physical runs (of whole pages, large ones where the size allows) from the slices of
+ * An object is a row of physical runs (of whole pages, large ones if the size allows) from the slices of
  * the ranks that made it grow: each run records the pool that it came from and is freed to it. There is no
  * demand paging: every byte below the size is backed. `capacity`, a multiple of the page, is what is backed;
  * it is larger than the size only by the rest of the last page, by what was reserved, or for as long as
- * memory above the end of a file that shrank is in use. The rest of the size's last page is zero, unless a
- * mapping wrote there.
+ * memory above the end of a file that has shrunk is in use. The rest of the size's last page is zero, unless
+ * a mapping wrote there.
  *
  * References (get, put) keep an object alive: those of a name, of an open file, of an area that maps it. Uses
  * keep its memory in place: mappings (map_get, map_put) and copies in progress. No memory of an object in use
@@ -15,8 +15,8 @@
  *
  * Locks: an object's own may be taken under a vm's, and is a leaf. No memory is allocated or freed under it,
  * and no more than SHARED_MEMORY_PIECE bytes are zeroed or copied. shared_memory_reclaim frees what this
- * CPU's last put left, and is called once the caller holds no lock, before it waits for anything; it, create,
- * size, clear, read, write and claims are called with none.
+ * CPU's last put left. Call it once no lock is held, and before waiting for anything. It, create, size,
+ * clear, read, write and claims are called with no lock held.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H
@@ -35,8 +35,8 @@ struct shared_memory {
     bool tail_dirty;         /* what is backed above the size's page may hold old bytes: growth zeroes it */
     bool is_idle;            /* on the list of shared_memory_reclaim, or being freed by it */
     uint64_t bytes;          /* the size; any number */
-    uint64_t claimed;        /* where the last of the claims ends, while there are any: */
-    unsigned claims;         /* so many */
+    uint64_t claimed;        /* where the last claim ends, while there are any */
+    unsigned claims;         /* how many have not ended */
     uint64_t capacity;       /* bytes of all runs */
     uint64_t reserved;       /* backed from the start up to here, whatever the size */
     struct page_pool *owner; /* whose memory this structure itself is */
@@ -45,14 +45,14 @@ struct shared_memory {
     struct shared_memory *next_idle;
 };
 
-/* An empty object with one reference; its own memory is of `owner`. NULL where there is none. */
+/* Creates an empty object with one reference; its own memory is of `owner`. NULL if there is none. */
 struct shared_memory *shared_memory_create(struct page_pool *owner);
 
 void shared_memory_get(struct shared_memory *object);
 void shared_memory_put(struct shared_memory *object);
 
-/* Counts a mapping: while there is one, runs stay what they are, also above the size. Neither changes the
- * number of references. */
+/* Counts a mapping, or (put) one less. While there is one, runs stay as they are, also above the size. The
+ * number of references does not change. */
 void shared_memory_map_get(struct shared_memory *object);
 void shared_memory_map_put(struct shared_memory *object);
 
@@ -61,7 +61,7 @@ void shared_memory_map_put(struct shared_memory *object);
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical);
 
 /* Sets the size. Growth is backed by zeroed memory of `payer` before this returns; what is cut off is zeroed,
- * and freed unless it is in use. -ENOSPC where `payer` has no more; nothing is changed then. */
+ * and freed unless it is in use. -ENOSPC if `payer` has too little memory; nothing is changed then. */
 enum size_change {
     SIZE_RESIZE,
     SIZE_GROW,    /* never makes it smaller */
@@ -73,11 +73,11 @@ int shared_memory_size(struct shared_memory *object, struct page_pool *payer, ui
 /* Zeroes a range, as far as the size reaches; its memory stays. */
 void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes);
 
-/* Copies to the program's memory. Returns how many bytes: fewer than `bytes` where the file or the memory
- * that can be touched ends; -EFAULT where none can be. */
+/* Copies to the program's memory. Returns how many bytes: fewer than `bytes` if the file, or the memory that
+ * can be accessed, ends; -EFAULT if none can be. */
 int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t offset);
 
-/* Copies from the program's memory; the object grows as needed. Where memory ends, returns fewer bytes, or
+/* Copies from the program's memory; the object grows as needed. If memory ends, returns fewer bytes, or
  * -ENOSPC for none; -EFAULT as shared_memory_read. Pieces of SHARED_MEMORY_PIECE are copied under the
  * object's lock. */
 #define SHARED_MEMORY_PIECE (64 * 1024ULL)
@@ -85,17 +85,17 @@ int64_t shared_memory_write(struct shared_memory *object, struct page_pool *paye
                             uint64_t bytes, uint64_t offset);
 
 /* Claims a place at the end, after those of all claims that have not ended, and backs it: sets *offset, and
- * returns how many bytes it has, fewer than `bytes` where memory ends, or -ENOSPC for none. The size changes
- * when the caller writes there, before it ends its claim. Zeroes remain where a claim ends without that and
- * another one after it was written. */
+ * returns how many bytes it has, fewer than `bytes` if memory ends, or -ENOSPC for none. The size changes
+ * when the caller writes there, before it ends its claim. If a claim ends without a write, and a later one
+ * was written, zeroes remain in its place. */
 int64_t shared_memory_claim(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
                             uint64_t *offset);
 void shared_memory_claim_end(struct shared_memory *object);
 
-/* The memory of all objects is to be used anew, so nothing of this CPU's is left to be freed. */
+/* Empties this CPU's list of objects to free, because the memory of all objects is about to be reused. */
 void shared_memory_drop(void);
 
-/* Frees what nobody refers to or uses any more since this CPU's last put. Cheap where there is nothing. */
+/* Frees what has no reference, or no use, any more since this CPU's last put. Cheap if there is nothing. */
 void shared_memory_reclaim(void);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * user_bytes.c: see user_bytes.h. In system calls, with any lock held; interrupts are off.
  *
- * Whether memory can be touched changes only where a page begins. So a copy that failed is made again page by
- * page, and ends at the first page that cannot be touched: only wrong pointers pay for that.
+ * Whether memory can be accessed changes only at page bounds. So a copy that failed is repeated page by
+ * page, and ends at the first page that cannot be accessed: only wrong pointers pay for that.
  */
 #include "mm/user_bytes.h"
 #include "arch.h"
@@ -19,7 +19,7 @@ static int copy(enum user_copy kind, uint64_t user, char *kernel, uint64_t bytes
     return kind == USER_WRITE ? user_write(user, kernel, bytes) : user_clear(user, bytes);
 }
 
-/* Of a copy that failed as a whole, the pages before the one where it fails. */
+/* Copies page by page, after a copy of the whole has failed, up to the page that fails. */
 static int64_t copy_by_pages(enum user_copy kind, uint64_t user, char *kernel, uint64_t bytes)
 {
     uint64_t done = 0, part;

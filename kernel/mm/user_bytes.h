@@ -3,7 +3,7 @@
  * user_bytes.h: copies between kernel and program that go as far as the program's memory does, for calls that
  * report how many bytes they moved: read(2), write(2).
  *
- * All of them return how many bytes that were, or -EFAULT where there were bytes to copy and none could be.
+ * All return how many bytes they copied, or -EFAULT if there were bytes to copy and none could be copied.
  */
 #ifndef TACET_USER_BYTES_H
 #define TACET_USER_BYTES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm.c: the operations of vm.h but mremap (vm_remap.c). The tree of areas (vm_area.c) is what the program has
- * mapped; the architecture's tables say which memory backs it (vm_backing.c).
+ * vm.c: the operations of vm.h except mremap (vm_remap.c). The tree of areas (vm_area.c) is what the program
+ * has mapped; the architecture's tables say which memory backs it (vm_backing.c).
  */
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -44,8 +44,8 @@ static void pages_free(void *context, uint64_t physical, uint64_t bytes)
     page_pool_free(context, physical, bytes);
 }
 
-/* Unmaps an isolated range. Consecutive areas of one kind go together, so that they cost one TLB shootdown;
- * what is unmapped already is part of the hole around what comes next. */
+/* Unmaps an isolated range. Consecutive areas of one kind are unmapped together, for one TLB shootdown. What
+ * is unmapped already is part of the hole around what comes next. */
 static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
 {
     struct arch_hole hole = range_hole(vm, start, end);
@@ -63,7 +63,7 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
     areas_remove(vm, start, end);
 }
 
-/* Whether all of a range of any address and size is mapped. */
+/* Returns whether all of a range, of any address and size, is mapped. */
 static bool range_mapped(const struct vm *vm, uint64_t address, uint64_t bytes)
 {
     return bytes <= ARCH_USER_LIMIT && range_valid(address, page_up(bytes)) &&
@@ -94,7 +94,7 @@ int range_replace(struct vm *vm, uint64_t start, uint64_t end, uint64_t needed)
     return 0;
 }
 
-/* Sets *address to where a mapping goes: there, or where there is room. */
+/* Sets *address to the place of a mapping: *address itself if VM_FIXED or free, else a gap with room. */
 static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, unsigned flags)
 {
     if (flags & VM_FIXED) {
@@ -131,7 +131,7 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
         error = -ENOMEM;
     if (error)
         return error;
-    areas_insert(vm, &area); /* first: an object that is mapped keeps its memory in place */
+    areas_insert(vm, &area); /* first, because a mapped object keeps its memory in place */
     if (area.rights && (error = range_back(vm, area.start, area.end, &area, area.rights))) {
         range_unmap(vm, area.start, area.end);
         return error;
@@ -210,7 +210,7 @@ int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
     return unmap_locked(vm, address, bytes);
 }
 
-/* Whether the range, which is mapped, may have these rights. */
+/* Returns 0 if the range, which is mapped, may have these rights, else -EACCES. */
 static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
 {
     for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
@@ -263,7 +263,7 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
 
 /* ---- Zero ---- */
 
-/* Whether an area may be zeroed as memory of that kind: 0, or the reason against it. */
+/* Returns 0 if an area may be zeroed as memory of that kind, else -EINVAL or -EACCES. */
 static int clear_check(const struct vm_area *area, bool shared)
 {
     if (!shared)
@@ -273,7 +273,7 @@ static int clear_check(const struct vm_area *area, bool shared)
     return area->rights & RIGHT_WRITE ? 0 : -EACCES;
 }
 
-/* Zeroes what backs areas of that kind. */
+/* Zeroes the memory of the range that backs areas of that kind. */
 static void range_zero(struct vm *vm, uint64_t start, uint64_t end, bool shared)
 {
     for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
@@ -376,7 +376,7 @@ bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy)
     const struct vm_area *area = area_above(vm, address);
     if (area)
         *copy = *area;
-    if (area && copy->start < address) { /* it was coalesced with what has been seen */
+    if (area && copy->start < address) { /* it was coalesced with areas already seen */
         copy->offset += address - copy->start;
         copy->start = address;
     }

@@ -27,7 +27,7 @@
 
 struct shared_memory;
 
-/* Of how many alignments an area knows the gaps: those of a page, a large and a huge page. */
+/* Number of alignments for which an area knows the gaps: a page, a large and a huge page. */
 #define VM_GAPS 3
 
 struct vm_area {
@@ -60,7 +60,7 @@ struct vm {
 
 enum vm_map_flags {
     VM_FIXED = 1,      /* at this address; replaces what is there */
-    VM_NO_REPLACE = 2, /* with VM_FIXED: -EEXIST where something is */
+    VM_NO_REPLACE = 2, /* with VM_FIXED: -EEXIST if something is there */
     VM_OF_FILE = 4,    /* to be filled from a file */
     VM_MAY_MOVE = 8,   /* vm_remap */
     VM_READ_ONLY = 16, /* mprotect cannot give the right to write */
@@ -68,18 +68,18 @@ enum vm_map_flags {
 
 int vm_create(struct vm *vm, struct page_pool *pages);
 
-/* At the end of a process, on the last of its CPUs: unmaps shared objects, whose memory may be another
- * rank's. Its own memory stays where it is, for nobody else gets its slice. */
+/* Unmaps shared objects, whose memory may be another rank's, at the end of a process, on the last of its
+ * CPUs. The process's own memory stays where it is, because no other process gets its slice. */
 void vm_end(struct vm *vm);
 
-/* Maps `bytes` (rounded up to pages) at *address, or where there is room at or above it. -ENOMEM, -EINVAL,
- * -EEXIST. */
+/* Maps `bytes` (rounded up to pages) at *address, or, if that is not free and not VM_FIXED, in a gap at or
+ * above ARCH_MMAP_BASE. -ENOMEM, -EINVAL, -EEXIST. */
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
            const char *name);
 
-/* The same with the object's memory from `offset`, a multiple of the page, on; holds a reference to the
+/* Maps the object's memory from `offset`, a multiple of the page, on, as vm_map; holds a reference to the
  * object while any of it is mapped. Nothing backs address space above the object's end: touching it is
- * SIGBUS, also after the object has grown, until it is mapped, remapped or given rights anew. */
+ * SIGBUS, also after the object has grown, until it is mapped, remapped or given rights again. */
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                   struct shared_memory *object, uint64_t offset, const char *name);
 
@@ -89,24 +89,24 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* -ENOMEM where part of the range is not mapped; -EACCES for RIGHT_WRITE to what was mapped VM_READ_ONLY. */
+/* Changes the rights of a range. -ENOMEM if part of it is not mapped; -EACCES for RIGHT_WRITE to what was
+ * mapped VM_READ_ONLY. */
 int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights);
 
-/* Linux's mremap of one area; the memory moves, its contents are not copied. VM_MAY_MOVE: where it cannot
- * grow in place; with VM_FIXED it goes to `target` and replaces what is there. */
+/* Resizes or moves one area as Linux's mremap; the memory moves, its contents are not copied. VM_MAY_MOVE:
+ * moves it if it cannot grow in place; with VM_FIXED it goes to `target` and replaces what is there. */
 int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes, unsigned flags,
              uint64_t target);
 
-/* Whether all of the range is mapped. */
+/* Returns whether all of the range is mapped. */
 bool vm_covered(struct vm *vm, uint64_t address, uint64_t bytes);
 
 /* Zeroes the program's own memory in the range (MADV_DONTNEED), and leaves shared memory as it is: -EINVAL
- * where part of the range began as a copy of a file. `shared`: zeroes shared memory (MADV_REMOVE): -EINVAL
- * where part of the range is not shared, -EACCES where it may not be written. -ENOMEM where part of it is not
- * mapped. */
+ * if part of the range began as a copy of a file. `shared`: zeroes shared memory (MADV_REMOVE): -EINVAL if
+ * part of the range is not shared, -EACCES if it may not be written. -ENOMEM if part of it is not mapped. */
 int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared);
 
-/* For each of `pages` pages from `address` on, whether memory backs it. */
+/* Sets, for each of `pages` pages from `address` on, whether memory backs it. */
 void vm_resident(struct vm *vm, uint64_t address, uint64_t pages, uint8_t *resident);
 
 /* Sets the end of the heap. Returns the end that it then has, as Linux's brk. */
@@ -115,8 +115,8 @@ uint64_t vm_brk(struct vm *vm, uint64_t end);
 /* Copies the description of the area that holds `address`, without a reference to its object. */
 bool vm_find(struct vm *vm, uint64_t address, struct vm_area *copy);
 
-/* The same for the lowest area that ends above `address`, without what of it lies below. A caller that goes
- * from the end of one area to the next sees each as it is at that moment, and may allocate in between. */
+/* Copies the lowest area that ends above `address`, without the part of it below. A caller that goes from
+ * the end of one area to the next sees each as it is at that moment, and may allocate in between. */
 bool vm_next(struct vm *vm, uint64_t address, struct vm_area *copy);
 
 /* Sums over all areas. */
@@ -125,11 +125,11 @@ struct vm_sums {
 };
 struct vm_sums vm_sum(struct vm *vm);
 
-/* Whether nothing backs `address` because the object that is mapped there ends below it: SIGBUS. */
+/* Returns whether nothing backs `address` because the object that is mapped there ends below it: SIGBUS. */
 bool vm_beyond_object(struct vm *vm, uint64_t address);
 
-/* Whether a fault was spurious, that is, the program may do now what it tried: another CPU was changing the
- * address space, or this CPU's TLB held old rights. No locks held. */
+/* Returns whether a fault was spurious: the program may do now what it tried, because another CPU was
+ * changing the address space, or this CPU's TLB held old rights. No locks held. */
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights);
 
 #endif

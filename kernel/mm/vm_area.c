@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * vm_area.c: the tree of areas of an address space: what the program has mapped. With the address space's
- * lock (vm_internal.h). What is asked or changed of one area takes time in the logarithm of how many there
- * are.
+ * lock (vm_internal.h). To find or change one area takes time logarithmic in the number of areas.
  *
- * Descriptors stand in pages of the slice, without holes: where one is freed, the last one moves. So a
- * program which once had very many areas does not pay for them for ever.
+ * Descriptors stand in pages of the slice, without holes: when one is freed, the last one moves into its
+ * place. So a program that once had very many areas does not pay for them for ever.
  */
 #include "lib/errno.h"
 #include "mm/vm_internal.h"
@@ -13,7 +12,7 @@
 #define AREAS_PER_PAGE ((ARCH_PAGE - 3 * sizeof(uint64_t)) / sizeof(struct vm_area))
 #define SPARE_MAX      (AREAS_PER_PAGE + AREAS_PER_PAGE / 2)
 
-/* All before the one in which the next descriptor is allocated are full, all after it are empty. */
+/* All pages before the one in which the next descriptor is allocated are full, all after it are empty. */
 struct area_page {
     struct area_page *before, *after;
     uint64_t used;
@@ -29,7 +28,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* What has room in [start, end) from an aligned address on. */
+/* Returns how many bytes of [start, end) lie from its first aligned address on. */
 static uint64_t gap_bytes(uint64_t start, uint64_t end, uint64_t alignment)
 {
     uint64_t aligned = align_up(start, alignment);
@@ -162,7 +161,7 @@ void areas_split(struct vm *vm, uint64_t address)
     struct vm_area upper = *area;
     upper.offset += upper.object ? address - area->start : 0;
     upper.start = address;
-    areas_insert(vm, &upper); /* first: what lies above them finds the same end, and so stays as it is */
+    areas_insert(vm, &upper); /* first, so that the ends of the subtrees do not change */
     area_set_end(vm, area, address);
 }
 
@@ -245,7 +244,7 @@ struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end)
     return (struct arch_hole){ below ? below->end : 0, above ? above->start : UINT64_MAX };
 }
 
-/* Of `alignments`, that of the largest page that fits. */
+/* Returns the index in `alignments` of the largest page that fits. */
 static unsigned alignment_for(uint64_t bytes)
 {
     if (bytes >= ARCH_HUGE_PAGE && arch_huge_pages())
@@ -253,8 +252,8 @@ static unsigned alignment_for(uint64_t bytes)
     return bytes >= ARCH_LARGE_PAGE ? 1 : 0;
 }
 
-/* Looks in a subtree for a gap that begins at or above *start, which lies below or in the subtree; where
- * there is none, *start becomes what lies above it. */
+/* Looks in a subtree for a gap at or above *start, which lies below or in the subtree. Returns true with
+ * *start where the gap begins, or false with *start where the subtree ends. */
 static bool gap_below(const struct avl_node *node, uint64_t *start, uint64_t bytes, unsigned alignment)
 {
     const struct vm_area *area = (const struct vm_area *)node;

@@ -7,7 +7,7 @@
 #include "lib/errno.h"
 #include "mm/vm_internal.h"
 
-/* Backs a part of [address, address + bytes), none of which is backed; *got is how much. */
+/* Backs the beginning of [address, address + bytes), none of which is backed; *got is how many bytes. */
 static int run_back_own(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights, uint64_t *got)
 {
     uint64_t physical = page_pool_allocate_run(vm->pages, address, bytes, got);
@@ -54,7 +54,8 @@ int range_back(struct vm *vm, uint64_t start, uint64_t end, const struct vm_area
     return 0;
 }
 
-/* One for each large page, for each huge page, and so on up to the root, that the range touches. */
+/* Counts one table for each large page, for each huge page, and so on up to the root, that the range
+ * touches. */
 uint64_t tables_bytes_max(uint64_t start, uint64_t end)
 {
     uint64_t tables = 0;
@@ -64,7 +65,7 @@ uint64_t tables_bytes_max(uint64_t start, uint64_t end)
     return tables * ARCH_PAGE;
 }
 
-/* Bytes of the range that are backed. */
+/* Returns how many bytes of the range are backed. */
 static uint64_t backed_bytes(const struct vm *vm, uint64_t start, uint64_t end)
 {
     uint64_t bytes = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm_internal.h: what the files of an address space share; nobody else includes it. Calls run one way:
+ * vm_internal.h: what the files of an address space share; no other file includes it. Calls run one way:
  * vm_remap.c uses vm.c, vm.c uses vm_backing.c, and all of them use vm_area.c.
  *
- * The address space's lock is held in all of them. "Isolated" is a range after range_isolate: no area and no
+ * The address space's lock is held in all of them. A range is "isolated" after range_isolate: no area and no
  * page crosses its bounds.
  */
 #ifndef TACET_VM_INTERNAL_H
@@ -13,7 +13,7 @@
 #include "mm/shared_memory.h"
 #include "mm/vm.h"
 
-/* Backed by the slice's own pages. */
+/* Returns whether the slice's own pages back the area. */
 static inline bool area_is_own(const struct vm_area *area)
 {
     return !area->foreign && !area->object;
@@ -24,7 +24,7 @@ static inline bool area_is_own(const struct vm_area *area)
 /* Makes sure that `count` descriptors are spare, so that what follows cannot fail half-way. */
 int areas_reserve(struct vm *vm, unsigned count);
 
-/* Splits the area around `address`, so that one begins there. Takes at most one descriptor. */
+/* Splits the area around `address`, so that an area begins there. Takes at most one descriptor. */
 void areas_split(struct vm *vm, uint64_t address);
 
 /* Inserts a copy of `model`, with a reference to its object; takes one descriptor. */
@@ -39,11 +39,11 @@ void areas_coalesce(struct vm *vm, uint64_t start, uint64_t end);
 /* Frees pages of descriptors that are not needed. */
 void areas_compact(struct vm *vm);
 
-/* The lowest area that ends above `address`, or NULL; and the one that holds it, or NULL. */
+/* Returns the lowest area that ends above `address`, or NULL; area_find: the one that holds it, or NULL. */
 struct vm_area *area_above(const struct vm *vm, uint64_t address);
 struct vm_area *area_find(const struct vm *vm, uint64_t address);
 
-/* Serves crosscalls, for there may be any number of areas. */
+/* Returns the next area, or NULL. Serves crosscalls, because there may be any number of areas. */
 static inline struct vm_area *area_next(const struct vm *vm, const struct vm_area *area)
 {
     crosscall_serve();
@@ -54,29 +54,29 @@ bool range_free(const struct vm *vm, uint64_t start, uint64_t end);
 bool range_covered(const struct vm *vm, uint64_t start, uint64_t end);
 bool range_valid(uint64_t address, uint64_t bytes);
 
-/* The free address space around [start, end), which may be mapped itself. */
+/* Returns the free address space around [start, end), which may be mapped itself. */
 struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end);
 
-/* The lowest gap of `bytes` at or above `from`, aligned so that large pages fit. 0 where there is none. */
+/* Finds the lowest gap of `bytes` at or above `from`, aligned so that large pages fit. 0 if there is none. */
 uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes);
 
-/* A gap for a range that moves from `start`, congruent to it modulo the largest page that fits, so that its
- * pages stay as large as they are. */
+/* Finds a gap for a range that moves from `start`, congruent to it modulo the largest page that fits, so that
+ * its pages stay as large as they are. 0 if there is none. */
 uint64_t gap_find_congruent(const struct vm *vm, uint64_t start, uint64_t bytes);
 
 /* ---- vm_backing.c: the memory that backs areas ---- */
 
-/* Backs what is not yet backed in [start, end): by zeroed pages of the slice, or, where `model` has an
- * object, by the object's as far as it reaches. After -ENOMEM a part may be backed. */
+/* Backs what is not yet backed in [start, end): by zeroed pages of the slice, or, if `model` has an object,
+ * by the object's as far as it reaches. After -ENOMEM a part may be backed. */
 int range_back(struct vm *vm, uint64_t start, uint64_t end, const struct vm_area *model, unsigned rights);
 
-/* Bytes of the slice that range_back may take, tables included. */
+/* Returns how many bytes of the slice range_back may take, tables included. */
 uint64_t range_back_bytes(const struct vm *vm, uint64_t start, uint64_t end, const struct vm_area *model);
 
-/* Bytes of the slice that back the range, which is isolated. */
+/* Returns how many bytes of the slice back the range, which is isolated. */
 uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end);
 
-/* What tables cost at most for a range that is mapped in small pages, where none of them is there yet. */
+/* Returns the most that tables cost for a range mapped in small pages, if none of them exists yet: bytes. */
 uint64_t tables_bytes_max(uint64_t start, uint64_t end);
 
 /* ---- vm.c ---- */
@@ -88,11 +88,11 @@ int range_isolate(struct vm *vm, uint64_t start, uint64_t end);
 /* Reserves `needed` bytes for a new mapping, then unmaps what it replaces. -ENOMEM: nothing is unmapped. */
 int range_replace(struct vm *vm, uint64_t start, uint64_t end, uint64_t needed);
 
-/* vm_map, vm_unmap. Of `model`, start and end do not count. */
+/* Does the work of vm_map, vm_unmap. Ignores start and end of `model`. */
 int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm_area *model, unsigned flags);
 int unmap_locked(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* Ends an operation: what it reserved and did not use, and objects that nobody uses any more, are freed. */
+/* Ends an operation: frees what it reserved and did not use, and objects that are no longer in use. */
 void vm_unlock(struct vm *vm);
 
 static inline __attribute__((always_inline)) void vm_guard_end(struct vm *const *vm)
@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) void vm_guard_end(struct vm *const 
     vm_unlock(*vm);
 }
 
-/* An operation, with the address space's lock, until the enclosing function returns. */
+/* Holds the address space's lock for an operation, until the enclosing function returns. */
 #define VM_GUARD(vm)                                                         \
     struct vm *const vm_guard __attribute__((cleanup(vm_guard_end))) = (vm); \
     spin_lock_own(&vm_guard->lock)

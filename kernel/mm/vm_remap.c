@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vm_remap.c: mremap: an area grows or shrinks, in place or elsewhere. What moves are the pages, not their
- * contents. With the address space's lock (vm_internal.h).
+ * vm_remap.c: mremap: an area grows or shrinks, in place or elsewhere. The pages move; their contents are not
+ * copied. With the address space's lock (vm_internal.h).
  */
 #include "lib/errno.h"
 #include "mm/vm_internal.h"
 
-/* A model of the area from `address` on, which need not be in it. The end is not set. */
+/* Returns a model of the area from `address` on, which need not be in it. The end is not set. */
 static struct vm_area model_at(const struct vm_area *area, uint64_t address)
 {
     struct vm_area model = *area;
@@ -16,8 +16,8 @@ static struct vm_area model_at(const struct vm_area *area, uint64_t address)
     return model;
 }
 
-/* Moves [from, from + old_bytes) to `to`, where `new_bytes`, more or as many, are free. What is new is mapped
- * first, above where the old part goes, for that may fail. */
+/* Moves [from, from + old_bytes) to `to`, where `new_bytes`, at least as many, are free. The new part is
+ * mapped first, above the place of the old part, because that may fail. */
 static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes, uint64_t new_bytes,
                    const struct vm_area *model)
 {
@@ -51,7 +51,7 @@ static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes
     return 0;
 }
 
-/* MREMAP_FIXED: what is mapped at the target is replaced once nothing can fail any more. */
+/* Moves an area for MREMAP_FIXED. Replaces what is mapped at the target once nothing can fail any more. */
 static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes, uint64_t new_bytes,
                           const struct vm_area *model)
 {

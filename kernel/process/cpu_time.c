@@ -19,8 +19,8 @@ static inline __attribute__((always_inline)) void change_end(struct cpu_time_rec
     __atomic_store_n(&record->sequence, record->sequence + 1, __ATOMIC_RELEASE);
 }
 
-/* The parts are read one after the other, while another CPU's thread may be in the kernel: so each difference
- * is kept from falling below zero. */
+/* Returns the time since the thread has arrived on its CPU. The parts are read one after the other, while the
+ * thread may be in the kernel on another CPU: so each difference is kept from falling below zero. */
 static struct cpu_time stint_of(const struct cpu_time_record *record)
 {
     uint64_t kernel_ns = clock_ticks_to_ns(arch_kernel_ticks(record->cpu)), now_ns = clock_now_ns();
@@ -53,7 +53,7 @@ struct cpu_time cpu_time_leave(struct thread *thread)
     struct cpu_time_record *record = &thread->time;
     struct cpu_time stint;
 
-    change_begin(record); /* from here on nobody reads a later time than is kept */
+    change_begin(record); /* from here on no reader sees a later time than is kept */
     stint = stint_of(record);
     record->past = cpu_time_sum(record->past, stint);
     record->arrived_ns = 0;
@@ -62,7 +62,7 @@ struct cpu_time cpu_time_leave(struct thread *thread)
     return stint;
 }
 
-/* With what lies before its last arrival on a CPU, or without. */
+/* Reads a thread's time, with or without the time before its last arrival on a CPU. */
 static struct cpu_time time_read(const struct cpu_time_record *record, bool with_past)
 {
     struct cpu_time time;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event.c: see event.h. Owns the events of each process: how many there were, and who waits for the next. A
- * waiter stands on the stack of its thread.
+ * event.c: see event.h. Owns the events of each process: how many there were, and which threads wait for the
+ * next. A waiter stands on the stack of its thread.
  *
- * A thread keeps the number of events that had been when it began its check, and does not wait if there are
+ * A thread remembers how many events there were when it began its check, and does not wait if there are
  * more by now. A notifier counts the event and then reads `waiting`; a waiter counts itself and then reads
- * the number of events. The fences between them make one of the two see the other.
+ * the number of events. The fences between them make at least one of the two see the other.
  *
- * Of another process's waiters a notifier wakes one, and that one wakes the others: how many threads of
- * another process wait is not the notifier's choice.
+ * A notifier wakes only one of another process's waiters, which then wakes the others: so the notifier's
+ * work does not depend on how many threads of another process wait.
  */
 #include "process/event.h"
 #include "arch.h"
@@ -24,8 +24,8 @@ struct waiter {
     struct list_link link;
     struct thread *thread;
     uint64_t kinds;
-    uint64_t wakes;    /* kinds of which it wakes the others that wait for them */
-    uint32_t notified; /* and in the list no longer */
+    uint64_t wakes;    /* kinds for which this waiter wakes the others */
+    uint32_t notified; /* then it is no longer in the list */
 };
 
 static unsigned hash(const void *object, unsigned values)
@@ -43,7 +43,7 @@ static unsigned shared_list(const void *object)
     return EVENTS_PRIVATE + 1 + hash(object, EVENT_LISTS - 1);
 }
 
-/* With the list's lock, as the next. */
+/* Takes a waiter out of its list and wakes its thread. With the list's lock, as wake_all. */
 static void wake(struct event_list *list, struct waiter *waiter)
 {
     struct thread *thread = waiter->thread;
@@ -102,7 +102,7 @@ int event_wait_polling(uint64_t kinds, uint64_t deadline_ns)
     return event_wait(kinds, next < deadline_ns ? next : deadline_ns);
 }
 
-/* Whether anybody has to be woken. */
+/* Counts an event. Returns whether any thread has to be woken. */
 static bool count_event(struct event_list *list)
 {
     __atomic_fetch_add(&list->sequence, 1, __ATOMIC_SEQ_CST);
@@ -133,9 +133,9 @@ void event_notify(struct process *process, uint64_t kinds)
         wake_one(list, kinds);
 }
 
-/* Who is new may have checked the object before a notifier changed it that did not see the new one yet. So
- * the processes that it newly stands for are notified, whose threads check again, the caller's others too:
- * after that, by the barriers of count_event, they see what the notifier had changed. */
+/* Adds the caller's process. A thread of a process that is newly in the audience may have checked the object
+ * before a notifier, which did not see the process there yet, changed it. So this notifies those processes:
+ * their threads check again, and by the barriers of count_event they then see the change. */
 bool event_audience_add(struct event_audience *audience, const void *object)
 {
     struct process *process = arch_process();
@@ -145,7 +145,7 @@ bool event_audience_add(struct event_audience *audience, const void *object)
 
         if (__atomic_compare_exchange_n(&audience->members[i], &member, process, false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST)) {
-            if (i > 0) /* else nobody else knows the object yet */
+            if (i > 0) /* else no other process knows the object yet */
                 event_notify(process, event_of(object));
             return true;
         }

@@ -7,10 +7,10 @@
  *          if ((error = event_wait(event_of(object), deadline)))
  *              return restartable(…);
  *
- * Whoever changes what others may wait for calls event_notify afterwards, holding no lock that a waiter takes
- * for its check. No notification between the check and the wait is lost; some are spurious, and the caller
- * checks again anyway. Threads that compute are not interrupted, and those that wait for something else are
- * not woken.
+ * A thread that changes what others may wait for calls event_notify afterwards, holding no lock that a waiter
+ * takes for its check. No notification between the check and the wait is lost; some are spurious, and the
+ * waiter checks again anyway. Threads that compute are not interrupted, and those that wait for something
+ * else are not woken.
  */
 #ifndef TACET_EVENT_H
 #define TACET_EVENT_H
@@ -24,13 +24,13 @@
 
 struct process;
 
-/* Kinds of events are bits; a thread waits for some. An object's kind (never 0) others may have, too: a
- * wake-up may be for nothing. */
+/* Kinds of events are bits; a thread waits for some of them. Several objects may have the same kind (never
+ * 0), so that a wake-up may be spurious. */
 #define EVENT_INPUT 1ULL /* of the console */
 uint64_t event_of(const void *object);
 
-/* Threads of a process wait for what that changes itself, in the first list; for what all processes change
- * (locks on files), in one of the others, by its object. */
+/* Threads wait in the first list of their process for events that are sent to it (event_notify), and in one
+ * of the others, chosen by the object, for what all processes may change (locks on files). */
 #define EVENT_LISTS 16
 
 struct event_list {
@@ -40,30 +40,30 @@ struct event_list {
     struct list waiters;
 };
 
-/* Waits for an event of these kinds, at most until the deadline. No lock may be held. 0, or -EINTR where a
- * signal or the end of the process is pending. */
+/* Waits for an event of these kinds, at most until the deadline. No lock may be held. Returns 0, or -EINTR if
+ * a signal or the end of the process is pending. */
 int event_wait(uint64_t kinds, uint64_t deadline_ns);
 
-/* The same for events without a notification, as a device's input: returns every millisecond. */
+/* Waits likewise for events without a notification, such as a device's input: at most a millisecond. */
 int event_wait_polling(uint64_t kinds, uint64_t deadline_ns);
 
 /* Wakes the threads of a process that wait for an event of these kinds. */
 void event_notify(struct process *process, uint64_t kinds);
 
-/* The processes whose threads may wait for what changes an object that several have, all zero at first. Where
- * there are more than it names, it is all processes. */
+/* The processes whose threads may wait for changes of an object that several processes have; all zero at
+ * first. If there are more than it can name, it stands for all processes. */
 #define EVENT_AUDIENCE_MAX 4
 struct event_audience {
     struct process *members[EVENT_AUDIENCE_MAX];
     bool is_everyone;
 };
 
-/* Adds the calling process to those of `object`, before it checks what it would wait for. False: it was there
- * already. */
+/* Adds the calling process to the audience of `object`, before it checks what it would wait for. Returns
+ * false if it was there already. */
 bool event_audience_add(struct event_audience *audience, const void *object);
 
-/* event_notify for all of them. The second member is read plainly: between what the caller has changed and
- * this, event_notify has a full barrier. */
+/* Does event_notify for all members except the first; event_audience_notify: for all. The second member is
+ * read plainly: between what the caller has changed and this, event_notify has a full barrier. */
 void event_audience_notify_others(const struct event_audience *audience, uint64_t kinds);
 static inline void event_audience_notify(const struct event_audience *audience, uint64_t kinds)
 {
@@ -72,7 +72,8 @@ static inline void event_audience_notify(const struct event_audience *audience, 
         event_audience_notify_others(audience, kinds);
 }
 
-/* The same for an object that several processes change, and their threads wait for without a deadline. */
+/* Waits, without a deadline, for a change of an object that several processes change; event_notify_shared
+ * notifies of one. */
 int event_wait_shared(const void *object);
 void event_notify_shared(const void *object);
 

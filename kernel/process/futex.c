@@ -3,12 +3,12 @@
  * futex.c: see futex.h. Runs in system calls, interrupts off.
  *
  * Owns the queues of waiters: one for each hash of a key, each with its own lock. A waiter reads the word and
- * joins the queue under that lock; a waker takes it after the word was changed: so no wake is lost. Where two
+ * joins the queue under that lock; a waker takes it after the word was changed: so no wake is lost. If two
  * queues are needed (requeueing), the one at the lower address is locked first. A waiter itself stands on the
  * stack of its thread.
  *
- * A program may choose words that all have one queue. So each call goes through as many waiters as there are
- * threads in the ranks that share the memory, at most, and through each of them once.
+ * A program may choose words that all have one queue. Even then each call visits each waiter at most once,
+ * and there are at most as many waiters as threads in the ranks that share the memory.
  */
 #include "process/futex.h"
 #include "arch.h"
@@ -26,7 +26,7 @@ struct waiter {
     uint32_t bits;
     uint32_t woken; /* no longer in a queue */
     struct thread *thread;
-    struct lock_waiter *lock; /* FUTEX_WAIT_REQUEUE_PI: it waits there from then on, and nowhere else; NULL */
+    struct lock_waiter *lock; /* FUTEX_WAIT_REQUEUE_PI: once requeued, it waits only for this; else NULL */
 };
 
 static struct process_futexes others; /* words in memory that no rank has: files of the boot archive */
@@ -53,7 +53,7 @@ static void queue_leave(struct waiter *waiter)
     list_remove(&waiter->queue->waiters, &waiter->link);
 }
 
-/* How many; -EINVAL where one of them waits for a move to a lock. */
+/* Wakes waiters. Returns how many, or -EINVAL if one of them waits for a move to a lock. */
 static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, uint32_t bits)
 {
     long woken = 0;
@@ -69,7 +69,7 @@ static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, 
             continue;
         queue_leave(waiter);
         struct thread *thread = waiter->thread;
-        __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE); /* from here on its memory is its own again */
+        __atomic_store_n(&waiter->woken, 1, __ATOMIC_RELEASE); /* from here on the waiter may be gone */
         thread_wake(thread);
         woken++;
     }
@@ -181,8 +181,8 @@ static uint32_t word_changed(uint32_t old, enum word_operation operation, uint32
     }
 }
 
-/* FUTEX_WAKE_OP's instruction for the second word: 4 bits of operation, 4 of comparison, 12 each of argument
- * to both. 1 where the old value passes the comparison, 0 where not, -EFAULT, -ENOSYS. */
+/* Does FUTEX_WAKE_OP's instruction for the second word: 4 bits of operation, 4 of comparison, 12 each of
+ * argument to both. Returns 1 if the old value passes the comparison, 0 if not, -EFAULT, -ENOSYS. */
 static int word_operate(uint64_t address, uint32_t instruction)
 {
     /* For =, !=, <, <=, >, >=: whether a value that is less (bit 0), equal, greater (bit 2) passes. */
@@ -234,7 +234,7 @@ long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_
 
 /* ---- Waiting ---- */
 
-/* Takes a waiter that nobody has woken out of its queue; false where it was woken before. */
+/* Takes a waiter that was not woken out of its queue; false if it was woken before. */
 static bool waiter_withdraw(struct waiter *waiter)
 {
     for (;;) {
@@ -250,7 +250,7 @@ static bool waiter_withdraw(struct waiter *waiter)
     }
 }
 
-/* Joins the queue of the word while that is `expected`. */
+/* Joins the queue of the word if that is `expected`, else returns -EAGAIN. */
 static int waiter_enter(struct waiter *waiter, uint64_t address, uint32_t expected)
 {
     int error = futex_key(address, &waiter->key);
@@ -294,7 +294,7 @@ long futex_wait_requeue_pi(uint64_t address, uint32_t expected, uint64_t deadlin
     if (error && waiter_withdraw(&waiter))
         return error;
     if (error && lock_withdraw(&lock))
-        return error == -EINTR ? -EAGAIN : error; /* another start would find that the word has changed */
+        return error == -EINTR ? -EAGAIN : error; /* a restart would find that the word has changed */
     return lock.is_orphan ? futex_lock_pi(lock_address, deadline_ns, false, is_private) : 0;
 }
 
@@ -335,11 +335,11 @@ long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t mov
 
 /* ---- Robust locks [man 2 set_robust_list] ---- */
 
-#define ROBUST_LIST_MAX 2048 /* ends also a list that the program has damaged */
+#define ROBUST_LIST_MAX 2048 /* bounds the walk of a list that the program has damaged */
 
-/* Marks a lock whose word says that the thread that ends holds it, and wakes one waiter. A lock that was
- * being released (`pending`) may be free already without a waiter having been woken. An entry of the list
- * says by bit 0 that its lock inherits priority: that has an owner for as long as it has waiters. */
+/* Marks a lock if its word says that the ending thread holds it, and wakes one waiter. A lock that was being
+ * released (`pending`) may be free already, with no waiter woken yet. Bit 0 of a list's entry says that the
+ * lock inherits priority; such a lock has an owner for as long as it has waiters. */
 static void robust_lock_release(const struct thread *thread, uint64_t entry, uint64_t offset, bool pending)
 {
     uint64_t address = (entry & ~1ULL) + offset;

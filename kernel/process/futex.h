@@ -5,10 +5,10 @@
  * [man 2 futex]; syscall/sys_futex.c decodes them.
  *
  * A waiter is found by the physical address of its word: so the same queues serve the threads of a process,
- * ranks that share memory, and words that mremap has moved. They belong to the process whose memory the word
- * is: only those who share memory meet at their locks.
+ * ranks that share memory, and words that mremap has moved. Queues belong to the process whose memory holds
+ * the word: so only ranks that share memory contend for their locks.
  *
- * All answer -EINVAL for an address that is not a multiple of four, -EFAULT for one without memory.
+ * All return -EINVAL for an address that is not a multiple of four, -EFAULT for one without memory.
  */
 #ifndef TACET_FUTEX_H
 #define TACET_FUTEX_H
@@ -37,56 +37,58 @@ void futexes_begin(struct process_futexes *futexes);
 
 /* Of a thread, zero at its beginning: locks that inherit priority. */
 struct thread_locks {
-    struct list waiters;       /* for those that it has */
-    struct lock_waiter *waits; /* for one itself; NULL */
-    bool has_ended;            /* nobody may wait for it any more */
+    struct list waiters;       /* for locks that it owns */
+    struct lock_waiter *waits; /* for a lock that it waits for; NULL */
+    bool has_ended;            /* no thread may wait for it any more */
 };
 
-/* Waits, while the word is `expected`, for a wake with a bit of `bits`: 0. -EAGAIN where the word is another
- * already, -ETIMEDOUT from the deadline on, -EINTR (thread_sleep). */
+/* Waits, if the word is `expected`, for a wake with a bit of `bits`. Returns 0; -EAGAIN if the word has
+ * another value, -ETIMEDOUT from the deadline on, -EINTR (thread_sleep). */
 long futex_wait(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint32_t bits);
 
-/* Wakes at most `count` threads that wait for the word with a bit of `bits`; how many. */
+/* Wakes at most `count` threads that wait for the word with a bit of `bits`. Returns how many. */
 long futex_wake(uint64_t address, uint64_t count, uint32_t bits);
 
 /* Wakes at most `wake_count` waiters of the first word and lets at most `move_count` others wait for the
- * second: as a rule a lock that only one of them can have. How many were woken or moved; -EAGAIN where the
- * first word is not *expected (may be NULL). */
+ * second: as a rule a lock that only one of them can have. Returns how many were woken or moved; -EAGAIN if
+ * the first word is not *expected (may be NULL). */
 long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
                    const uint32_t *expected);
 
 /* Changes the second word as `instruction` says (FUTEX_WAKE_OP), wakes waiters of the first, and those of the
- * second where its old value passes the instruction's comparison; how many. -ENOSYS for an unknown one. */
+ * second if its old value passes the instruction's comparison. Returns how many, or -ENOSYS for an unknown
+ * instruction. */
 long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_t first_count,
                         uint64_t second_count, uint32_t instruction);
 
 /* ---- Locks that inherit priority: the word is 0, or the owner's tid with FUTEX_WAITERS, FUTEX_OWNER_DIED.
  * Those that are not `is_private` may be shared with other ranks. ---- */
 
-/* Takes the lock, at once or (unless it only `tries`: -EAGAIN) when it is the caller's turn: 0. -EDEADLK
- * where the owner is the caller, or waits for it; -ESRCH where there is no such thread, or it has ended;
+/* Takes the lock, at once or (unless it only `tries`: -EAGAIN) when it is the caller's turn. Returns 0;
+ * -EDEADLK if the owner is the caller, or waits for it; -ESRCH if there is no such thread, or it has ended;
  * -ETIMEDOUT, -EINTR. */
 long futex_lock_pi(uint64_t address, uint64_t deadline_ns, bool tries, bool is_private);
 
-/* Passes it on to the first waiter of the highest rank. -EPERM where it is not the caller's. */
+/* Passes the lock on to the first waiter of the highest rank. -EPERM if the caller does not own it. */
 long futex_unlock_pi(uint64_t address);
 
-/* Waits, while the word is `expected`, for futex_requeue_pi to the lock, and takes that: 0. -EAGAIN also
- * where a signal comes while it waits for the lock already. */
+/* Waits, if the word is `expected`, for futex_requeue_pi to the lock, and takes the lock. Returns 0; -EAGAIN
+ * also if a signal comes while it waits for the lock already. */
 long futex_wait_requeue_pi(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint64_t lock_address,
                            bool is_private);
 
-/* Lets one waiter take the lock, where it is free, and at most `move_count` others wait for it: how many in
- * all. -EAGAIN where the word is not `expected`; -EINVAL for waiters of another kind, or another lock. */
+/* Lets one waiter take the lock, if it is free, and at most `move_count` others wait for it. Returns how many
+ * in all; -EAGAIN if the word is not `expected`; -EINVAL for waiters of another kind, or another lock. */
 long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t move_count, uint32_t expected);
 
-/* The rank of a thread has changed: so may that of whom it waits for. */
+/* Passes a thread's changed rank on to the owner of the lock that it waits for. */
 void futex_rank_changed(struct thread *thread);
 
-/* The thread ends, its robust locks are released: whoever waits for others that it has finds it gone. */
+/* Wakes the threads that wait for a lock of a thread that ends; they find that their owner is gone. Its
+ * robust locks are released before. */
 void futex_locks_end(struct thread *thread);
 
-/* The thread ends: marks the robust locks that it holds (set_robust_list), so that others find out, and wakes
+/* Marks the robust locks (set_robust_list) of a thread that ends, so that other threads find out, and wakes
  * one waiter of each. */
 void futex_robust_list_release(struct thread *thread);
 

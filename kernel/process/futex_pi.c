@@ -2,18 +2,19 @@
 /*
  * futex_pi.c: locks that inherit priority [man 2 futex, FUTEX_LOCK_PI]. Runs in system calls, interrupts off.
  *
- * The word of a lock has the tid of its owner, which takes and releases it without a call while nobody waits.
- * Waiters stand in a list of the thread that owns the lock, and it inherits the highest of their ranks, as
- * does whom it waits for itself, and so on. Only the owner's release passes a lock on, by one exchange of the
- * word, so that it is never free while somebody waits.
+ * The word of a lock has the tid of its owner, which takes and releases it without a call while no thread
+ * waits. Waiters stand in a list of the thread that owns the lock. The owner inherits the highest of their
+ * ranks, and so does the owner of the lock that it waits for itself, and so on. Only the owner's release
+ * passes a lock on, by one exchange of the word, so that it is never free while a thread waits.
  *
- * One lock guards these lists, and whether a thread ends: that of a domain. At first each process is one; two
- * become one, for good, when a thread of one waits for a thread of the other. So ranks meet here only if they
- * share locks. Order: a futex queue's, a process's, a domain's (two: the lower address first), scheduling's.
+ * The lock of a domain guards these lists, and whether a thread has ended. At first each process is a domain;
+ * two become one, for good, when a thread of one waits for a thread of the other. So only ranks that share
+ * locks contend here. Order: a futex queue's, a process's, a domain's (two: the lower address first),
+ * scheduling's.
  *
- * Each call goes through as many waiters as there are threads in the domain, at most, and through each of
- * them a fixed number of times: a thread waits for one owner. A thread's end does so for each lock in its
- * robust list, which has an end.
+ * Each call visits at most as many waiters as there are threads in the domain, each of them a fixed number of
+ * times, because a thread waits for one owner. A thread's end does so for each lock in its robust list, whose
+ * length is bounded.
  */
 #include "process/futex_pi.h"
 #include "arch.h"
@@ -37,7 +38,7 @@ static struct spinlock *domain_of(const struct process *process)
     return __atomic_load_n(&process->futexes.domain, __ATOMIC_ACQUIRE);
 }
 
-/* Locks the domain of both, which they share from then on. */
+/* Takes the lock of the domain of both processes, which becomes one if it was two. */
 static struct spinlock *domain_lock(struct process *one, struct process *other)
 {
     for (;;) {
@@ -100,7 +101,7 @@ static void waiter_leave(struct lock_waiter *waiter)
     waiter->thread->locks.waits = NULL;
 }
 
-/* Waits for the owner, unless that waits for the waiter. */
+/* Makes the waiter wait for the owner. -EDEADLK if the owner, also through others, waits for the waiter. */
 static int wait_begin(struct lock_waiter *waiter, struct thread *owner)
 {
     unsigned length = 0;
@@ -127,7 +128,7 @@ void lock_waiter_wake(struct lock_waiter *waiter)
     thread_wake(thread);
 }
 
-/* The first one of the highest rank that waits for this lock of the thread; NULL. */
+/* Returns the first waiter of the highest rank for this lock of the thread; NULL if there is none. */
 static struct lock_waiter *highest_waiter(const struct thread *owner, uint64_t key)
 {
     struct lock_waiter *highest = NULL;
@@ -139,7 +140,7 @@ static struct lock_waiter *highest_waiter(const struct thread *owner, uint64_t k
     return highest;
 }
 
-/* A waiter has become the owner in place of another thread; further waiters for the same lock are now its. */
+/* Wakes `heir`, which has got a lock of `owner`; further waiters for the same lock wait for the heir now. */
 static void pass_on(struct thread *owner, struct lock_waiter *heir)
 {
     waiter_leave(heir);
@@ -156,8 +157,8 @@ static void pass_on(struct thread *owner, struct lock_waiter *heir)
 
 /* ---- Taking a lock ---- */
 
-/* The thread of this process with that tid, the domain locked that both processes are in; NULL, and nothing
- * locked, where there is none, or it ends. */
+/* Finds the thread of this process with that tid, and locks the domain that both processes are in. NULL, with
+ * nothing locked, if there is none, or it ends. */
 static struct thread *owner_lock(struct process *own, struct process *process, uint32_t tid)
 {
     SPIN_GUARD(&process->lock);
@@ -172,7 +173,7 @@ static struct thread *owner_lock(struct process *own, struct process *process, u
     return NULL;
 }
 
-/* The same, of any process that the waiter's could share the lock with. */
+/* Finds the thread likewise, in any process that the waiter's could share the lock with. */
 static struct thread *owner_find(const struct lock_waiter *waiter, uint32_t tid)
 {
     struct process *own = waiter->thread->process;
@@ -190,7 +191,7 @@ static struct thread *owner_find(const struct lock_waiter *waiter, uint32_t tid)
 int lock_enter(struct lock_waiter *waiter, uint64_t address, bool tries)
 {
     uint32_t tid = waiter->thread->tid, value;
-    /* Who takes it for another moves more of them, as a rule. */
+    /* A caller that takes it for another thread moves more waiters, as a rule. */
     uint32_t taken = waiter->thread == arch_thread() ? tid : tid | FUTEX_WAITERS;
     int done = user_read_word(&value, address) ? -EFAULT : 0;
 
@@ -203,7 +204,7 @@ int lock_enter(struct lock_waiter *waiter, uint64_t address, bool tries)
             done = user_exchange_word(address, &value, (value & FUTEX_OWNER_DIED) | taken);
             continue;
         }
-        /* With this bit in the word it is released by a call, which has to take the domain's lock. */
+        /* With this bit in the word its owner releases it by a call, which has to take the domain's lock. */
         struct thread *owner = owner_find(waiter, owner_tid);
         done = user_exchange_word(address, &value, value | FUTEX_WAITERS);
         bool is_queued = done == 1 && owner && !tries;

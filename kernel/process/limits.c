@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * limits.c: see limits.h. Limits follow from what a rank was given when it started, and cannot be changed.
- * process_limit runs in system calls of the process that it is about; it takes no lock, for all that it reads
- * is constant while the process runs.
+ * process_limit runs in system calls of the process that it is about; it takes no lock, because all that it
+ * reads is constant while the process runs.
  */
 #include "process/limits.h"
 #include "arch.h"
@@ -13,7 +13,7 @@
 
 unsigned process_rank_count;
 
-/* Soft and hard alike. */
+/* Returns a limit, which is soft and hard alike. */
 static uint64_t limit_of(const struct process *process, uint32_t resource)
 {
     enum { DATA = 2, STACK = 3, CORE = 4, PROCESSES = 6, FILES = 7, ADDRESS_SPACE = 9, SIGNALS = 11 };

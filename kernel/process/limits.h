@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * limits.h: how much a process may have of what getrlimit(2) numbers, and how many processes there are.
+ * limits.h: the resource limits of a process (getrlimit(2)), and how many processes there are.
  */
 #ifndef TACET_LIMITS_H
 #define TACET_LIMITS_H
@@ -10,8 +10,8 @@
 
 #define FILE_DESCRIPTORS_MAX 256 /* open at a time, and the limit of their numbers: RLIMIT_NOFILE */
 
-/* A limit of this CPU's process by Linux's RLIMIT_ number, soft and hard alike; -EINVAL for unknown numbers.
- */
+/* Gets a limit of this CPU's process by Linux's RLIMIT_ number, soft and hard alike; -EINVAL for unknown
+ * numbers. */
 int process_limit(uint64_t resource, struct linux_rlimit *limit);
 
 /* The ranks of the job, each of which is one process. Set once at boot, before the first process exists. */

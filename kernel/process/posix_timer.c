@@ -3,8 +3,8 @@
  * posix_timer.c: see posix_timer.h.
  *
  * Runs in system calls, and in interrupts when a timer fires, interrupts off. The lock of the process's
- * timers guards them all. A timer that fires may find, once it has the lock, that it has been stopped, set
- * anew or deleted: `armed` and the smart timer itself show that; until then it uses nothing but the latter.
+ * timers guards them all. A timer that fires may find, once it has the lock, that it was stopped, set again
+ * or deleted meanwhile: `armed` and the smart timer show that. Before, it uses nothing but the smart timer.
  */
 #include "process/posix_timer.h"
 #include "arch.h"
@@ -27,7 +27,7 @@ static uint64_t now_of_timer(const struct posix_timer *timer)
 
 /* ---- In an interrupt ---- */
 
-/* Under the lock. */
+/* Sends the timer's signal; under the lock. */
 static void signal_now(struct posix_timer *timer)
 {
     struct process *process = timer->process;
@@ -85,8 +85,8 @@ static void stop(struct posix_timer *timer)
     timer->deadline_ns = 0;
 }
 
-/* After its signal: a periodic timer goes on with the first period that has not passed. The periods left out
- * are its overruns. */
+/* Arms a periodic timer again, after its signal, for the first period that has not passed. The periods left
+ * out are its overruns. */
 static void rearm(struct posix_timer *timer)
 {
     uint64_t now_ns = now_of_timer(timer), overrun = 0;
@@ -140,7 +140,7 @@ void posix_timers_resume(struct process *process, int signal)
 {
     struct process_timers *timers = &process->timers;
 
-    if (!timers->some_set) /* a timer whose signal was discarded was set before: signals.lock has shown it */
+    if (!timers->some_set) /* any timer whose signal was discarded was set before, ordered by signals.lock */
         return;
     SPIN_GUARD(&timers->lock);
     for (struct posix_timer *timer = timers->all; timer <= &timers->all[POSIX_TIMERS_MAX]; timer++)
@@ -163,7 +163,7 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
 
         *timer = (struct posix_timer){
             .setting = timer->setting, /* a signal may be taken but not handled yet, */
-            .alarm = timer->alarm,     /* and the one before about to fire */
+            .alarm = timer->alarm,     /* and the alarm before may be about to fire */
             .process = process,
             .tid = tid,
             .is_silent = is_silent,

@@ -28,7 +28,7 @@ struct posix_timer {
     uint64_t deadline_ns;    /* local time, or wall time; 0: not set */
     uint64_t interval_ns;    /* 0: once */
     bool is_wall;            /* of CLOCK_REALTIME */
-    bool goes_by_wall;       /* set to a time of it, which may step meanwhile */
+    bool goes_by_wall;       /* set to a time of the wall clock, which may step */
     bool is_silent;          /* SIGEV_NONE: no signal, nothing is armed */
     uint32_t tid;            /* the thread that gets the signal; 0: any of the process */
     bool armed;              /* `alarm` has still to be handled */
@@ -39,7 +39,7 @@ struct posix_timer {
 
 struct process_timers {
     struct spinlock lock; /* guards these; taken before the process's lock and the signals' */
-    bool some_set;        /* at any time so far: a change of an action must search them */
+    bool some_set;        /* one has been set so far: a change of an action must search them */
     bool limit_logged;    /* that a program needs more than POSIX_TIMERS_MAX */
     struct posix_timer all[POSIX_TIMERS_MAX + 1]; /* the last one: setitimer's ITIMER_REAL, alarm */
 };
@@ -49,11 +49,11 @@ struct timer_setting {
     uint64_t left_ns, interval_ns;
 };
 
-/* A new timer of the caller's process: its number, or -EAGAIN. It sends `signal` with *value, NULL: with its
- * number. */
+/* Creates a timer of the caller's process. Returns its number, or -EAGAIN. It sends `signal` with *value, or
+ * with its number if `value` is NULL. */
 int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_silent, bool is_wall);
 
-/* A timer by its number, NULL where there is none. Any number is fine. Another thread may delete it at any
+/* Finds a timer by its number, which may be any; NULL if there is none. Another thread may delete it at any
  * time. */
 struct posix_timer *posix_timer_find(uint64_t id);
 int posix_timer_delete(uint64_t id); /* -EINVAL */
@@ -64,16 +64,17 @@ void posix_timer_set(struct posix_timer *timer, uint64_t deadline, uint64_t inte
                      struct timer_setting *old);
 struct timer_setting posix_timer_get(struct posix_timer *timer);
 
-/* ITIMER_REAL of the caller's process. */
+/* Returns ITIMER_REAL of the caller's process. */
 struct posix_timer *posix_timer_real(void);
 
-/* A thread has taken the signal of a timer: fills in its overrun and arms a periodic timer again. signal.c */
+/* Fills in the overrun of a timer's signal that a thread has taken; arms a periodic timer again. signal.c */
 void posix_timer_signal_taken(struct posix_timer *timer, uint64_t setting, struct signal_info *info);
 
-/* The program does not ignore a signal, which it may have before: resumes suspended timers. signal.c */
+/* Resumes suspended timers of a signal that the program does not ignore now, but may have before.
+ * signal.c */
 void posix_timers_resume(struct process *process, int signal);
 
-/* The process ends: nothing stays armed. */
+/* Stops all timers of a process that ends. */
 void posix_timers_end(struct process *process);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process.c: the beginning and the end of a process, and the report when a program does what it may not.
+ * process.c: the beginning and the end of a process, and the report of a fault that ends a program.
  *
  * Runs on the process's own CPUs, interrupts off; process_find on any. Owns the table of processes. When a
  * process ends, what other ranks can see of it ends; its memory is no other rank's, and stays.
@@ -154,7 +154,7 @@ struct process *process_of_memory(uint64_t physical)
     return NULL;
 }
 
-/* What an address is to the program, in words. */
+/* Prints what an address is to the program. */
 static void address_describe(struct process *process, uint64_t address)
 {
     struct vm_area area;
@@ -164,7 +164,7 @@ static void address_describe(struct process *process, uint64_t address)
         kernel_print("  the stack has overflowed: its %lu KiB end at %#lx; give it more with stack=SIZE\n",
                      (process->stack_high - process->stack_low) / 1024, process->stack_low);
     else if (address >= ARCH_USER_LIMIT)
-        kernel_print("  that address belongs to the kernel, or to nobody\n");
+        kernel_print("  that address is above all user memory\n");
     else if (address < ARCH_PAGE)
         kernel_print("  that is a NULL pointer, or near one\n");
     else if (vm_beyond_object(&process->vm, address))
@@ -177,7 +177,7 @@ static void address_describe(struct process *process, uint64_t address)
         kernel_print("  nothing is mapped there\n");
 }
 
-/* The function that an instruction of the program is in, by its file's symbols, as linked. */
+/* Prints the function that an instruction of the program is in, by its file's symbols, as linked. */
 static void instruction_describe(const struct process *process, uint64_t address)
 {
     const struct process_image *image = &process->image;
@@ -197,7 +197,7 @@ static bool is_commanded(const struct signal_info *info)
     return info->signal == SIGNAL_KILL && info->code == SIGNAL_BY_KERNEL;
 }
 
-/* Where a signal that ends its process came from, in words that follow its name. */
+/* Writes where a signal that ends its process came from, in words that follow its name. */
 static void origin_describe(const struct process *process, const struct signal_info *info, char *text,
                             size_t bytes)
 {
@@ -206,9 +206,9 @@ static void origin_describe(const struct process *process, const struct signal_i
     if (is_commanded(info))
         format_text(text, bytes, ", which tacetrun or the conductor commanded");
     else if (is_timer)
-        format_text(text, bytes, ", of a timer of its own");
+        format_text(text, bytes, ", from its own timer");
     else if (info->code > 0)
-        format_text(text, bytes, ": a fault whose handler another thread has taken away");
+        format_text(text, bytes, ": a fault whose handler another thread has removed");
     else if (info->sender.pid == process->pid || info->sender.pid < PID_FIRST)
         format_text(text, bytes, ", which it sent itself");
     else

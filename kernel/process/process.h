@@ -22,10 +22,10 @@
 
 #define PROCESS_NAME_BYTES 16                      /* Linux's TASK_COMM_LEN */
 #define PID_FIRST          1                       /* pids are this plus the rank; */
-#define PID_LAST           1000                    /* threads but the first have tids above */
+#define PID_LAST           1000                    /* threads except the first have tids above */
 #define TID_LAST           4194303                 /* Linux's largest */
 #define PROCESSES_MAX      (MEMPLAN_RANKS_MAX + 1) /* ranks, and the service */
-#define PROCESS_LINE_BYTES 1024                    /* longer lines of a rank may be broken by others' */
+#define PROCESS_LINE_BYTES 1024                    /* longer lines of a rank may be mixed with others' */
 
 struct file_table;
 struct inode;
@@ -35,12 +35,12 @@ struct tree;
 
 /* Where the program and its arguments lie in its memory, and its file in the kernel's. */
 struct process_image {
-    uint64_t bias;                         /* its addresses less those in its file; 0 but for a static-PIE */
+    uint64_t bias;                         /* its addresses minus those in its file; 0 except a static-PIE */
     uint64_t low, high;                    /* of its segments, page-aligned */
     uint64_t arguments, arguments_end;     /* strings, each after the other */
     uint64_t environment, environment_end; /* the same */
     uint64_t auxiliary, auxiliary_end;     /* vector */
-    uint64_t vdso;                         /* 0 where there is none */
+    uint64_t vdso;                         /* 0 if there is none */
     const void *file;                      /* the ELF file, for its symbols */
     uint64_t file_bytes;
 };
@@ -53,11 +53,11 @@ struct process {
     struct cpu_mask cpus; /* of its rank */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
     struct list threads;
-    unsigned thread_count;                /* of them, and of those that begin */
-    struct list threads_free;             /* structures and stacks for others */
+    unsigned thread_count;                /* in `threads`, or about to be */
+    struct list threads_free;             /* structures and stacks to use again */
     bool ending;                          /* all threads are to end with exit_status */
     bool has_ended;                       /* all have */
-    bool threads_refused, memory_refused; /* logged */
+    bool threads_refused, memory_refused; /* was logged already */
     unsigned exit_status;
     uint64_t start_ns;
     struct cpu_time ended_time; /* of threads that have ended */
@@ -73,14 +73,14 @@ struct process {
     struct file_table *files;
     struct rank_timer *connections; /* of its network connections; NULL: it has had none */
     struct tree *tree;
-    struct inode *directory; /* current; holds a reference; under the tree's lock, */
-    uint32_t directory_tid;  /* as this; as path_lookup.tid */
+    struct inode *directory; /* current; holds a reference; under the tree's lock */
+    uint32_t directory_tid;  /* under the tree's lock, too; as path_lookup.tid */
     struct inode *program;
     const char *program_path;
     struct process_image image;
     char name[PROCESS_NAME_BYTES];
     uint32_t umask;
-    int nice;                       /* kept for programs that read it back: turns are alike */
+    int nice;                       /* kept for programs that read it back; no effect on turns */
     uint64_t stack_low, stack_high; /* the main stack */
     bool barriers_registered;       /* membarrier */
     bool prefix;                    /* lines of its output begin with its rank */
@@ -88,7 +88,7 @@ struct process {
     struct process_line {
         char text[PROCESS_LINE_BYTES];
         size_t used;
-        bool continues; /* what comes next belongs to a line whose beginning is out already */
+        bool continues; /* what comes next continues a line that was printed in part */
     } lines[2];         /* of stdout, stderr, with `prefix`: the present line so far */
 };
 
@@ -97,39 +97,39 @@ struct process {
 int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,
                    const char *name, struct process **out, struct message *why);
 
-/* Of all its threads, ended ones included. */
+/* Returns the CPU time of all its threads, ended ones included. */
 struct cpu_time process_time(struct process *process);
 
-/* The process with this pid, NULL where there is none. Its memory stays, also when it ends. */
+/* Finds the process with this pid; NULL if there is none, or it has ended. Its memory stays in any case. */
 struct process *process_find(uint64_t pid);
 
-/* Above the pids of all ranks and of the service. */
+/* Returns the end of the pids of all ranks and of the service. */
 static inline uint64_t process_pids_end(void)
 {
     return PID_FIRST + process_rank_count + 1;
 }
 
-/* The process in whose slice this memory lies, also after its end; NULL: no rank's memory. */
+/* Finds the process in whose slice this memory lies, also after its end; NULL: no rank's memory. */
 struct process *process_of_memory(uint64_t physical);
 
-/* The process of a rank, also after its end; NULL: there has been none. */
+/* Finds the process of a rank, also after its end; NULL: there has been none. */
 struct process *process_ended(unsigned rank);
 
-/* All have ended, and their memory is to be used anew. */
+/* Empties the table of processes: all have ended, and their memory is about to be reused. */
 void processes_drop(void);
 
-/* The status with which a process ends, where it was seen that it does. */
+/* Returns the status with which a process ends; the caller has seen that it does. */
 static inline unsigned process_exit_status(const struct process *process)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* it was stored before `ending` */
     return process->exit_status;
 }
 
-/* Ends this thread's process, all its threads. */
+/* Ends this thread's process: all its threads. */
 _Noreturn void process_exit(unsigned status);
-/* The same by the default action of a signal, with a report on where the program was: `frame`. */
+/* Ends the process by the default action of a signal, with a report of where the program was: `frame`. */
 _Noreturn void process_kill(const struct signal_info *info, const void *frame);
-/* What its last thread does: ends what other ranks see of it, and calls the hook. */
+/* Ends what other ranks see of the process, and calls the hook. Called by its last thread. */
 _Noreturn void process_end(void);
 
 /* Called by process_end on the CPU of the last thread, interrupts off, no locks held: closes the process's

@@ -53,7 +53,7 @@ static __attribute__((noinline)) void list_as_movable(struct run_queue *queue)
     cpu_mask_set(&queue->group->movable, queue->cpu);
 }
 
-/* A thread more in a queue, or (-1) less. */
+/* Counts a ready thread more in a queue, or (-1) one less. */
 static void ready_count_add(struct run_queue *queue, const struct thread *thread, unsigned change)
 {
     enum level level = level_of(thread);
@@ -131,7 +131,7 @@ struct thread *run_queue_first_for_idle(const struct run_queue *queue)
     return NULL;
 }
 
-/* The first ready thread that may run on another CPU. */
+/* Finds the first ready thread of a queue that may run on `cpu`. */
 static struct thread *first_for(const struct run_queue *queue, unsigned cpu)
 {
     for (unsigned level = 0; level < LEVELS; level++)
@@ -143,7 +143,7 @@ static struct thread *first_for(const struct run_queue *queue, unsigned cpu)
     return NULL;
 }
 
-/* Whether somebody computes on a CPU; else it is idle, or about to take who was queued there. */
+/* Returns whether a thread computes on the CPU; else it is idle, or about to take what was queued there. */
 static bool is_busy(const struct run_queue *queue)
 {
     return queue->current && queue->current->schedule.state == THREAD_RUNNING;
@@ -168,8 +168,8 @@ struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu)
     return found;
 }
 
-/* Whether a queue of the group may have a higher thread than the first one of a CPU's own; NULL: it has none.
- */
+/* Returns whether a queue of the group may have a higher thread than the first one of a CPU's own queue,
+ * `own` (NULL: it has none). */
 static bool group_has_higher(const struct cpu_group *group, const struct thread *own)
 {
     if (!own || own->schedule.rank == RANK_BACKGROUND)
@@ -196,12 +196,12 @@ struct thread *run_queue_take(struct run_queue *queue)
 
 /* ---- Turns ---- */
 
-/* It may have been armed for the turn of a thread that had the CPU before; or those who waited have gone. */
+/* Ends a turn. The timer may have been armed for an earlier thread's turn; or all that waited have gone. */
 static void turn_expire(struct smart_timer *timer, uint64_t now_ns)
 {
     struct run_queue *queue = LIST_OWNER(timer, run_queue, turn);
 
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the timer is not pending; then: is anybody ready? */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* first: the timer is not pending. Then: is a thread ready? */
     if (run_queue_ready(queue) == 0)
         queue->turn_end_ns = 0;
     queue->turn_is_over = queue->turn_end_ns && now_ns >= queue->turn_end_ns;
@@ -209,7 +209,7 @@ static void turn_expire(struct smart_timer *timer, uint64_t now_ns)
 
 bool turn_is_armed(const struct run_queue *queue)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* he is ready; then: is the timer pending? */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* first: a thread is ready. Then: is the timer pending? */
     return timer_is_pending(&queue->turn);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * run_queue.h: the ready threads of each CPU, and whose turn it is; for schedule.c alone. The CPUs of a rank
- * are a group with one lock, which guards their queues and the schedule_entry of the threads on them.
+ * run_queue.h: the ready threads of each CPU, and whose turn it is; for schedule.c and service_window.c
+ * alone. The CPUs of a rank are a group with one lock, which guards their queues and the schedule_entry of
+ * the threads on them.
  */
 #ifndef TACET_RUN_QUEUE_H
 #define TACET_RUN_QUEUE_H
@@ -20,7 +21,7 @@ struct cpu_group {
     struct spinlock lock;
     struct cpu_group *next; /* of another rank */
     struct cpu_mask cpus;
-    struct cpu_mask idle;      /* of them: nobody runs there, and nobody is queued */
+    struct cpu_mask idle;      /* of them: no thread runs there, and none is queued */
     struct cpu_mask movable;   /* of them: is_listed */
     unsigned ready;            /* threads in their queues, */
     unsigned ready_at[LEVELS]; /* and of each level */
@@ -28,28 +29,28 @@ struct cpu_group {
 
 struct run_queue {
     struct cpu_group *group;
-    uint64_t *idle_word; /* of group->idle: that of this CPU, whose bit there is */
+    uint64_t *idle_word; /* the word of group->idle in which this CPU's bit is */
     uint64_t idle_bit;
     unsigned cpu;                    /* whose queue it is, */
     struct tacet_counters *counters; /* and its counters */
-    struct thread *current;          /* whose registers the CPU has; NULL: nobody's */
+    struct thread *current;          /* the thread whose registers the CPU has; NULL: none */
     struct list levels[LEVELS];
-    unsigned foreground, background; /* how many are ready: of SCHED_IDLE, and of all others */
-    unsigned movable;                /* of these: who may run on another CPU, too */
-    bool is_listed;            /* in group->movable: since it had such, and until somebody looks there */
-    struct run_queue *sibling; /* the next CPU of the same core and group, around: itself if alone */
-    struct thread *left;       /* has ended, and is still on its stack until the switch is done */
-    struct smart_timer turn;   /* pending while others of the rank of `current` are ready */
-    uint64_t turn_end_ns; /* of the turn of `current`; 0: nobody waits for it. This CPU's own, as the next */
-    bool turn_is_over;
-    struct cpu_time past;      /* of those who had the CPU before `current` */
-    struct smart_timer window; /* pending while the CPU has lifted threads: (service_window.c) */
-    struct thread *to_lower;   /* the first of them */
+    unsigned foreground, background; /* how many are ready: of all but SCHED_IDLE; of SCHED_IDLE */
+    unsigned movable;                /* of these: may run on another CPU, too */
+    bool is_listed;                  /* in group->movable: once it has had such, until a search finds none */
+    struct run_queue *sibling;       /* the next CPU of the same core and group, in a ring */
+    struct thread *left;             /* has ended, and is still on its stack until the switch is done */
+    struct smart_timer turn;         /* pending while others of the rank of `current` are ready */
+    uint64_t turn_end_ns; /* of the turn of `current`; 0: no thread waits for it. Used by this CPU only, */
+    bool turn_is_over;    /* likewise */
+    struct cpu_time past; /* of the threads that had the CPU before `current` */
+    struct smart_timer window; /* pending while the CPU has lifted threads (service_window.c) */
+    struct thread *to_lower;   /* the first of these */
 } __attribute__((aligned(64)));
 
 extern struct run_queue run_queue;
 
-/* This CPU's. */
+/* Returns this CPU's queue. */
 static inline struct run_queue *run_queue_here(void)
 {
     return PER_CPU_HERE(run_queue);
@@ -60,23 +61,23 @@ static inline struct run_queue *run_queue_of(unsigned cpu)
     return PER_CPU_OF(run_queue, cpu);
 }
 
-/* Whether nobody runs on the CPU, and nobody is queued. */
+/* Returns whether no thread runs on the CPU, and none is queued. */
 static inline __attribute__((always_inline)) bool run_queue_is_idle(const struct run_queue *queue)
 {
     return __atomic_load_n(queue->idle_word, __ATOMIC_ACQUIRE) & queue->idle_bit;
 }
 
-/* Takes the lock of the group that a thread is in, which may change until it is held. */
+/* Takes the lock of the group that a thread is in, which may change until it is held. Returns the group. */
 struct cpu_group *cpu_group_lock(const struct thread *thread);
 
-/* Ready threads of a CPU. */
+/* Returns how many threads of a CPU are ready. */
 static inline __attribute__((always_inline)) unsigned run_queue_ready(const struct run_queue *queue)
 {
     return __atomic_load_n(&queue->foreground, __ATOMIC_RELAXED) +
            __atomic_load_n(&queue->background, __ATOMIC_RELAXED);
 }
 
-/* Whether a ready thread may come before, or take turns with, this one, which runs. */
+/* Returns whether a ready thread may come before, or take turns with, this one, which runs. */
 static inline __attribute__((always_inline)) bool run_queue_is_due(const struct run_queue *queue,
                                                                    const struct thread *running)
 {
@@ -87,40 +88,40 @@ static inline __attribute__((always_inline)) bool run_queue_is_due(const struct 
 
 /* ---- Under the group's lock ---- */
 
-/* The queue of the CPU that has the thread's registers, or gets them; while it does not run. */
+/* Sets a thread's queue: that of the CPU that has its registers, or gets them. It must not be running. */
 void run_queue_set(struct thread *thread, struct run_queue *queue);
 
-/* Queues a thread: behind those of the same rank, or in front of them. Takes it out. */
+/* Queues a thread: after those of the same rank, or in front of them. run_queue_remove: takes it out. */
 void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front);
 void run_queue_remove(struct thread *thread);
 
-/* The first ready thread; the first one that may run on an idle CPU of the group; NULL. */
+/* Returns the first ready thread, or the first one that may run on an idle CPU of the group; NULL. */
 struct thread *run_queue_first(const struct run_queue *queue);
 struct thread *run_queue_first_for_idle(const struct run_queue *queue);
 
-/* The highest thread that waits for a busy CPU of the group, and may run on this one; NULL. */
+/* Finds the highest thread that waits for a busy CPU of the group, and may run on `cpu`; NULL. */
 struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu);
 
 /* Takes the thread that is to run on this CPU next out of its queue: its own first one, or a higher one that
- * waits for another CPU. NULL where there is none. */
+ * waits for another CPU. NULL if there is none. */
 struct thread *run_queue_take(struct run_queue *queue);
 
-/* Ready threads of the service, in all queues. */
+/* Returns how many threads of the service are ready, in all queues. */
 unsigned run_queue_wanderers(void);
 
 /* ---- Turns ---- */
 
-/* Whether a ready thread of this rank would take turns with the one that runs; whether who has just been
- * queued is seen by this CPU when a turn is over. */
+/* Returns whether a ready thread of this rank would take turns with the one that runs. turn_is_armed: whether
+ * this CPU will see a thread that was just queued when the turn is over. */
 bool takes_turns(const struct run_queue *queue, int rank);
 bool turn_is_armed(const struct run_queue *queue);
 
-/* A thread of higher rank takes the CPU: keeps for `current` what is left of its turn. Whether anything is.
+/* Keeps what is left of the turn of `current`, when a thread of higher rank takes the CPU. False: it is over.
  */
 bool turn_keep(const struct run_queue *queue);
 
-/* Arms the end of a turn where it has begun, withdraws it where nobody waits for it. On this CPU. A timer
- * that is pending for an earlier time stays: the turns of threads that block soon cost no arming of the
+/* Arms the end of a turn if it has begun, withdraws it if no thread waits for it. On this CPU. A timer that
+ * is pending for an earlier time stays: so the turns of threads that block soon do not cost an arming of the
  * device. */
 void turn_update(struct run_queue *queue);
 void turn_end(struct run_queue *queue);

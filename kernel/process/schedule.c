@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * schedule.c: see schedule.h. Owns which thread has a CPU; where the others stand is run_queue.h's.
+ * schedule.c: see schedule.h. Decides which thread has a CPU; the others stand in the queues of run_queue.h.
  *
  * Runs in system calls, in interrupts (timers), on idle CPUs, and on other CPUs of the rank, interrupts off.
- * A group's lock is a leaf, but for the lock of a CPU's timers. A thread leaves its registers under it, and
- * the one that has the CPU after it releases it: so nobody runs a thread on another CPU before it has left
- * this one.
+ * A group's lock is a leaf, except for a CPU's timers' lock. A thread leaves its registers under it, and
+ * the next thread of the CPU releases it: so no other CPU runs a thread before it has left this one.
  */
 #include "process/schedule.h"
 #include "arch.h"
@@ -21,10 +20,10 @@
 
 #define ROTATION_MIN_NS 100000
 
-PER_CPU static struct cpu_group cpu_group; /* of the first CPU of each group: it */
+PER_CPU static struct cpu_group cpu_group; /* the group of which this is the first CPU */
 static struct cpu_group *groups;           /* all of them; constant while a job runs */
 static bool is_finished;                   /* schedule_finish */
-static bool has_service; /* CPUs of any group may take its ready threads, when they become idle; so as well */
+static bool has_service;                   /* idle CPUs of any group may take the service's ready threads */
 void (*schedule_idle_hook)(bool begins);
 void (*schedule_home_hook)(void) __attribute__((noreturn));
 
@@ -32,7 +31,7 @@ void (*schedule_home_hook)(void) __attribute__((noreturn));
 
 #define WORTH_MAX 3
 
-/* What an idle CPU is worth to a thread that has to go elsewhere. */
+/* Rates an idle CPU for a thread that has to move to another CPU. */
 static int idle_worth(const struct run_queue *queue)
 {
     const struct run_queue *sibling = queue->sibling;
@@ -42,8 +41,8 @@ static int idle_worth(const struct run_queue *queue)
     return 2 * (sibling == queue) + !queue->current;
 }
 
-/* An idle CPU for a thread; NULL: none. One with a core of its own comes first, then one that has nobody's
- * registers (who blocks there would have to go elsewhere), then the one that the thread was on. */
+/* Chooses an idle CPU for a thread; NULL: none. One on an idle core comes first, then one without any
+ * thread's registers (a thread that blocks there would have to move), then the one that the thread was on. */
 static struct run_queue *idle_choose(const struct cpu_group *group, const struct thread *thread)
 {
     struct run_queue *before = thread->schedule.queue;
@@ -67,8 +66,8 @@ static struct run_queue *idle_choose(const struct cpu_group *group, const struct
     return best;
 }
 
-/* Where a thread is queued if no CPU is idle: where the lowest rank runs, then where the fewest are ready,
- * then where it was before. */
+/* Chooses where a thread is queued if no CPU is idle: where the lowest rank runs, then where the fewest are
+ * ready, then where it was before. */
 static struct run_queue *busy_choose(const struct cpu_group *group, const struct thread *thread)
 {
     struct run_queue *best = NULL;
@@ -98,7 +97,7 @@ static void idle_end(struct run_queue *queue)
         arch_ipi_send(queue->cpu);
 }
 
-/* Lets a CPU look for whom it should run. */
+/* Makes a CPU check which thread it should run. */
 static void cpu_interrupt(unsigned cpu)
 {
     if (cpu == arch_cpu_index()) {
@@ -109,13 +108,13 @@ static void cpu_interrupt(unsigned cpu)
     arch_ipi_send(cpu);
 }
 
-/* A ready thread stays where it is: if it is the service's, interrupts an idle CPU of another group, which
- * comes and fetches it. */
+/* Offers a ready thread, if it is the service's, to an idle CPU of another group: interrupts that CPU, which
+ * comes and fetches it. The thread stays where it is until then. */
 static void wanderer_offer(const struct thread *thread)
 {
     if (!thread->process->is_service)
         return;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* it counts as a wanderer; then: who is idle? See idle() */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* first: it is a wanderer. Then: is a CPU idle? See idle() */
     for (struct cpu_group *group = groups; group; group = group->next) {
         unsigned idle = cpu_mask_next_common(&group->idle, &thread->schedule.affinity, 0);
 
@@ -126,7 +125,7 @@ static void wanderer_offer(const struct thread *thread)
     }
 }
 
-/* Queues a thread that is in no queue where it runs soonest, and interrupts that CPU, if it has to. */
+/* Queues a thread that is in no queue where it runs soonest, and interrupts that CPU if necessary. */
 static void place(struct cpu_group *group, struct thread *thread)
 {
     struct run_queue *idle = idle_choose(group, thread), *queue = idle ? idle : busy_choose(group, thread);
@@ -145,7 +144,7 @@ static void place(struct cpu_group *group, struct thread *thread)
 
 /* ---- Idling ---- */
 
-/* Fetches a thread of the service for this CPU, which is idle, from a busy one of another group. False where
+/* Fetches a thread of the service for this CPU, which is idle, from a busy one of another group. False if
  * there is none. */
 static bool wanderer_fetch(struct run_queue *queue)
 {
@@ -168,15 +167,15 @@ static bool wanderer_fetch(struct run_queue *queue)
     return true;
 }
 
-/* This CPU's thread goes on: unless it is a SCHED_IDLE one, background timers wait. */
+/* Makes background timers wait while this CPU's thread goes on, unless it is a SCHED_IDLE one. */
 static inline __attribute__((always_inline)) void foreground_set(const struct thread *thread)
 {
     if (timer_has_background())
         timer_foreground_set(thread && !schedule_is_background(&thread->schedule));
 }
 
-/* Nobody is ready: idles, without the lock, until another CPU or an interrupt ends that: because a thread is
- * ready for this CPU, or that whose registers are here is woken. */
+/* Idles, because no thread is ready, without the lock, until another CPU or an interrupt ends that: because a
+ * thread is ready for this CPU, or the thread whose registers are here is woken. */
 static void idle(struct run_queue *queue)
 {
     struct cpu_group *group = queue->group;
@@ -187,7 +186,7 @@ static void idle(struct run_queue *queue)
     *queue->idle_word |= queue->idle_bit;
     spin_unlock(&group->lock);
     if (has_service)
-        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* idle is seen, or the next wanderer is */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* idle is seen, or this CPU sees the next wanderer */
     if (schedule_idle_hook)
         schedule_idle_hook(true);
     while (run_queue_is_idle(queue))
@@ -214,7 +213,7 @@ static void space_change(struct process *to)
 }
 
 /* Releases the lock that the thread before has left to this one. Out of line: after a switch this may be
- * another CPU than the caller has found. */
+ * another CPU than the one that the caller has read. */
 __attribute__((noinline)) void switch_end(void)
 {
     struct run_queue *queue = run_queue_here();
@@ -230,8 +229,8 @@ __attribute__((noinline)) void switch_end(void)
         thread_release(left);
 }
 
-/* Gives this CPU to `next`, which is in no queue (NULL: to nobody). Returns, the lock released, when the one
- * that has it now is given a CPU again. */
+/* Gives this CPU to `next`, which is in no queue (NULL: to no thread). Returns, the lock released, when the
+ * thread that has it now is given a CPU again. */
 static void switch_to(struct run_queue *queue, struct thread *next)
 {
     struct thread *from = queue->current;
@@ -267,13 +266,13 @@ _Noreturn void thread_idle(void)
             schedule_home_hook();
         }
         if ((next = run_queue_take(queue)))
-            switch_to(queue, next); /* nothing is left here */
+            switch_to(queue, next); /* never returns: no thread has been here */
         idle(queue);
     }
 }
 
-/* A CPU that idles, or is about to, has taken its group's lock before, and has its bit set by now, or takes
- * it afterwards, and sees `is_finished`. */
+/* Ends the idling of all groups. A CPU that idles, or is about to, has taken its group's lock before, and has
+ * its bit set by now, or takes it afterwards, and sees `is_finished`. */
 void schedule_finish(void)
 {
     is_finished = true;
@@ -397,12 +396,13 @@ void thread_interrupt(struct thread *thread)
         if (thread->schedule.state == THREAD_RUNNING && thread->schedule.cpu != arch_cpu_index())
             arch_ipi_send(thread->schedule.cpu);
         else if (thread->schedule.state == THREAD_RUNNING)
-            arch_request_slow_return(); /* its call has sent it a signal, or received what does so */
+            arch_request_slow_return(); /* its own call has sent a signal, or received what sends one */
     }
     spin_unlock(&group->lock);
 }
 
-/* This CPU's thread gives it to others: queued on an idle CPU, or here, before its rank or after it. */
+/* Queues this CPU's thread, which gives way to others: on an idle CPU, or here, before its rank or after
+ * it. */
 static void requeue(struct run_queue *queue, struct thread *thread, bool in_front)
 {
     if (cpu_mask_intersects(&queue->group->idle, &thread->schedule.affinity))
@@ -467,7 +467,7 @@ static void spread(struct run_queue *queue)
     }
 }
 
-/* This CPU's thread queues where it belongs now; it may be the next one here all the same. */
+/* Queues this CPU's thread where it belongs now; it may be the next one here all the same. */
 static __attribute__((noinline)) void move(struct run_queue *queue, struct thread *thread)
 {
     place(queue->group, thread);
@@ -507,7 +507,7 @@ void schedule_return(void)
 
 /* ---- Changes ---- */
 
-/* A thread has another rank or affinity: it, or who waits for it, may have to move. */
+/* Applies a thread's new rank or affinity: it, or a thread that waits for its CPU, may have to move. */
 static void changed(struct cpu_group *group, struct thread *thread)
 {
     if (thread->schedule.state == THREAD_READY)
@@ -516,7 +516,7 @@ static void changed(struct cpu_group *group, struct thread *thread)
         cpu_interrupt(thread->schedule.cpu);
 }
 
-/* A running thread ranks lower than before: one that waits for another CPU may come before it now. */
+/* Moves a thread that waits for another CPU, if it comes before a running thread whose rank was lowered. */
 static void lowered(struct cpu_group *group, const struct thread *thread)
 {
     struct thread *other = cpu_group_first(group, thread->schedule.cpu);
@@ -528,8 +528,8 @@ static void lowered(struct cpu_group *group, const struct thread *thread)
     place(group, other);
 }
 
-/* Its own rank, what it inherits, or is_lifted is another. With the rank of a waiter of SCHED_FIFO or RR it
- * goes on until it releases what that waits for. */
+/* Updates a thread's rank after its own rank, what it inherits, or is_lifted has changed. With the rank of a
+ * waiter of SCHED_FIFO or RR it does not take turns until it releases what the waiter waits for. */
 void schedule_rank_update(struct cpu_group *group, struct thread *thread)
 {
     struct schedule_entry *entry = &thread->schedule;
@@ -609,11 +609,11 @@ void schedule_group_add(const struct cpu_mask *cpus, bool services)
 {
     struct cpu_group *group = PER_CPU_OF(cpu_group, cpu_mask_first(cpus));
 
-    has_service |= services; /* nobody ever takes this back */
+    has_service |= services; /* never taken back */
     group->next = groups;
     groups = group;
     group->cpus = *cpus;
-    group->idle.used = cpus->used; /* CPUs set and clear their bits alone */
+    group->idle.used = cpus->used; /* CPUs set and clear nothing but their bits */
     CPU_MASK_EACH(cpu, cpus) {
         struct run_queue *queue = run_queue_of((unsigned)cpu),
                          *core = run_queue_of(arch_core_of((unsigned)cpu));
@@ -624,7 +624,7 @@ void schedule_group_add(const struct cpu_mask *cpus, bool services)
         queue->idle_word = &group->idle.words[cpu / 64];
         queue->idle_bit = cpu_mask_bit((unsigned)cpu);
         queue->sibling = queue;
-        if (core != queue && core->group == group) { /* it comes before */
+        if (core != queue && core->group == group) { /* the core's first CPU, set up before */
             queue->sibling = core->sibling;
             core->sibling = queue;
         }

@@ -2,9 +2,9 @@
 /*
  * schedule.h: which thread has a CPU.
  *
- * A CPU belongs to the thread that runs on it until that blocks, yields, ends or moves; then the next one
- * that is ready goes on. While only one thread of a CPU can run nothing is armed for it, and nobody
- * interrupts it. Threads stand in order of their rank, which follows from Linux's policies:
+ * A CPU belongs to the thread that runs on it until the thread blocks, yields, ends or moves; then the next
+ * ready thread runs. While only one thread of a CPU can run, no timer is armed for it, and nothing interrupts
+ * it. Threads stand in order of their rank, which follows from Linux's policies:
  *
  *      SCHED_FIFO, SCHED_RR    1 … 99, their priority
  *      SCHED_OTHER             0
@@ -13,17 +13,17 @@
  *
  * A thread that becomes ready goes to an idle CPU of its affinity; else it is queued where the running thread
  * has the lowest rank. It interrupts another CPU, by one IPI, only if it has to: to take the CPU over from a
- * thread of lower rank, or to begin rotation. Threads of one rank and one CPU rotate (but for SCHED_FIFO's):
- * each turn lasts `rotation=` at least, by a smart timer that is armed only while somebody waits for his
- * turn. A CPU whose thread leaves it takes a ready thread of another CPU of its rank, if it has none of its
+ * thread of lower rank, or to begin rotation. Threads of one rank and one CPU rotate (except SCHED_FIFO's):
+ * each turn lasts at least `rotation=`, by a smart timer that is armed only while a thread waits for its
+ * turn. A CPU whose thread leaves it takes a ready thread of another CPU of its group, if it has none of its
  * own that is as high.
  *
- * A thread that blocks while nobody else is ready keeps its registers on the CPU, which idles below it;
- * whoever wakes it has only to end that. They are saved where another thread takes the CPU, and only there.
+ * A thread that blocks while no other is ready keeps its registers on the CPU, which idles on its stack;
+ * waking it only ends the idling. Its registers are saved only when another thread takes the CPU.
  *
  *      (what is waited for is checked)      a waker has changed it before it calls thread_wake
- *      thread_block()                       returns at once where thread_wake has come since the last time
- *      (it is checked again)                it may return for nothing, too
+ *      thread_block()                       returns at once if thread_wake has come since the last time
+ *      (it is checked again)                it may return spuriously, too
  *      thread_return_check()                others may have become ready here meanwhile
  */
 #ifndef TACET_SCHEDULE_H
@@ -36,7 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Linux's policies; RESET_ON_FORK is a flag beside one. */
+/* Linux's policies; RESET_ON_FORK is a flag that is set with one. */
 enum {
     POLICY_OTHER = 0,
     POLICY_FIFO = 1,
@@ -69,14 +69,14 @@ struct schedule_entry {
     int rank;      /* the higher of the next two, or RANK_LIFTED */
     int own_rank, inherited_rank;
     bool own_rotates;
-    bool is_lifted, is_to_lower; /* by a CPU, in whose list of those it is, before the next one */
-    struct thread *lowered_next;
-    uint64_t turn_left_ns; /* of the turn in which a higher rank took its CPU; 0: the next one is whole */
-    unsigned cpu;          /* that has its registers, or had them last; in whose queue it is: */
-    struct run_queue *queue;
-    bool is_pinned;           /* `affinity` is one CPU */
-    bool must_move;           /* it runs where `affinity` does not let it any more, or others go first */
-    struct cpu_mask affinity; /* CPUs on which it may run */
+    bool is_lifted, is_to_lower; /* by a CPU; in that CPU's list of threads to lower, */
+    struct thread *lowered_next; /* before this one */
+    uint64_t turn_left_ns;       /* of the turn that a higher rank interrupted; 0: the next turn is whole */
+    unsigned cpu;                /* that has its registers, or had them last */
+    struct run_queue *queue;     /* that CPU's */
+    bool is_pinned;              /* `affinity` is one CPU */
+    bool must_move;              /* its CPU is no longer in `affinity`, or others go first */
+    struct cpu_mask affinity;    /* CPUs on which it may run */
 };
 
 /* ---- Set-up ---- */
@@ -84,16 +84,16 @@ struct schedule_entry {
 /* Applies `rotation=`. -EINVAL with `why`. */
 int schedule_configure(const struct command_line *line, struct message *why);
 
-/* These CPUs serve the same threads: a rank's, and, where there are `services`, those. Before any group's CPU
- * runs a thread or idles. */
+/* Makes a group of CPUs, which serve the same threads: a rank's, and, if `services`, the service's. Called
+ * before any group's CPU runs a thread or idles. */
 void schedule_group_add(const struct cpu_mask *cpus, bool services);
 
-/* All threads of all groups have ended, but for the caller, which leaves next: each of their CPUs calls the
- * hook, on its own stack, with nobody's registers, no locks held. */
+/* Makes each CPU of all groups call the hook, on its own stack, with no thread's registers, no locks held.
+ * All threads have ended, except the caller, which leaves next. */
 void schedule_finish(void);
 extern void (*schedule_home_hook)(void) __attribute__((noreturn));
 
-/* Once all of them have: there are no groups any more. */
+/* Removes all groups, once all of their CPUs have called the hook. */
 void schedule_groups_drop(void);
 
 /* How long a turn lasts, ns; 0: no rotation. Constant once threads run. */
@@ -101,16 +101,16 @@ extern uint64_t rotation_ns;
 
 /* ---- Threads ---- */
 
-/* A CPU that has had no thread waits here until one is ready. */
+/* Idles, on a CPU that has had no thread, until one is ready. */
 _Noreturn void schedule_idle_begin(void);
 
-/* Begins a thread, loaded by this CPU, which has had none. */
+/* Runs a thread that this CPU has loaded; it has had no thread before. */
 _Noreturn void schedule_enter(struct thread *thread);
 
-/* Makes a new thread ready. Its rank and affinity have begun, and its CPU is its parent's. */
+/* Makes a new thread ready. Its rank and affinity are set, and its CPU is its parent's. */
 void schedule_start(struct thread *thread);
 
-/* A new thread's CPU: this one. */
+/* Sets a new thread's CPU: this one. */
 void schedule_cpu_begin(struct schedule_entry *entry);
 
 /* Ends a switch, on the stack of the thread that has the CPU now: the first thing that a new thread does. */
@@ -119,22 +119,25 @@ void switch_end(void);
 /* Blocks the caller until thread_wake; no locks held. */
 void thread_block(void);
 
-/* Ends a thread's thread_block, or the next one. It may have ended meanwhile. */
+/* Ends a thread's thread_block, or the next one. The thread may have ended meanwhile. */
 void thread_wake(struct thread *thread);
 
-/* The same, and where it runs, lets it return to its program by way of thread_slow_return: on another CPU by
- * an interrupt; here, in whatever call it is, by arch_request_slow_return. It must not end meanwhile. */
+/* Wakes a thread likewise; if it runs, makes it return to its program by way of thread_slow_return: on
+ * another CPU by an interrupt; here, in whatever call it is, by arch_request_slow_return. It must not end
+ * meanwhile. */
 void thread_interrupt(struct thread *thread);
 
 /* Lets ready threads of the caller's rank, or a higher one, go first. */
 void thread_yield(void);
 
-/* This thread has ended: the next one's turn. Its memory is given to thread_release then. */
+/* Gives the CPU of this thread, which has ended, to the next one, which passes its memory to
+ * thread_release. */
 _Noreturn void thread_leave(void);
 
 /* ---- On the way back to the program ---- */
 
-/* Whether this CPU's thread has to go through schedule_return: others are ready here, or it must not stay. */
+/* Returns whether this CPU's thread has to go through schedule_return: others are ready here, or
+ * schedule_must_move: it must not stay. */
 bool schedule_is_due(void);
 bool schedule_must_move(const struct thread *thread);
 
@@ -143,7 +146,7 @@ void schedule_return(void);
 
 /* ---- Changes ---- */
 
-/* A new thread's own rank. */
+/* Sets a new thread's own rank. */
 static inline void schedule_rank_begin(struct schedule_entry *entry, int rank, bool rotates)
 {
     entry->rank = entry->own_rank = rank;
@@ -152,7 +155,7 @@ static inline void schedule_rank_begin(struct schedule_entry *entry, int rank, b
     entry->turn_left_ns = 0;
 }
 
-/* A new thread's affinity. */
+/* Sets a new thread's affinity. */
 static inline void schedule_affinity_begin(struct schedule_entry *entry, const struct cpu_mask *cpus)
 {
     entry->affinity = *cpus;
@@ -160,39 +163,42 @@ static inline void schedule_affinity_begin(struct schedule_entry *entry, const s
     entry->must_move = false;
 }
 
-/* The highest rank of those who wait for what the thread has; RANK_BACKGROUND: nobody. futex_pi.c */
+/* Sets the rank that a thread inherits: the highest of those that wait for its locks; RANK_BACKGROUND: none
+ * wait. futex_pi.c */
 void schedule_inherit(struct thread *thread, int rank);
 
-/* Whether a thread is there for what nobody else wants, lifted or not: its timers disturb nobody. */
+/* Returns whether a thread runs only when no other wants the CPU, lifted or not: its timers disturb no
+ * other. */
 static inline __attribute__((always_inline)) bool schedule_is_background(const struct schedule_entry *entry)
 {
     return entry->own_rank == RANK_BACKGROUND && entry->inherited_rank == RANK_BACKGROUND;
 }
 
-/* is_lifted is another. Under the lock of its group. */
+/* Updates a thread's rank after is_lifted has changed. Under the lock of its group. */
 struct cpu_group;
 void schedule_rank_update(struct cpu_group *group, struct thread *thread);
 
-/* Of any thread of the caller's process; under its lock. */
+/* Sets the rank, or the affinity, of any thread of the caller's process; under the process's lock. */
 void schedule_rank_set(struct thread *thread, int rank, bool rotates);
 void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus);
 
-/* A new thread's affinity is its parent's, which another thread may be changing. */
+/* Gives a new thread the affinity of its parent, which another thread may be changing. */
 void schedule_affinity_inherit(struct schedule_entry *entry, const struct thread *parent);
 
 /* ---- For the network (net/idle.c) ---- */
 
-/* Called, where it is set, on a CPU that begins to idle, and when it ends that; no locks held. What happens
- * in the first of these calls may end the idling already. */
+/* Optional. Called on a CPU that begins to idle, and when it ends that; no locks held. What happens in the
+ * first of these calls may end the idling already. */
 extern void (*schedule_idle_hook)(bool begins);
 
-/* Whether this CPU idles still; whether threads of its group wait for a CPU. */
+/* Returns whether this CPU idles still; schedule_others_ready: whether threads of its group wait for a
+ * CPU. */
 bool schedule_is_idle(void);
 bool schedule_others_ready(void);
 
 /* ---- For /proc ---- */
 
-/* Times of all threads that have run on a CPU. */
+/* Returns the sum of the times of all threads that have run on a CPU. */
 struct cpu_time schedule_cpu_time(unsigned cpu);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * service_window.c: see service_window.h. Runs in interrupts, interrupts off. Each CPU owns the list of the
- * threads that it has lifted; whether a thread is lifted, or in a list, the lock of its group guards,
- * wherever it has moved. A thread that has ended stays in the list, also as the next thread, and is not
- * lifted.
+ * threads that it has lifted. The lock of its group guards whether a thread is lifted, or in a list, wherever
+ * it has moved. A thread that has ended stays in the list, also when its memory has become the next thread,
+ * but is not lifted.
  */
 #include "process/service_window.h"
 #include "arch.h"
@@ -33,8 +33,8 @@ static void lift(struct run_queue *queue, struct thread *thread)
     queue->to_lower = thread;
 }
 
-/* Lifts them where they are: how many. Whoever is lifted goes to the front of the first level: so one pass
- * meets each thread once. */
+/* Lifts the threads of the service where they are. Returns how many. A lifted thread goes to the front of the
+ * first level: so one pass meets each thread once. */
 static unsigned all_lift(struct run_queue *queue)
 {
     struct thread *running = queue->current;
@@ -60,7 +60,8 @@ static unsigned all_lift(struct run_queue *queue)
     return count;
 }
 
-/* Under the lock of its group. Who waits where it runs goes first, also of the rank that it has now. */
+/* Lowers a thread, under the lock of its group. A thread that waits where it runs goes first, also one of the
+ * rank that it has now. */
 static void lower(struct cpu_group *group, struct thread *thread)
 {
     struct schedule_entry *entry = &thread->schedule;
@@ -96,7 +97,7 @@ bool service_window_begin(uint64_t window_ns)
     struct run_queue *queue = run_queue_here();
     const uint64_t end_ns = clock_now_ns() + window_ns;
 
-    if (!queue->group) /* no rank's */
+    if (!queue->group) /* no rank's CPU */
         return false;
     timer_background_expire();
     spin_lock(&queue->group->lock);

@@ -12,7 +12,7 @@
 #include "lib/errno.h"
 #include "process/process.h"
 
-/* Sending one discards a pending SIGCONT, and sending SIGCONT discards them. */
+/* Sending one of these discards a pending SIGCONT, and sending SIGCONT discards these. */
 #define STOP_SIGNALS                                                                     \
     (1ULL << (SIGNAL_STOP - 1) | 1ULL << (SIGNAL_TSTP - 1) | 1ULL << (SIGNAL_TTIN - 1) | \
      1ULL << (SIGNAL_TTOU - 1))
@@ -59,7 +59,7 @@ static void pending_add(struct signal_pending *pending, struct signal_entry *ent
     pending->set |= signal_bit(entry->info.signal);
 }
 
-/* The oldest entry of a signal; NULL. */
+/* Returns the oldest entry of a signal; NULL. */
 static struct signal_entry *pending_find(const struct signal_pending *pending, int signal)
 {
     LIST_EACH(signal_entry, entry, &pending->entries)
@@ -106,16 +106,16 @@ static void flush_everywhere(struct process *process, uint64_t set)
         pending_flush(&process->signals, &thread->signals.pending, set);
 }
 
-/* ---- Who takes a signal; under signals.lock ---- */
+/* ---- Which thread takes a signal; under signals.lock ---- */
 
-/* The signals that it takes. */
+/* Returns the signals that a thread takes. */
 static uint64_t takes(const struct thread *thread)
 {
     return ~thread->signals.blocked | thread->signals.accepted;
 }
 
-/* A thread that takes the signal, the first thread if it does; NULL where all of them block it. It may end
- * before it has taken it: signal_thread_end notifies another one. */
+/* Finds a thread that takes the signal, the first thread if it does; NULL if all of them block it. It may end
+ * before it has taken it: signal_thread_end then notifies another one. */
 static struct thread *recipient_find(const struct process *process, uint64_t bit)
 {
     PROCESS_THREADS_EACH(thread, process)
@@ -124,7 +124,7 @@ static struct thread *recipient_find(const struct process *process, uint64_t bit
     return NULL;
 }
 
-/* Notifies `thread`, or the recipient in the process (NULL), of a signal that is pending now. */
+/* Notifies `thread`, or, if it is NULL, the recipient in the process, of a signal that is pending now. */
 static void recipient_notify(const struct process *process, struct thread *thread, uint64_t bit)
 {
     if (!thread)
@@ -133,8 +133,7 @@ static void recipient_notify(const struct process *process, struct thread *threa
         thread_interrupt(thread);
 }
 
-/* The caller takes these signals no longer: notifies other threads of those that are pending for its process.
- */
+/* Notifies other threads of signals that are pending for the process and that the caller no longer takes. */
 static void retarget(struct process *process, uint64_t newly_blocked)
 {
     uint64_t set = process->signals.pending.set & newly_blocked;
@@ -151,7 +150,7 @@ static void retarget(struct process *process, uint64_t newly_blocked)
     }
 }
 
-/* Plain reads: see thread_has_pending_work. */
+/* Returns whether the thread has a signal to take. Reads without locks: see thread_has_pending_work. */
 bool signal_is_pending(const struct thread *thread)
 {
     const struct process_signals *signals = &thread->process->signals;
@@ -175,7 +174,7 @@ void signal_thread_end(struct thread *thread)
 
 /* ---- Sending ---- */
 
-/* What a signal does when it is sent, even where it is blocked. */
+/* Does what a signal does when it is sent, even if it is blocked. */
 static void sent_effect(struct process *process, int signal)
 {
     if (signal_stops_by_default(signal))
@@ -191,8 +190,8 @@ static void sent_effect(struct process *process, int signal)
     }
 }
 
-/* Whether a signal that is sent is discarded at once: the program ignores it, and the recipient does not
- * block it. A thread that blocks it could still install a handler. */
+/* Returns whether a signal that is sent is discarded at once: the program ignores it, and the recipient does
+ * not block it. A thread that blocks it could still install a handler. */
 static bool is_discarded(const struct process *process, const struct thread *thread, int signal)
 {
     uint64_t bit = signal_bit(signal);
@@ -266,8 +265,8 @@ void signal_accepted_set(uint64_t set)
 {
     struct thread *thread = arch_thread();
 
-    /* The lock orders this with a sender, who adds a signal and then finds its recipient. Of several signals
-     * at once the caller takes one; other waiting threads may take the rest. */
+    /* The lock orders this with a sender, which adds a signal and then finds its recipient. Of several
+     * signals at once the caller takes one; other waiting threads may take the rest. */
     SPIN_GUARD(&thread->process->signals.lock);
     uint64_t dropped = thread->signals.accepted & ~set;
     thread->signals.accepted = set;
@@ -342,7 +341,7 @@ int signal_take(uint64_t set, struct signal_info *info)
     struct posix_timer *timer = NULL;
     uint64_t setting = 0;
 
-    if (!((pending->set | signals->pending.set) & set)) /* what comes now finds a thread that takes it */
+    if (!((pending->set | signals->pending.set) & set)) /* a later signal finds a thread that takes it */
         return 0;
     spin_lock(&signals->lock);
     if (!(pending->set & set))

@@ -89,17 +89,18 @@ static inline uint64_t signal_bit(int signal)
 
 /* ---- Threads ---- */
 
-/* A thread ends (under its process's lock): its own pending signals are lost, another thread takes those of
- * its process. */
+/* Discards the pending signals of a thread that ends (under its process's lock); those of its process go to
+ * another thread. */
 void signal_thread_end(struct thread *thread);
 
 /* ---- Sending; from any CPU, in any context ---- */
 
 /* Sends a signal to a process, for any of its threads that does not block it (`thread` NULL), or to one of
- * its threads. -EAGAIN where a signal that queues does not fit any more; other kinds always do. */
+ * its threads. -EAGAIN if a signal that queues does not fit any more; other kinds always do. */
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info);
 
-/* The same for a timer's own entry, which is pending once at most. */
+/* Sends a signal by a timer's own entry, which is pending once at most. signal_withdraw_entry: takes it
+ * back. */
 void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry);
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry);
 
@@ -107,62 +108,65 @@ void signal_withdraw_entry(struct process *process, struct signal_entry *entry);
 
 void signal_mask_set(uint64_t blocked);
 
-/* The caller takes the signals of a set (sigtimedwait), blocked or not, until it sets another one. */
+/* Lets the caller take the signals of a set (sigtimedwait), blocked or not, until it sets another one. */
 void signal_accepted_set(uint64_t set);
 
-/* For calls that block other signals while they wait (sigsuspend, ppoll, pselect, epoll_pwait):
+/* Swaps the mask, for calls that block other signals while they wait (sigsuspend, ppoll, pselect,
+ * epoll_pwait):
  *
  *      signal_mask_swap(mask);
  *      … thread_sleep …: -EINTR -> return thread_interrupted_call(…)
- *      signal_mask_restore();          only where the wait was not interrupted
+ *      signal_mask_restore();          only if the wait was not interrupted
  *
- * After an interrupted one signal_deliver restores the mask: before it starts the call again, or by the frame
- * of the handler, which runs with the call's mask and returns to the one from before. */
+ * After an interrupted wait signal_deliver restores the mask: before it starts the call again, or by the
+ * frame of the handler, which runs with the call's mask and returns to the mask from before. */
 void signal_mask_swap(uint64_t blocked);
 void signal_mask_restore(void);
 
-/* -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are pending no longer. */
+/* Sets an action. -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are no longer
+ * pending. */
 int signal_action_set(int signal, const struct linux_sigaction *action, struct linux_sigaction *old);
 
 #define SIGNALS_IGNORED_BY_DEFAULT                                                      \
     (1ULL << (SIGNAL_CHLD - 1) | 1ULL << (SIGNAL_CONT - 1) | 1ULL << (SIGNAL_URG - 1) | \
      1ULL << (SIGNAL_WINCH - 1))
 
-/* Whether a handler ignores a signal, explicitly or by default. */
+/* Returns whether a handler ignores a signal, explicitly or by default. */
 static inline __attribute__((always_inline)) bool signal_handler_ignores(uint64_t handler, int signal)
 {
     return handler == SIG_IGN || (handler == SIG_DFL && (signal_bit(signal) & SIGNALS_IGNORED_BY_DEFAULT));
 }
 
-/* Stops the process, as the default action of a signal that was taken. False where SIGCONT or SIGKILL has
- * been sent since then: nothing is stopped. */
+/* Stops the process, as the default action of a signal that was taken. False, with nothing stopped, if
+ * SIGCONT or SIGKILL has been sent since then. */
 bool signal_stop(struct process *process);
 
 /* ---- Taking ---- */
 
-/* Whether a signal is pending that this thread takes, or its process is stopped. */
+/* Returns whether a signal is pending that this thread takes, or its process is stopped. */
 bool signal_is_pending(const struct thread *thread);
 
-/* Takes a signal of `set` that is pending for the caller or its process, lowest number first; 0 where there
- * is none. */
+/* Takes a signal of `set` that is pending for the caller or its process, lowest number first; 0 if there is
+ * none. */
 int signal_take(uint64_t set, struct signal_info *info);
 
 /* ---- Delivering ---- */
 
-/* On this thread's way back to the program: begins handlers for the pending signals, or takes their default
- * action, which may be the end of the process. Also decides how an interrupted system call goes on. */
+/* Begins handlers for the pending signals, or takes their default action, which may be the end of the
+ * process, on this thread's way back to the program. Also decides how an interrupted system call goes on. */
 void signal_deliver(void *frame);
 
-/* A fault of the caller's: whether its handler will run. False where there is none, or the signal is blocked:
- * the program cannot go on. */
+/* Makes the signal of a fault of the caller's pending. Returns whether its handler will run: false if there
+ * is none, or the signal is blocked; then the program cannot go on. */
 bool signal_fault(const struct fault *fault);
 
 /* ---- Alternate stacks ---- */
 
-/* Whether `address`, a stack pointer, lies on the alternate stack. */
+/* Returns whether `address`, a stack pointer, lies on the alternate stack. */
 bool signal_stack_holds(const struct signal_stack *stack, uint64_t address);
 
-/* Linux's sigaltstack for a caller whose stack pointer is `at`: -EPERM on that stack, -EINVAL, -ENOMEM. */
+/* Does Linux's sigaltstack for a caller whose stack pointer is `at`: -EPERM on that stack, -EINVAL,
+ * -ENOMEM. */
 int signal_stack_set(const struct signal_stack *requested, uint64_t at);
 
 #endif

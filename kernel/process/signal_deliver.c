@@ -9,7 +9,7 @@
  *
  * A system call that a signal has interrupted goes on in one of three ways. If no handler runs, it starts
  * again. If one runs that has SA_RESTART, and the call is RESTART_ALWAYS, it starts again after the handler.
- * Else it answers -EINTR. A call with a relative time limit does not start again, but goes on as
+ * Else it returns -EINTR. A call with a relative time limit does not start again, but goes on as
  * restart_syscall with the words of thread_interrupted_wait (syscall/restart.c): else each interruption would
  * make the wait longer.
  */
@@ -49,8 +49,8 @@ int signal_stack_set(const struct signal_stack *requested, uint64_t at)
 
 /* ---- Faults ---- */
 
-/* As on Linux the signal of a fault cannot be deferred: where the thread blocks or ignores it, the default
- * action is taken. */
+/* Forces the signal of a fault, which cannot be deferred, as on Linux: if the thread blocks or ignores it,
+ * the default action is taken. */
 bool signal_fault(const struct fault *fault)
 {
     struct thread_signals *signals = &arch_thread()->signals;
@@ -68,8 +68,8 @@ bool signal_fault(const struct fault *fault)
     return true;
 }
 
-/* The frame for a handler of `signal` cannot be written, or the one that a handler returns with (signal 0)
- * makes no sense: SIGSEGV. Where it was the handler of SIGSEGV that could not run, the default action is
+/* Raises SIGSEGV, because the frame for a handler of `signal` cannot be written, or the frame that a handler
+ * returns with (signal 0) is invalid. If the handler of SIGSEGV itself could not run, the default action is
  * taken. */
 static void frame_fault(const void *frame, int signal, const char *cause)
 {
@@ -143,7 +143,7 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
         signals->stack = (struct signal_stack){ .flags = SS_DISABLE };
 }
 
-/* The action for a signal that was taken; a handler that runs only once is removed. */
+/* Returns the action for a signal that was taken; removes a handler that runs only once. */
 static struct linux_sigaction action_take(struct process *process, int signal)
 {
     struct linux_sigaction *kept = &process->signals.actions[signal - 1];
@@ -174,9 +174,9 @@ static void return_from_handler(struct thread *thread, void *frame)
     uint64_t blocked;
 
     thread->signals.returns = false;
-    thread->resume = NULL; /* a wait that was interrupted earlier answers -EINTR */
+    thread->resume = NULL; /* a wait that was interrupted earlier returns -EINTR */
     if (arch_signal_return(frame, &blocked, &stack)) {
-        frame_fault(frame, 0, "rt_sigreturn with a frame that is none");
+        frame_fault(frame, 0, "rt_sigreturn with an invalid frame");
         return;
     }
     signal_mask_set(blocked);
@@ -202,7 +202,7 @@ void signal_deliver(void *frame)
         if (action.handler != SIG_DFL && action.handler != SIG_IGN) {
             call_go_on(thread, frame, true, action.flags);
             handler_begin(thread, frame, &info, &action);
-        } else if (signal_handler_ignores(action.handler, info.signal)) { /* others may change it */
+        } else if (signal_handler_ignores(action.handler, info.signal)) { /* it may have changed */
             continue;
         } else if (signal_stops_by_default(info.signal)) {
             if (signal_stop(process))

@@ -2,8 +2,8 @@
 /*
  * sleep.c: see sleep.h. Runs in system calls and on the way back from them, interrupts off, no locks held.
  *
- * No wake-up is lost: whoever ends a sleep stores the reason first and wakes the thread afterwards, and
- * thread_block does not wait where that has happened since the reason was checked.
+ * No wake-up is lost: a thread that ends a sleep stores the reason first and wakes the sleeper afterwards,
+ * and thread_block does not wait if that has happened since the reason was checked.
  */
 #include "process/sleep.h"
 #include "arch.h"
@@ -13,16 +13,16 @@
 #include "time/clock.h"
 #include "time/timer.h"
 
-/* The timer, no longer pending, says itself that the time is over. It may be another sleep's by now, which is
- * woken for nothing then. */
+/* Wakes the sleeper, which sees that the time is over by the timer: it is no longer pending. The timer may be
+ * another sleep's by now, which is woken for nothing then. */
 static void sleep_expire(struct smart_timer *timer, uint64_t now_ns)
 {
     klog(timer_expire, timer->deadline_ns, now_ns);
     thread_wake(LIST_OWNER(timer, thread, sleep_timer)); /* its context may be the next thread's already */
 }
 
-/* It may lose its CPU, get it back for nothing, and block again: so each time counts by itself. Returns the
- * time at its end. */
+/* Blocks once. The thread may lose its CPU, get it back for nothing, and block again: so each time counts
+ * separately. Returns the time at its end. */
 static uint64_t block(struct thread *thread)
 {
     cpu_time_idle_begin(thread);
@@ -33,7 +33,7 @@ static uint64_t block(struct thread *thread)
     return now_ns;
 }
 
-/* The time limit is over, and not only the first wait for it (timer_start). */
+/* Returns whether the time limit is over, and not only the first wait for it (timer_start). */
 static bool is_over(struct thread *thread, uint64_t deadline)
 {
     struct smart_timer *timer = &thread->sleep_timer;
@@ -46,7 +46,7 @@ static bool is_over(struct thread *thread, uint64_t deadline)
     return false;
 }
 
-/* How a sleep ends, if it does; else 1. */
+/* Returns how a sleep ends, if it does; else 1. */
 static int outcome(struct thread *thread, const uint32_t *woken, uint64_t deadline, bool ends_for_work)
 {
     if (woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE))

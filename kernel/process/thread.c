@@ -3,8 +3,8 @@
  * thread.c: see thread.h. Owns the memory of threads.
  *
  * Runs in system calls and on the way back from them, interrupts off. A thread is changed by its own CPU
- * only, but for its signals (signal.c), its schedule_entry (schedule.c), and for what process->lock guards:
- * the list of the process's threads. That changes under the lock of its signals, too.
+ * only, except its signals (signal.c), its schedule_entry (schedule.c), and what process->lock guards:
+ * the list of the process's threads. The list changes under the lock of the process's signals, too.
  */
 #include "process/thread.h"
 #include "arch.h"
@@ -21,8 +21,8 @@
 #define THREADS_A_CPU_DEFAULT 16
 #define THREADS_A_CPU_MAX     1024
 
-/* A thread's memory: a page that faults, its kernel stack, its structure. It is its process's, and is kept
- * for the next thread when it ends: so a pointer to a thread stays one, and thread_wake may come too late. */
+/* A thread's memory: a page that faults, its kernel stack, its structure. It belongs to the process, and is
+ * reused for the next thread when it ends: so a pointer to a thread stays valid, for a late thread_wake. */
 #define STACK_AT     ARCH_PAGE
 #define STRUCTURE_AT (STACK_AT + ARCH_KERNEL_STACK_BYTES)
 #define THREAD_BYTES page_up(STRUCTURE_AT + sizeof(struct thread))
@@ -107,7 +107,7 @@ static struct thread *memory_take(struct process *process)
     return thread;
 }
 
-/* A thread's structure without registers; NULL: no memory. */
+/* Allocates a thread's structure, without registers; NULL: no memory. */
 static struct thread *thread_allocate(struct process *process)
 {
     struct thread *thread = memory_take(process);
@@ -115,7 +115,7 @@ static struct thread *thread_allocate(struct process *process)
     if (!thread)
         return NULL;
 
-    /* All but the CPU: the thread's group stays the same, for a thread_wake that comes too late. */
+    /* All but the CPU: the thread's group stays the same, for a late thread_wake. */
     arch_zero(thread, offsetof(struct thread, schedule));
     thread->schedule.state = THREAD_NEW;
     thread->schedule.notified = false;
@@ -170,7 +170,7 @@ void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, u
     schedule_start(thread);
 }
 
-/* Above all pids. */
+/* Returns the next tid, above all pids. */
 static uint32_t tid_next(void)
 {
     uint64_t used = __atomic_fetch_add(&tids_used, 1, __ATOMIC_RELAXED);
@@ -178,7 +178,7 @@ static uint32_t tid_next(void)
     return PID_LAST + 1 + (uint32_t)(used % (TID_LAST - PID_LAST));
 }
 
-/* Whether the process may have another thread, which is counted from here on. */
+/* Counts another thread of the process. Returns false if it may not have one. */
 static bool thread_count_up(struct process *process)
 {
     SPIN_GUARD(&process->lock);
@@ -247,7 +247,7 @@ _Noreturn void thread_begin(void)
 
 /* ---- End ---- */
 
-/* Takes a thread that ends out of its process, but where it is the last one: whether it is. */
+/* Takes a thread that ends out of its process, unless it is the last one. Returns whether it is. */
 static bool thread_detach(struct thread *thread)
 {
     struct process *process = thread->process;
@@ -301,9 +301,9 @@ void thread_slow_return(void *frame)
 
 /* ---- Pending work ---- */
 
-/* These words are read plainly, without the locks of who changes them: that one calls thread_interrupt
- * afterwards. So a thread that has missed a change finds `notified` under its group's lock when it blocks, or
- * is interrupted on its way to the program, and looks again. */
+/* Returns whether work is pending. These words are read plainly, without the locks of their writers, which
+ * call thread_interrupt afterwards. So a thread that has missed a change finds `notified` under its group's
+ * lock when it blocks, or is interrupted on its way to the program, and checks again. */
 bool thread_has_pending_work(const struct thread *thread)
 {
     return thread->process->ending || signal_is_pending(thread) || schedule_must_move(thread);
@@ -315,7 +315,7 @@ void threads_notify(struct process *process)
         thread_interrupt(thread);
 }
 
-/* Whether others want something of the thread that runs here. */
+/* Returns whether the thread that runs here has to end, take a signal, or give way to others. */
 static inline __attribute__((always_inline)) bool others_are_due(const struct thread *thread)
 {
     return thread->process->ending || signal_is_pending(thread) || schedule_is_due();

@@ -39,7 +39,7 @@ struct thread {
     int32_t priority;
     bool resets_policy;         /* SCHED_RESET_ON_FORK: its children have no priority */
     uint64_t set_tid_address;   /* CLONE_CHILD_SETTID: where it writes its tid first */
-    uint64_t clear_tid_address; /* set_tid_address: zeroed when the thread ends, a waiter woken */
+    uint64_t clear_tid_address; /* set_tid_address: zeroed when the thread ends, and a waiter woken */
     uint64_t robust_list;       /* set_robust_list: locks to release when the thread ends */
     uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or prctl(PR_SET_TIMERSLACK) */
     struct cpu_time_record time;
@@ -47,8 +47,8 @@ struct thread {
     struct smart_timer sleep_timer;
     uint32_t events_seen[EVENT_LISTS]; /* event.c */
     struct thread_locks locks;
-    bool waits_for_network; /* net/idle.c; since it was on this CPU: */
-    unsigned waits_on_cpu;
+    bool waits_for_network; /* net/idle.c */
+    unsigned waits_on_cpu;  /* the CPU that it was on when that began */
 
     /* The system call that a signal has interrupted, and how it may go on; syscall/restart.c. `resume` (NULL:
      * none) continues a wait with a time limit as restart_syscall. */
@@ -65,14 +65,16 @@ struct thread {
 /* Applies `threads=`. -EINVAL with `why`. */
 int threads_configure(const struct command_line *line, struct message *why);
 
-/* The most threads that a process with so many CPUs may have. */
+/* Returns how many threads a process with these CPUs may have. */
 unsigned threads_max(const struct cpu_mask *cpus);
 
-/* The first thread of a process, on this CPU: to load the program with, then to enter. NULL: no memory. */
+/* Makes the first thread of a process, on this CPU: to load the program with, then to enter. NULL: no
+ * memory. */
 struct thread *thread_first(struct process *process);
 _Noreturn void thread_first_enter(struct thread *thread, uint64_t entry, uint64_t stack);
 
-/* The same for a service: this CPU leaves it, and it becomes ready: POLICY_OTHER or POLICY_IDLE. */
+/* Starts the first thread of a service instead: this CPU leaves it, and it becomes ready, with the policy
+ * POLICY_OTHER or POLICY_IDLE. */
 void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, uint32_t policy);
 
 /* A new thread of the caller's process, as clone describes it; an address of 0 is none. */
@@ -80,16 +82,16 @@ struct thread_arguments {
     uint64_t stack;                 /* 0: the caller's */
     const uint64_t *thread_pointer; /* NULL: the caller's */
     uint64_t parent_tid_address;    /* its tid is written here before it runs, */
-    uint64_t set_tid_address;       /* here by itself, */
+    uint64_t set_tid_address;       /* here by the thread itself, */
     uint64_t clear_tid_address;     /* and zero here when it ends */
     const void *kept_registers;     /* of the caller, for arch_start_clone */
 };
 
-/* Starts it on an idle CPU of its affinity, else queues it: its tid, or -EAGAIN where the process has as many
- * as it may, or no memory for another. */
+/* Starts it on an idle CPU of its affinity, else queues it. Returns its tid, or -EAGAIN if the process has as
+ * many as it may, or no memory for another. */
 long thread_create(const struct thread_arguments *given);
 
-/* The end of this thread; of its process, if it was the last one. */
+/* Ends this thread, and its process if it was the last one. */
 _Noreturn void thread_exit(unsigned status);
 
 /* Frees the memory of a thread that has left its CPU for good. schedule.c */
@@ -99,41 +101,43 @@ void thread_release(struct thread *thread);
  */
 #define PROCESS_THREADS_EACH(member, process) LIST_EACH(thread, member, &(process)->threads)
 
-/* The thread of a process with this tid; NULL. Under the process's lock. */
+/* Finds the thread of a process with this tid; NULL. Under the process's lock. */
 struct thread *thread_find(const struct process *process, uint32_t tid);
 
-/* The one with the lowest tid from `lowest` on; NULL. Likewise. */
+/* Finds the thread with the lowest tid from `lowest` on; NULL. Under the process's lock. */
 const struct thread *thread_from(const struct process *process, uint32_t lowest);
 
-/* Its tid; 0: there is none. */
+/* Returns the tid of that thread; 0: there is none. Takes the lock. */
 uint32_t thread_tid_from(struct process *process, uint32_t lowest);
 
-/* Names a thread; the first one's name is the process's, too. False where the process has no such thread. */
+/* Sets a thread's name; the first one's name is the process's, too. False if the process has no such
+ * thread. */
 bool thread_rename(struct process *process, uint32_t tid, const char name[THREAD_NAME_BYTES]);
 
 /* ---- Pending work ---- */
 
-/* Whether a signal, a move or the end of its process is pending: the thread must pass thread_slow_return. */
+/* Returns whether a signal, a move or the end of its process is pending: it must pass thread_slow_return. */
 bool thread_has_pending_work(const struct thread *thread);
 
 /* Makes all threads of a process recheck that (thread_interrupt). What is pending has been stored before. */
 void threads_notify(struct process *process);
 
-/* In a system call: lets it return through thread_slow_return if this thread has pending work. Whoever has
- * blocked, or let its thread take other signals than before, ends with this; who sends a signal does not have
- * to (thread_interrupt). */
+/* Makes a system call return through thread_slow_return if this thread has pending work. A call that has
+ * blocked, or has changed which signals its thread takes, ends with this; a call that sends a signal does not
+ * have to (thread_interrupt). */
 void thread_return_check(void);
 
-/* Entry points of the architecture: on a new thread's own stack; on a CPU's, for one that has no thread. */
+/* Begins a new thread, on its own stack. thread_idle: idles, on the stack of a CPU that has no thread. Entry
+ * points of the architecture. */
 _Noreturn void thread_begin(void);
 _Noreturn void thread_idle(void);
 
-/* Entry point of the architecture: on the way back to the program after a fault, an interrupt, or a system
- * call that arch_request_slow_return was called for: ends or moves the thread, delivers signals. `frame`
- * holds all the program's registers; delivering changes them there. */
+/* Ends or moves the thread, delivers signals. Entry point of the architecture, on the way back to the program
+ * after a fault, an interrupt, or a system call that arch_request_slow_return was called for. `frame` holds
+ * all the program's registers; delivering changes them there. */
 void thread_slow_return(void *frame);
 
-/* Whether thread_slow_return has anything to do: most interrupts leave nothing behind. */
+/* Returns whether thread_slow_return has anything to do: most interrupts leave no work. */
 bool thread_must_return_slowly(void);
 
 #endif

@@ -2,15 +2,15 @@
 /*
  * cpu_mask.h: sets of CPUs, a bit for each of ARCH_CPUS_MAX.
  *
- * A set says which of its words it uses, and every loop goes over these alone: so a set costs what the CPUs
- * cost that have ever been in it, not what the kernel could manage; those of a rank stand in one or two
- * words. A word that is used stays used when its last CPU leaves, until the set is assigned as a whole.
+ * A set says which of its words it uses, and every loop visits only these: so the cost of a set depends on
+ * the CPUs that have ever been in it, not on ARCH_CPUS_MAX; those of a rank stand in one or two words. A word
+ * that is used stays used when its last CPU leaves, until the set is assigned as a whole.
  *
  * The functions whose names end in _atomic may change a set on several CPUs at once; all are sequentially
- * consistent. What only reads a set may run beside them, and sees each word as it was at some time meanwhile,
- * also where it reads plainly or copies the set: each CPU's bit is in one byte. A CPU that was in the set all
- * the time is seen. None of this is a barrier on every machine: who changes a set and then looks at something
- * else, or the other way round, has one between the two.
+ * consistent. Code that only reads a set may run at the same time, and sees each word as it was at some time
+ * meanwhile, also if it reads plainly or copies the set: each CPU's bit is in one byte. A CPU that was in the
+ * set all the time is seen. None of this is a barrier on every machine: code that changes a set and then
+ * reads something else, or the other way round, needs one between the two.
  */
 #ifndef TACET_CPU_MASK_H
 #define TACET_CPU_MASK_H
@@ -57,7 +57,7 @@ static inline void cpu_mask_clear(struct cpu_mask *mask, unsigned cpu)
     mask->words[cpu / 64] &= ~cpu_mask_bit(cpu);
 }
 
-/* The word is marked as used before it is: whoever sees the CPU in a word looks at that word. */
+/* Adds a CPU. Marks its word as used first, so that no reader passes over a word that has the CPU. */
 static inline void cpu_mask_set_atomic(struct cpu_mask *mask, unsigned cpu)
 {
     const uint64_t word = 1ULL << cpu / 64;
@@ -74,7 +74,7 @@ static inline void cpu_mask_clear_atomic(struct cpu_mask *mask, unsigned cpu)
 
 /* ---- Whole sets ---- */
 
-/* CPUs 0 to count - 1. */
+/* Returns CPUs 0 to count - 1. */
 static inline struct cpu_mask cpu_mask_below(unsigned count)
 {
     struct cpu_mask mask = { 0 };
@@ -104,7 +104,7 @@ static inline bool cpu_mask_is_empty(const struct cpu_mask *mask)
     return true;
 }
 
-/* Whether there is a CPU in it beside this one. */
+/* Returns whether there is a CPU in it other than this one. */
 static inline bool cpu_mask_has_others(const struct cpu_mask *mask, unsigned cpu)
 {
     CPU_MASK_WORDS_EACH(word, mask)
@@ -134,7 +134,7 @@ static inline unsigned cpu_mask_count(const struct cpu_mask *mask)
 
 /* ---- Looking for CPUs ---- */
 
-/* The first CPU from `from` on that is in both sets; CPU_MASK_END: there is none. */
+/* Returns the first CPU from `from` on that is in both sets; CPU_MASK_END: there is none. */
 static inline unsigned cpu_mask_next_common(const struct cpu_mask *a, const struct cpu_mask *b, unsigned from)
 {
     if (from >= CPU_MASK_END)
@@ -158,7 +158,7 @@ static inline unsigned cpu_mask_next_common(const struct cpu_mask *a, const stru
     }
 }
 
-/* The same for one set. */
+/* Returns the same for one set. */
 static inline unsigned cpu_mask_next(const struct cpu_mask *mask, unsigned from)
 {
     return cpu_mask_next_common(mask, mask, from);
@@ -169,7 +169,7 @@ static inline unsigned cpu_mask_first(const struct cpu_mask *mask)
     return cpu_mask_next(mask, 0);
 }
 
-/* The first CPU from `from` on, else the first of all: in turns around the set. */
+/* Returns the first CPU from `from` on, else the first of all: in turns around the set. */
 static inline unsigned cpu_mask_next_around(const struct cpu_mask *mask, unsigned from)
 {
     unsigned next = cpu_mask_next(mask, from);
@@ -185,7 +185,8 @@ static inline unsigned cpu_mask_next_around(const struct cpu_mask *mask, unsigne
     for (uint64_t cpu##_words = (a)->used & (b)->used, cpu##_bits = 0, cpu##_at = 0, cpu = 0; \
          cpu_mask_step((a), (b), &cpu##_words, &cpu##_bits, &cpu##_at, &cpu);)
 
-/* One step of such a loop: takes the next of the `bits` of the word at `at`, or of the next of `words`. */
+/* Does one step of such a loop: takes the next of the `bits` of the word at `at`, or of the next of
+ * `words`. */
 static inline __attribute__((always_inline)) bool cpu_mask_step(const struct cpu_mask *a,
                                                                 const struct cpu_mask *b, uint64_t *words,
                                                                 uint64_t *bits, uint64_t *at, uint64_t *cpu)

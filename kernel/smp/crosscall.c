@@ -2,11 +2,11 @@
 /*
  * crosscall.c: see crosscall.h.
  *
- * A caller has at most one call at a time, which is its own CPU's; each CPU has a set of the callers whose
- * call is pending there, and a flag that it is not empty, so that a CPU that is not called looks at one word.
- * A caller enters itself before it sets the flag, and the CPU clears the flag before it takes the callers: so
- * none is missed. Between the two, each has a full barrier: that of an access that is seq_cst comes before it
- * on every machine. Interrupts off; nothing is locked.
+ * A caller has at most one call at a time, in its own CPU's struct call. Each CPU has a set of the callers
+ * whose call is pending there, and a flag that the set is not empty, so that a CPU that is not called reads
+ * one word. A caller enters itself before it sets the flag, and the CPU clears the flag before it takes the
+ * callers: so none is missed. Each has a full barrier between its two steps: on every machine one comes
+ * before an access that is seq_cst. Interrupts off; nothing is locked.
  */
 #include "smp/crosscall.h"
 #include "arch.h"
@@ -19,16 +19,16 @@ struct call {
     /* This CPU's own call. */
     void (*function)(void *context);
     void *context;
-    unsigned pending; /* on so many CPUs, which have not run it yet */
+    unsigned pending; /* CPUs that have not run it yet */
 } __attribute__((aligned(64)));
 
 PER_CPU static struct call call;
 
-/* Out of line, so that a CPU that is not called loses no time. */
+/* Runs the pending calls. Out of line, so that a CPU that is not called loses no time. */
 static __attribute__((noinline)) void serve(struct call *here)
 {
     if (!__atomic_exchange_n(&here->is_called, false, __ATOMIC_SEQ_CST))
-        return; /* an interrupt has come before */
+        return; /* an interrupt has served it before */
     CPU_MASK_WORDS_EACH(word, &here->callers) {
         uint64_t callers = __atomic_load_n(&here->callers.words[word], __ATOMIC_RELAXED)
                                ? __atomic_exchange_n(&here->callers.words[word], 0, __ATOMIC_ACQUIRE)
@@ -55,7 +55,7 @@ void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), voi
 {
     const unsigned self = arch_cpu_index();
     struct call *here = PER_CPU_HERE(call);
-    const struct cpu_mask called = *cpus; /* it may change */
+    const struct cpu_mask called = *cpus; /* the set may change */
 
     here->function = function;
     here->context = context;

@@ -13,13 +13,13 @@
 
 #include "smp/cpu_mask.h"
 
-/* Runs `function(context)` on each CPU of the set (this CPU is passed over), there with interrupts off, and
- * returns when all have; the set may change meanwhile, and counts as it was once. It may be called with locks
- * held that the function does not take. */
+/* Runs `function(context)` on each CPU of the set but this one, there with interrupts off, and returns when
+ * all have. The set may change meanwhile; it is copied first. May be called with locks held that the function
+ * does not take. */
 void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), void *context);
 
 /* Serves pending calls of other CPUs. Entry point of the architecture (an IPI has come); called also wherever
- * a CPU spins. Cheap where there is nothing. */
+ * a CPU spins. Cheap if there is nothing. */
 void crosscall_serve(void);
 
 #endif

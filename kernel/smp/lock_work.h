@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lock_work.h: how much a CPU does while it holds a lock that another rank may wait for. Nothing at all, but
- * in a kernel that is built to check itself (make kernel LOCKCHECK=1): there each byte that is zeroed, copied
- * or printed, and each step of a loop whose length a program chooses as some, counts from the first of these
- * locks that is taken to the last that is released. Too much is a panic that names the first one, and the
- * most that there was is said when the node ends (debug/lock_check.c).
+ * lock_work.h: counts what a CPU does while it holds a lock that another rank may wait for. Empty, except in
+ * a kernel that is built to check itself (make kernel LOCKCHECK=1): there each byte that is zeroed, copied or
+ * printed, and each step of a loop whose length a program chooses, counts from the first of these locks that
+ * is taken to the last that is released. Too much is a panic that names the first lock; the most that there
+ * was is printed when the node ends (debug/lock_check.c).
  *
  * Which locks these are: all that spin_lock takes.
  *   of the node    the file tree's, a writable file's memory's (struct shared_memory), the console's output
  *                  and input, the ratings of clock event devices
- *   of a rank, which other ranks take where they share memory with it, send it signals, wake its threads,
+ *   of a rank, which other ranks take if they share memory with it, send it signals, wake its threads,
  *   or read /proc  its page pool's, its CPU group's, its threads', its signals', its timers', its descriptor
  *                  table's, its events' and futexes', a domain of locks that inherit priority
  *   of a CPU       its timer queue's: threads of the service may be on any
  *   of a socket    its own and its ring's (AF_UNIX), the lists of abstract names
- *   of a rank      an epoll set's, an eventfd's: its threads alone, for as short
+ *   of a rank      an epoll set's, an eventfd's: only its threads take them, as briefly
  *
- * Those of spin_lock_own do not count. Threads of one process alone take them, for as long as they like: an
- * address space's, an open file's while it is read or written, that of a process's unfinished lines, either
- * end of a pipe or a stream. Ranks that share one open file (SCM_RIGHTS) share its turns, too.
+ * The locks of spin_lock_own do not count: only threads of one process take them, for as long as they like.
+ * They are an address space's, an open file's while it is read or written, that of a process's unfinished
+ * lines, either end of a pipe or a stream. Ranks that share one open file (SCM_RIGHTS) wait for each other,
+ * too.
  *
  * Loops that have a constant bound are not counted: over CPUs, ranks, descriptors, POSIX timers, the words of
  * a mask, the levels of a balanced tree (lib/avl.c, a directory's), the objects of a page (fs/tree/slab.c).
@@ -33,11 +34,11 @@
 
 #ifdef LOCKCHECK
 
-/* A piece, twice: where the program's memory ends in it, it is written again page by page, the rest zeroed.
- */
+/* Twice a piece: if the program's memory ends in it, it is written again page by page, and the rest
+ * zeroed. */
 #define LOCK_BYTES_MAX (2 * 64 * 1024UL + (unsigned long)ARCH_PAGE)
-/* A rename goes through two paths, each with its links at most 4096 components of two steps, and from either
- * directory up at most 2048. */
+/* A rename walks two paths, each, with its links, of at most 4096 components of two steps, and at most 2048
+ * steps up from either directory. */
 #define LOCK_STEPS_MAX (5 * 4096UL)
 
 /* An amount of work, and where the lock was taken under which it was done. */
@@ -54,7 +55,7 @@ extern struct lock_work {
     struct lock_amount bytes_max, steps_max; /* since the start */
 } lock_work;
 
-/* What a CPU calls that has done too much; it clears the pointer first. NULL: nothing is checked. */
+/* Called by a CPU that has done too much; it clears the pointer first. NULL: nothing is checked. */
 extern void (*lock_work_exceeded)(const struct lock_work *work);
 
 #define LOCK_PLACE_TEXT(lock, line) lock " (" __FILE__ ":" #line ")"
@@ -96,7 +97,7 @@ void lock_work_count(uint64_t bytes, uint64_t steps);
     for (struct type *member = (void *)(list)->first; member && (lock_work_step(), true); \
          member = (void *)member->link.next)
 
-/* The same where the loop may take the member out of the list. The one after it is NAME_next. */
+/* The same if the loop may take the member out of the list. The next member is NAME_next. */
 #define LIST_EACH_SAFE(type, member, list)                                              \
     for (struct type *member = (void *)(list)->first, *member##_next;                   \
          member && (member##_next = (void *)member->link.next, lock_work_step(), true); \

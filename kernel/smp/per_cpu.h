@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * per_cpu.h: variables of which each CPU has one. They begin as zeroes. The first CPU's stand in the kernel's
- * image, those of any other in its own area, which is allocated when it is started: so a CPU that is not
- * there costs nothing. No CPU's may be used before it runs, but by itself.
+ * image, those of any other in its own area, which is allocated when it is started: so a CPU that does not
+ * exist costs nothing. Before a CPU runs, only that CPU itself may use its variables.
  *
  *      PER_CPU static struct queue queue;          (every source file may have some)
  *      PER_CPU_HERE(queue)->head                   this CPU's

@@ -4,10 +4,11 @@
  * interrupted by code that takes the same lock. A lock may be held across a crosscall (crosscall.h), since
  * spinning CPUs serve it, and across no other wait.
  *
- * Whoever finds it free has it. Who has waited in vain for SPIN_PATIENCE spins, some milliseconds, draws a
- * ticket, and then the lock goes from ticket to ticket, past all who came later: nobody starves. A queue from
- * the first spin on would be slower by far where virtual CPUs outnumber real ones, as each turn would wait
- * until the one CPU runs whose turn it is: on two real CPUs, eight did not end in forty times the time.
+ * A CPU that finds it free takes it. A CPU that has waited in vain for SPIN_PATIENCE spins, some
+ * milliseconds, draws a ticket, and then the lock goes from ticket to ticket, before all CPUs that came
+ * later: so none starves. A queue from the first spin on would be slower by far if virtual CPUs outnumber
+ * real ones, as each turn would wait until the one CPU runs whose turn it is: on two real CPUs, eight did not
+ * end in forty times the time.
  */
 #ifndef TACET_SPINLOCK_H
 #define TACET_SPINLOCK_H
@@ -25,7 +26,7 @@ struct spinlock {
     union {
         struct {
             uint16_t held;
-            uint16_t tickets; /* of CPUs that wait with one: nobody else may take the lock */
+            uint16_t tickets; /* of CPUs that wait with one: no other CPU may take the lock */
         };
         uint32_t taken; /* both: 0 is free */
     };
@@ -41,7 +42,7 @@ static inline __attribute__((always_inline)) bool spin_lock_try(struct spinlock 
     return __atomic_compare_exchange_n(&lock->taken, &is_free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* At this instant. */
+/* Returns whether the lock is free at this instant. */
 static inline __attribute__((always_inline)) bool spin_lock_is_free(const struct spinlock *lock)
 {
     return __atomic_load_n(&lock->taken, __ATOMIC_RELAXED) == 0;
@@ -55,8 +56,8 @@ static inline __attribute__((always_inline)) bool spin_lock_is_free(const struct
 #define SPIN_ONCE __attribute__((noinline, weak))
 #endif
 
-/* Out of line, so that taking a lock that is free is short; that is in line, where the compiler saves
- * bytes. */
+/* Waits for a lock that is not free. Out of line, so that taking a free one is short: that is in line, which
+ * saves bytes. */
 SPIN_ONCE void spin_lock_contended(struct spinlock *lock)
 {
     for (unsigned spins = 0; spins < SPIN_PATIENCE; spins++) {
@@ -78,7 +79,7 @@ SPIN_ONCE void spin_lock_contended(struct spinlock *lock)
     __atomic_fetch_sub(&lock->tickets, 1, __ATOMIC_RELEASE);
 }
 
-/* A lock that only threads of one process take, and hold for as long as they like. */
+/* Takes a lock that only threads of one process take, and hold for as long as they like. */
 static inline __attribute__((always_inline)) void spin_lock_own(struct spinlock *lock)
 {
     if (!spin_lock_try(lock))
@@ -100,7 +101,7 @@ static inline __attribute__((always_inline)) void spin_guard_own_end(struct spin
     struct spinlock *const spin_guard __attribute__((cleanup(spin_guard_own_end))) = (lock); \
     spin_lock_own(spin_guard)
 
-/* Any other: what is done with it is short (lock_work.h). */
+/* Takes any other lock: what is done with it is short (lock_work.h). */
 static inline __attribute__((always_inline)) void spin_lock_at(struct spinlock *lock, const char *place)
 {
     spin_lock_own(lock);
@@ -120,7 +121,7 @@ static inline __attribute__((always_inline)) void spin_guard_end(struct spinlock
     spin_unlock(*lock);
 }
 
-/* Takes the lock, and releases it where the enclosing block ends, also by a return: whose value is computed
+/* Takes the lock, and releases it where the enclosing block ends, also by a return, whose value is computed
  * with the lock held. */
 #define SPIN_GUARD(lock)                                                                 \
     struct spinlock *const spin_guard __attribute__((cleanup(spin_guard_end))) = (lock); \

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * clock.c: see clock.h. The clock's parameters stand on a page of their own (clock_page.h), which programs
- * see, too. Written by the first CPU, before programs run; afterwards the line of wall time by whoever has
- * heard of a better one, interrupts off, one at a time.
+ * see, too. The first CPU writes them, before programs run. Afterwards only the line of wall time is written,
+ * by a CPU that has received a better one, interrupts off, one at a time.
  */
 #include "time/clock.h"
 #include "arch.h"
 
-/* By what a bend moves wall time at most, unless the writer is held up. */
+/* The most by which a bend moves wall time, unless the writer is held up. */
 #define WALL_BEND_NS 1000
 
-/* Of waits by wall time: what is longer is waited for but for one part in 256, more than bends can change. */
+/* A wait by wall time that is longer is shortened by one part in 256, which is more than bends can change. */
 #define WALL_WAIT_NS    (1ULL << 24)
 #define WALL_WAIT_PARTS 256
 
 static uint64_t wall_steps;
-static bool waits_by_wall; /* somebody has waited by wall time */
+static bool waits_by_wall; /* a thread or timer has waited by wall time */
 
 static union {
     struct clock_page clock;
@@ -26,9 +26,9 @@ _Static_assert(ARCH_CPUS_MAX <= CLOCK_PAGE_CPUS, "each CPU has its place on the 
 
 /* ---- Writing ---- */
 
-/* A full barrier after the number: who sees any of the parameters that change from here on sees that they do,
- * and who has still read the old ones read the clock before the writer does. Being atomic, the addition alone
- * orders nothing after it on POWER. */
+/* Begins a change, with a full barrier after the number: a reader that sees any of the parameters that change
+ * from here on sees that they do, and a reader that got the old ones read the clock before the writer does.
+ * Being atomic, the addition alone orders nothing after it on POWER. */
 static void change_begin(uint32_t *sequence)
 {
     __atomic_fetch_add(sequence, 1, __ATOMIC_RELAXED);
@@ -159,14 +159,14 @@ uint64_t clock_wall_ns(uint64_t *tai_ns)
 
 /* ---- Deadlines ---- */
 
-/* Where the line of a deadline's clock is, also while time stands still. */
+/* Returns where the line of a deadline's clock is, also while time stands still. */
 static uint64_t deadline_line_at(const struct clock_wall *wall, uint64_t deadline, uint64_t now_ns)
 {
     return clock_wall_line_at(wall, now_ns) + (deadline >= DEADLINE_TAI ? wall->tai_utc_ns : 0);
 }
 
-/* Local time in which that much wall time passes at least: its inverse but for the square of the slope, which
- * is less than 2^-18. */
+/* Returns local time in which at least that much wall time passes: its inverse, except the square of the
+ * slope, which is less than 2^-18. */
 static uint64_t wall_wait_ns(uint64_t left_ns, int64_t slope)
 {
     if (slope == 0)
@@ -184,7 +184,7 @@ uint64_t deadline_wall_wait_ns(uint64_t deadline)
     uint32_t number;
 
     __atomic_store_n(&waits_by_wall, true, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* now the line is read: its next step finds somebody waiting */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* now the line is read: its next step finds a wait */
     do {
         number = clock_sequence_begin(&wall->sequence);
         now_ns = clock_now_ns();

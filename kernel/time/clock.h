@@ -13,38 +13,38 @@
 
 void clock_start(void); /* after arch_initialise */
 
-/* After arch_cpus_start: puts each CPU's offset on the page that programs read. */
+/* Puts each CPU's offset on the page that programs read. After arch_cpus_start. */
 void clock_offsets_set(void);
 
-/* A thread that ran on one CPU goes on on the other: what it is reading of the page is not the other's. */
+/* Makes a thread that moves from one CPU to the other read the page again, if the CPUs' offsets differ. */
 void clock_moved(unsigned from, unsigned to);
 
-/* The page itself: a struct clock_page, and nothing else. */
+/* Returns the page itself: a struct clock_page, and nothing else. */
 const void *clock_page(void);
 
-/* Nanoseconds since the kernel's first instruction; monotone. Any context. */
+/* Returns nanoseconds since the kernel's first instruction; monotone. Any context. */
 uint64_t clock_now_ns(void);
 
-/* Nanoseconds in a number of the clock source's ticks. */
+/* Returns the nanoseconds in a number of the clock source's ticks. */
 uint64_t clock_ticks_to_ns(uint64_t ticks);
 
-/* The clock source's first reading at or after a time; saturates. */
+/* Returns the clock source's first reading at or after a time; saturates. */
 uint64_t clock_ticks_at(uint64_t ns);
 
-/* CLOCK_REALTIME, nanoseconds since 1970 UTC; *tai_ns, unless NULL: CLOCK_TAI at the same moment. */
+/* Returns CLOCK_REALTIME, nanoseconds since 1970 UTC; *tai_ns, unless NULL: CLOCK_TAI at the same moment. */
 uint64_t clock_wall_ns(uint64_t *tai_ns);
 
 /* Sets wall time to this offset from clock_now_ns. Before programs run, on one CPU. */
 void clock_wall_offset_set(uint64_t offset_ns);
 
-/* Has wall time follow a line from now on: CLOCK_TAI was `tai_ns` at `local_ns`, which has passed and is not
- * 0, and gains slope / 2^32 from there on; CLOCK_REALTIME is `tai_utc_ns` behind. The first time, both step
- * to the line. Afterwards CLOCK_TAI never goes back: where the line does, it stands still until the line is
- * there. True: one has stepped, by more than a bend moves it, and somebody may be waiting by it: each CPU is
- * to call timer_wall_check. Interrupts off; callers are serialised. */
+/* Makes wall time follow a line from now on: CLOCK_TAI was `tai_ns` at `local_ns`, which has passed and is
+ * not 0, and gains slope / 2^32 from there on; CLOCK_REALTIME is `tai_utc_ns` less. The first time, both step
+ * to the line. Afterwards CLOCK_TAI never goes back: if the line does, it stands still until the line is
+ * there. Returns true if a clock has stepped, by more than a bend moves it, and threads may be waiting by it:
+ * then each CPU has to call timer_wall_check. Interrupts off; callers are serialised. */
 bool clock_wall_line_set(uint64_t local_ns, uint64_t tai_ns, int64_t slope, uint64_t tai_utc_ns);
 
-/* How often a clock has stepped in that way. */
+/* Returns how often a clock has stepped in that way. */
 uint64_t clock_wall_steps(void);
 
 /* ---- Deadlines ----
@@ -63,12 +63,13 @@ static inline bool deadline_is_wall(uint64_t deadline)
     return deadline >> 63 && deadline != UINT64_MAX;
 }
 
-/* By wall time: until when to wait on clock_now_ns, as far as is known now, and whether it is over then.
- * Where the line may still be bent, the first wait of two or three is a little too short. */
+/* Returns until when to wait on clock_now_ns for a deadline by wall time, as far as is known now;
+ * deadline_wall_is_over: whether it is over then. If the line may still be bent, the first wait of two or
+ * three is a little too short. */
 uint64_t deadline_wall_wait_ns(uint64_t deadline);
 bool deadline_wall_is_over(uint64_t deadline);
 
-/* The same for any deadline: one of clock_now_ns is what it is, and over after the wait. */
+/* Returns the same for any deadline. One of clock_now_ns is what it is, and over after the wait. */
 static inline uint64_t deadline_wait_ns(uint64_t deadline)
 {
     return deadline_is_wall(deadline) ? deadline_wall_wait_ns(deadline) : deadline;
@@ -79,7 +80,7 @@ static inline bool deadline_is_over(uint64_t deadline)
     return !deadline_is_wall(deadline) || deadline_wall_is_over(deadline);
 }
 
-/* The clock source's tick in ns, rounded up to at least 1. */
+/* Returns the clock source's tick in ns, rounded up to at least 1. */
 uint64_t clock_resolution_ns(void);
 
 #endif

@@ -38,7 +38,7 @@ static struct clock_event_device *device_find(const char *name, size_t bytes)
     return NULL;
 }
 
-/* Whether no other device is in use. */
+/* Returns whether no other device is in use. */
 static bool device_is_last(const struct clock_event_device *device)
 {
     for (unsigned i = 0; i < device_count; i++)

@@ -21,34 +21,35 @@ struct clock_event_device {
     unsigned rating;
 
     /* Requests one interrupt at `when_ns` (clock_now_ns; may be in the past: as soon as possible), in place
-     * of an earlier request. The interrupt may come before that where the device cannot wait as long. */
+     * of an earlier request. The interrupt may come before that if the device cannot wait as long. */
     void (*arm)(uint64_t when_ns);
     void (*disarm)(void);
 
-    /* NULL, or for a device whose CPU has another one of its own: that one's interrupt has come. False: it is
-     * to wait on. */
+    /* Optional. Called when the CPU's local timer fires while this device is in use; false means keep
+     * waiting. */
     bool (*local_fired)(void);
 
-    /* NULL, or for a device that interrupts at times of its own: requests one interrupt at `when_ns` by the
-     * CPU's other one, beside what is armed, and in place of an earlier such request. Disarming ends it. */
+    /* Optional, for a device that interrupts at times of its own: requests one interrupt at `when_ns` by the
+     * CPU's local timer, in addition to what is armed, in place of an earlier such request. Disarming ends
+     * it. */
     void (*arm_exact)(uint64_t when_ns);
 };
 
-/* The structure must live for ever. */
+/* Registers a device; the structure must live for ever. */
 void clock_event_register(struct clock_event_device *device);
 
 /* Applies `clockevent=` and `clockevents=`. -EINVAL with `why`. */
 int clock_event_configure(const struct command_line *line, struct message *why);
 
-/* The device in use: the one with the highest rating. NULL where there is none. */
+/* Returns the device in use: the one with the highest rating. NULL if there is none. */
 const struct clock_event_device *clock_event_top(void);
 
-/* "NAME RATING": 1 where that changes the rating, 0 where it has it already. -EPERM without
- * clockevents=writable, -EINVAL for nonsense, -ENODEV for an unknown name, -EBUSY for 0 for the last device
- * in use; nothing changes then. The CPUs' timers stay where they are armed (timer_device_rate). */
+/* Applies "NAME RATING". Returns 1 if that changes the rating, 0 if the device has it already; -EPERM without
+ * clockevents=writable, -EINVAL for any other text, -ENODEV for an unknown name, -EBUSY for 0 for the last
+ * device in use; nothing changes then. The CPUs' timers stay where they are armed (timer_device_rate). */
 int clock_event_rate(const char *text);
 
-/* What /proc/tacet/clockevents shows. */
+/* Writes what /proc/tacet/clockevents shows. */
 struct text_sink;
 void clock_event_devices_describe(struct text_sink *sink);
 

@@ -6,9 +6,9 @@
  *
  * The layout is private to a kernel and the vDSO that is built into it. The kernel alone writes: it makes
  * a sequence number odd, changes what it likes, and makes it even again; a reader that saw an odd number, or
- * another one afterwards, begins anew. A writer must not be interrupted by something that reads the same on
- * its own CPU. Wall time has a number and a cache line of its own: while programs run, it alone changes, and
- * who reads monotonic time does not notice.
+ * a different one afterwards, begins again. A writer must not be interrupted by code on its own CPU that
+ * reads the same. Wall time has a number and a cache line of its own: while programs run, it alone changes,
+ * and readers of monotonic time do not notice.
  */
 #ifndef TACET_CLOCK_PAGE_H
 #define TACET_CLOCK_PAGE_H
@@ -24,10 +24,10 @@
 /* CLOCK_REALTIME, UTC since 1970, as a line over monotonic time. */
 struct clock_wall {
     uint32_t sequence;
-    uint64_t base_ns;   /* the monotonic time at which the line begins … */
-    uint64_t offset_ns; /* … how far wall time is ahead of it there … */
-    int64_t slope;      /* … and what it gains from there on, times 2^CLOCK_PAGE_SHIFT */
-    uint64_t floor_ns;  /* nobody has read a later time of an earlier line: so long this one's stands still */
+    uint64_t base_ns;    /* the monotonic time at which the line begins … */
+    uint64_t offset_ns;  /* … how far wall time is ahead of it there … */
+    int64_t slope;       /* … and what it gains from there on, times 2^CLOCK_PAGE_SHIFT */
+    uint64_t floor_ns;   /* the latest time read of earlier lines; below it, time stands still */
     uint64_t tai_utc_ns; /* by which CLOCK_TAI is ahead */
 } __attribute__((aligned(64)));
 
@@ -43,19 +43,19 @@ struct clock_page {
     uint64_t ticks_offset[CLOCK_PAGE_CPUS]; /* what to add to each CPU's own reading to get the first CPU's */
 };
 
-/* One multiplication and a shift, in 128 bits so that it never wraps. */
+/* Multiplies once and shifts, in 128 bits so that it never wraps. */
 static inline uint64_t clock_page_duration_ns(const struct clock_page *page, uint64_t ticks)
 {
     return (uint64_t)((unsigned __int128)ticks * page->ns_per_tick >> CLOCK_PAGE_SHIFT);
 }
 
-/* Monotonic time at a reading of the first CPU's clock source. */
+/* Returns monotonic time at a reading of the first CPU's clock source. */
 static inline uint64_t clock_page_ns(const struct clock_page *page, uint64_t ticks)
 {
     return page->base_ns + clock_page_duration_ns(page, ticks - page->base_ticks);
 }
 
-/* What the line is at a monotonic time, and wall time then. */
+/* Returns what the line is at a monotonic time; clock_wall_at: wall time then. */
 static inline uint64_t clock_wall_line_at(const struct clock_wall *wall, uint64_t ns)
 {
     const int64_t passed_ns = (int64_t)(ns - wall->base_ns);
@@ -70,7 +70,7 @@ static inline uint64_t clock_wall_at(const struct clock_wall *wall, uint64_t ns)
     return line_ns < wall->floor_ns ? wall->floor_ns : line_ns;
 }
 
-/* Around a reading, both: `do number = begin; … while (changed(number));` */
+/* Begins a reading, which the second one ends: `do number = begin; … while (changed(number));` */
 static inline uint32_t clock_sequence_begin(const uint32_t *sequence)
 {
     return __atomic_load_n(sequence, __ATOMIC_ACQUIRE);

@@ -53,8 +53,8 @@ void timer_start(struct smart_timer *timer, uint64_t deadline, uint64_t bound_ns
     if (timer->is_background && !timer_background_used)
         timer_background_used = true;
     spin_lock(&queue->lock);
-    /* Not before: a CPU that waits for the lock serves crosscalls, and one may say that the clock has stepped
-     * (timer_wall_check) while this timer is not there yet. */
+    /* Not before: a CPU that waits for the lock serves crosscalls, one of which may say that the clock has
+     * stepped (timer_wall_check) while this timer is not there yet. */
     const uint64_t deadline_ns = deadline_wait_ns(deadline);
     timer->is_wall = deadline_is_wall(deadline);
     timer_queue_start(queue, timer, deadline_ns, bound_ns);
@@ -62,7 +62,7 @@ void timer_start(struct smart_timer *timer, uint64_t deadline, uint64_t bound_ns
     klog(timer_arm, deadline_ns, timer->boundary_ns);
 }
 
-/* The device is to interrupt for this CPU's exact timer, whatever else it does. */
+/* Makes the device interrupt for this CPU's exact timer, whatever else it does. */
 static void exact_request(const struct timer_queue *queue)
 {
     const struct smart_timer *timer = *PER_CPU_HERE(exact_timer);
@@ -182,7 +182,7 @@ int timer_device_rate(const char *text)
 {
     int changed = clock_event_rate(text);
 
-    if (changed <= 0) /* a CPU is interrupted for a change alone */
+    if (changed <= 0) /* CPUs are interrupted only for a change */
         return changed;
     device_follow(NULL);
     const struct cpu_mask all = cpu_mask_below(arch_cpu_count());

@@ -6,8 +6,8 @@
  * Tarjan, "The pairing heap", 1986): starting one costs a comparison or two, taking the earliest one out
  * costs their logarithm on average. Every timer's children hang in one list: `child` is the first, `next` the
  * sibling to the right, `previous` the sibling to the left, or the parent for the first child. A parent is
- * never later than its children. Merging is iterative, for the kernel's stack is small and a heap may be one
- * long chain.
+ * never later than its children. Merging is iterative, because the kernel's stack is small and a heap may be
+ * one long chain.
  *
  * Interrupts off, under the queue's lock; nothing is allocated.
  */
@@ -23,7 +23,7 @@ static bool is_before(const struct smart_timer *left, const struct smart_timer *
                                                    : left->deadline_ns < right->deadline_ns;
 }
 
-/* Both are roots: whatever `next` and `previous` they have is stale. */
+/* Melds two heaps, given by their roots: whatever `next` and `previous` these have is stale. */
 static struct smart_timer *heap_meld(struct smart_timer *left, struct smart_timer *right)
 {
     if (!left || !right)
@@ -90,7 +90,7 @@ static struct smart_timer *heap_pop(struct smart_timer **heap)
     return first;
 }
 
-/* The heap whose first timer may interrupt next. */
+/* Returns the heap whose first timer may interrupt next. */
 static struct smart_timer **heap_first(struct timer_queue *queue)
 {
     struct smart_timer **heaps = queue->heaps;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * timer_queue.h: a CPU's smart timers [Tsafrir05 §4.2]: accurate timing with a settable bound on the latency,
- * nearby events served by one interrupt, no interrupt where nothing is pending.
+ * nearby events served by one interrupt, no interrupt when nothing is pending.
  *
  * A timer has a deadline and a latency bound B. It fires at the first multiple of B at or after its deadline:
  * never early, less than B late. Timers whose boundaries coincide share one interrupt. Only the earliest
@@ -20,12 +20,13 @@
  * come waits for it. Boundaries beyond the last nanosecond are TIMER_NEVER: such a timer is pending until it
  * is cancelled, and nothing is armed for it.
  *
- * Background timers belong to threads that must disturb nobody (SCHED_IDLE). They do not interrupt while
+ * Background timers belong to threads that must disturb no other (SCHED_IDLE). They do not interrupt while
  * another thread has the CPU, and expire, late, when it has left it.
  *
  * A queue belongs to one CPU, which alone uses the device, interrupts off; others may take timers out of it.
- * Its lock guards it: the functions here are called with it held, but while `expire` runs. Its only contact
- * with the machine is a struct clock_event_device, so that the host tests run the same code against a model.
+ * Its lock guards it: the functions here are called with it held, except while `expire` runs. Its only
+ * contact with the machine is a struct clock_event_device, so that the host tests run the same code against a
+ * model.
  */
 #ifndef TACET_TIMER_QUEUE_H
 #define TACET_TIMER_QUEUE_H
@@ -37,7 +38,7 @@
 
 #define TIMER_NEVER UINT64_MAX /* a boundary that does not come */
 
-/* One event, in its owner's memory. Zero before first use but for the owner's fields; stays in place while it
+/* One event, in its owner's memory. Zero before first use except the owner's fields; stays in place while it
  * is pending. */
 struct smart_timer {
     /* The owner's. `expire` runs with interrupts off, once for each start, without the queue's lock; the
@@ -48,7 +49,7 @@ struct smart_timer {
     bool is_background; /* constant while it is pending */
     bool is_wall;       /* as well: its owner waits by a clock that may step (clock.h) */
 
-    /* The queue's; the first four may be read by anybody while the timer is pending. */
+    /* The queue's; the first four may be read by any CPU while the timer is pending. */
     uint64_t deadline_ns; /* local time, as given */
     uint64_t bound_ns;    /* as rounded */
     uint64_t boundary_ns; /* local time at which it fires */
@@ -64,10 +65,10 @@ struct timer_counts {
     uint64_t cancelled;   /* while pending */
     uint64_t armed;       /* requests to a device */
     uint64_t interrupts;  /* taken */
-    uint64_t rearms;      /* of these: before the boundary, for the device cannot wait as long */
+    uint64_t rearms;      /* of these: before the boundary, because the device cannot wait as long */
     uint64_t spurious;    /* of these: with nothing due; in flight when the request was withdrawn, or for a
                              timer that another CPU has cancelled */
-    uint64_t expired_max; /* the largest number that one call of timer_queue_expire has served */
+    uint64_t expired_max; /* the most that a single call of timer_queue_expire has served */
 };
 
 struct timer_queue {
@@ -83,17 +84,17 @@ struct timer_queue {
     struct timer_counts counts;
 };
 
-/* An empty queue over a device that is not armed. */
+/* Makes an empty queue over a device that is not armed. */
 void timer_queue_initialise(struct timer_queue *queue, const struct clock_event_device *device);
 
 /* Changes the device: withdraws the request from the old one and hands it to the new one. */
 void timer_queue_device_set(struct timer_queue *queue, const struct clock_event_device *device);
 
-/* The bound that is used for a given one: the largest power of two that is not above it; 1 for 0. */
+/* Returns the bound that is used for a given one: the largest power of two that is not above it; 1 for 0. */
 uint64_t timer_bound_round(uint64_t bound_ns);
 
-/* The first local time at or after `deadline_ns` whose global time is a multiple of `bound_ns` (a power of
- * two); TIMER_NEVER where it lies beyond the last nanosecond. */
+/* Returns the first local time at or after `deadline_ns` whose global time is a multiple of `bound_ns` (a
+ * power of two); TIMER_NEVER if it lies beyond the last nanosecond. */
 uint64_t timer_boundary(uint64_t deadline_ns, uint64_t bound_ns, uint64_t global_offset_ns);
 
 /* Starts a timer; one that is pending is moved. Any bound. Arms the device only if the earliest boundary has
@@ -105,28 +106,30 @@ void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uin
  * is armed at once, so that no interrupt comes for nothing. */
 void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer);
 
-/* The same from another CPU: what the device is armed for stays, and may interrupt for nothing. */
+/* Stops a timer from another CPU: the device stays armed as it is, and may interrupt for nothing. */
 void timer_queue_withdraw(struct timer_queue *queue, struct smart_timer *timer);
 
-/* After the device's interrupt (`interrupted`: its request is used up), or whenever the kernel is entered for
- * another reason: expires everything whose boundary has come, in the order of boundaries and deadlines, then
- * arms the earliest of what is left. What is started meanwhile waits for the next interrupt, even if its
- * boundary has come: so this ends, also where a timer starts itself anew in the past. */
+/* Expires everything whose boundary has come, in the order of boundaries and deadlines, then arms the
+ * earliest of what is left. Called after the device's interrupt (`interrupted`: its request is used up), and
+ * whenever the kernel is entered for another reason. What is started meanwhile waits for the next interrupt,
+ * even if its boundary has come: so this ends, also if a timer starts itself again in the past. */
 void timer_queue_expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted);
 
-/* Whether a thread that is not to be disturbed by background timers has the CPU. They are started, cancelled
- * and due as others; what is due expires after that has ended. */
+/* Sets whether a thread that is not to be disturbed by background timers has the CPU. They are started,
+ * cancelled and due as others; what is due expires after that has ended. */
 void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground);
 
-/* Expires what is due, background timers as well, without an interrupt; who has the CPU keeps it. */
+/* Expires what is due, background timers as well, without an interrupt; the thread that has the CPU keeps
+ * it. */
 void timer_queue_background_expire(struct timer_queue *queue, uint64_t now_ns);
 
-/* Changes the offset to global time: every pending boundary is computed anew, never before its deadline and
+/* Changes the offset to global time: every pending boundary is computed again, never before its deadline and
  * less than its bound after it. Timers that are due already when `expire` calls this are served all the same.
  * Costs time in the number of pending timers. */
 void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns);
 
-/* A clock has stepped: whoever waits by one is due, and looks at it again. Costs as much. */
+/* Makes the timers due that wait by a clock, which has stepped; their owners check it again. Costs as
+ * much. */
 void timer_queue_wall_stepped(struct timer_queue *queue);
 
 #endif

@@ -83,7 +83,7 @@ def test_a_second_tree_leaves_nothing_of_the_first(tmp_path: Path) -> None:
         (["--network", "10.1.0.1/24"], "", "--network takes a network such as 10.1.0.0/16: "),
         (["--network", "10.1.0.0/30"], "", "--network 10.1.0.0/30 has no room for nodes"),
         (["--server", "host"], "", "--server takes an address such as 10.1.0.7, not host"),
-        (["--interface", "a b"], "", "--interface takes the name of one, such as eth1, not a b"),
+        (["--interface", "a b"], "", "--interface takes a name such as eth1, not a b"),
         (["--proxy"], "", "beside another DHCP server, nodes must know this one: --server, its address"),
         (["--port", "com9"], "", "no such serial port: com9"),
         (["--speed", "1"], "", "no speed of a serial port: 1"),

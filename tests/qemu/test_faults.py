@@ -40,7 +40,7 @@ REGISTERS = {
 SAID = {
     "overflow_stack": r"the stack has overflowed.*stack=SIZE",
     "read_null": r"NULL pointer",
-    "read_kernel": r"belongs to the kernel",
+    "read_kernel": r"above all user memory",
     "write_text": r"r-x /init",
     "write_counters": r"r-- \[tacet\]",
     "run_mapping": r"jump to a page that it may not execute",

@@ -140,8 +140,8 @@ def test_port_and_speed_are_grubs_and_the_kernels(tmp_path: Path) -> None:
     [
         (["PORT=com5"], "no such serial port: com5; a PC has com1, com2, com3, com4"),
         (["SPEED=57601"], "no speed of a serial port: 57601; it divides 115200: 115200, 57600"),
-        (["SPEED=fast"], "--speed fast: a number from 300 to 115200 is right"),
-        (["TIMEOUT=soon"], "--timeout soon: a number from -1 to 86400 is right"),
+        (["SPEED=fast"], "--speed fast: must be a number from 300 to 115200"),
+        (["TIMEOUT=soon"], "--timeout soon: must be a number from -1 to 86400"),
         (["FILES=/none /bin/busybox"], "no such program: /none"),
     ],
 )

@@ -103,9 +103,9 @@ def test_a_consoles_port_and_speed_are_chosen(
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("console=com2,115201", "console=com2,115201: no speed of a serial port, which divides 115200: 1"),
-        ("console=com2,0", "console=com2,0: no speed of a serial port"),
-        ("console=com2,99999999999999999999", "console=com2,99999999999999999999: no speed"),
+        ("console=com2,115201", "console=com2,115201: no such speed; it must divide 115200: 1"),
+        ("console=com2,0", "console=com2,0: no such speed"),
+        ("console=com2,99999999999999999999", "console=com2,99999999999999999999: no such speed"),
         ("console=57600", "console=57600: this machine has no such console; it has: com2"),
         ("console=com1", "console=com1: this machine has no such console; it has: com2"),
         ("console=", "console= needs at least one console's name"),

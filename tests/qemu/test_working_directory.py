@@ -91,7 +91,7 @@ def test_a_place_where_nothing_can_start_is_refused_with_one_that_is_there(name:
     options, path, fault = WRONG[name]
     result = tacet("status.musl", options=options)
     assert (result.outcome, result.status) == ("stop", BAD_INPUT), result.explain()
-    right = "; give the whole path of one that is there, as cwd=/tmp"
+    right = "; give the full path of a directory, as cwd=/tmp"
     assert re.fullmatch(f"cwd={path}: .*{fault}{right}", result.reason), result.explain()
 
 

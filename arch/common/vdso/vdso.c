@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vdso.c: clock_gettime and its kin, and getcpu, without entering the kernel. An ELF shared object of its own
- * that the kernel maps into every program, directly above the page that it reads (clock_page.h); C libraries
- * find it by AT_SYSINFO_EHDR and look its functions up by name and version (arch/<name>/vdso/vdso.ld). How an
- * architecture reads its clock is in arch/vdso_machine.h.
+ * vdso.c: clock_gettime and related functions, and getcpu, without entering the kernel. An ELF shared object
+ * of its own that the kernel maps into every program, directly above the page that it reads (clock_page.h); C
+ * libraries find it by AT_SYSINFO_EHDR and look its functions up by name and version
+ * (arch/<name>/vdso/vdso.ld). How an architecture reads its clock is in arch/vdso_machine.h.
  *
  * Other clocks (of CPU time, and numbers that are no clock) become a system call. A bad pointer raises a
- * signal, as with Linux's vDSO. A thread that is moved between reading the clock and the CPU's number begins
- * anew: where the two CPUs' clocks differ, the kernel changes the page's sequence number (clock_moved).
+ * signal, as with Linux's vDSO. A thread that is moved between reading the clock and the CPU's number starts
+ * again: if the two CPUs' clocks differ, the kernel changes the page's sequence number (clock_moved).
  *
  * Compiled with neither vector registers nor relocations; any context of a program.
  */
@@ -62,7 +62,7 @@ static bool clock_is_wall(int clock)
     return clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_REALTIME_COARSE || clock == CLOCK_ID_TAI;
 }
 
-/* Of all the clocks that this file can read: 0, 1, 4, 5, 6, 7, 11. */
+/* Returns whether this file can read the clock: 0, 1, 4, 5, 6, 7, 11. */
 static bool clock_is_known(int clock)
 {
     const unsigned known = 1U << CLOCK_ID_REALTIME | 1U << CLOCK_ID_MONOTONIC | 1U << CLOCK_ID_MONOTONIC_RAW |

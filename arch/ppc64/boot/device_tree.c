@@ -4,7 +4,7 @@
  *
  * The tree is read by the firmware's client interface after ibm,client-architecture-support has changed it:
  * radix tables, XIVE and hot-pluggable memory are there from then on. SLOF and QEMU hand over no flat tree to
- * who is entered with the client interface, so that there is no older copy to read anew.
+ * a kernel that is entered with the client interface, so that there is no older copy to read again.
  *
  * Runs once, on the first CPU, before kernel_start(). What the tree says is outside data: lengths are
  * checked, and no walk is longer than NODES_MAX, as siblings may form a ring. Sources: IEEE 1275-1994 §3.5,
@@ -32,7 +32,7 @@ struct machine_facts machine;
 struct machine_cpu machine_cpus[ARCH_CPUS_MAX];
 unsigned machine_cpu_count, machine_cpus_named;
 
-/* The property that is looked at. */
+/* The property that is being read. */
 static uint8_t bytes[PROPERTY_BYTES];
 
 /* The reader's own: why it has failed; how many cells the root's children have for addresses and sizes; which
@@ -52,7 +52,7 @@ static const char *node_name(firmware_node node)
     return name[0] ? name : "a node without a name";
 }
 
-/* Whether the property is there, with as many whole entries of `entry` bytes as its length says. */
+/* Loads a property. False if it is not there, or is not made of whole entries of `entry` bytes. */
 static bool property_load(firmware_node node, const char *name, unsigned entry, unsigned *length)
 {
     const int there = firmware_property(node, name, bytes, sizeof(bytes));
@@ -63,7 +63,7 @@ static bool property_load(firmware_node node, const char *name, unsigned entry, 
     return true;
 }
 
-/* -EINVAL with what is wrong with a property that property_load has refused. */
+/* Sets the message for a property that property_load has refused. Returns -EINVAL. */
 static int property_wrong(firmware_node node, const char *name, const char *expected)
 {
     const int there = firmware_property(node, name, bytes, sizeof(bytes));
@@ -81,7 +81,7 @@ static uint64_t number(const uint8_t *at, unsigned cells)
     return cells == 1 ? load_be32(at) : load_be64(at);
 }
 
-/* A number of one or two cells. */
+/* Returns a property that is a number of one or two cells; `otherwise` if it is not. */
 static uint64_t property_number(firmware_node node, const char *name, uint64_t otherwise)
 {
     uint8_t value[8];
@@ -98,7 +98,7 @@ static bool property_is(firmware_node node, const char *name, const char *text)
     return there > 0 && (unsigned)there < sizeof(value) && strcmp(value, text) == 0;
 }
 
-/* Whether one of the strings of "compatible" is that one. */
+/* Returns whether one of the strings of "compatible" is `with`. */
 static bool is_compatible(firmware_node node, const char *with)
 {
     unsigned length;
@@ -115,7 +115,7 @@ static bool is_compatible(firmware_node node, const char *with)
 
 /* ---- Walks ---- */
 
-/* Calls `visit` for each child of a node until one answers with an error, which is the result. */
+/* Visits each child of a node until `visit` returns an error, which is the result. */
 static int children_each(firmware_node parent, int (*visit)(firmware_node node, void *context), void *context)
 {
     firmware_node node = parent ? firmware_child(parent) : 0;
@@ -135,7 +135,8 @@ static int children_each(firmware_node parent, int (*visit)(firmware_node node, 
 
 /* ---- NUMA ---- */
 
-/* By form 1 of the associativity, the first of the reference points is the level of memory that is near. */
+/* Reads which level is the domain: by form 1 of the associativity, the first of the reference points is the
+ * level of memory that is near. */
 static void domain_level_read(firmware_node rtas)
 {
     unsigned length;
@@ -147,7 +148,7 @@ static void domain_level_read(firmware_node rtas)
         domain_level = 0;
 }
 
-/* The first cell is how many levels follow. */
+/* Returns a node's domain. The first cell is how many levels follow. */
 static uint32_t domain_of(firmware_node node)
 {
     unsigned length;
@@ -172,8 +173,8 @@ static void numa_range_add(uint64_t base, uint64_t length, uint32_t domain)
         machine.numa_ranges_dropped++;
 }
 
-/* The hypervisor gives each machine an associativity. Where all memory has the same there is nothing to
- * choose, and no domains. */
+/* Drops all domains if all memory has the same one: then there is nothing to choose. The hypervisor gives
+ * each machine an associativity. */
 static void numa_finish(void)
 {
     for (unsigned i = 1; i < machine.numa_range_count; i++)
@@ -198,7 +199,7 @@ static int cells_read(firmware_node root)
     return 0;
 }
 
-/* Ranges of a node's "reg". */
+/* Adds the ranges of a node's "reg". */
 static int reg_add(firmware_node node, struct boot_info *out, bool usable)
 {
     const uint32_t domain = usable ? domain_of(node) : NUMA_DOMAIN_NONE;
@@ -228,11 +229,11 @@ static int reserved_visit(firmware_node node, void *out)
 {
     unsigned length;
 
-    /* One without "reg" is a wish of an operating system's drivers. */
+    /* A node without "reg" is a request of an operating system's drivers. */
     return property_load(node, "reg", 1, &length) ? reg_add(node, out, false) : 0;
 }
 
-/* Domains by the number that a block of memory has for them: lists of levels, all of the same length. */
+/* Finds a domain by the number that a block of memory has for it: lists of levels, all of the same length. */
 static uint32_t block_domain(firmware_node node, uint32_t index)
 {
     static uint8_t list[PROPERTY_BYTES];
@@ -246,8 +247,8 @@ static uint32_t block_domain(firmware_node node, uint32_t index)
     return load_be32(list + at);
 }
 
-/* Memory that could be unplugged: blocks of one size, of which the assigned ones are there; the reserved ones
- * are nodes of their own. An entry of the second form stands for several blocks. */
+/* Adds memory that could be unplugged: blocks of one size, of which the assigned ones exist; the reserved
+ * ones are nodes of their own. An entry of the second form stands for several blocks. */
 static int blocks_read(struct boot_info *out)
 {
     const firmware_node node = firmware_find("/ibm,dynamic-reconfiguration-memory");
@@ -396,7 +397,8 @@ static int further_cpu_visit(firmware_node node, void *first)
     return is_cpu(node) && node != *(firmware_node *)first ? threads_add(node) : 0;
 }
 
-/* The firmware says on which CPU it runs the kernel; one that does not runs it on the first. */
+/* Reads the CPUs. The firmware says on which of them it runs the kernel; if it does not say, that is the
+ * first. */
 static int cpus_read(firmware_node chosen)
 {
     const firmware_node cpus = firmware_find("/cpus");
@@ -441,7 +443,7 @@ static void rtas_read(firmware_node rtas)
     machine.get_time_of_day = token(rtas, "get-time-of-day");
 }
 
-/* 64 KiB, which is a page, where there is that size; else the largest below. */
+/* Chooses the size of a queue: 64 KiB, which is a page, if the machine has that; else the largest below. */
 static uint32_t queue_bits(firmware_node node)
 {
     uint32_t best = 0;
@@ -477,7 +479,7 @@ static int xive_read(firmware_node node)
     return 0;
 }
 
-/* XIVE, which has been asked for, stands before others. */
+/* Finds the interrupt controller. XIVE, which has been asked for, comes before others. */
 static int controller_visit(firmware_node node, void *context)
 {
     const bool is_xive = is_compatible(node, "ibm,power-ivpe"), is_xics = is_compatible(node, "IBM,ppc-xicp");
@@ -495,8 +497,8 @@ static int controller_visit(firmware_node node, void *context)
     return is_xive ? xive_read(node) : 0;
 }
 
-/* The hypervisor's calls name a terminal by its "reg"; "interrupts" is its source, and how it interrupts. It
- * goes before those of higher numbers from place `first` on. */
+/* Adds a terminal. The hypervisor's calls name it by its "reg"; "interrupts" is its source, and how it
+ * interrupts. It goes before those of higher numbers from place `first` on. */
 static void terminal_add(firmware_node node, unsigned first)
 {
     const uint64_t unit = property_number(node, "reg", UINT64_MAX);
@@ -529,7 +531,7 @@ static int terminal_visit(firmware_node node, void *output)
     return 0;
 }
 
-/* Standard output is the first. */
+/* Reads the terminals. Standard output is the first. */
 static int terminals_read(firmware_node chosen)
 {
     const uint32_t instance = (uint32_t)property_number(chosen, "stdout", 0);
@@ -544,8 +546,8 @@ static int terminals_read(firmware_node chosen)
 
 /* ---- All of it ---- */
 
-/* Which of what has been asked for the machine has [LoPAPR §B.6.2.3]: bits 0 and 1 of byte 24 of vector 5, 01
- * being radix. Where nothing is said, the hypervisor's own call will say it. */
+/* Bits 0 and 1 of byte 24 of vector 5 say which page tables the machine has [LoPAPR §B.6.2.3]; 01 is radix.
+ * If the property does not say it, the hypervisor's own call will. */
 #define VECTOR_5_TABLES 24
 static int tables_check(firmware_node chosen)
 {

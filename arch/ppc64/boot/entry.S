@@ -2,7 +2,7 @@
 /*
  * entry.S: the kernel's first instructions, and the way into the firmware and back.
  *
- * Whoever starts the kernel (SLOF; GRUB) does so in real mode, big-endian or little-endian, with r3 and r4:
+ * The boot loader (SLOF; GRUB) starts the kernel in real mode, big-endian or little-endian, with r3 and r4:
  * address and bytes of an initrd, or 0; r5: the firmware's client interface. The image is linked where the
  * direct map has it, and runs there in real mode too, which ignores the four highest bits of an address.
  * The client interface is 32-bit big-endian code [IEEE 1275, PowerPC binding].
@@ -36,9 +36,9 @@ boot_at_link_address:
     bl arch_start
     trap
 
-/* Where RTAS starts a further CPU, in real mode, in whichever byte order, with r3: its place in further_cpus
- * [PAPR §7.3.8]. There it takes the address of its area, which nobody says real mode to reach: so that is
- * not touched before translation is on. One that finds none has come too late. */
+/* RTAS starts a further CPU here, in real mode, in either byte order, with r3: its place in further_cpus
+ * [PAPR §7.3.8]. There it takes the address of its area, which real mode is not known to reach: so the area
+ * is not touched before translation is on. A CPU that finds none has come too late. */
     .globl further_entry
 further_entry:
     ENDIAN_FIX
@@ -78,9 +78,8 @@ further_at_link_address:
     trap
 
 /* uint64_t firmware_enter(uint32_t arguments, uint32_t base, uint32_t entry): calls the client interface, or
- * RTAS, which takes its base. The firmware keeps
- * the low halves of the preserved registers; the machine state is ours again afterwards. The stack may lie
- * where neither it nor real mode reaches. One CPU at a time. */
+ * RTAS, which takes its base. The firmware keeps the low halves of the preserved registers; the machine state
+ * is ours again afterwards. The stack may lie where neither it nor real mode reaches. One CPU at a time. */
     .globl firmware_enter
 firmware_enter:
     mflr r0
@@ -126,7 +125,7 @@ firmware_enter:
     blr
 
 /* int64_t hypercall(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t *out):
- * r3 is the status; *out gets r4 of the answer and the next three, where out is not NULL. */
+ * r3 is the status; *out gets r4 of the answer and the next three, if out is not NULL. */
     .globl hypercall
 hypercall:
     std r8, -8(r1)

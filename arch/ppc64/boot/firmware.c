@@ -41,7 +41,7 @@ uint32_t firmware_call(uint32_t at, uint32_t base, uint32_t first, unsigned coun
     return result;
 }
 
-/* Calls a service of the client interface. 0, or -1 where there is no such service. */
+/* Invokes a service of the client interface. 0, or -1 if there is no such service. */
 static int call(const char *service, unsigned count, const uint32_t *in, unsigned answers, uint32_t *out)
 {
     return firmware_call(entry, 0, cell_of(service), count, in, answers, out) == UINT32_MAX ? -1 : 0;
@@ -120,13 +120,14 @@ static const uint8_t options[] = {
     1 - 1,  0x00                          /* 6 */
 };
 
-/* Of vector 5, the byte with the interrupt controller: 0 in its highest two bits is XICS, 1 XIVE, which these
- * options ask for, 2 of a machine: either. What the machine has, its tree says in pairs of bytes. */
+/* Of vector 5, the byte with the interrupt controller: its highest two bits are 0 for XICS, 1 for XIVE, which
+ * these options ask for, and, of a machine, 2 for either. The tree says in pairs of bytes what the machine
+ * has. */
 #define CONTROLLER_BYTE 23
 #define CONTROLLER_AT   (sizeof(options) - 6)
 #define CONTROLLER_BITS 0xc0
 
-/* Whether the machine has XICS alone: one that is asked for XIVE then may refuse to start. */
+/* Returns whether the machine has only XICS: if it is asked for XIVE then, it may refuse to start. */
 static bool has_xics_alone(void)
 {
     uint8_t pairs[32];

@@ -2,7 +2,7 @@
 /*
  * entries.S: the vDSO's functions as programs call them, and where a signal's handler begins and returns.
  *
- * A function of the vDSO answers as a system call does: an error is its positive number, with the summary
+ * A function of the vDSO returns as a system call does: an error is its positive number, with the summary
  * overflow bit of CR0 [Linux: C libraries look at that bit, after every function but sigtramp].
  */
 #include "arch/vdso.h"
@@ -13,7 +13,7 @@
 __kernel_\name:
     .endm
 
-/* int __kernel_NAME(…): by C's __vdso_NAME, which answers a negative number for an error.
+/* int __kernel_NAME(…): by C's __vdso_NAME, which returns a negative number for an error.
  *
  * The C library calls from inline assembly, so from functions that the compiler takes for leaves: the place
  * of a called function's return address is in use, and so is the red zone below the stack pointer. From the
@@ -66,11 +66,11 @@ FUNCTION get_tbfreq
     blr
     .cfi_endproc
 
-/* The handler, whose address is in CTR, returns behind the first instruction, where the stack pointer is at
+/* The handler, whose address is in CTR, returns after the first instruction, where the stack pointer is at
  * CALLER_BYTES below the user context. libgcc knows the place by its three instructions, and by the number
  * after them that a frame in the 2.4 kernels' layout could not have there.
  *
- * For who unwinds by tables: the CFA and every general register are what the user context has of them
+ * For unwinding by tables: the CFA and every general register are what the user context has of them
  * (signal_frame.c). The instruction before the return address must belong to the same table. */
 #define CALLER_BYTES 128
 #define GENERAL_AT   (CALLER_BYTES + 168 + 64)

@@ -90,7 +90,7 @@ static int parse_memory_map(const struct tag *tag, struct boot_info *out, struct
     return memory_map_add(out, tag->at + MAP_HEADER_BYTES, content / entry_bytes, entry_bytes, why);
 }
 
-/* Only text screens of plain shape are taken. A framebuffer is taken as it is: who draws there checks it. */
+/* Takes only text screens of plain shape. A framebuffer is taken as it is: its driver checks it. */
 static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struct message *why)
 {
     if (tag->bytes < 31)
@@ -127,7 +127,7 @@ static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struc
     return 0;
 }
 
-/* The copy of ACPI 2.0 wins over the one of ACPI 1.0, in whatever order they come. */
+/* Takes the RSDP. The copy of ACPI 2.0 wins over the one of ACPI 1.0, in whatever order they come. */
 static int parse_rsdp(const struct tag *tag, struct boot_info *out, struct message *why)
 {
     if (tag->bytes < HEADER_BYTES + RSDP_BYTES_MIN)

@@ -15,8 +15,8 @@
 #define MODULE_ENTRY_BYTES 32
 #define MAP_ENTRIES_MAX    65536 /* more is no memory map but a wrong pointer */
 
-/* Copies the string at `address`, cut at `room` with its NUL. Returns its length, `room` where it was cut, or
- * -EINVAL where it cannot be read. */
+/* Copies the string at `address`, cut at `room` with its NUL. Returns its length, `room` if it was cut, or
+ * -EINVAL if it cannot be read. */
 static int64_t copy_string(const struct physical_memory *memory, uint64_t address, char *to, size_t room)
 {
     for (size_t i = 0; i < room; i++) {

@@ -27,7 +27,7 @@
 struct process;
 struct thread;
 
-/* Of the area between the stacks and the counters. */
+/* Bytes of the area between the stacks and the counters. */
 #define CPU_FIELDS_BYTES 4096
 
 struct cpu {
@@ -60,7 +60,7 @@ struct cpu {
     bool has_ended;    /* arch_halt: interrupts have no effect any more */
     bool polls_ipi;    /* it looks at ipi_pending: no interrupt is needed */
     bool ipi_pending;  /* another CPU has something for it */
-    bool beat_pending; /* so, and it is a heartbeat */
+    bool beat_pending; /* likewise, and it is a heartbeat */
     uint32_t stopping; /* a fault of the kernel is being reported */
 
     union {
@@ -90,7 +90,7 @@ static inline uint64_t cpu_ticks(void)
     return ticks;
 }
 
-/* The same, not before earlier instructions have completed: for comparing clocks. */
+/* Returns the same, not before earlier instructions have completed: for comparing clocks. */
 static inline uint64_t cpu_ticks_ordered(void)
 {
     __asm__ volatile("isync" : : : "memory");

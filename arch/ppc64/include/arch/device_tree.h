@@ -19,7 +19,7 @@
 #define CONTROLLER_NAME_MAX  32
 #define DECREMENTER_BITS_MIN 32
 
-/* A hardware thread that the tree names. The first one is that on which the kernel has been started; else
+/* A hardware thread that the tree names. The first one is the one on which the kernel has been started; else
  * they have the tree's order, so that threads of one core follow each other. */
 struct machine_cpu {
     uint32_t server;        /* by which the hypervisor, RTAS and the interrupt controller name it */
@@ -39,7 +39,7 @@ struct machine_terminal {
 };
 #define TERMINAL_SILENT UINT32_MAX
 
-/* A cache; 0 where the tree does not say. */
+/* A cache; 0 if the tree does not say. */
 struct machine_cache {
     uint32_t bytes, sets;
     uint32_t line_bytes, block_bytes; /* block: what one instruction, such as dcbz, concerns */
@@ -52,12 +52,12 @@ struct machine_facts {
     uint32_t decrementer_bits;
     uint32_t version; /* PVR */
 
-    /* RTAS: its entry, 0 where there is none, and where it is; tokens of its functions, or TOKEN_NONE. */
+    /* RTAS: its entry, 0 if there is none, and where it is; tokens of its functions, or TOKEN_NONE. */
     uint32_t rtas, rtas_bytes;
     uint32_t rtas_base;
     uint32_t power_off, reboot, start_cpu, stop_self, set_xive, int_off, int_on, get_time_of_day;
 
-    /* The first of these is the one that /chosen names as standard output, where it does. */
+    /* The first of these is the one that /chosen names as standard output, if it names one. */
     struct machine_terminal terminals[TERMINALS_MAX];
     unsigned terminal_count, terminals_named;
 
@@ -69,7 +69,7 @@ struct machine_facts {
     uint32_t xive_lisn_first, xive_lisn_count;
     uint32_t xive_queue_bits;
 
-    /* Domains of memory; none where all of it has the same one. */
+    /* Domains of memory; none if all of it has the same one. */
     struct numa_range numa_ranges[NUMA_RANGES_MAX];
     unsigned numa_range_count, numa_ranges_dropped;
 };

@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The hypervisor's calls, and what they answer: 0, or a negative status; after a positive one it is called
- * again. */
+/* The hypervisor's calls return 0, or a negative status; after a positive one the call is made again. */
 #define H_GET_TERM_CHAR         0x54
 #define H_PUT_TERM_CHAR         0x58
 #define H_EOI                   0x64
@@ -31,7 +30,7 @@
 
 int64_t hypercall(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t *out);
 
-/* One with five arguments, of whose answer the status alone matters. */
+/* Makes a call with five arguments, of whose answer only the status matters. */
 int64_t hypercall_five(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
 
 /* A node of the device tree; 0: there is none. */
@@ -42,28 +41,28 @@ firmware_node firmware_find(const char *path);
 firmware_node firmware_child(firmware_node node);
 firmware_node firmware_peer(firmware_node node);
 
-/* The node of which an instance has been opened. */
+/* Returns the node of which an instance has been opened. */
 firmware_node firmware_package(uint32_t instance);
 
-/* A property's bytes, at most `room`, to memory of the kernel's image; how many it has, or -1: the node has
- * it not. */
+/* Copies a property's bytes, at most `room`, to memory of the kernel's image. Returns how many it has, or -1
+ * if the node does not have it. */
 int firmware_property(firmware_node node, const char *name, void *to, unsigned room);
 
-/* Tells the firmware what this kernel can do, and gets what the machine has of that: radix tables, XIVE. 0,
- * or what the firmware answers. */
+/* Tells the firmware what this kernel can do, and gets what the machine has of that: radix tables, XIVE.
+ * Returns 0, or what the firmware answers. */
 int firmware_negotiate(void);
 
-/* The client interface is not called any more. */
+/* Ends the use of the client interface. */
 void firmware_quiesce(void);
 
 /* Calls 32-bit big-endian code of the firmware at `at` with an array: `first`, the counts, `count` arguments,
- * and room for answers, all ones at first; what comes back in r3. `base` goes with RTAS. One CPU at a time.
+ * and room for answers, all ones at first; returns r3. `base` goes with RTAS. One CPU at a time.
  */
 #define FIRMWARE_CELLS 12
 uint32_t firmware_call(uint32_t at, uint32_t base, uint32_t first, unsigned count, const uint32_t *in,
                        unsigned answers, uint32_t *out);
 
-/* Copies RTAS, of "rtas-size" bytes, to that address; its entry, or 0. */
+/* Copies RTAS, of "rtas-size" bytes, to that address. Returns its entry, or 0. */
 uint32_t firmware_rtas_start(uint32_t base);
 
 #endif

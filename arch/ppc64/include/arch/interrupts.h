@@ -31,8 +31,9 @@ struct interrupt_controller {
     const char *name;
     uint64_t cpu_bytes; /* of the kernel's pool, for each CPU */
 
-    /* On the first CPU, once, and then for each CPU, itself the first, before that one starts: 0, or what the
-     * hypervisor answers. `prepare` may be called again for the same area. */
+    /* Called on the first CPU: `initialise` once, and then `prepare` for each CPU, the first one included,
+     * before that CPU starts. Return 0, or what the hypervisor answers. `prepare` may be called again for an
+     * area. */
     int64_t (*initialise)(void);
     int64_t (*prepare)(struct cpu *cpu, struct page_pool *pool);
 
@@ -43,14 +44,14 @@ struct interrupt_controller {
     /* Interrupts a CPU, itself included, and calls interrupt_arrived there. */
     void (*send)(const struct cpu *cpu);
 
-    /* After an external interrupt: calls interrupt_arrived for what has come, and acknowledges it. False
-     * where there is nothing. */
+    /* After an external interrupt: calls interrupt_arrived for what has come, and acknowledges it. False if
+     * nothing has. */
     bool (*serve)(void);
 
     /* A device's source interrupts this CPU alone from now on. One source is routed at a time. */
     bool (*route)(uint32_t source, const struct cpu *cpu);
 
-    /* One that has been routed interrupts nobody meanwhile; what comes then may be dropped. */
+    /* A source that has been routed interrupts no CPU while it is muted; what comes then may be dropped. */
     void (*mute)(uint32_t source, bool muted);
 };
 
@@ -58,10 +59,10 @@ extern const struct interrupt_controller xive, xics;
 
 void interrupt_arrived(enum interrupt_number number);
 
-/* Counts and logs one on this CPU. */
+/* Counts and logs an interrupt on this CPU. */
 void interrupt_note(enum interrupt_number number);
 
-/* Finds the controller, and prepares the first CPU; stops the node where there is none that the kernel knows.
+/* Finds the controller, and prepares the first CPU; stops the node if there is none that the kernel knows.
  */
 void interrupts_initialise(struct page_pool *pool);
 bool interrupts_prepare(struct cpu *cpu, struct page_pool *pool);
@@ -70,7 +71,7 @@ uint64_t interrupts_cpu_bytes(void);
 void interrupts_open(void);
 void interrupts_close(void);
 
-/* An external interrupt has come. */
+/* Serves an external interrupt. */
 void interrupts_serve(void);
 
 /* Mutes a device's source, or lets it interrupt again. */

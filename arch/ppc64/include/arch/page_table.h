@@ -26,7 +26,7 @@
 #define PTE_READ       0x004ULL
 #define PTE_WRITE      0x002ULL
 #define PTE_EXECUTE    0x001ULL
-/* Two bits that the CPU ignores. Attached: holds memory, although it is not present where the program has no
+/* Two bits that the CPU ignores. Attached: holds memory, although it is not present if the program has no
  * right to it. Unlinked: led to a table that is to be freed after the TLB shootdown; not present any more. */
 #define PTE_ATTACHED 0x200ULL
 #define PTE_UNLINKED (1ULL << 61)
@@ -68,14 +68,15 @@ static inline uint64_t entry_get(const uint64_t *entry)
     return __builtin_bswap64(__atomic_load_n(entry, __ATOMIC_RELAXED));
 }
 
-/* What a new table has, the CPU sees before the entry that leads there. */
+/* Stores an entry. The CPU sees what a new table has before the entry that leads there. */
 static inline void entry_set(uint64_t *entry, uint64_t value)
 {
     __atomic_store_n(entry, __builtin_bswap64(value), __ATOMIC_RELEASE);
     __asm__ volatile("ptesync" : : : "memory");
 }
 
-/* A table of zeros, or PAGE_POOL_NONE; and back, all zeros again. Small ones share pages; table_pages.c. */
+/* Allocates a table of zeros, or PAGE_POOL_NONE. table_free takes it back, all zeros again. Small ones share
+ * pages; table_pages.c. */
 uint64_t table_allocate(struct page_pool *pages, int level);
 void table_free(struct page_pool *pages, uint64_t table, int level);
 

@@ -16,7 +16,7 @@
 #define ARCH_EARLY_LIMIT   ARCH_ADDRESS_LIMIT /* real mode reaches all memory */
 #define ARCH_ADDRESS_LIMIT (1UL << 46)        /* of the memory for which the direct map has room */
 
-#define ARCH_USER_LIMIT 0x00007fffffff0000ULL /* as far as Linux maps where nobody asks for more */
+#define ARCH_USER_LIMIT 0x00007fffffff0000ULL /* as far as Linux maps unless a program asks for more */
 
 #define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) ppc64_number
 
@@ -40,7 +40,7 @@ static inline uint64_t arch_per_cpu_here(void)
     return cpu_this()->distance;
 }
 
-/* Low priority of the hardware thread for a moment, then what it had: a system call leaves the program's. */
+/* Gives the hardware thread low priority for a moment, then what it had: in a system call, the program's. */
 static inline void arch_pause(void)
 {
     const uint64_t priority = priority_get();

@@ -29,30 +29,32 @@ struct cpu *cpu_of(unsigned index); /* that runs */
 struct page_pool;
 void cpu_initialise_first(void);
 
-/* On the first CPU, with the final map: its place, the interrupt controller. */
+/* Initialises, on the first CPU, with the final map: its place, the interrupt controller. */
 void cpus_initialise(struct page_pool *pool);
 
-/* Of the kernel's pool, for all CPUs but the first one: their areas, and what the interrupt controller has of
- * each. */
+/* Returns what all CPUs but the first one take of the kernel's pool: their areas, and what the interrupt
+ * controller has of each. */
 uint64_t cpus_pool_bytes(void);
 
-/* Calls RTAS, one CPU at a time: its status [PAPR §7.2.8], 0 where all is well, RTAS_NO_FUNCTION where there
- * is none. `out` gets all answers, of which the first one is that status; 0: nobody wants them. */
+/* Calls RTAS, one CPU at a time. Returns its status [PAPR §7.2.8], 0 if all is well, RTAS_NO_FUNCTION if
+ * there is no such function. `out` gets all answers, of which the first one is that status; `answers` 0:
+ * none. */
 #define RTAS_NO_FUNCTION (-1)
 int32_t rtas_call(uint32_t token, unsigned count, const uint32_t *in, unsigned answers, uint32_t *out);
 
-/* The hypervisor's terminals as consoles: the first one, before the tree has been read; all. */
+/* Registers the hypervisor's terminals as consoles: the first one, before the tree has been read; then
+ * all. */
 void terminals_begin(void);
 void terminals_register(void);
 
 void entry_initialise(struct cpu *cpu); /* what the entry code needs of its area */
-/* On the CPU that is meant, which knows its number: what programs may use there. */
+/* Sets up what programs may use, on the CPU that is meant, which knows its number. */
 void cpu_facilities_initialise(void);
 void kernel_map_activate(void);
 struct page_pool *kernel_map_pool(void); /* the kernel's own, that of its tables */
 
-/* The tables by which the lower half of addresses goes: a number of the process table, which has room for so
- * many. 0 is the kernel's; one has nothing; each CPU has one for the space that it runs. */
+/* Lower addresses go by the tables of a number of the process table, which has room for PROCESSES_MAX. 0 is
+ * the kernel's; one has nothing; each CPU has one for the space that it runs. */
 #define PROCESSES_MAX       4096
 #define PROCESS_NONE        1
 #define PROCESS_OF_CPU(cpu) (2 + (cpu))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/vdso.h: what the kernel and the vDSO of ppc64 agree on, beside clock_page.h; and the frame of a
+ * arch/vdso.h: what the kernel and the vDSO of ppc64 agree on, besides clock_page.h; and the frame of a
  * signal's handler, from whose trampoline in the vDSO the program unwinds.
  *
  * Programs get a CPU's number and NUMA node as one value, laid out as on Linux: cpu | node << VDSO_CPU_BITS.
@@ -19,7 +19,7 @@
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
-/* Where in the vDSO's image a handler is to begin. */
+/* Returns where in the vDSO's image a handler is to begin. */
 uint64_t vdso_trampoline(void);
 #endif
 

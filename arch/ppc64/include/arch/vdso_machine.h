@@ -14,7 +14,7 @@
 #define SYSTEM_CALL_CLOCK_GETRES  247
 #define SYSTEM_CALL_GETCPU        302
 
-/* The pages below the ELF header (vdso.ld), by the distance from here. */
+/* Returns the pages below the ELF header (vdso.ld), by the distance from here. */
 static inline struct clock_page *page_here(void)
 {
     struct clock_page *page;
@@ -60,7 +60,7 @@ static inline uint32_t cpu_of(uint32_t value)
     return value & ((1U << VDSO_CPU_BITS) - 1);
 }
 
-/* The time base, alike on all CPUs, not before earlier instructions of the program have completed. */
+/* Reads the time base, alike on all CPUs, not before earlier instructions of the program have completed. */
 static inline uint64_t ticks_read(const struct clock_page *clock)
 {
     uint64_t ticks;

@@ -69,13 +69,13 @@ struct acpi_facts {
     unsigned numa_ranges_dropped; /* beyond ACPI_NUMA_RANGES_MAX */
 };
 
-/* Fills *out from the tables below the RSDP: the one at info->rsdp where it is valid, else, unless UEFI
+/* Fills *out from the tables below the RSDP: the one at info->rsdp if it is valid, else, unless UEFI
  * started the machine, the one found in the BIOS area. Tables with a wrong checksum or length are skipped;
  * what could not be found stays zero. Returns 0, or -EINVAL with `why` when there is no valid root at all. */
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
                struct message *why);
 
-/* Where in apic_ids that number stands; cpu_count where it does not. */
+/* Returns where in apic_ids that number stands; cpu_count if it does not. */
 unsigned acpi_cpu_find(const struct acpi_facts *facts, uint32_t apic_id);
 
 #endif

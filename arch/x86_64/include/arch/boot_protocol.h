@@ -35,7 +35,7 @@ static inline const uint8_t *memory_at(const struct physical_memory *memory, uin
 }
 
 /* Adds `count` entries of a memory map: base, length, type, as the firmware's E820 call lays them out and
- * both protocols hand them on. Returns 0, or -EINVAL with `why` where they are too many. */
+ * both protocols hand them on. Returns 0, or -EINVAL with `why` if they are too many. */
 #define MAP_ENTRY_BYTES 24 /* at least */
 #define MAP_TYPE_RAM    1
 static inline int memory_map_add(struct boot_info *out, const uint8_t *entry, uint32_t count,
@@ -49,9 +49,9 @@ static inline int memory_map_add(struct boot_info *out, const uint8_t *entry, ui
     return 0;
 }
 
-/* Both fill *out (zeroed first) or return -EINVAL with `why`: which tag or field at which offset, what was
- * wrong. A memory map must be there. Strings are copied; a command line that does not fit is an error.
- * Unknown tags and memory types are skipped (types that are not RAM count as reserved). */
+/* Fills *out (zeroed first), or returns -EINVAL with `why`: which tag or field at which offset, what was
+ * wrong; so does pvh_parse. A memory map must be there. Strings are copied; a command line that does not
+ * fit is an error. Unknown tags and memory types are skipped (types that are not RAM count as reserved). */
 int multiboot2_parse(uint64_t info_address, physical_reader *read, void *context, struct boot_info *out,
                      struct message *why);
 int pvh_parse(uint64_t start_info_address, physical_reader *read, void *context, struct boot_info *out,

@@ -76,7 +76,7 @@ struct cpu {
     bool ipi_pending;
     bool online;            /* has reported after its start */
     uint64_t fault_address; /* of the program's last page fault */
-    /* Ticks to add to this CPU's TSC to get the first CPU's, where the hardware could not correct it. */
+    /* Ticks to add to this CPU's TSC to get the first CPU's, if the hardware could not correct it. */
     uint64_t clock_offset;
     uint64_t distance; /* from the first CPU's area to this one */
 
@@ -104,7 +104,7 @@ static inline uint64_t cpu_ticks(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* The same, not before earlier instructions have completed: for comparing clocks. */
+/* Returns the same, not before earlier instructions have completed: for comparing clocks. */
 static inline uint64_t cpu_ticks_ordered(void)
 {
     __asm__ volatile("lfence" : : : "memory");
@@ -136,7 +136,7 @@ static inline void msr_write(uint32_t msr, uint64_t value)
     __asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)) : "memory");
 }
 
-/* Which vector state XSAVE writes, and which instructions programs may use. */
+/* Sets which vector state XSAVE writes, and which instructions programs may use. */
 static inline void xcr0_write(uint64_t components)
 {
     __asm__ volatile("xsetbv" : : "c"(0), "a"((uint32_t)components), "d"((uint32_t)(components >> 32)));

@@ -64,7 +64,7 @@ static inline void mmio_write32(volatile void *address, uint32_t value)
     __asm__ volatile("movl %1, %0" : "=m"(*(volatile uint32_t *)address) : "r"(value) : "memory");
 }
 
-/* The CPU keeps loads in order, and stores. */
+/* Stops only the compiler: the CPU keeps loads in order, and stores. */
 static inline void dma_barrier(void)
 {
     __asm__ volatile("" : : : "memory");

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Masks the two 8259 controllers and every local vector of this CPU; switches to x2APIC where the CPU has it;
+/* Masks the two 8259 controllers and every local vector of this CPU; switches to x2APIC if the CPU has it;
  * acknowledges what firmware has left in service. Once a CPU. */
 void interrupts_silence(void);
 
@@ -33,7 +33,7 @@ void local_apic_send(uint32_t apic_id, uint32_t command);
 #define LOCAL_APIC_MASKED (1U << 16)
 void local_apic_timer_start(uint32_t vector, uint32_t count);
 uint32_t local_apic_timer_left(void);
-/* TSC-deadline mode: one interrupt when the TSC reaches the value; 0 stops it. */
+/* Starts the timer in TSC-deadline mode: one interrupt when the TSC reaches the value; 0 stops it. */
 void local_apic_deadline_set(uint8_t vector, uint64_t ticks);
 
 #endif

@@ -20,7 +20,7 @@
 #define PTE_GLOBAL        (1ULL << 8)
 /* A slot of the PAT alone (cpu.c); on a CPU without one, write-through. */
 #define PTE_WRITE_COMBINING PTE_WRITE_THROUGH
-/* Two bits that the CPU ignores. Attached: holds memory, although it is not present where the program has no
+/* Two bits that the CPU ignores. Attached: holds memory, although it is not present if the program has no
  * right to it. Unlinked: led to a table that is to be freed after the TLB shootdown; not present any more. */
 #define PTE_ATTACHED (1ULL << 9)
 #define PTE_UNLINKED (1ULL << 10)
@@ -31,7 +31,7 @@
 
 #define TABLE_ENTRIES 512
 #define LEVEL_ROOT    3 /* an entry spans 512 GiB; level 2: 1 GiB; 1: 2 MiB; 0: 4 KiB */
-#define LEVEL_HUGE    2 /* the level of ARCH_HUGE_PAGE, where the CPU has such pages */
+#define LEVEL_HUGE    2 /* the level of ARCH_HUGE_PAGE, if the CPU has such pages */
 
 static inline uint64_t table_entries(int level)
 {
@@ -54,7 +54,7 @@ static inline uint64_t *entry_table(uint64_t entry)
     return arch_physical(entry & PTE_ADDRESS);
 }
 
-/* Entries are read and written in one piece: others may do so meanwhile. */
+/* Reads an entry, in one piece, as entry_set writes it: other CPUs may do so meanwhile. */
 static inline uint64_t entry_get(const uint64_t *entry)
 {
     return __atomic_load_n(entry, __ATOMIC_RELAXED);
@@ -65,7 +65,7 @@ static inline void entry_set(uint64_t *entry, uint64_t value)
     __atomic_store_n(entry, value, __ATOMIC_RELAXED);
 }
 
-/* Tables take a page each. The second one is for a caller that writes all entries. */
+/* Allocates a table, which takes a page. The second function is for a caller that writes all entries. */
 static inline uint64_t table_allocate(struct page_pool *pages, int level)
 {
     (void)level;
@@ -90,7 +90,7 @@ static inline uint64_t table_entry(uint64_t table, int level, uint64_t table_bit
     return table | table_bits;
 }
 
-/* What a page's entry consists of: its memory, and the bits of its rights. */
+/* Makes a page's entry, of its memory and the bits of its rights. */
 static inline uint64_t leaf_entry(uint64_t physical, int level, uint64_t bits)
 {
     return physical | bits | (level > 0 ? PTE_LARGE : 0);
@@ -106,7 +106,7 @@ static inline uint64_t leaf_address(uint64_t entry, int level)
     return entry & PTE_ADDRESS & ~(level_bytes(level) - 1);
 }
 
-/* An entry that leads to a table one level down. */
+/* Returns whether an entry leads to a table one level down. */
 static inline bool entry_is_table(uint64_t entry, int level)
 {
     return level > 0 && (entry & PTE_PRESENT) && !(entry & PTE_LARGE);
@@ -116,13 +116,13 @@ static inline bool entry_is_table(uint64_t entry, int level)
 
 #define USER_TABLE_BITS (PTE_PRESENT | PTE_WRITE | PTE_USER)
 
-/* Whether one of two entries takes rights away. */
+/* Returns whether replacing one entry by another takes rights away. */
 static inline bool entry_revokes(uint64_t old, uint64_t after)
 {
     return ((old & ~after) & (PTE_PRESENT | PTE_WRITE)) || (~old & after & PTE_NO_EXECUTE);
 }
 
-/* The kernel's root table, whose upper half every program's root shares. */
+/* Returns the kernel's root table, whose upper half every program's root shares. */
 uint64_t kernel_root(void);
 
 #include "arch/common/page_table.h"

@@ -14,7 +14,7 @@
 #define MSR_FS_BASE        0xc0000100
 #define MSR_KERNEL_GS_BASE 0xc0000102 /* the program's GS base, while the kernel runs */
 
-/* A register that the CPU may not have: 0, or -EFAULT. msr.asm. */
+/* Reads, or writes, a register that the CPU may not have: 0, or -EFAULT. msr.asm. */
 int msr_try_read(uint32_t msr, uint64_t *value);
 int msr_try_write(uint32_t msr, uint64_t value);
 
@@ -24,8 +24,9 @@ struct table_pointer {
     uint64_t base;
 } __attribute__((packed));
 
-/* Machine checks of the calling CPU (machine_check.c): logs and clears the errors that are left from before
- * the boot, and enables the report of those that the hardware cannot correct; prints what there is of one. */
+/* Logs and clears the machine checks of the calling CPU that are left from before the boot, and enables the
+ * report of those that the hardware cannot correct; machine_checks_print prints what there is.
+ * machine_check.c */
 #define MACHINE_CHECK_BANKS_MAX 32 /* that have registers; a CPU may count more */
 void machine_checks_enable(void);
 void machine_checks_print(void);
@@ -45,12 +46,13 @@ struct cpu_features {
 
 const struct cpu_features *cpu_features(void); /* filled by the first cpu_initialise */
 
-/* What each CPU but the first takes from the pool, whole pages: its area, the variables of which each CPU has
- * one, and its ring of the flight log; the tables that so many areas need for their guard pages. smp.c. */
+/* Returns what each CPU but the first takes from the pool, whole pages: its area, the variables of which each
+ * CPU has one, and its ring of the flight log; or what `count` areas need of tables for their guard pages.
+ * smp.c. */
 uint64_t cpu_further_bytes(void);
 uint64_t cpu_further_table_bytes(unsigned count);
 
-/* The CPU's name by CPUID, "" where it has none. */
+/* The CPU's name by CPUID, "" if it has none. */
 #define CPU_BRAND_BYTES 49 /* with its NUL */
 void cpu_brand(char *text);
 
@@ -64,26 +66,26 @@ void cpu_initialise(struct cpu *cpu, unsigned index);
 void cpu_identify(struct cpu *cpu);
 uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 
-/* Assembly entry points (syscall_entry.asm). */
+/* Begins a system call: assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);
 void syscall_entry_logged(void);
 
-/* A page of a device's registers, until the next call: on this CPU, one after the other. NULL where the map
- * of the time does not reach it. kernel_map.c. */
+/* Maps a page of a device's registers, until the next call: on this CPU, one after the other. NULL if the
+ * present map does not reach it. kernel_map.c. */
 volatile void *device_at(uint64_t physical);
 
 extern const uint8_t boot_guard[]; /* not mapped: below the first stack; entry.asm */
 
 void device_interrupt(void); /* of VECTOR_DEVICE; io_apic.c */
 
-/* Maps the framebuffer in its window, write-combining where the CPU has that, in the early map and in the
- * final one; once, before arch_memory_initialise. NULL where it does not fit, or the CPU has no such address.
+/* Maps the framebuffer in its window, write-combining if the CPU has that, in the early map and in the final
+ * one; once, before arch_memory_initialise. NULL if it does not fit, or the CPU has no such address.
  * kernel_map.c. */
 void *frame_map(uint64_t physical, uint64_t bytes);
 
 void power_order(void); /* orders the machine to switch itself off, which may take a while; power.c */
 
-/* Facts from ACPI; zero where there is none. start.c. */
+/* Returns facts from ACPI; zero if there is none. start.c. */
 const struct acpi_facts *acpi_facts(void);
 
 /* Loads the final map, which arch_memory_initialise has built. kernel_map.c. */
@@ -93,7 +95,7 @@ void clock_initialise(void);    /* clock.c */
 void io_apics_silence(void);    /* masks all their inputs; io_apic.c */
 void ipi_send(struct cpu *cpu); /* idle.c */
 
-/* Registers the clock event devices; the APIC timer's rate as measured, 0 where it was not. apic_timer.c. */
+/* Registers the clock event devices; the APIC timer's rate as measured, 0 if it was not. apic_timer.c. */
 void apic_timer_initialise(uint64_t local_apic_hz);
 
 #endif

@@ -26,12 +26,12 @@ struct trap_frame {
 #define XSAVE_HEADER       512
 #define XSAVE_HEADER_BYTES 64
 
-/* The vector registers of this CPU, to and from 64-byte aligned memory of VECTOR_STATE_BYTES. */
+/* Saves, or restores, the vector registers of this CPU: 64-byte aligned memory of VECTOR_STATE_BYTES. */
 void vector_state_save(void *area);
 void vector_state_restore(const void *area);
 
-/* That with which a program and a signal's handler start: all exceptions masked, x87's extended precision; by
- * XSAVE's header, everything else is initial. thread.c. */
+/* The state with which a program and a signal's handler start: all exceptions masked, x87's extended
+ * precision; by XSAVE's header, everything else is initial. thread.c. */
 #define CONTROL_AT  0 /* of x87's control word */
 #define MXCSR_AT    24
 #define CONTROL_END 28
@@ -72,7 +72,7 @@ enum trap_vector {
 #define PAGE_FAULT_USER     4
 #define PAGE_FAULT_RESERVED 8
 #define PAGE_FAULT_FETCH    16
-/* Those that come of an entry's rights. */
+/* Those that an entry's rights cause. */
 #define PAGE_FAULT_ORDINARY (PAGE_FAULT_PRESENT | PAGE_FAULT_WRITE | PAGE_FAULT_USER | PAGE_FAULT_FETCH)
 
 /* Those of the program's registers that C functions preserve, as sys_clone's assembly has stored them; lowest
@@ -92,17 +92,17 @@ struct arch_context {
     _Alignas(64) uint8_t vector_state[VECTOR_STATE_BYTES]; /* as XSAVE lays it out, or FXSAVE */
 };
 
-/* Stores the stack pointer, after pushing the registers that C functions preserve, and goes on with another,
- * where the same has been done. syscall_entry.asm */
+/* Stores the stack pointer, after pushing the registers that C functions preserve, and continues with
+ * another, where the same has been done. syscall_entry.asm */
 void stack_switch(uint64_t *from, uint64_t to);
 
 /* The slow return to the program, through C: of traps, and of system calls that return to call_return_slow
- * (syscall_entry.asm). Below the top of the stack are so many words before that address. */
+ * (syscall_entry.asm). CALL_WORDS words lie between the top of the stack and that address. */
 #define CALL_WORDS 8
 void program_return(struct trap_frame *frame);
 void call_return(void), call_return_slow(void);
 
-/* The return after an interrupt: the program can go on where it was, so it is slow only where something is
+/* Returns after an interrupt: the program can go on where it was, so the return is slow only if something is
  * left to be done. */
 void interrupt_return(struct trap_frame *frame);
 

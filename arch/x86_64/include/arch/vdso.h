@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arch/vdso.h: what the kernel and the vDSO of x86_64 agree on, beside clock_page.h.
+ * arch/vdso.h: what the kernel and the vDSO of x86_64 agree on, besides clock_page.h.
  *
  * Programs get a CPU's number and NUMA node as one value, laid out as on Linux: cpu | node << VDSO_CPU_BITS.
- * RDTSCP and RDPID, where the CPU has them, read it from a register of the CPU; LSL, which every CPU has,
+ * RDTSCP and RDPID, if the CPU has them, read it from a register of the CPU; LSL, which every CPU has,
  * from the limit of a segment descriptor. [Intel SDM 2A LSL, 2B RDPID, RDTSCP; 3B §18.17.2]
  */
 #ifndef ARCH_VDSO_H

@@ -13,7 +13,7 @@
 #define SYSTEM_CALL_CLOCK_GETRES  229
 #define SYSTEM_CALL_GETCPU        309
 
-/* The pages below the ELF header (vdso.ld). Not `const`, or the compiler would conclude that it never
+/* Lies below the ELF header (vdso.ld). Not `const`, or the compiler would conclude that it never
  * changes; the kernel maps it read-only. */
 extern struct clock_page page __attribute__((visibility("hidden")));
 
@@ -49,7 +49,7 @@ static inline uint32_t cpu_of(uint32_t value)
     return value & ((1U << VDSO_CPU_BITS) - 1);
 }
 
-/* The first CPU's clock, read on this one not before earlier instructions of the program have completed: so
+/* Reads the first CPU's clock on this one, not before earlier instructions of the program have completed: so
  * if they have seen what another CPU wrote after it read the clock, the time here is not earlier. */
 static inline uint64_t ticks_read(const struct clock_page *clock)
 {
