@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,96 +19,92 @@ HEADER = """# The Linux system calls of Tacet
 
 <!-- Made by tools/abi.py from kernel/syscall/syscalls.def; `make abi` makes it again. -->
 
-A Tacet node runs ordinary static Linux programs. This page lists every system call that is answered, and
-those that are refused on purpose. **Any call that is not listed answers `ENOSYS`** and is logged once, by its
-number: nothing pretends to have worked.
+A Tacet node runs ordinary static Linux programs. This page lists each system call that it answers, and those
+that it refuses on purpose. **Any other call answers `ENOSYS`**, and the console names its number once.
 
-* **local**: carried out on the node.
-* **stub**: checks its arguments; beyond that the answer follows from what Tacet is, and the reason is given.
-* **constant**: always answers the value that is given, with the reason.
-* **refused**: answers `ENOSYS` on purpose; the reason is given, and logged once.
-* **probed**: answers `ENOSYS`, and nothing is logged: C libraries and tools try it, and go on without it.
+After a call's name stand its numbers on x86_64 and on ppc64 (—: the architecture lacks it). The node carries
+a call out, unless its row says otherwise:
 
-Where the limits say "as" another call, the limits of that call hold.
+* *stub*: checks its arguments; the rest of the answer is fixed, for the reason given.
+* *constant*: always answers the value given.
+* *refused*: answers `ENOSYS`; the console gives the reason once.
+* *probed*: answers `ENOSYS` without a message.
 
-The hardware checks addresses while the kernel copies: a bad pointer of any kind answers `EFAULT`.
+A bad pointer of any kind answers `EFAULT`.
 
 ## Memory
 
-A process has one slice of the node's memory, and no more. What it maps with any access right is backed by
-zeroed memory before the call returns; otherwise the call answers `ENOMEM` and has changed nothing. There are
-no page faults later. Address space without access rights costs nothing, and unmapped memory returns to the
-slice at once.
+A process has one slice of the node's memory. What it maps with any access right is backed by zeroed memory
+before the call returns; otherwise the call answers `ENOMEM` and changes nothing. There are no page faults
+later. Address space without access rights costs nothing. Unmapped memory returns to the slice at once.
 
-* **Stack:** as large as `stack=` says (8 MiB), all of it backed from the start, above a guard of 2 MiB. It
-  does not grow.
-* **Heap:** `brk` begins at the next multiple of 2 MiB above the program and may grow to 0x100000000000, where
-  `mmap` begins to search for room; the limit is the slice. It is backed in steps of 2 MiB.
-* **Growing may need spare memory:** where a mapping replaces another one, moves, or gets access rights, the
-  slice must have the maximum that its page tables can need (4 KiB for each 2 MiB) before anything changes.
-* **Shared files:** `MAP_SHARED` of a file that can be written shows the file's own memory to all ranks. Pages
-  beyond the file's end exist only if the file reached them when they were mapped (or remapped, or given
-  access rights): touching others is `SIGBUS`, even after the file has grown. What a file loses by shrinking
-  is zeroed, and stays mapped until it is unmapped. `MADV_DONTNEED` leaves it alone, `MADV_REMOVE` zeroes it.
-* **Private files** are copied by `mmap`, with zeroes beyond the file's end. Shared mappings of files that
-  nobody can write are copies, too, and stay read-only. `MAP_SHARED` with `MAP_ANONYMOUS` is private memory,
-  because nothing forks.
-* **Several threads:** an access right that is taken away, or memory that is unmapped, is gone on all CPUs
-  when the call returns. A thread that touches a range while another one replaces it waits until the
-  replacement is complete; a system call that is given an address in it meanwhile may answer `EFAULT`.
+* **Stack:** as large as `stack=` says (8 MiB), backed from the start, above a guard of 2 MiB. It does not
+  grow.
+* **Heap:** `brk` begins at the next multiple of 2 MiB above the program. It may grow, in backed steps of
+  2 MiB, to 0x100000000000, where `mmap` begins to search for room; the limit is the slice.
+* **Spare memory:** before a mapping replaces another one, moves or gets access rights, the slice must have
+  the most that its page tables can need: 4 KiB for each 2 MiB.
+* **Shared files:** `MAP_SHARED` of a writable file shows the file's own memory to all ranks. A page is there
+  only if the file reached it when the page was mapped, remapped or given access rights; touching another one
+  is `SIGBUS`, even after the file has grown. When a file shrinks, the bytes that it loses are zeroed, and
+  stay mapped until they are unmapped. `MADV_DONTNEED` leaves shared files alone, `MADV_REMOVE` zeroes.
+* **Private files** are copied by `mmap`, with zeroes after the file's end. A shared mapping of a read-only
+  file is a read-only copy. `MAP_SHARED` with `MAP_ANONYMOUS` is private memory, because nothing forks.
+* **Threads:** when memory is unmapped or loses an access right, it has done so on all CPUs before the call
+  returns. A thread that touches a range which another one replaces waits until the replacement is complete;
+  a system call that is given an address in it may meanwhile answer `EFAULT`.
 """
 
 
 FOOTER = """
 ## Processes and threads
 
-A node runs one process for each rank, and perhaps a service. A process may have as many threads as
-`threads=` says (16) for each of its CPUs, then `clone` answers `EAGAIN`. They share these CPUs:
+A node runs one process for each rank, and a service if it has the option [`service=`](boot.md). A process may
+have `threads=` (16) threads for each of its CPUs. The threads share these CPUs by their policies, all of
+which are granted, because the program is root:
 
-| policy | | rights on Linux, and here |
-|---|---|---|
-| `SCHED_OTHER`, `SCHED_BATCH` | a thread keeps its CPU until it blocks. Only while others of this class wait for the same CPU, it rotates with them: each turn lasts `rotation=` (4 ms) at least, or until it blocks, with `rotation=off`. Then a thread that never blocks keeps its CPU from who waits for it | none; granted |
-| `SCHED_FIFO` | before all others, by priority, 1 to 99; no turns | `CAP_SYS_NICE` or `RLIMIT_RTPRIO`; granted, for the program is root |
-| `SCHED_RR` | the same, with turns among equal priorities | the same |
-| `SCHED_IDLE` | runs only while no other thread wants the CPU, and interrupts none: its timers are not armed, and it is woken, without an interrupt, when its CPU becomes idle | none; granted |
-
-`nice` values are stored, and have no effect: turns are alike. `sched_yield` lets those of the same class go
-first. A thread that blocks costs its CPU nothing: where nobody else waits for the CPU, it idles.
+| policy | which thread runs |
+|---|---|
+| `SCHED_OTHER`, `SCHED_BATCH` | a thread keeps its CPU until it blocks. Only while others of this class wait for the CPU, they take turns of at least `rotation=` (4 ms). With `rotation=off` there are no turns: a thread that never blocks keeps the others waiting |
+| `SCHED_FIFO` | goes before those, by priority, 1 to 99; no turns |
+| `SCHED_RR` | as `SCHED_FIFO`, with turns among equal priorities |
+| `SCHED_IDLE` | runs only while no other thread wants the CPU, and interrupts none: meanwhile its timers are not armed, and a wake-up sends no interrupt |
 
 ## Without a call: the vDSO
 
-`AT_SYSINFO_EHDR` points to an ELF file with `__vdso_clock_gettime`, `__vdso_clock_getres`,
-`__vdso_gettimeofday`, `__vdso_time` and `__vdso_getcpu`, and the same names without `__vdso_`, all of version
-`LINUX_2.6`; on POWER `__kernel_clock_gettime` and so on, `__kernel_get_tbfreq` and the signals' trampoline
-`__kernel_sigtramp_rt64`, all of version `LINUX_2.6.15`. They give the kernel's own numbers without entering
-it; only for the CPU-time clocks, which it alone knows, they make the system call. Static glibc and musl use
-them by themselves, musl on x86_64 alone.
+`AT_SYSINFO_EHDR` points to an ELF file with these functions. They give the kernel's own numbers without
+entering it; only for CPU-time clocks they make the system call. Static glibc uses them, musl on x86_64 alone.
+
+* x86_64, version `LINUX_2.6`: `__vdso_clock_gettime`, `__vdso_clock_getres`, `__vdso_gettimeofday`,
+  `__vdso_time`, `__vdso_getcpu`, and the same names without `__vdso_`.
+* POWER, version `LINUX_2.6.15`: the same as `__kernel_clock_gettime` and so on, `__kernel_get_tbfreq`, and
+  the signals' trampoline `__kernel_sigtramp_rt64`.
 
 ## Files of `/proc` and `/sys`
 
-Formats are those of Linux's proc(5). A file's text is generated when it is opened. What a kernel without
-paging and scheduling has no number for is 0.
+Formats are those of Linux's proc(5). A file's text is made when it is opened. A number that this kernel does
+not have, of paging for example, is 0.
 
 | file | contents |
 |---|---|
-| `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mounts,stat,statm,status}` | the process itself; `/proc/PID` is the same for its own number and does not exist for others |
-| `/proc/self/task/TID/{auxv,cmdline,comm,environ,limits,maps,stat,statm,status}` | the same of each of its threads; `/proc/thread-self` leads to the caller's |
-| `/proc/self/comm`, `/proc/self/task/TID/comm` | writing names the thread, of the process the first one (`pthread_setname_np`) |
-| `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file once more, except for pipes and the like: `ENXIO`. `/dev/fd` and `/dev/{stdin,stdout,stderr}` lead there |
-| `/proc/meminfo` | the rank's slice of the node's memory: nobody else allocates from it, so what is free is available |
-| `/proc/stat` | times of the process's own CPUs by exact accounting; interrupts of the node; btime |
-| `/proc/cpuinfo`, `/proc/interrupts` | all CPUs of the node; interrupts by name, or by number where none is expected |
+| `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mounts,stat,statm,status}` | the process; `/proc/PID` is there for its own number only |
+| `/proc/self/task/TID/{auxv,cmdline,comm,environ,limits,maps,stat,statm,status}` | its threads; `/proc/thread-self` leads to the caller's |
+| `/proc/self/comm`, `/proc/self/task/TID/comm` | writing names the first thread, or this one (`pthread_setname_np`) |
+| `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file again, except pipes and the like: `ENXIO`. `/dev/fd`, `/dev/{stdin,stdout,stderr}` lead there |
+| `/proc/meminfo` | the rank's slice: what is free is available |
+| `/proc/stat` | exact times of the process's own CPUs; interrupts of the node; btime |
+| `/proc/cpuinfo`, `/proc/interrupts` | the node's CPUs; its interrupts by name, unexpected ones by number |
 | `/proc/loadavg` | the node's ranks |
 | `/proc/{filesystems,mounts,uptime,version}` | |
-| `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space}`, `random/boot_id` | |
+| `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space,random/boot_id}` | |
 | `/proc/sys/vm/overcommit_memory` | 2: never |
-| `/proc/tacet/{clockevents,counters,klog,nettick,timers}` | docs/timers.md, docs/flight-log.md, docs/nettick.md |
-| `/proc/tacet/threads` | for each CPU: switches between threads, turns that were over (rotations), IPIs that a thread which became ready had to send, threads that wait for it now |
-| `/proc/tacet/priorities` | a line for each thread of the node: its hardware priority; writing a digit, 1 to 6, sets the writer's (`EOPNOTSUPP` where CPUs have none); docs/balancer.md |
-| `/proc/tacet/iterations` | a line for each process: CPU time of its threads (running) and what was left of its CPUs' time (waiting), in its last iteration and in all of them; writing `mark` ends an iteration [Betti09 §IV] |
-| `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`: the number that OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` use |
+| `/proc/tacet/{clockevents,timers}`, `{counters,klog}`, `nettick` | [timers.md](timers.md), [flight-log.md](flight-log.md), [nettick.md](nettick.md) |
+| `/proc/tacet/threads` | for each CPU: switches between threads, rotations (turns that were over), IPIs that threads which became ready had to send, threads that wait now |
+| `/proc/tacet/priorities` | the hardware priority of each thread of the node; writing 1 to 6 sets the writer's (`EOPNOTSUPP` if CPUs have none); [balancer.md](balancer.md) |
+| `/proc/tacet/iterations` | for each process, in its last iteration and in all: CPU time of its threads (running), and the rest of its CPUs' time (waiting). Writing `mark` ends an iteration [Betti09 §IV] |
+| `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`; OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` use it |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/{core_id,physical_package_id,thread_siblings_list,core_siblings_list}` | all CPUs of the node |
-| `/sys/devices/system/node/online`, `nodeN/cpulist` | the NUMA domains that have CPUs, and which |
+| `/sys/devices/system/node/online`, `nodeN/cpulist` | the NUMA domains that have CPUs; their CPUs |
 """
 
 
@@ -179,19 +176,48 @@ def parse(text: str) -> list[tuple[str, list[Call]]]:
     return [(heading, [known[name] for name in names]) for heading, names in sections]
 
 
+def source_of(call: Call, calls: list[Call]) -> Call:
+    """The call of the section whose limits hold for this one: another one if its note is just "as NAME"."""
+    other = next((one for one in calls if call.note == f"as {one.name}"), None)
+    return source_of(other, calls) if other else call
+
+
+def rows_of(calls: list[Call]) -> dict[tuple[str, str], list[Call]]:
+    """By kind and limits the calls that share them: first those that have the text."""
+    rows: dict[tuple[str, str], list[Call]] = {}
+    for call in sorted(calls, key=lambda call: call is not source_of(call, calls)):
+        rows.setdefault((call.disposition, source_of(call, calls).note), []).append(call)
+    return rows
+
+
+def numbered(calls: list[Call]) -> str:
+    """Names with their numbers."""
+    numbers = [["—" if n is None else str(n) for n in (call.x86_64, call.ppc64)] for call in calls]
+    return ", ".join(f"`{call.name}` {x86_64}/{ppc64}" for call, (x86_64, ppc64) in zip(calls, numbers))
+
+
+def section_of(heading: str, calls: list[Call]) -> str:
+    """A section: a table of the calls with limits, and a line of those without."""
+    same_kind = len({call.disposition for call in calls}) == 1
+    table, plain = "", ""
+    for (kind, note), row in rows_of(calls).items():
+        if not note:
+            names = numbered(sorted(row, key=lambda call: call.name))
+            plain = textwrap.fill(f"Without limits: {names}.", 110, break_on_hyphens=False) + "\n"
+            continue
+        mark = "" if same_kind or kind == "local" else f"*{kind}*: "
+        table += f"| {numbered(row)} | {mark}{note} |\n"
+    table = f"| calls | limits and reasons |\n|---|---|\n{table}" if table else ""
+    return "\n".join([f"\n## {heading}\n", *filter(None, (plain, table))])
+
+
 def document(sections: list[tuple[str, list[Call]]]) -> str:
     """The whole page."""
     calls = [call for _, section in sections for call in section]
     counts = {kind: sum(call.disposition == kind for call in calls) for kind in KINDS}
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     parts = [HEADER, f"\n{len(calls)} calls: {kinds}.\n"]
-    for heading, section in sections:
-        parts.append(f"\n## {heading}\n\n| call | x86_64 | ppc64 | | limits and reasons |\n")
-        parts.append("|---|---:|---:|---|---|\n")
-        for call in section:
-            numbers = ["—" if n is None else str(n) for n in (call.x86_64, call.ppc64)]
-            cells = [f"`{call.name}`", *numbers, call.disposition, call.note]
-            parts.append(f"| {' | '.join(cells)} |\n")
+    parts += [section_of(heading, section) for heading, section in sections]
     return "".join(parts) + FOOTER
 
 
