@@ -25,7 +25,8 @@ static int flags_check(uint64_t flags)
     if (!(flags & CLONE_THREAD))
         return (int)syscall_refuse("clone", "a program cannot start another process");
     if ((flags & thread) != thread)
-        return (int)syscall_refuse("clone", "threads must share memory, files, directory and signal handlers");
+        return (int)syscall_refuse("clone",
+                                   "threads must share memory, files, directory and signal handlers");
     if (flags & ~known)
         return (int)syscall_refuse("clone", "tracing and namespaces are not supported");
     return 0;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lwip.mk: lwIP's sources, which are fetched once, and how they are compiled: for the kernel (Makefile) and for
-# the fuzzer of frames (tests/host/host.mk).
+# lwip.mk: lwIP's sources, which are fetched once, and how they are compiled: for the kernel (Makefile) and
+# for the fuzzer of frames (tests/host/host.mk).
 
 LWIP := build/lwip
 

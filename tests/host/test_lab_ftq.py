@@ -31,8 +31,7 @@ from lab.formats import ftq
 from lab.pictures.ftq import Panel, ftq_picture
 from tests.host.fake_result import FakeResult
 
-#: What they share is compiled once.
-pytestmark = pytest.mark.xdist_group("lab ftq")
+pytestmark = pytest.mark.xdist_group("lab ftq")  # they share what is compiled
 
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / folder}" for folder in ("apps/lib", "apps/ftq", "libc/include", "tests/host")]

@@ -245,7 +245,7 @@ def test_a_run_with_a_spinning_rank_ends_by_its_time_limit(tacet: Run) -> None:
 def test_a_wrong_number_of_ranks_is_refused_with_the_right_ones(value: str, tacet: Run) -> None:
     expect_stop(
         tacet("status.musl", cpus=4, options=f'"ranks={value}"'),
-        r"option ranks: '.*' is not a number from 1 to 4 .*4 run",
+        r"option ranks: '.*' is not a number from 1 to 4 .*4 CPUs run",
     )
 
 
