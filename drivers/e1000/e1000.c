@@ -5,7 +5,7 @@
  *
  * A controller is reset while bus mastering is off, so that nothing is left of what firmware had it do. After
  * the reset it loads its address from its own memory. The link is left to the controller, as autonegotiated:
- * no register of a PHY is touched, except that an E1000_ADVANCED without a link is told to negotiate again.
+ * no register of a PHY is touched, except that an E1000_ADVANCED without a link negotiates again.
  * Operations run with the network's lock held.
  *
  * A cause that was set while it was masked would interrupt as soon as it is unmasked. So interrupt_enable

@@ -23,7 +23,7 @@ struct program {
         unsigned value;
     } numbers[PROGRAM_NUMBERS_MAX];
     unsigned number_count;
-    /* Then the variables in which other launchers tell a program its rank. */
+    /* Then the variables that other launchers set to the rank. */
     const char *const *rank_names;
     unsigned rank_name_count;
     unsigned rank;

@@ -202,9 +202,9 @@ bool beat_wire_interrupt(void)
         }
     }
     if (passes && beat_card)
-        nettick_pass_on();                              /* once for all of them */
-    if ((had_beat || beat_card) && beat_frame_is_due()) /* once, so that a conductor that answers at once does
-                                                         * not keep the CPU in here */
+        nettick_pass_on(); /* once for all of them */
+    /* Once, so that a conductor that answers at once does not keep the CPU in here. */
+    if ((had_beat || beat_card) && beat_frame_is_due())
         beat_frames_send(card);
     interrupt_end(card, received, had_beat, data);
     return frames != 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * icmp_error.c: errors that routers and peers report about packets of this node [RFC 792; RFC 1191]. Each
- * carries the beginning of the packet that has caused it, whose addresses and ports tell its sender. A
+ * carries the beginning of the packet that has caused it, whose addresses and ports name its sender. A
  * datagram socket gets the error if it is connected, or asks for errors. A TCP connection gets it only while
  * it is being made, and if the packet's sequence number is one in flight: an established connection goes on
  * and retransmits. If a segment was too large for the path, the connection's segments become smaller. Runs

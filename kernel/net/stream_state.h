@@ -47,7 +47,7 @@ struct stream {
     bool peer_ended;   /* the peer has ended its direction */
     bool receive_shut; /* shutdown(SHUT_RD) */
     bool send_ended;   /* shutdown(SHUT_WR), or closed */
-    bool end_given;    /* lwIP has been told of the end */
+    bool end_given;    /* lwIP was notified of the end */
     bool reading;      /* a thread copies from `in` */
     bool writing;      /* … into `out` */
     bool more;         /* a call will add to `out` at once, */

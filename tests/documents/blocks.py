@@ -132,21 +132,19 @@ def value(number: str) -> float:
     return float(number.replace(",", "").rstrip("."))
 
 
-def numbers(line: str) -> list[str]:
+def numbers(line: str) -> list[re.Match[str]]:
     """The numbers of three digits and more in a line."""
-    return [found[0] for found in NUMBER.finditer(line) if len(re.findall(r"\d", found[0])) >= 3]
+    return [found for found in NUMBER.finditer(line) if sum(map(str.isdigit, found[0])) >= 3]
 
 
 def line_pattern(line: str) -> str:
     """What one line matches. Its long numbers are groups; if it has any, columns may have other widths."""
     parts, at = [], 0
-    loose = numbers(line)
-    for found in NUMBER.finditer(line):
-        if found[0] in loose:
-            parts += [re.escape(line[at : found.start()]), ANY_NUMBER]
-            at = found.end()
+    for found in numbers(line):
+        parts += [re.escape(line[at : found.start()]), ANY_NUMBER]
+        at = found.end()
     text = "".join([*parts, re.escape(line[at:])]).replace(re.escape(ANY), ".*")
-    return re.sub(r"(?:\\ )+", " +", text) if loose else text
+    return re.sub(r"(?:\\ )+", " +", text) if parts else text
 
 
 def pattern(shown: tuple[str, ...]) -> re.Pattern[str]:
@@ -167,7 +165,7 @@ def is_near(shown: str, printed: str, differs: float) -> bool:
 def matches(shown: Sequence[str], text: str, differs: float = NUMBER_DIFFERS) -> bool:
     """Whether a text is what these lines show."""
     found = pattern(tuple(shown)).fullmatch(text)
-    wanted = [number for line in shown if line.strip() != ANY for number in numbers(line)]
+    wanted = [number[0] for line in shown if line.strip() != ANY for number in numbers(line)]
     return bool(found) and all(is_near(*pair, differs) for pair in zip(wanted, found.groups()))
 
 

@@ -32,7 +32,7 @@ def with_tacet(line: str, printed: str) -> str:
     return found[1] + " " * blanks + value + line[found.end() :]
 
 
-def put(shown: list[str], printed: list[str], differs: float = 0.0) -> None:
+def put(shown: list[str], printed: list[str]) -> None:
     """Instead of held.accept(): what is printed replaces what the page shows."""
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     rows = [held.name_and_tacet(line) for line in lines]

@@ -17,12 +17,15 @@ from lab.bench.cost_figures import MAP_MIB, as_table, figures
 from lab.bench.costs import CROWD_MACHINE_MIB, CROWD_OPTIONS, MAP_MACHINE_MIB, image_bytes, parse_cost
 from lab.common.paths import KERNEL
 from qemu import turns, version
-from tests.documents.blocks import NUMBER_DIFFERS, matches
+from tests.documents.blocks import matches
 
 #: What they measure is measured once.
 pytestmark = pytest.mark.xdist_group("cost figures")
 
 RUNS_MAX = 6  #: until two in a row agree
+
+#: By what part of it a number of three digits and more may move until `make docs` has to renew the page.
+NUMBER_DIFFERS = 0.02
 
 COSTS = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")
 
@@ -33,11 +36,15 @@ def name_and_tacet(line: str) -> str:
     return f"{found[1]}: {found[2]}" if found else line
 
 
-def accept(shown: list[str], printed: list[str], differs: float = NUMBER_DIFFERS) -> None:
-    """Whether both have the same rows, and numbers of three digits and more that differ by no larger part."""
-    text = "".join(f"{line}\n" for line in printed)
+def is_shown(shown: str, printed: str) -> bool:
+    """Whether a row is what the page shows. A row with a bound (`< N`) is held to that by its measurement."""
+    return matches([shown], f"{printed}\n", 1.0 if " < " in shown else NUMBER_DIFFERS)
+
+
+def accept(shown: list[str], printed: list[str]) -> None:
     diff = difflib.unified_diff(shown, printed, "docs/costs.md shows", "printed", lineterm="", n=0)
-    assert matches(shown, text, differs), "\n".join(["make docs renews the page", *diff])
+    same = len(shown) == len(printed) and all(map(is_shown, shown, printed))
+    assert same, "\n".join(["make docs renews the page", *diff])
 
 
 def rows_shown(first: str, last: str) -> list[str]:
@@ -122,7 +129,7 @@ def test_the_page_of_costs_shows_what_several_cpus_do() -> None:
     found = {cpus: cores.measure(runner.load(), APPS, cpus, 300.0) for cpus in cores.CPUS}
     assert all(all(cores.held(figures).values()) for figures in found.values()), found
     printed = cores.as_table(found).splitlines()
-    accept(rows_shown("Tacet    ", "  at least late"), [line.rstrip() for line in printed], differs=1.0)
+    accept(rows_shown("Tacet    ", "  at least late"), [line.rstrip() for line in printed])
 
 
 def test_make_bench_s_tables_have_the_shape_of_those_of_the_page() -> None:

@@ -42,7 +42,7 @@ from lab.formats import klog
 from tests.beat_frames import ETHERTYPE, Beat, answer_of
 
 SHARED = f"ranks=1 nettick=irq {STATIC} {KEYED}"
-#: Frames that wait for whoever looks at the network (INTERFACE_KEPT_MAX).
+#: Frames that are kept until a CPU takes them (INTERFACE_KEPT_MAX).
 KEPT_MAX = 128
 PAUSE_S = 0.01
 #: A ring has room for more.

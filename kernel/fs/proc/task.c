@@ -4,7 +4,7 @@
  * its tid, and the link /proc/thread-self. proc(5).
  *
  * The directory of a thread and its files are the same inodes for all threads of all processes. The lookup
- * tells which thread's they are (path_lookup.tid), and open files keep that. A lookup does not search for the
+ * says which thread's they are (path_lookup.tid), and open files keep that. A lookup does not search for the
  * thread, because other ranks wait for the tree's lock meanwhile: path_thread_check does, after it.
  */
 #include "arch.h"
