@@ -589,7 +589,7 @@ docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 # The digits of the two pages that have many: what things cost (two minutes), and the experiments (a quarter
 # of an hour).
 .PHONY: docs
-docs: kernel apps sim
+docs: kernel apps sim qemu10 linux
 	$(Q)$(PYTHON) tests/documents/refresh_costs.py
 	$(Q)$(PYTHON) tests/documents/refresh.py --long docs/lab/reproduce.md
 
