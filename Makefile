@@ -91,7 +91,7 @@ needs_conform-programs := build sim
 needs_fuzz-calls := build sim run
 needs_fuzz-collide := build run
 needs_pictures := build draw
-needs_docs := build sim run lab
+needs_docs := build run lab
 needs_format := dev
 needs_test := build sim run lab boot network cluster gdb fuzz bench test build-ppc64 run-ppc64
 needs_test-build := $(needs_test)
@@ -574,7 +574,7 @@ help:
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
 	@echo "make fuzz-collide MINUTES=60     threads that collide on few objects (COLLIDE_OPTIONS)"
 	@echo "make abi                         docs/abi.md from kernel/syscall/syscalls.def"
-	@echo "make docs                        digits of docs/costs.md and docs/lab/reproduce.md"
+	@echo "make docs                        the digits of docs/costs.md"
 	@echo "make pictures                    docs/pictures/ from the sources (docs/README.md)"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"
@@ -586,12 +586,10 @@ docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
 
-# The digits of the two pages that have many: what things cost (two minutes), and the experiments (a quarter
-# of an hour).
+# The digits of docs/costs.md; two minutes.
 .PHONY: docs
-docs: kernel apps sim qemu10 linux
+docs: kernel apps qemu10
 	$(Q)$(PYTHON) tests/documents/refresh_costs.py
-	$(Q)$(PYTHON) tests/documents/refresh.py --long docs/lab/reproduce.md
 
 # The drawings of README.md and docs/. FTQ's is of the data kept in docs/pictures/; MEASURED=build/report
 # first replaces these by what the last `make run` has left.

@@ -105,7 +105,7 @@ NOT_TRIED = {
     "bench": "takes ten minutes; its groups are those of the others",
     "beats": "takes minutes; the same groups as lockstep and cluster",
     "clock-offsets": "takes minutes; the same groups as lockstep and cluster",
-    "docs": "takes a quarter of an hour; sim and apps are above",
+    "docs": "takes minutes; its groups are some of make run's and bench's",
     "host-test": "build/host/test_string is one of it",
     "fuzz": "build/fuzz/fuzz_tree is one of it",
     "klog": "with a flight log and without, above",
