@@ -574,7 +574,7 @@ help:
 	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
 	@echo "make fuzz-collide MINUTES=60     threads that collide on few objects (COLLIDE_OPTIONS)"
 	@echo "make abi                         docs/abi.md from kernel/syscall/syscalls.def"
-	@echo "make docs                        the digits of docs/costs.md"
+	@echo "make docs                        the tables of docs/costs.md and docs/lab/reproduce.md"
 	@echo "make pictures                    docs/pictures/ from the sources (docs/README.md)"
 	@echo "make compile_commands.json       for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"
@@ -586,10 +586,12 @@ docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
 
-# The digits of docs/costs.md; two minutes.
+# The tables of docs/costs.md and docs/lab/reproduce.md; twelve minutes. EXPERIMENTS="NAME..." or all: those of
+# reproduce.md that are run; by default the measured ones, which a change of the kernel can move.
 .PHONY: docs
-docs: kernel apps qemu10
+docs: kernel apps qemu10 sim caches build/linux/version
 	$(Q)$(PYTHON) tests/documents/refresh_costs.py
+	$(Q)$(PYTHON) tests/documents/refresh_reproduce.py $(EXPERIMENTS)
 
 # The drawings of README.md and docs/. FTQ's is of the data kept in docs/pictures/; MEASURED=build/report
 # first replaces these by what the last `make run` has left.

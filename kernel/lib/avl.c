@@ -23,8 +23,8 @@ static bool node_update(struct avl_node *node, unsigned left, unsigned right, av
 {
     unsigned old = node->height;
 
-    LINKS_CHECK(!node->child[0] || node->child[0]->key <= node->key);
-    LINKS_CHECK(!node->child[1] || node->child[1]->key >= node->key);
+    SELF_CHECK(!node->child[0] || node->child[0]->key <= node->key);
+    SELF_CHECK(!node->child[1] || node->child[1]->key >= node->key);
     node->height = 1 + (left > right ? left : right);
     return (summarise && summarise(node)) || node->height != old;
 }
@@ -93,7 +93,7 @@ void avl_remove(struct avl_node **root, struct avl_node *node, avl_summarise *su
     struct way way;
     struct avl_node **link = way_down(&way, root, node), **next, *successor;
 
-    LINKS_CHECK(*link == node);
+    SELF_CHECK(*link == node);
     if (!node->child[0] || !node->child[1]) {
         *link = node->child[node->child[1] != NULL];
         way_back(&way, way.count, summarise);

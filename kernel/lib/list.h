@@ -21,12 +21,11 @@ struct list {
     struct list_link *first, *last;
 };
 
-/* In a kernel that checks itself (make kernel LOCKCHECK=1) a list or a tree (avl.h) that is broken is a
- * fault. */
+/* In a kernel that checks itself (make kernel LOCKCHECK=1) a broken list, tree (avl.h) or queue is a fault. */
 #ifdef LOCKCHECK
-#define LINKS_CHECK(holds) ((holds) ? (void)0 : __builtin_trap())
+#define SELF_CHECK(holds) ((holds) ? (void)0 : __builtin_trap())
 #else
-#define LINKS_CHECK(holds) ((void)0)
+#define SELF_CHECK(holds) ((void)0)
 #endif
 
 /* The structure whose member `field` is the link. */
@@ -37,7 +36,7 @@ static inline void list_insert(struct list *list, struct list_link *link, struct
 {
     link->next = next;
     link->previous = next ? next->previous : list->last;
-    LINKS_CHECK((link->previous ? link->previous->next : list->first) == next);
+    SELF_CHECK((link->previous ? link->previous->next : list->first) == next);
     *(link->previous ? &link->previous->next : &list->first) = link;
     *(next ? &next->previous : &list->last) = link;
 }
@@ -49,8 +48,8 @@ static inline void list_append(struct list *list, struct list_link *link)
 
 static inline void list_remove(struct list *list, struct list_link *link)
 {
-    LINKS_CHECK((link->previous ? link->previous->next : list->first) == link);
-    LINKS_CHECK((link->next ? link->next->previous : list->last) == link);
+    SELF_CHECK((link->previous ? link->previous->next : list->first) == link);
+    SELF_CHECK((link->next ? link->next->previous : list->last) == link);
     *(link->previous ? &link->previous->next : &list->first) = link->next;
     *(link->next ? &link->next->previous : &list->last) = link->previous;
 }

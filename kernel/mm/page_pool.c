@@ -118,8 +118,8 @@ static void range_add(struct page_pool *pool, uint64_t address, uint64_t bytes)
     struct free_extent *below, *above;
 
     avl_neighbours(pool->extents, address, &below, &above);
-    LINKS_CHECK(!below || below->node.key + below->bytes <= address);
-    LINKS_CHECK(!above || above->node.key >= address + bytes);
+    SELF_CHECK(!below || below->node.key + below->bytes <= address);
+    SELF_CHECK(!above || above->node.key >= address + bytes);
     if (below && below->node.key + below->bytes != address)
         below = NULL;
     if (above && above->node.key != address + bytes)

@@ -4,6 +4,7 @@
  */
 #include "net/byte_queue.h"
 #include "lib/kstring.h"
+#include "lib/list.h"
 #include "mm/page.h"
 #include "net/memory.h"
 
@@ -88,6 +89,7 @@ uint32_t byte_queue_append(struct byte_queue *queue, const void *bytes, uint32_t
 
 void byte_queue_consume(struct byte_queue *queue, uint64_t bytes)
 {
+    SELF_CHECK(bytes <= queue->bytes);
     queue->bytes -= bytes;
     while (bytes > 0 || (queue->first != queue->last && queue->first_at == BYTE_PIECE_BYTES)) {
         struct byte_piece *first = queue->first;

@@ -54,6 +54,8 @@
 #define WAIT_NS     200000
 #define NAMES       4
 #define BYTES       65507 /* the longest datagram */
+#define GROUP       "239.1.2.3"
+#define GROUP_PORT  5003
 
 struct thread {
     pthread_t id;
@@ -119,6 +121,18 @@ static uint16_t port_of(struct thread *t)
     return (uint16_t)(5000 + below(t, PORTS));
 }
 
+/* Makes the socket a member of GROUP that shares GROUP_PORT with others. */
+static void group_join(int descriptor)
+{
+    const int one = 1;
+    const struct ip_mreq group = { { inet_addr(GROUP) }, { htonl(INADDR_LOOPBACK) } };
+    const struct sockaddr_in name = { .sin_family = AF_INET, .sin_port = htons(GROUP_PORT) };
+
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(descriptor, (const struct sockaddr *)&name, sizeof(name)) == 0)
+        setsockopt(descriptor, IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof(group));
+}
+
 static void inet_make(struct thread *t, unsigned object)
 {
     const int one = 1, mode = below(t, 4) ? 0 : SOCK_NONBLOCK;
@@ -133,8 +147,11 @@ static void inet_make(struct thread *t, unsigned object)
     timeouts_set(made);
     if (below(t, 4))
         setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (object < 3)
+    if (object < 3) {
         setsockopt(made, IPPROTO_IP, IP_MULTICAST_IF, &own, sizeof(own));
+        if (below(t, 2)) /* one of several at GROUP_PORT, each of which gets what is sent there */
+            group_join(made);
+    }
     if (below(t, 2))
         bind(made, (const struct sockaddr *)&name, sizeof(name));
     if (object == 3 && below(t, 2))
@@ -144,8 +161,7 @@ static void inet_make(struct thread *t, unsigned object)
 
 static struct sockaddr_in inet_name(struct thread *t)
 {
-    static const char *const addresses[] = { "127.0.0.1", "127.0.0.2", "0.0.0.0", "239.1.2.3",
-                                             "10.255.255.1" };
+    static const char *const addresses[] = { "127.0.0.1", "127.0.0.2", "0.0.0.0", GROUP, "10.255.255.1" };
 
     return (struct sockaddr_in){
         .sin_family = below(t, 16) ? AF_INET : AF_UNSPEC,
@@ -173,7 +189,7 @@ static long inet_option(struct thread *t, int descriptor)
 
 static long membership(struct thread *t, int descriptor)
 {
-    const struct ip_mreq group = { { inet_addr(below(t, 2) ? "239.1.2.3" : "239.1.2.4") },
+    const struct ip_mreq group = { { inet_addr(below(t, 2) ? GROUP : "239.1.2.4") },
                                    { inet_addr("127.0.0.1") } };
 
     return setsockopt(descriptor, IPPROTO_IP, below(t, 2) ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, &group,
@@ -221,12 +237,17 @@ static long inet_act(struct thread *t)
     case 22:
         return inet_visit(t);
     case 23:
-        return sendto(s, t->room, BYTES - below(t, 40), MSG_NOSIGNAL, at, sizeof(name));
+        if (below(t, 2)) {
+            name.sin_addr.s_addr = inet_addr(GROUP);
+            name.sin_port = htons(GROUP_PORT);
+        }
+        part.iov_len = below(t, 4) ? below(t, 3000) : BYTES - below(t, 40);
+        return sendto(INET + (int)below(t, 3), t->room, part.iov_len, MSG_NOSIGNAL, at, sizeof(name));
     case 17:
         return accepts(INET + 3);
     case 18:
     case 19: /* what comes by a connection, for whoever takes it first */
-        return send(INET + 4, t->room, BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
+        return send(INET + 4, t->room, below(t, 4) ? below(t, 5000) : BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
     case 20:
     case 21:
         return recv(INET + 5, t->room, BYTES, MSG_DONTWAIT);
