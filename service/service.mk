@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# service.mk: the programs of the service node, for this machine: `make service`. Each is its folder, and what
-# it uses of lib/ and of what both sides of a protocol share with the kernel.
+# service.mk: builds the programs of the service node for this machine: `make service`. A program is linked
+# from its folder, service/lib/, and the sources of the kernel that both sides of a protocol share.
 
 SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
@@ -17,7 +17,7 @@ define service_program
 $(SERVICE_BUILD)/$(1): $(call service_objects,$(wildcard service/$(patsubst tacet-%,%,$(1))/*.c))
 endef
 $(foreach program,$(notdir $(SERVICE_PROGRAMS)),$(eval $(call service_program,$(program))))
-# Static: it runs where there is nothing but a kernel. It looks no names up.
+# Static, for an initramfs without libraries. It resolves no host names, which would need shared libraries.
 $(SERVICE_BUILD)/tacet-launchd: SERVICE_LINK := -static
 $(SERVICE_PROGRAMS): $(SERVICE_BUILD)/lib.a
 	@echo "  SERVICE $@"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * answers.c: the frames that come (conductor.h): answers of nodes, into the registry, for welcomes, pages of
- * their flight logs, for who asks for them, and beats of another conductor, which are said once. However many
- * come, beats are not late for them: ANSWERS_PER_LOOP at a time are taken, and what the system has no room
- * for is lost and counted.
+ * answers.c: the frames that come (conductor.h): answers of nodes go to the registry and to welcomes, pages
+ * of flight logs to the client that asks for them; beats of another conductor are reported once. Many frames
+ * do not delay beats: at most ANSWERS_PER_LOOP are taken at a time, and frames for which the system has no
+ * room are lost and counted.
  */
 #include "service/conductor/conductor.h"
 #include "service/lib/say.h"
@@ -21,8 +21,8 @@ static void beat_heard(const struct wire_frame *frame, const struct beat *beat)
     if (conductor.other_beats++)
         return;
     node_address_print(frame->from, address);
-    say("another conductor beats on %s, from %s; nodes follow %s, which was started last",
-        conductor.interface, address, beat->epoch > conductor.timeline.epoch_ns ? "that one" : "this one");
+    say("another conductor beats on %s, from %s; nodes follow %s conductor, which was started last",
+        conductor.interface, address, beat->epoch > conductor.timeline.epoch_ns ? "the other" : "this");
 }
 
 static void answer_heard(const struct wire_frame *frame, const struct answer *answer)
@@ -40,10 +40,10 @@ static void answer_heard(const struct wire_frame *frame, const struct answer *an
     if (node)
         welcomes_answer(&conductor.welcomes, &conductor.registry, node);
     if (place == REGISTRY_NEW || place == REGISTRY_RESTARTED)
-        conductor.acknowledged_to = 0; /* it has not done what others have */
+        conductor.acknowledged_to = 0; /* it has not done the outstanding command */
     if (place == REGISTRY_RESTARTED) {
         node_address_print(node->address, address);
-        say("node %s (%s) was started anew", node->answer.name, address);
+        say("node %s (%s) has restarted", node->answer.name, address);
     }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beats.c: the beats of the conductor (conductor.h): when the next one is due, what it says and carries, and
- * the rate. What time it is, and where frames go, others know.
+ * beats.c: the beats of the conductor (conductor.h): when the next one is due, its contents, and the rate.
+ * The clock and the network are elsewhere (timeline.c, wire.c).
  *
- * A beat whose time has gone by while the machine did something else is left out, and counted: beats never
- * come in a burst. The last beat before a rest of them says so (its period is zero).
+ * A beat whose time is over because the machine did something else is left out and counted, so that beats
+ * never come in a burst. The last beat before a pause says so: its period is zero.
  */
 #include "service/conductor/conductor.h"
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define RATE_MAX_HZ 1000.0
 #define RATE_MIN_HZ (1.0 / 60)
-#define GREETINGS   3 /* beats of an epoch that ask all nodes who they are */
+#define GREETINGS   3 /* first beats of an epoch, all of which ask for answers */
 
 bool is_beating(void)
 {

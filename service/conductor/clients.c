@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * clients.c: the connections that requests come by (conductor.h). A client that waits for an answer is not
- * read from meanwhile. None makes the conductor wait: a client that does not take its answer is left.
+ * read from meanwhile. The conductor never waits for a client: one that does not take its answer is closed.
  */
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
@@ -10,7 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Who has each place: another number for each client, so that no answer reaches the one that came after. */
+/* The number of the client at each place, 0: none. Each client has its own number, so that no answer reaches
+ * a later client at the same place. */
 static unsigned serials[POLL_COUNT], last_serial;
 
 static char answer_text[CONTROL_ANSWER_BYTES];
@@ -33,7 +34,8 @@ static void client_close(unsigned place)
     orders_client_gone(client);
 }
 
-/* After its answer, a client may ask again. */
+/* Sends a message, or closes the client if it does not take it. Reads from the client again after the last
+ * message of an answer. */
 static void message_send(unsigned place, const struct json *message, bool is_last)
 {
     ssize_t sent =
@@ -68,7 +70,7 @@ void client_serve(unsigned place)
     struct json answer = { .text = answer_text, .room = sizeof(answer_text) };
     char request[CONTROL_REQUEST_BYTES];
 
-    if (!client->events) { /* it waits for an answer, and has gone */
+    if (!client->events) { /* it waits for an answer: so it has closed */
         client_close(place);
         return;
     }
@@ -86,7 +88,7 @@ void client_serve(unsigned place)
         message_send(place, &answer, true);
 }
 
-/* While all places are taken others wait in the socket's queue. */
+/* Accepts a client. While all places are taken, clients wait in the socket's queue. */
 void client_accept(void)
 {
     unsigned place = POLL_CLIENTS;

@@ -50,7 +50,7 @@ static void number_write(const char *text, struct beat_command *wire)
     store_be(wire->body, 4, strtoull(text, NULL, 10));
 }
 
-/* What is wrong with the text after the command's name, or NULL. */
+/* Writes the command's body from the text after its name. Returns NULL, or the error. */
 static const char *body_write(enum body body, const char *text, struct beat_command *wire)
 {
     size_t bytes = strlen(text), name = strcspn(text, " ");
@@ -59,7 +59,7 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
         return "a command has at most 64 bytes";
     switch (body) {
     case BODY_NONE:
-    case BODY_ZERO: /* a time, which the conductor gives it if it has one */
+    case BODY_ZERO: /* a time limit; hold_add sets that of hold */
         if (bytes)
             return "this command takes no words";
         if (body == BODY_NONE)
@@ -70,7 +70,7 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
         if (!bytes)
             break;
         if (strncmp(text, "job ", 4) != 0 || !is_number(text + 4, 1, UINT32_MAX))
-            return "for one job alone: job N, its number from 1 to 4294967295";
+            return "it takes nothing, or one job: job N, its number from 1 to 4294967295";
         number_write(text + 4, wire);
         return NULL;
     case BODY_TRACE:
@@ -83,7 +83,7 @@ static const char *body_write(enum body body, const char *text, struct beat_comm
         break;
     case BODY_MICROSECONDS:
         if (!is_number(text, 1, BEAT_WINDOW_US_MAX))
-            return "services takes the microseconds that they have, 1 to 100000";
+            return "services takes microseconds, 1 to 100000";
         number_write(text, wire);
         return NULL;
     }
@@ -144,7 +144,7 @@ static void carried_remove(struct commands *commands, unsigned at)
             (commands->carried_count - at) * sizeof(commands->carried[0]));
 }
 
-/* The first that waits is carried, where it may be. */
+/* Makes the first waiting command a carried one if it may be. */
 static void waiting_carry(struct commands *commands)
 {
     if (!commands->waiting_count || commands->carried_count == BEAT_COMMANDS_MAX ||

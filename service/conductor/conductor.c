@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * conductor.c: the program that beats time for a cluster [Betti09 §III]: it broadcasts heartbeats
- * (beats.c) onto an Ethernet interface at multiples of their period, knows the nodes that answer, and
- * changes the rate or sends commands when conductorctl asks for it. One thread, of SCHED_FIFO and in locked
- * memory where the system lets it; a beat's deadline is absolute, so that no beat shifts the next one.
+ * conductor.c: the program that beats time for a cluster [Betti09 §III]: it broadcasts heartbeats (beats.c)
+ * onto an Ethernet interface at multiples of their period, knows the nodes that answer, and changes the rate
+ * or sends commands when conductorctl asks for it. It is one thread, with SCHED_FIFO and locked memory if the
+ * system allows them. A beat's deadline is absolute, so that a late beat does not shift the next one.
  */
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
@@ -24,7 +24,7 @@
 #define RATE_DEFAULT     "10"
 #define ANSWER_EVERY_MAX 1000
 
-struct conductor conductor; /* large: it has no values of its own in the program's file */
+struct conductor conductor; /* large: zeros, so that the program's file need not hold it */
 
 static volatile sig_atomic_t ended;
 
@@ -59,7 +59,7 @@ static void timer_look(void)
     uint64_t expirations;
 
     if (read(conductor.polls[POLL_TIMER].fd, &expirations, sizeof(expirations)) >= 0)
-        beat_due(); /* else the rate has changed meanwhile */
+        beat_due(); /* if read fails, the rate has changed since */
 }
 
 /* ---- The program ---- */
@@ -69,13 +69,12 @@ static const char usage[] =
     "PATH]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
-    "  --interface NAME  where: the network that nodes take beats from\n"
-    "  --key FILE        32 hexadecimal digits, which the nodes have too\n"
+    "  --interface NAME  sends beats to this interface, on the network of the nodes\n"
+    "  --key FILE        a file of 32 hexadecimal digits, the same key as the nodes'\n"
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
-    "  --nodes N         so many nodes do each command: also those that have not answered yet are waited "
-    "for\n"
-    "  --socket PATH     where conductorctl reaches it (default: " CONTROL_SOCKET ")\n";
+    "  --nodes N         number of nodes: a command waits for N nodes, even if fewer have answered yet\n"
+    "  --socket PATH     the Unix socket for conductorctl (default: " CONTROL_SOCKET ")\n";
 
 static const char *key_path, *rate_text = RATE_DEFAULT;
 static uint32_t answer_every_given = UINT32_MAX;
@@ -115,7 +114,7 @@ static void prepare(char **words)
         give_up(STATUS_WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate_text);
 }
 
-/* ms; -1: without end. */
+/* Returns how long poll may wait, ms; -1: without a limit. */
 static int timeout_ms(void)
 {
     const int orders = orders_timeout_ms(), pages = pages_timeout_ms();
@@ -123,8 +122,8 @@ static int timeout_ms(void)
     return orders < 0 || (pages >= 0 && pages < orders) ? pages : orders;
 }
 
-/* Beats first: whatever else is done, one that is due meanwhile waits for a single request, or for
- * ANSWERS_PER_LOOP answers. */
+/* Serves until a signal comes. Beats come first: a due beat waits at most for one request, or for
+ * ANSWERS_PER_LOOP frames. */
 static void loop(void)
 {
     struct pollfd *polls = conductor.polls;
@@ -156,7 +155,7 @@ int main(int count, char **words)
     struct sigaction action = { .sa_handler = on_signal };
 
     say_begin("conductor", NULL);
-    (void)count; /* NULL ends them */
+    (void)count; /* NULL ends the words */
     prepare(words);
     say_begin("conductor", say_without_waiting);
     sigaction(SIGINT, &action, NULL);
@@ -164,8 +163,9 @@ int main(int count, char **words)
     conductor.is_fifo = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
     conductor.is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     printf("conductor: beats on %s%s%s; conductorctl --socket %s\n", conductor.interface,
-           conductor.is_fifo ? "" : "; without real-time priority: they may be late",
-           conductor.is_locked ? "" : "; its memory is not locked", conductor.socket_path);
+           conductor.is_fifo ? "" : "; no right to real-time priority, so beats may be late",
+           conductor.is_locked ? "" : "; its memory cannot be locked, so beats may be late",
+           conductor.socket_path);
     fflush(stdout);
     loop();
     beats_end();

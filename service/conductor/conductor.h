@@ -2,17 +2,17 @@
 /*
  * conductor.h: the parts of the conductor, which is one thread with one state:
  *
- *     conductor.c   the program, its clock, and the loop; beats come first, between any two other things
- *     beats.c       what the next beat says and carries, and when it is due
- *     answers.c     frames that come: answers of nodes, and beats of other conductors
- *     requests.c    what conductorctl asks for: its words, and JSON
- *     orders.c      the commands among that: who has done them, and what is answered
- *     pages.c       pages of flight logs that conductorctl asks for, from the node's frames to the client
- *     jobs.c        what tacetrun asks for: numbers of jobs, and tickets
+ *     conductor.c   the program, its clock, and the loop, which sends a due beat before anything else
+ *     beats.c       when the next beat is due, and its contents
+ *     answers.c     frames that come: answers and pages of nodes, and beats of other conductors
+ *     requests.c    requests of conductorctl, and their answers in JSON
+ *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
+ *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
+ *     jobs.c        requests of tacetrun: numbers of jobs, and tickets
  *     clients.c     the connections that requests come by
  *
- * tools/lockstep/conductor.c is the conductor of nodes whose time is virtual: it has other ones for
- * conductor.c, clients.c and wire.c.
+ * tools/lockstep/conductor.c is the conductor of nodes whose time is virtual; it replaces conductor.c,
+ * clients.c and wire.c.
  */
 #ifndef TACET_SERVICE_CONDUCTOR_H
 #define TACET_SERVICE_CONDUCTOR_H
@@ -28,7 +28,7 @@
 #include <poll.h>
 
 #define CLIENTS_MAX      16
-#define ANSWERS_PER_LOOP 64 /* that are taken before it is seen whether a beat is due */
+#define ANSWERS_PER_LOOP 64 /* frames taken between two checks for a due beat */
 
 enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLIENTS + CLIENTS_MAX };
 
@@ -38,9 +38,9 @@ struct conductor {
     uint8_t key[SIPHASH_KEY_BYTES];
     struct timeline timeline;
     uint64_t sequence;
-    bool is_last;     /* the beat that is due tells nodes that none follows */
+    bool is_last;     /* the next beat tells nodes that none follows */
     int answer_every; /* by --answer-every; -1: about one answer a second */
-    uint64_t asked;   /* beats that asked for an answer */
+    uint64_t asked;   /* beats sent that asked for an answer */
     struct pollfd polls[POLL_COUNT];
     bool is_fifo, is_locked;
     uint64_t sent, failed, left_out, late_max_ns, late_sum_ns;
@@ -49,14 +49,14 @@ struct conductor {
     struct registry registry;
     struct welcomes welcomes;
     unsigned holder;             /* the client for which flight logs are held; 0: none */
-    uint64_t pages, stray_pages; /* that came: for a client, and for none */
-    uint32_t last_job;           /* the number that a job was given last */
+    uint64_t pages, stray_pages; /* received: those a client waits for, and others */
+    uint32_t last_job;           /* the last job's number */
     unsigned nodes_expected;     /* by --nodes; 0: those that have answered */
     unsigned acknowledged_to; /* nodes before this place have done the outstanding command, or are silent */
-    /* Frames that came, by what was wrong with them; the fine ones are answers, by place, or beats. */
+    /* Frames that came, by fault; those without a fault are answers (by place), pages or beats. */
     uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;
     unsigned answers_per_loop_max;
-    uint8_t other_address[NODE_ADDRESS_BYTES]; /* of the other conductor that was heard last */
+    uint8_t other_address[NODE_ADDRESS_BYTES]; /* of the last other conductor heard */
 };
 
 extern struct conductor conductor;
@@ -65,76 +65,78 @@ extern struct conductor conductor;
 
 uint64_t conductor_now_ns(void);
 
-/* The beat that is due next is another one: beat_due is to be called at its time. */
+/* Sets the timer to the time of the next beat, at which beat_due is called; stops it if there are no
+ * beats. */
 void beat_timer_set(void);
 
 /* ---- beats.c ---- */
 
-/* Sends the beat that is due, if one is. */
+/* Sends a beat if one is due. */
 void beat_due(void);
 
-/* Says that none follows, where nodes wait for one. */
+/* Sends a beat which says that none follows, unless there are no beats. */
 void beats_end(void);
 
-/* False where the text is no rate. */
+/* Sets the rate: beats a second, 1/60 to 1000, or 0. Returns false if the text is not such a number. */
 bool rate_set(const char *text);
 
-/* Whether beats go on after the next one. */
+/* Returns whether beats go on after the next one. */
 bool is_beating(void);
 
-/* Sequence numbers that this divides ask for answers; 0: none does. */
+/* Returns N for the beat of this sequence number: nodes answer beats whose number is a multiple of N. 0: no
+ * beat asks for an answer. */
 uint16_t answer_every(uint64_t sequence);
 
 /* ---- answers.c ---- */
 
-/* Takes what has come, ANSWERS_PER_LOOP frames at most. */
+/* Takes frames that have come, at most ANSWERS_PER_LOOP. */
 void answers_take(void);
 
 /* ---- requests.c ---- */
 
-/* Does a request; true where its answer is written, false where it comes later (clients_answer). */
+/* Does a request. Returns true if its answer is written, false if it comes later (client_answer). */
 bool request_take(const char *request, unsigned client, struct json *answer);
 
 /* ---- orders.c ---- */
 
-/* A request that is a command: queues it, as request_take. */
+/* Queues a request that is a command. Returns as request_take does. */
 bool order_take(const char *request, unsigned client, struct json *answer);
 
-/* Answers commands that all nodes have done, whose time is up, or that no beat carries any more. */
+/* Answers commands that all nodes have done, that have timed out, or that beats no longer carry. */
 void orders_settle(void);
 
-/* How long poll may wait until a command's time is up, ms; -1: none has one. */
+/* Returns the ms until the first command times out; -1: none waits. */
 int orders_timeout_ms(void);
 
-/* A client has gone: the flight logs that are held for it are released. */
+/* Releases the flight logs that are held for a client whose connection is closed. */
 void orders_client_gone(unsigned client);
 
 /* ---- pages.c ---- */
 
-/* The request "page …" (control.h), as request_take. */
+/* Does the request "page …" (control.h). Returns as request_take does. */
 bool pages_take(const char *words, unsigned client, struct json *answer);
 
-/* A page has come from this address. */
+/* Passes a page that has come from this address to its client, or counts it as stray. */
 void page_heard(const uint8_t address[NODE_ADDRESS_BYTES], const struct page *page);
 
-/* Ends requests whose pages come no more. */
+/* Ends requests whose time for pages is over. */
 void pages_settle(void);
 
-/* As orders_timeout_ms. */
+/* Returns as orders_timeout_ms does. */
 int pages_timeout_ms(void);
 
 void pages_client_gone(unsigned client);
 
 /* ---- jobs.c ---- */
 
-/* Numbers of jobs go on from the second at which the conductor was started: those of an earlier start of it
- * do not come again, unless there were more jobs than seconds. */
+/* Starts numbers of jobs at the time of start, in seconds since 1970. So numbers of an earlier start are not
+ * used again, unless there were more jobs than seconds. */
 void jobs_start(void);
 
-/* The next number. */
+/* Answers with the next job's number. */
 void job_begin(struct json *answer);
 
-/* The ticket for a nonce, 16 hexadecimal digits each. */
+/* Answers with the ticket for a nonce, 16 hexadecimal digits each. */
 void ticket_write(const char *nonce, struct json *answer);
 
 /* ---- clients.c ---- */
@@ -142,13 +144,14 @@ void ticket_write(const char *nonce, struct json *answer);
 void clients_start(void);
 void client_accept(void);
 
-/* Something has come from a client, or it has gone: its place in conductor.polls. */
+/* Does the request that has come from the client at this place of conductor.polls, or closes its connection
+ * if the client has closed it. */
 void client_serve(unsigned place);
 
-/* The answer that this client waits for, unless it has gone. */
+/* Sends a client the answer that it waits for. Does nothing if it is gone. */
 void client_answer(unsigned client, const struct json *answer);
 
-/* A part of it, after which more follow. */
+/* Sends a part of an answer; more parts follow. */
 void client_part(unsigned client, const struct json *part);
 
 #endif

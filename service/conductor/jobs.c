@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * jobs.c: what tacetrun asks the conductor for (conductor.h, docs/jobs.md): a number for a job, and the
- * ticket that a node wants to see, which takes the key that nodes have.
+ * ticket that a node requires, which the conductor makes with the nodes' key.
  */
 #include "service/conductor/conductor.h"
 #include "launch/launch_request.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * orders.c: requests that are commands (conductor.h): queues them, sees when all nodes have done the one that
- * is to be acknowledged, and answers who asked for it. A silent node is not waited for, and is named.
+ * orders.c: requests that are commands (conductor.h): queues them, checks when all nodes have done the
+ * acknowledged command, and answers its client. Silent nodes are not waited for; the answer names them.
  */
 #include "lib/bytes.h"
 #include "service/conductor/conductor.h"
@@ -13,15 +13,15 @@
 #define WITHIN_S_DEFAULT 10
 #define WITHIN_S_MAX     86400
 
-/* Nodes release their logs when no page was asked for that long: by then the client or the conductor is dead.
- * Where beats are slow, it takes a few of them. */
+/* Nodes release their logs if no page was asked for within this time: then the client or the conductor is
+ * dead. If beats are slow, it is a number of beats. */
 #define HOLD_LIMIT_S     60
 #define HOLD_LIMIT_BEATS 10
-#define RELEASE_WITHIN_S 10 /* of a client that has gone */
+#define RELEASE_WITHIN_S 10 /* if the client's connection is closed */
 
 static char answer_text[CONTROL_ANSWER_BYTES];
 
-/* Reads "one-way" or "within SECONDS"; NULL where the seconds are none. */
+/* Reads "one-way" or "within SECONDS". Returns the text after it; NULL if the seconds are wrong. */
 static const char *protocol_read(const char *request, bool *is_acknowledged, uint64_t *within_s)
 {
     *is_acknowledged = true;
@@ -46,15 +46,15 @@ static bool is_hold(const struct command *command)
     return (command->wire.code & BEAT_CODE_MASK) == BEAT_HOLD;
 }
 
-/* Of both commands, what is wrong with one of this client, or NULL. */
+/* Returns why this client may not hold or release logs, or NULL. */
 static const char *hold_refusal(const struct command *command, unsigned client)
 {
     if (conductor.holder && conductor.holder != client)
         return "the flight logs are held for another client";
-    return command->is_answered ? "hold and release are to be acknowledged" : NULL;
+    return command->is_answered ? "hold and release cannot be one-way" : NULL;
 }
 
-/* Queues either of them, as commands_add. */
+/* Queues hold or release. Returns as commands_add does. */
 static int hold_add(struct command *command, unsigned client)
 {
     const bool holds = strcmp(command->name, "hold") == 0;
@@ -68,7 +68,7 @@ static int hold_add(struct command *command, unsigned client)
     return taken;
 }
 
-/* If that is impossible, the nodes' time limit does it. */
+/* Queues a release. If there is no room, the nodes release their logs at their time limit. */
 void orders_client_gone(unsigned client)
 {
     struct command *outstanding = commands_outstanding(&conductor.commands), command;
@@ -78,7 +78,7 @@ void orders_client_gone(unsigned client)
         return;
     conductor.holder = 0;
     if (outstanding && outstanding->client == client)
-        commands_answered(&conductor.commands, false); /* nobody waits for it any more */
+        commands_answered(&conductor.commands, false); /* no client waits for it now */
     if (command_read("release", true, &command, &why))
         return;
     command.deadline_ns = conductor_now_ns() + RELEASE_WITHIN_S * SECOND_NS;
@@ -98,17 +98,18 @@ bool order_take(const char *request, unsigned client, struct json *answer)
     struct command command;
 
     if (!text)
-        json_error(answer, "a command's time is 1 to 86400 seconds");
+        json_error(answer, "within takes 1 to 86400 seconds");
     else if (command_read(text, is_acknowledged, &command, &why))
         json_error(answer,
                    why ? why
-                       : "there are the requests: status, rate HZ, nodes FROM, remove NAME, ticket NONCE, "
-                         "job begin, page ADDRESS OFFSET COUNT, stop, continue, kill, count, trace, rating, "
-                         "services, hold, release");
+                       : "unknown request; known are: status, rate HZ, nodes FROM, remove NAME, "
+                         "ticket NONCE, job begin, page ADDRESS OFFSET COUNT, stop, continue, kill, count, "
+                         "trace, rating, services, hold, release");
     else if (is_hold(&command) && (why = hold_refusal(&command, client)))
         json_error(answer, why);
     else if (!is_beating())
-        json_error(answer, "no beats, so none will carry the command (conductorctl rate HZ)");
+        json_error(answer,
+                   "no beats are sent, so none can carry the command; start them with: conductorctl rate HZ");
     else {
         command.client = client;
         command.deadline_ns = conductor_now_ns() + within_s * SECOND_NS;
@@ -122,19 +123,21 @@ bool order_take(const char *request, unsigned client, struct json *answer)
             json_print(answer, "{\"command\": \"%s\", \"number\": %u}\n", command.name,
                        conductor.commands.last_number);
         else
-            json_error(answer, is_acknowledged
-                                   ? "too many commands wait for the one that is not acknowledged yet"
-                                   : "beats are full: 16 commands are under way");
+            json_error(answer,
+                       is_acknowledged
+                           ? "too many commands wait until the one under way is acknowledged; try again later"
+                           : "beats are full: 16 commands are under way; try again later");
     }
     return true;
 }
 
-/* ---- Who has done it ---- */
+/* ---- Which nodes have done it ---- */
 
 enum reply { REPLY_DONE, REPLY_FAILED, REPLY_MISSING, REPLY_SILENT, REPLIES };
 
-/* What has been killed does not come back to say so: who was heard at the time, and is silent now, has ended.
- * Nodes that take jobs stay when one of them is killed. */
+/* Returns whether a silent node counts as killed by this command: a killed node does not answer, so one that
+ * was heard when the command was requested has ended. Not if a job's number is given: nodes that take jobs
+ * stay when a job is killed. */
 static bool is_killed(const struct node *node, const struct command *command)
 {
     return (command->wire.code & BEAT_CODE_MASK) == BEAT_KILL && !command->wire.bytes &&
@@ -146,7 +149,7 @@ static enum reply reply_of(const struct node *node, const struct command *comman
     const uint32_t number = command->wire.number;
 
     if (node->answer.done > number)
-        return REPLY_DONE; /* with which result, a later command has covered */
+        return REPLY_DONE; /* its result is unknown: the answer has a later command's */
     if (node->answer.done == number)
         return node->answer.result ? REPLY_FAILED : REPLY_DONE;
     if (!node_is_silent(node, conductor.asked))
@@ -154,7 +157,7 @@ static enum reply reply_of(const struct node *node, const struct command *comman
     return is_killed(node, command) ? REPLY_DONE : REPLY_SILENT;
 }
 
-/* The first place from there on whose node is waited for. */
+/* Returns the first place from `place` on whose node is waited for, or registry->places. */
 static unsigned missing_find(unsigned place, const struct command *command)
 {
     const struct registry *registry = &conductor.registry;
@@ -165,8 +168,9 @@ static unsigned missing_find(unsigned place, const struct command *command)
     return place;
 }
 
-/* Most answers are not the last one: only the node that is waited for is looked at, then those after it. A
- * node that was silent may have come back before it. */
+/* Returns whether all nodes have replied. Begins at the node that was waited for last, because most calls
+ * find that it still has not replied. At the end it checks all nodes again: one before it that was silent may
+ * have answered. */
 static bool all_have_replied(const struct command *command)
 {
     static uint32_t last_number;
@@ -182,7 +186,7 @@ static bool all_have_replied(const struct command *command)
            *place >= conductor.registry.places;
 }
 
-/* The nodes of which this is true, by name: as many as there is room for. */
+/* Writes a list of the nodes with this reply, as many as fit into `room` bytes. */
 static void list_write(struct json *answer, const char *name, enum reply reply, const struct command *command,
                        size_t room)
 {
@@ -210,12 +214,12 @@ static void list_write(struct json *answer, const char *name, enum reply reply, 
 static const char *error_of(const unsigned counts[REPLIES], bool is_resting)
 {
     if (counts[REPLY_MISSING] || (is_resting && !counts[REPLY_DONE]))
-        return is_resting ? "beats have ended before all nodes had done it"
-                          : "not all nodes have done it in time";
+        return is_resting ? "beats were stopped before all nodes had done the command"
+                          : "not all nodes have done the command in time";
     if (conductor.registry.count < conductor.nodes_expected)
-        return "fewer nodes have answered than --nodes says";
+        return "fewer nodes have answered than the conductor's --nodes expects";
     if (counts[REPLY_FAILED])
-        return "nodes could not do it";
+        return "nodes could not do the command";
     if (counts[REPLY_SILENT])
         return "silent nodes were not waited for";
     return counts[REPLY_DONE] ? NULL : "no node has answered the conductor yet";
@@ -257,7 +261,8 @@ static void waiting_answer(const struct command *command, const char *error)
     client_answer(command->client, &answer);
 }
 
-/* No beat follows that carries what is under way, and none hours later shall. */
+/* Answers and drops all commands, because no beats are sent: beats that start hours later must not carry
+ * them. */
 static void orders_drop(void)
 {
     struct commands *commands = &conductor.commands;
@@ -266,7 +271,7 @@ static void orders_drop(void)
     if (outstanding)
         outstanding_answer(outstanding, true);
     while (commands_expired(commands, UINT64_MAX, &command))
-        waiting_answer(&command, "beats have ended, and none has carried the command");
+        waiting_answer(&command, "beats were stopped before any has carried the command");
     commands->carried_count = 0;
 }
 
@@ -279,7 +284,7 @@ void orders_settle(void)
     if (!conductor.timeline.period_ns)
         orders_drop();
     while (commands_expired(commands, now_ns, &command))
-        waiting_answer(&command, "its time was up before those before it were acknowledged: not sent");
+        waiting_answer(&command, "timed out while it waited for the commands before it; it was not sent");
     outstanding = commands_outstanding(commands);
     if (!outstanding)
         return;
@@ -287,7 +292,7 @@ void orders_settle(void)
     if (!is_over && !(outstanding->beats && all_have_replied(outstanding)))
         return;
     command = *outstanding;
-    commands_answered(commands, is_over); /* before its client may turn out to have gone */
+    commands_answered(commands, is_over); /* first, because sending may close its client */
     outstanding_answer(&command, false);
 }
 

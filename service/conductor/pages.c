@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pages.c: requests for pages of flight logs (conductor.h): a command that goes with the next three beats,
- * and what the node sends for it, checked and handed on as it comes. The conductor keeps no log: who asks
- * sees what is missing, and asks again. A page that is of another node, start or command, or comes twice, is
- * a stray.
+ * pages.c: requests for pages of flight logs (conductor.h): sends a command with the next three beats, then
+ * checks the node's pages and passes each on as it comes. The conductor keeps no log: the client sees what is
+ * missing, and asks again. A page is stray if it comes twice, or is of another node, start or command.
  */
 #include "lib/bytes.h"
 #include "service/conductor/conductor.h"
@@ -18,10 +17,10 @@ static struct reader {
     uint8_t address[NODE_ADDRESS_BYTES];
     uint32_t number;      /* of its command */
     uint64_t offset;      /* of the first page */
-    unsigned count, come; /* pages */
+    unsigned count, come; /* pages: requested, received */
     uint32_t have;        /* a bit for each page that has come */
-    uint64_t last_beat;   /* that carries the command */
-    uint64_t deadline_ns; /* 0: that has not gone yet */
+    uint64_t last_beat;   /* number of the last beat that carries the command */
+    uint64_t deadline_ns; /* 0: that beat is not sent yet */
 } readers[CLIENTS_MAX];
 
 static char page_text[2 * PAGE_DATA_BYTES + 1024];
@@ -45,15 +44,15 @@ static const char *reader_start(struct reader *reader)
     store_be(body + 6, 8, reader->offset);
     store_be(body + 14, 2, reader->count);
     if (!is_beating())
-        return "no beats, so none will carry the command (conductorctl rate HZ)";
+        return "no beats are sent, so none can carry the command; start them with: conductorctl rate HZ";
     if (commands_add(&conductor.commands, &command) < 0)
-        return "beats are full: 16 commands are under way";
+        return "beats are full: 16 commands are under way; try again later";
     reader->number = conductor.commands.last_number;
     reader->last_beat = conductor.sequence + COMMAND_BEATS;
     return NULL;
 }
 
-/* What is wrong with the request, or NULL. */
+/* Reads and starts a request. Returns NULL, or the error. */
 static const char *request_start(const char *words, struct reader *reader)
 {
     char name[NODE_ADDRESS_TEXT];
@@ -80,7 +79,7 @@ bool pages_take(const char *words, unsigned client, struct json *answer)
         json_error(answer, why);
         return true;
     }
-    *reader_find(0) = reader; /* there is a place for each client, which waits for one answer */
+    *reader_find(0) = reader; /* there is a place: each client has at most one request */
     return false;
 }
 
@@ -106,8 +105,8 @@ static void page_pass(const struct reader *reader, const struct page *page)
     client_part(reader->client, &part);
 }
 
-/* Which of the pages that were asked for this is; the file may end before the first one, or before the last.
- * PAGE_COUNT_MAX: none. */
+/* Returns which of the requested pages this is, from 0; PAGE_COUNT_MAX: none. The file may end before the
+ * first or the last requested page; an empty page, 0, says that it ends before the first. */
 static unsigned page_place(const struct reader *reader, const struct page *page)
 {
     const uint64_t left = page->size - page->offset, distance = page->offset - reader->offset;
@@ -131,7 +130,7 @@ static void reader_end(struct reader *reader)
     client_answer(client, &answer);
 }
 
-/* Whether all have come that there are. */
+/* Returns whether all requested pages have come that the file has. */
 static bool is_whole(const struct reader *reader, const struct page *page)
 {
     const uint64_t left = page->size > reader->offset ? page->size - reader->offset : 0;
@@ -159,11 +158,11 @@ void page_heard(const uint8_t address[NODE_ADDRESS_BYTES], const struct page *pa
     reader->have |= 1U << place;
     reader->come++;
     page_pass(reader, page);
-    if (reader->client && is_whole(reader, page)) /* else it has gone */
+    if (reader->client && is_whole(reader, page)) /* 0: page_pass has closed it */
         reader_end(reader);
 }
 
-/* ---- Pages that do not ---- */
+/* ---- Pages that do not come ---- */
 
 void pages_settle(void)
 {

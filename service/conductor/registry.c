@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * registry.c: see registry.h. A hash table with chains; a place that a node has left is the next one's.
+ * registry.c: see registry.h. A hash table with chains; a new node gets a place that another node has left,
+ * if there is one.
  */
 #include "service/conductor/registry.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Addresses of one maker differ in their last bytes (FNV-1a). */
+/* Finds an address's bucket, by FNV-1a: addresses of one maker differ only in their last bytes. */
 static uint16_t *bucket_of(struct registry *registry, const uint8_t *address)
 {
     uint32_t hash = 2166136261u;
@@ -47,7 +48,7 @@ static struct node *node_add(struct registry *registry, const uint8_t *address)
     return node;
 }
 
-/* Of one card: neither a group's address, nor none. */
+/* Returns whether an address can be a network card's: not a group's, and not all zeros. */
 static bool is_one_card_s(const uint8_t *address)
 {
     static const uint8_t none[NODE_ADDRESS_BYTES];
@@ -94,7 +95,7 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
     return place;
 }
 
-/* False where the text is no Ethernet address. */
+/* Reads an Ethernet address. Returns false if the text is none. */
 static bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES])
 {
     unsigned bytes[NODE_ADDRESS_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * requests.c: what conductorctl asks for (control.h), and the answers in JSON (conductor.h). An answer about
- * nodes is a page: so many as fit into a message, whatever their number.
+ * requests.c: requests of conductorctl (control.h), and their answers in JSON (conductor.h). An answer about
+ * nodes is a page of them: as many as fit into a message.
  */
 #include "service/conductor/conductor.h"
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static void nodes_sum(struct json *answer)
                registry->count, conductor.nodes_expected, running, stopped, silent, restarts);
 }
 
-/* Frames that came, by what became of them. */
+/* Writes counts of received frames, by what became of them. */
 static void frames_sum(struct json *answer)
 {
     static const char *const faults[BEAT_FAULTS] = { [BEAT_TRUNCATED] = "truncated",
@@ -123,7 +123,7 @@ static void node_write(struct json *answer, const struct node *node)
                said->system_calls, said->exceptions, said->interrupts, said->switches);
 }
 
-#define PAGE_END_BYTES 64 /* that have room after the last node of a page */
+#define PAGE_END_BYTES 64 /* kept free after the last node of a page */
 
 static void nodes_write(struct json *answer, unsigned long from)
 {

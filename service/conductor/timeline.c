@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timeline.c: see timeline.h. clock_gettime(2), adjtimex(2): CLOCK_TAI is CLOCK_REALTIME where nobody has
- * told the kernel how far TAI is ahead; then conductor time is UTC's, but for leap seconds to come.
+ * timeline.c: see timeline.h. CLOCK_TAI equals CLOCK_REALTIME if no program has told the kernel by how much
+ * TAI is ahead (clock_gettime(2), adjtimex(2)). Conductor time is then UTC, except for leap seconds to come.
  */
 #include "service/conductor/timeline.h"
 #include "service/lib/clock.h"
 #include <sys/timex.h>
 
-/* As the kernel of this machine knows it. */
+/* Returns TAI - UTC in seconds, as this machine's kernel knows it; 0: it does not. */
 static uint32_t tai_utc_s(void)
 {
     struct timex state = { .modes = 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * welcomes.c: see welcomes.h. A place that its node has left may be due; it is the next node's then, whose
- * first answer says whether that is.
+ * welcomes.c: see welcomes.h. A place may be due although its node has left it: the first answer of the next
+ * node there sets it again.
  */
 #include "service/conductor/welcomes.h"
 #include <string.h>
@@ -11,7 +11,7 @@ void welcomes_answer(struct welcomes *welcomes, const struct registry *registry,
     welcomes->due[node - registry->nodes] = node->answer.is_welcomed ? 0 : WELCOME_BEATS;
 }
 
-/* The first place from there on that is due, or the end. Most of the time none is: eight are seen at once. */
+/* Returns the first due place from `place` on, or `end`. Checks eight at once, because mostly none is due. */
 static unsigned due_find(const struct welcomes *welcomes, unsigned place, unsigned end)
 {
     uint64_t eight;
@@ -30,8 +30,8 @@ static unsigned due_find(const struct welcomes *welcomes, unsigned place, unsign
     return end;
 }
 
-/* Those of the places from `place` to `end`; false: there was no room for one, with which the next beat
- * begins. */
+/* Adds the due welcomes of the places from `place` to before `end`. Returns false if one has no room; the
+ * next beat begins with it. */
 static bool places_put(struct welcomes *welcomes, const struct registry *registry,
                        const uint8_t key[SIPHASH_KEY_BYTES], unsigned place, unsigned end,
                        unsigned commands_max, struct beat *beat)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * conductorctl.c: asks the conductor, and tells it what to do: words (words.h) to requests (control.h), and
- * answers to lines, or JSON as it came. Exit status: 0 where all is done, 1 where the conductor or a node has
- * not done it, 2 where the words are wrong.
+ * conductorctl.c: a user's program to ask and command the conductor. It turns the command line (words.h) into
+ * requests (control.h), and prints answers as lines, or as JSON unchanged. Exit status: 0 if all is done, 1
+ * if the conductor or a node has not done it, 2 if the command line is wrong.
  */
 #include "service/conductorctl/conversation.h"
 #include "service/conductorctl/log_pull.h"
@@ -25,9 +25,9 @@
 static struct words words;
 static struct conversation conductor = { .socket = -1 };
 
-/* ---- What it says ---- */
+/* ---- Printing answers ---- */
 
-/* The names that follow it are on its line. */
+/* Prints the line of "nodes", with the counts of running, stopped and silent nodes, and restarts, on it. */
 static void nodes_line_print(const char *answer)
 {
     static const char *const names[] = { "nodes", "running", "stopped", "silent", "restarts" };
@@ -79,7 +79,7 @@ static void names_print(const char *answer, const char *list, const char *what)
     fputc('\n', stderr);
 }
 
-/* What was wrong, and the nodes that have not done it. */
+/* Prints the answer's error, and the nodes that have not done the command. */
 static void error_print(const char *answer)
 {
     char error[512];
@@ -109,7 +109,7 @@ static bool has_failed(const char *answer)
     return json_member(answer, "error") != NULL;
 }
 
-/* ---- What it is asked ---- */
+/* ---- Requests ---- */
 
 static int ask_and_print(const char *request, void (*print)(const char *), unsigned within_s)
 {
@@ -124,7 +124,8 @@ static int ask_and_print(const char *request, void (*print)(const char *), unsig
     return has_failed(answer);
 }
 
-/* The conductor says itself when the time is up. */
+/* Writes the request for a command. Returns the seconds to wait for its answer: more than the conductor's own
+ * limit, after which it answers. */
 static unsigned command_request(char request[CONTROL_REQUEST_BYTES], const char *text)
 {
     if (words.is_one_way)
@@ -161,8 +162,8 @@ static int nodes_show(void)
     return 0;
 }
 
-/* Lets nodes count, and asks for what they have counted; false where that is impossible. *status becomes 1
- * where not all nodes did. */
+/* Has the nodes count, and asks for their counts. Returns false if the conductor gives none. Sets *status to
+ * 1 if not all nodes have counted. */
 static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *number, int *status)
 {
     char request[CONTROL_REQUEST_BYTES];
@@ -195,7 +196,7 @@ static int counters_show(const char *seconds)
     int status = 0;
 
     if (*end || !(interval_s >= 0 && interval_s <= WITHIN_S_MAX)) {
-        say("counters takes seconds, 86400 at most");
+        say("counters takes a number of seconds, at most 86400");
         return 2;
     }
     if (!count_take(&before, &before_ns, &number, &status))
@@ -213,7 +214,7 @@ int main(int count, char **given)
 {
     char request[CONTROL_REQUEST_BYTES];
 
-    (void)count; /* NULL ends them */
+    (void)count; /* NULL ends the words */
     say_begin("conductorctl", NULL);
     words_read(&words, given);
     conductor.path = words.socket;

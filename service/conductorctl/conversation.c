@@ -11,16 +11,16 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-/* Returns why no message has come, of what recv has returned. */
+/* Returns why no message has come; `bytes` is what recv has returned. */
 static const char *why_silent(ssize_t bytes)
 {
     if (!bytes)
-        return "it has ended";
-    return errno == EAGAIN ? "its time is up; does it serve others that stay?" : strerror(errno);
+        return "it has closed the connection";
+    return errno == EAGAIN ? "timed out; it may be busy with other clients" : strerror(errno);
 }
 
-/* Returns the next message, if `bytes`, what send has returned, is more than none. A signal does not end the
- * wait. */
+/* Waits for the next message and returns it. `bytes` is what send has returned: at most 0 is an error, too.
+ * An error prints a line, and returns NULL. A signal does not end the wait. */
 static const char *answer_take(struct conversation *conversation, ssize_t bytes)
 {
     if (bytes > 0)

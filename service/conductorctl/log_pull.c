@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * log_pull.c: see log_pull.h. The folder gets a file for each log that has come whole, and nodes.json, which
- * says of each node where its log is, or why there is none. Files are named after nodes; of a name that is no
- * file's, or that another node has, too, the node's Ethernet address is a part.
+ * log_pull.c: see log_pull.h. The folder gets a file for each complete log, and nodes.json, which gives each
+ * node's file, or the reason why there is none. A file has its node's name. If this cannot be a file's name,
+ * or several nodes have it, the Ethernet address is added.
  */
 #include "service/conductorctl/log_pull.h"
 #include "beat/page_frame.h"
@@ -22,18 +22,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ANSWER_WITHIN_S 10 /* beside the time that the conductor takes itself */
+#define ANSWER_WITHIN_S 10 /* in addition to the conductor's own time limit */
 #define NAME_BYTES      64
 #define FILE_BYTES      128
 #define WHY_BYTES       256
 
 /* A node of the list, and its log. */
 struct pulled {
-    const char *listed; /* what the list says of it */
+    const char *listed; /* its object in the list of nodes */
     const char *quoted; /* its name there, in JSON */
     char name[NAME_BYTES], address[NAME_BYTES], file[FILE_BYTES];
-    char why[WHY_BYTES]; /* there is no log; empty: there is */
-    uint8_t *log, *have; /* the file, and for each page whether it is there */
+    char why[WHY_BYTES]; /* why there is no log; empty: there is one */
+    uint8_t *log, *have; /* the log, and for each page whether it has come */
     uint64_t size, missing, start, beat, local_ns, global_ns;
     int64_t drift;
 };
@@ -62,9 +62,9 @@ static unsigned within_s(void)
     return pull.words->within_s + ANSWER_WITHIN_S;
 }
 
-/* ---- Which nodes, and their files ---- */
+/* ---- Nodes, and their files ---- */
 
-/* Whether a list with commas has this word. */
+/* Returns whether a list with commas has this word. */
 static bool is_listed(const char *list, const char *word)
 {
     const size_t bytes = strlen(word);
@@ -82,7 +82,7 @@ static bool is_chosen(const struct pulled *node)
     return !nodes || is_listed(nodes, node->name) || is_listed(nodes, node->address);
 }
 
-/* The nodes of the list that are chosen, into pull.nodes. */
+/* Puts the chosen nodes of the list into pull.nodes. */
 static void nodes_choose(void)
 {
     size_t room = 0;
@@ -96,14 +96,14 @@ static void nodes_choose(void)
 
         *node = (struct pulled){ .listed = at,
                                  .quoted = json_member(at, "name"),
-                                 .why = "it was not asked any more" };
+                                 .why = "not asked: an earlier error ended the transfer" };
         json_member_text(at, "name", node->name, sizeof(node->name));
         json_member_text(at, "address", node->address, sizeof(node->address));
         pull.count += is_chosen(node);
     }
 }
 
-/* Whether each word of --nodes is a node; says which is not. */
+/* Returns whether each word of --nodes is a node; prints those that are not. */
 static bool all_are_known(void)
 {
     bool known = true;
@@ -125,7 +125,8 @@ static bool all_are_known(void)
     return known;
 }
 
-/* The name with letters, digits and .-_ alone, none of them a dot at first; false: it was another one. */
+/* Copies a name, with '_' for all but letters, digits and .-_, and for a dot at the start. Returns false if
+ * this has changed it, or it is empty. */
 static bool name_clean(const char *name, char *clean)
 {
     snprintf(clean, NAME_BYTES, "%s", name);
@@ -160,7 +161,7 @@ static void file_name(size_t place)
             digits[bytes++] = *at;
     digits[bytes] = '\0';
     snprintf(node->file, FILE_BYTES, is_plain ? "%s.klog" : "%s-%s.klog", clean, digits);
-    while (is_taken(place, node->file)) /* a node that is named like another one's file */
+    while (is_taken(place, node->file)) /* another node's name may end with an address */
         snprintf(node->file, FILE_BYTES, "%s-%s-%u.klog", clean, digits, ++same);
 }
 
@@ -176,7 +177,7 @@ static uint64_t page_count(const struct pulled *node)
     return (node->size + PAGE_DATA_BYTES - 1) / PAGE_DATA_BYTES;
 }
 
-/* The first page says what log it is. NULL, or why there is none. */
+/* Begins a log with its first page. Returns NULL, or why there is no log. */
 static const char *log_begin(struct pulled *node, const char *page)
 {
     node->size = json_number(page, "size");
@@ -186,23 +187,23 @@ static const char *log_begin(struct pulled *node, const char *page)
     node->global_ns = json_number(page, "global_ns");
     node->drift = (int64_t)(json_member(page, "drift") ? strtoll(json_member(page, "drift"), NULL, 10) : 0);
     if (!node->size)
-        return "its log is not held: it was started anew, or has released it";
+        return "its log is not held: it has restarted, or has released the log";
     if (node->size > PAGE_LOG_BYTES_MAX)
-        return "its log is larger than any can be";
+        return "it sends an impossible size of its log";
     node->missing = page_count(node);
     node->log = memory(node->size, 1);
     node->have = memory(node->missing, 1);
     return NULL;
 }
 
-/* False where that is no hexadecimal text of so many bytes. */
+/* Reads `bytes` bytes from a JSON string of hexadecimal digits. Returns false if it is not such a string. */
 static bool data_read(const char *quoted, uint8_t *to, uint64_t bytes)
 {
     return quoted && *quoted == '"' && hexadecimal_read(quoted + 1, to, bytes) &&
            quoted[1 + 2 * bytes] == '"';
 }
 
-/* NULL, or why the log is lost. */
+/* Takes a page into the log. Returns NULL, or why the log is lost. */
 static const char *page_take(struct pulled *node, const char *page)
 {
     const uint64_t offset = json_number(page, "offset"), place = offset / PAGE_DATA_BYTES;
@@ -212,19 +213,20 @@ static const char *page_take(struct pulled *node, const char *page)
         return why;
     if (json_number(page, "start") != node->start || json_number(page, "beat") != node->beat ||
         json_number(page, "size") != node->size)
-        return "it was started anew, or its log released, meanwhile";
+        return "it has restarted or released its log during the transfer";
     if (offset >= node->size || offset % PAGE_DATA_BYTES)
         return NULL;
     const uint64_t left = node->size - offset;
     if (!data_read(json_member(page, "data"), node->log + offset,
                    left < PAGE_DATA_BYTES ? left : PAGE_DATA_BYTES))
-        return "the conductor has passed on what is no page";
+        return "the conductor has sent a page that is damaged";
     node->missing -= !node->have[place];
     node->have[place] = 1;
     return NULL;
 }
 
-/* Asks for the first pages that are missing. NULL, or why the log is lost; false where the conductor is. */
+/* Asks for the first missing pages. Sets *why if the log is lost. Returns false if the conductor does not
+ * answer. */
 static bool pages_ask(struct pulled *node, const char **why)
 {
     uint64_t first = 0, count = 0;
@@ -263,7 +265,8 @@ static bool file_write(const char *file, const void *bytes, size_t count)
     return false;
 }
 
-/* False where nothing more can be done. */
+/* Gets a node's log, and writes its file. Returns false if other logs cannot be got either: the conductor
+ * does not answer, or the file cannot be written. */
 static bool node_pull(struct pulled *node)
 {
     uint64_t last_s = now_s(), missing = UINT64_MAX;
@@ -276,11 +279,12 @@ static bool node_pull(struct pulled *node)
             missing = node->missing;
             last_s = now_s();
         } else if (now_s() - last_s > pull.words->within_s) {
-            why = node->log ? "the rest of its log does not come" : "it does not send its log";
+            why = node->log ? "timed out: the rest of its log has not come"
+                            : "timed out: it has not sent its log";
         }
     }
     if (goes_on && !why && !file_write(node->file, node->log, node->size)) {
-        why = "its file could not be written";
+        why = "cannot write its file";
         goes_on = false;
     }
     if (!goes_on && !why)
@@ -294,7 +298,7 @@ static bool node_pull(struct pulled *node)
 
 /* ---- All nodes ---- */
 
-/* Why a node has not held its log, as the list has it; false: it has. */
+/* Returns whether a node has not held its log, by the list; writes the reason to node->why. */
 static bool has_not_held(struct pulled *node, uint32_t number)
 {
     const uint64_t done = json_number(node->listed, "done"), result = json_number(node->listed, "result");
@@ -304,14 +308,15 @@ static bool has_not_held(struct pulled *node, uint32_t number)
     else if (done == number && result)
         snprintf(node->why, sizeof(node->why), "it has not held its log: %s",
                  result == ENOSYS  ? "it does not know the command"
-                 : result == EBUSY ? "it is held already, for a minute at most"
+                 : result == EBUSY ? "it is held already; try again after a minute"
                                    : strerror((int)result));
     else
         return false;
     return true;
 }
 
-/* Of each chosen node, from the list that was made after the hold. */
+/* Gets the logs of all chosen nodes; the list was made after the hold, whose number is `number`. Returns
+ * false if an error ended this early. */
 static bool nodes_pull(uint32_t number)
 {
     bool goes_on = true;
@@ -337,7 +342,7 @@ static void node_write(FILE *to, const struct pulled *node)
                 node->file, node->size, node->beat, node->local_ns, node->global_ns, node->drift);
 }
 
-/* nodes.json: those whose log is there, and those of which it is not. */
+/* Writes nodes.json: the nodes whose log is there, and those whose log is missing. */
 static bool report_write(void)
 {
     char *text = NULL;
@@ -368,7 +373,8 @@ static bool report_write(void)
     return is_written;
 }
 
-/* What is there, and the nodes whose log is not; false: there are some. */
+/* Prints how many logs are there, and the nodes whose log is missing. Returns false if any is missing, or
+ * there is no node. */
 static bool result_print(void)
 {
     uint64_t first = UINT64_MAX, last = 0;
@@ -407,7 +413,7 @@ static bool folder_open(void)
     return pull.folder >= 0;
 }
 
-/* The number of the command that has the logs held; 0: no node has it. */
+/* Has the logs held. Returns the number of the command; 0: no node has done it. */
 static uint32_t hold(void)
 {
     char request[CONTROL_REQUEST_BYTES];
@@ -427,7 +433,7 @@ static bool release(void)
     const char *answer = conversation_ask(pull.conversation, request, within_s());
     if (!answer)
         return false;
-    /* Who has failed has held none; who is silent is named already. */
+    /* A node that fails to release has held no log; silent nodes are named already. */
     const bool is_done =
         !json_member(answer, "error") || (json_member(answer, "missing") && !json_number(answer, "missing"));
     if (!is_done)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * log_pull.h: `conductorctl klog`: has the flight logs of all nodes held at one beat, asks for them page by
- * page, one node after the other, writes each into a file, and has them released. Whatever ends the program,
- * the conductor has them released when the connection ends.
+ * log_pull.h: `conductorctl klog`: has all nodes hold their flight logs at one beat, asks for them page by
+ * page, one node after the other, writes each into a file, and has the logs released. If the program ends
+ * before, the conductor has them released because the connection closes.
  */
 #ifndef TACET_SERVICE_LOG_PULL_H
 #define TACET_SERVICE_LOG_PULL_H
@@ -10,8 +10,8 @@
 #include "service/conductorctl/conversation.h"
 #include "service/conductorctl/words.h"
 
-/* The program's exit status: 0 where every log has come whole. error_print says what is wrong with an answer
- * of the conductor's. */
+/* Does `klog`. Returns the program's exit status: 0 if every log is complete, else 1. `error_print` prints
+ * the error of an answer of the conductor. */
 int log_pull(struct conversation *conversation, const struct words *words,
              void (*error_print)(const char *answer));
 

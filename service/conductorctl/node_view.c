@@ -67,7 +67,7 @@ void node_list_free(struct node_list *list)
     list->text = NULL;
 }
 
-/* "running", or for how long nothing was heard. */
+/* Returns a node's state; if it is silent, with the seconds since its last answer. */
 static const char *state_of(const struct node_list *list, const char *node, char text[FIELD_BYTES])
 {
     text_of(node, "state", text);
@@ -114,7 +114,8 @@ static bool is_same(const char *one, const char *other, const char *name)
     return strcmp(text_of(one, name, left), text_of(other, name, right)) == 0;
 }
 
-/* Lists have their nodes in the same order, but for those that have come or gone meanwhile. */
+/* Finds a node in another list; NULL: it is not there. Looks at *hint first, because lists have their nodes
+ * in the same order except for those that have come or gone. */
 static const char *node_find(const struct node_list *list, const char **hint, const char *node)
 {
     const char *at = *hint;

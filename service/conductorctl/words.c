@@ -16,25 +16,25 @@
 static const char usage[] =
     "usage: conductorctl [--socket PATH] [--json] [--one-way | --within SECONDS] WHAT\n"
     "\n"
-    "  status                 what the conductor does, and how many nodes it knows\n"
-    "  nodes                  a table of the nodes; with --watch [SECONDS] again and again\n"
-    "  remove NODE            the node of this name or Ethernet address is gone for good\n"
-    "  rate HZ                beats a second from now on, 1/60 to 1000; 0: none\n"
+    "  status                 prints the conductor's state and counters, and the number of nodes\n"
+    "  nodes                  prints a table of the nodes; with --watch [SECONDS] repeatedly\n"
+    "  remove NODE            forgets the node of this name or Ethernet address\n"
+    "  rate HZ                sets the beats a second, 1/60 to 1000; 0: none\n"
     "At the next beat, on all CPUs of all nodes:\n"
-    "  stop, continue, kill   all ranks; with --job N those of this job alone\n"
-    "  trace +CLASS|-CLASS    a class of the flight log on or off\n"
-    "  rating NAME RATING     of a clock event device\n"
-    "  services US            the service's ready threads run first, for so many microseconds\n"
-    "                         at most, 1 to 100000\n"
-    "  counters [SECONDS]     kernel entries of each node within that time (default: 1)\n"
-    "  klog --to DIR          the flight logs of all nodes, held at the same beat, into files\n"
-    "                         there; with --nodes NAME,... those of these nodes alone\n"
+    "  stop, continue, kill   all ranks; with --job N only those of job N\n"
+    "  trace +CLASS|-CLASS    switches a class of the flight log on or off\n"
+    "  rating NAME RATING     sets the rating of a clock event device\n"
+    "  services US            runs the service's ready threads first, for at most US microseconds,\n"
+    "                         1 to 100000\n"
+    "  counters [SECONDS]     counts each node's kernel entries during this time (default: 1)\n"
+    "  klog --to DIR          writes the flight logs of all nodes, held at the same beat, to files\n"
+    "                         in DIR; with --nodes NAME,... only those of these nodes\n"
     "\n"
-    "  --socket PATH          where the conductor listens (default: $" CONTROL_VARIABLE ",\n"
+    "  --socket PATH          the conductor's socket (default: $" CONTROL_VARIABLE ",\n"
     "                         or " CONTROL_SOCKET ")\n"
-    "  --json                 for scripts\n"
-    "  --one-way              do not wait until all nodes have done it\n"
-    "  --within SECONDS       wait so long for them (default: 10)\n";
+    "  --json                 prints JSON, for scripts\n"
+    "  --one-way              does not wait until all nodes have done the command\n"
+    "  --within SECONDS       waits this long for all nodes (default: 10)\n";
 
 enum {
     TAKES_JOB = 1,
@@ -66,11 +66,11 @@ static const struct {
     { "klog", 0, 0, WHAT_KLOG, TAKES_WITHIN | TAKES_FOLDER | TAKES_NODES },
 };
 
-/* What stands there, before it is known what it belongs to. */
-static const char *operands[OPERANDS_MAX + 1]; /* what, and its words */
+/* The words as read, before they are checked. */
+static const char *operands[OPERANDS_MAX + 1]; /* WHAT, and its operands */
 static unsigned operand_count;
 static uint32_t job;       /* 0: none */
-static struct words given; /* times: 0 where none are given */
+static struct words given; /* a time of 0: not given */
 
 static void watch_take(const char *text)
 {
@@ -91,11 +91,12 @@ static const struct option_row option_rows[] = {
 };
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 
-/* Options stand before and after other words; "-CLASS" is none. --watch may have a value. */
+/* Reads all words. Options may stand before and after other words; "-CLASS" is not an option. --watch may
+ * have a value. */
 static void all_read(char **word)
 {
     for (int at = 1; word[at = options_read(&options, word, at)]; at++) {
-        if (strncmp(word[at - 1], "--wa", 4) == 0 && isdigit((unsigned char)*word[at])) /* perhaps cut */
+        if (strncmp(word[at - 1], "--wa", 4) == 0 && isdigit((unsigned char)*word[at])) /* or shorter */
             given.watch_s = option_number("--watch", word[at], 1, WITHIN_S_MAX);
         else if (operand_count > OPERANDS_MAX)
             options_wrong("%s: too many words", word[at]);
@@ -119,21 +120,21 @@ static enum what what_find(void)
         if (strcmp(whats[i].name, operands[0]) != 0)
             continue;
         if (count < whats[i].operands_min || count > whats[i].operands_max)
-            options_wrong("%s: it takes more or fewer words", operands[0]);
+            options_wrong("%s: wrong number of words after it", operands[0]);
         if ((takes & ~whats[i].takes) || (takes & OF_COMMAND) == OF_COMMAND)
-            options_wrong("%s: one of these options does not belong here", operands[0]);
+            options_wrong("%s: it does not take one of these options", operands[0]);
         if ((whats[i].takes & TAKES_FOLDER) && !given.folder)
             options_wrong("%s: it takes --to DIR, the folder for the logs", operands[0]);
         return whats[i].what;
     }
-    options_wrong("%s: there is nothing of this name to ask for", operands[0]);
+    options_wrong("%s: unknown request", operands[0]);
 }
 
 static void text_write(char text[CONTROL_REQUEST_BYTES])
 {
     for (unsigned i = 0; i < operand_count; i++) {
         if (strlen(text) + strlen(operands[i]) + 32 > CONTROL_REQUEST_BYTES)
-            options_wrong("the words are too long");
+            options_wrong("the request is too long");
         strcat(text, i ? " " : "");
         strcat(text, operands[i]);
     }
@@ -148,7 +149,7 @@ void words_read(struct words *words, char **word)
     given.socket = socket ? socket : CONTROL_SOCKET;
     all_read(word);
     if (!operand_count)
-        options_wrong("it takes what to ask for");
+        options_wrong("it takes a request, such as status");
     given.what = what_find();
     given.within_s = given.within_s ? given.within_s : COMMAND_WITHIN_S;
     given.seconds = operands[1];

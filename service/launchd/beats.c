@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beats.c: a Linux node under the conductor's beats (launchd.h, docs/nettick.md): it answers those that ask
- * for it, so that the conductor knows the node, and stops, continues and kills the job's processes where they
- * command it. Nothing else of Linux goes by beats: other commands are answered with ENOSYS.
+ * beats.c: a Linux node under the conductor's beats (launchd.h, docs/nettick.md). It answers beats that ask
+ * for an answer, so that the conductor knows the node, and does the commands stop, continue and kill with the
+ * job's processes. It answers other commands with ENOSYS. Linux's clocks and timers do not follow beats.
  */
 #include "service/launchd/launchd.h"
 #include "beat/global_clock.h"
@@ -21,14 +21,14 @@ static struct {
     struct beat_order order;
     struct global_clock clock;
     uint64_t booted_ns, taken, lost;
-    uint64_t start;   /* drawn for this start of the program */
+    uint64_t start;   /* random; another one at each start of the program */
     bool is_welcomed; /* by the conductor of this epoch (beat/welcome.h) */
     uint64_t epoch;   /* of the commands */
-    uint32_t done;    /* the last command of this epoch */
+    uint32_t done;    /* number of the last command done in this epoch; 0: none */
     uint32_t result;
 } beats;
 
-/* 0, or an errno. A command for another job than the one that runs here is done by doing nothing. */
+/* Does a command. Returns 0, or an errno. A command for a job that does not run here is done at once. */
 static uint32_t command_do(const struct beat_command *command)
 {
     const unsigned code = command->code & BEAT_CODE_MASK;
@@ -93,7 +93,7 @@ static void answer_send(const uint8_t to[6])
     memcpy(answer.address, &launchd.address, sizeof(answer.address));
     memcpy(answer.name, launchd.name, sizeof(answer.name));
     answer_encode(&answer, launchd.key, payload);
-    wire_send_to(&beats.wire, to, payload, sizeof(payload)); /* where it fails, the next beat asks again */
+    wire_send_to(&beats.wire, to, payload, sizeof(payload)); /* if this fails, the next beat asks again */
 }
 
 static void beat_take(const struct beat *beat, const struct wire_frame *frame)
@@ -107,7 +107,7 @@ static void beat_take(const struct beat *beat, const struct wire_frame *frame)
         global_clock_restart(&beats.clock);
     beats.taken++;
     beats.lost += missing;
-    /* By its own monotonic clock: the wall clock may be set. */
+    /* The monotonic clock, because the wall clock may be set. */
     global_clock_update(&beats.clock, clock_now_ns(), beat->time_ns + beat->late_ns);
     commands_do(beat);
     if (answer_is_due(beat))
@@ -119,8 +119,8 @@ static void beats_ready(struct watch *watch, uint32_t events)
     static struct wire_frame frame;
     struct beat beat;
 
-    (void)watch;  /* there is one wire, */
-    (void)events; /* and it is read until there is nothing left */
+    (void)watch;  /* there is one wire */
+    (void)events; /* reads until nothing is left, or the turn's frames are used up */
     for (unsigned i = 0; i < FRAMES_PER_TURN && wire_receive(&beats.wire, &frame) == 0; i++)
         if (frame.is_for_us && beat_decode(frame.payload, frame.bytes, launchd.key, &beat) == BEAT_FINE)
             beat_take(&beat, &frame);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * client.c: connections of tacet-launchd (launchd.h). Each is greeted, and has GREETED_LIMIT_NS for its
- * request; one at a time has the node's job. Where all places are taken, the connection that has said nothing
- * for longest makes room: who connects and is silent keeps nobody out.
+ * client.c: connections of tacet-launchd (launchd.h). Each is greeted, and has GREETED_LIMIT_NS to ask for a
+ * job; one connection at a time has the node's job. If all places are taken, a new connection replaces the
+ * oldest one without a job, so that silent connections cannot keep others out.
  *
- * A connection ends by shutdown, and what still comes is read and dropped for a while: closing it with bytes
- * unread would take the last lines from the other side.
+ * A connection ends by shutdown(2). What still comes is read and dropped for CLOSING_LIMIT_NS: to close a
+ * socket with unread bytes resets the connection, and the other side would lose the last lines.
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/tcp.h"
@@ -25,22 +25,22 @@
 #define GREETED_LIMIT_NS 10000000000ULL /* for the line that asks for a job */
 #define CLOSING_LIMIT_NS 10000000000ULL
 #define OUT_BYTES        (32 << 10) /* more than all lines of a job with a rank on each of 1,024 CPUs */
-#define WHY_BYTES        480        /* what fits in a line */
+#define WHY_BYTES        480        /* fits in a line */
 #define ACCEPTS_PER_TURN 16
 #define CHUNK_BYTES      65536
-#define SILENCE_NS       (30 * SECOND_NS) /* after which a machine has vanished */
+#define SILENCE_NS       (30 * SECOND_NS) /* after which the other machine counts as lost */
 
 enum client_state {
     FREE,
     GREETED, /* it may ask for a job */
-    FED,     /* its request, or program, comes */
-    SERVED,  /* the job is its own; it may say kill */
-    CLOSING, /* nothing is said any more, and nothing heard */
+    FED,     /* it sends its request or program */
+    SERVED,  /* it has the job; it may say kill */
+    CLOSING, /* queued lines are sent; input is dropped */
 };
 
 static struct client {
     struct watch watch; /* of its socket */
-    bool is_full;       /* the network takes no more now: it is watched for that, too */
+    bool is_full;       /* the socket takes no bytes now; EPOLLOUT is watched, too */
     enum client_state state;
     uint64_t limit_ns; /* GREETED, CLOSING */
     uint64_t nonce;
@@ -69,7 +69,7 @@ static void client_watch(struct client *client, bool is_full)
         client_close(client);
 }
 
-/* Gives what is to be said to the network, as far as that takes it. */
+/* Sends queued lines as far as the socket takes them. */
 static void client_flush(struct client *client)
 {
     while (client->out_bytes) {
@@ -100,7 +100,7 @@ static void client_add(struct client *client, const char *line)
     const size_t bytes = strlen(line);
 
     if (bytes > sizeof(client->out) - client->out_bytes)
-        return; /* it takes nothing, and has got far more than a job says */
+        return; /* the other side does not read; a job's own lines always fit */
     memcpy(client->out + client->out_bytes, line, bytes);
     client->out_bytes += bytes;
 }
@@ -144,21 +144,22 @@ struct in_addr client_address(const struct client *client)
     return client->address;
 }
 
-/* ---- What it says ---- */
+/* ---- Lines that come ---- */
 
-/* False: it has been refused. */
+/* Checks the ticket of a request. Returns false if it was wrong; the client is refused then. */
 static bool ticket_is_right(struct client *client, bool has_ticket, uint64_t ticket)
 {
     if (!launchd.has_key) {
         if (has_ticket)
-            client_refuse(client, "this node has no key: the ticket is -");
+            client_refuse(client, "this node has no key: send - as the ticket");
         return !has_ticket;
     }
     const bool is_right = has_ticket && ticket == launch_ticket(launchd.key, client->nonce);
     if (!has_ticket)
-        client_refuse(client, "this node has a key: it wants a ticket (tacetrun --key, or the conductor)");
+        client_refuse(client,
+                      "this node has a key: it needs a ticket (tacetrun --key FILE or --conductor SOCKET)");
     else if (!is_right)
-        client_refuse(client, "the ticket is wrong: it is not by this node's key, or for another nonce");
+        client_refuse(client, "the ticket is wrong: it was made with another key, or for another nonce");
     return is_right;
 }
 
@@ -173,7 +174,7 @@ static void line_heard(struct client *client, const char *line)
         if (strcmp(line, "kill") == 0)
             job_kill();
         else
-            job_fail("%.40s: tacetrun may say kill now, and nothing else", line);
+            job_fail("%.40s: tacetrun may say only kill while its job runs", line);
         return;
     }
     if (launch_line_read(line, &bytes, &has_ticket, &ticket, &why))
@@ -186,7 +187,7 @@ static void line_heard(struct client *client, const char *line)
         client->state = FED;
 }
 
-/* Takes bytes up to the end of a line; how many. */
+/* Takes bytes up to the end of a line. Returns how many. */
 static size_t line_feed(struct client *client, const char *bytes, size_t count)
 {
     const char *end = memchr(bytes, '\n', count);
@@ -195,9 +196,9 @@ static size_t line_feed(struct client *client, const char *bytes, size_t count)
     if (client->line_bytes + taken > sizeof(client->line) ||
         (!end && client->line_bytes + taken == sizeof(client->line))) {
         if (client->state == SERVED)
-            job_fail("a line has %u characters at most", LAUNCH_LINE_BYTES - 1);
+            job_fail("the line is too long: at most %u characters", LAUNCH_LINE_BYTES - 1);
         else
-            client_refuse(client, "a line has %u characters at most", LAUNCH_LINE_BYTES - 1);
+            client_refuse(client, "the line is too long: at most %u characters", LAUNCH_LINE_BYTES - 1);
         return count;
     }
     memcpy(client->line + client->line_bytes, bytes, taken);
@@ -213,7 +214,7 @@ static size_t line_feed(struct client *client, const char *bytes, size_t count)
 static void client_feed(struct client *client, const char *bytes, size_t count)
 {
     while (count) {
-        size_t taken = count; /* CLOSING */
+        size_t taken = count; /* CLOSING: drops all */
 
         if (client->state == FED && (taken = job_feed(bytes, count)) == 0)
             client->state = SERVED;
@@ -231,7 +232,7 @@ static void client_ready(struct watch *watch, uint32_t events)
     static char chunk[CHUNK_BYTES];
     struct client *client = (struct client *)watch;
 
-    (void)events; /* what is to be said goes with the next turn; whether the connection is lost, recv says */
+    (void)events; /* clients_turn sends; recv says if the connection is lost */
     const ssize_t bytes = recv(client->watch.fd, chunk, sizeof(chunk), 0);
     if (bytes > 0)
         client_feed(client, chunk, (size_t)bytes);
@@ -255,7 +256,7 @@ void clients_turn(void)
     }
 }
 
-/* A free place, or that of the one that has been here longest without a job. */
+/* Returns a free place, or else closes the oldest connection without a job and returns its place. */
 static struct client *place_find(void)
 {
     struct client *oldest = NULL;
@@ -285,7 +286,7 @@ static void greet(struct client *client)
                system.sysname, system.release);
 }
 
-/* False: there is no connection. */
+/* Accepts and greets a connection. Returns false if there is none. */
 static bool client_accept(int listener)
 {
     struct sockaddr_in from;
@@ -295,7 +296,7 @@ static bool client_accept(int listener)
 
     if (socket < 0)
         return false;
-    if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) { /* it has waited for seeds at its start */
+    if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) { /* does not wait: main has waited for seeds */
         close(socket);
         return true;
     }

@@ -2,16 +2,16 @@
 /*
  * job.c: the one job of a Linux node (launchd.h), in stages:
  *
- *      RECEIVING   the request, then the program, if it is sent, into a file in memory
- *      DIALLING    two connections to tacetrun for each rank
- *      STARTING    all ranks are forked; a pipe is closed when the last one runs its program, or one has said
- *                  there why it cannot: nothing has been said to tacetrun before, so that it is refused
- *      RUNNING     each rank's end is told
- *      ENDING      whatever processes are left are killed, until there is none
- *      DRAINING    until tacetrun's side has acknowledged all that the ranks had written
+ *      RECEIVING   reads the request, then the program, if it is sent, into a file in memory
+ *      DIALLING    makes two connections to tacetrun for each rank
+ *      STARTING    forks all ranks. A pipe closes when the last rank runs its program; a rank that cannot
+ *                  writes the reason into the pipe. "started" is not sent before, so the job can be refused
+ *      RUNNING     reports each rank's end
+ *      ENDING      kills the processes that are left, until there are none
+ *      DRAINING    waits until tacetrun's side has acknowledged all that the ranks have written
  *
- * This process keeps the streams of ranks, too, to see what is acknowledged. So it is this process that ends
- * them: when their rank has ended, and there is no process left over of a rank that has.
+ * This process keeps the ranks' streams open, too, to see what is acknowledged. So it has to end them: a
+ * stream ends when its rank has ended and no process is left but ranks.
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
@@ -33,8 +33,8 @@
 
 #define REQUEST_LIMIT_NS 10000000000ULL /* for a request, and for each further piece of a program */
 #define DIAL_LIMIT_NS    10000000000ULL
-#define START_LIMIT_NS   60000000000ULL /* a program may lie on a slow server of files */
-#define DRAIN_LIMIT_NS   10000000000ULL /* of what has been killed */
+#define START_LIMIT_NS   60000000000ULL /* a slow file server may have the program */
+#define DRAIN_LIMIT_NS   10000000000ULL /* of a job that was killed */
 #define KILL_EVERY_NS    10000000ULL
 #define DRAIN_EVERY_NS   5000000ULL
 #define KILLED_STATUS    128
@@ -46,7 +46,7 @@
 enum stage { IDLE, RECEIVING, DIALLING, STARTING, RUNNING, ENDING, DRAINING };
 
 struct stream {
-    struct watch watch; /* until it is dialled; its socket: -1: closed */
+    struct watch watch; /* its socket, -1 if closed; watched until it is dialled */
     uint32_t rank;      /* its number in the job */
     bool is_err, is_dialled;
 };
@@ -60,22 +60,22 @@ struct rank {
 
 static struct job {
     enum stage stage;
-    struct client *client; /* NULL: it has gone */
-    char why[512];         /* it has failed; "": it has not */
-    uint64_t limit_ns;     /* of RECEIVING, DIALLING, STARTING; of DRAINING where it has one */
+    struct client *client; /* NULL: its connection is closed */
+    char why[512];         /* why the job has failed; "": it has not */
+    uint64_t limit_ns;     /* of RECEIVING, DIALLING, STARTING and DRAINING; UINT64_MAX: none */
     char bytes[LAUNCH_REQUEST_BYTES];
     size_t bytes_due, bytes_here;
     struct launch_request request;
-    int program; /* -1: none is sent */
+    int program; /* the file in memory; -1: no program is sent */
     uint64_t program_here;
-    struct watch problems; /* the pipe's end to read from */
+    struct watch problems; /* the pipe's reading end */
     struct rank *ranks;
     unsigned ranks_running;
     bool is_killed;           /* by tacetrun, the conductor, or because it has failed */
-    bool children_have_ended; /* since the streams were looked at */
+    bool children_have_ended; /* since streams were last checked */
 } job = { .program = -1, .problems.fd = -1 };
 
-/* By the conductor: the job of this number, or, by 0, the node without one. */
+/* What the conductor has stopped: the job of this number; 0: the node while it has no job. */
 static struct {
     bool is_set;
     uint32_t job;
@@ -106,7 +106,7 @@ bool job_is_stopped(void)
     return stopped.is_set && stopped.job == job_number();
 }
 
-/* ---- Its end ---- */
+/* ---- The job's end ---- */
 
 static void close_set(int *descriptor)
 {
@@ -123,7 +123,7 @@ static void streams_close(void)
     }
 }
 
-/* From whatever stage: its ranks are told of no more. */
+/* Goes from any stage to ENDING; ranks' ends are no longer reported. */
 static void job_abandon(void)
 {
     job.is_killed = true;
@@ -133,7 +133,8 @@ static void job_abandon(void)
     job.stage = ENDING;
 }
 
-/* tacetrun hears it when the node is as before: who then asks again is not told that it is busy. */
+/* Keeps the reason. job_end sends it only when the job has ended, so that a tacetrun that asks again does not
+ * find the node busy. */
 void job_fail(const char *format, ...)
 {
     va_list arguments;
@@ -151,7 +152,7 @@ void job_lost(void)
 {
     if (!job.client)
         return;
-    say("job %u: tacetrun has gone", job.request.job);
+    say("job %u: the connection to tacetrun is closed; killed", job.request.job);
     job.client = NULL;
     job_abandon();
 }
@@ -184,7 +185,7 @@ static unsigned worst_status(void)
     return worst;
 }
 
-/* All that it had is given back, and tacetrun is told. */
+/* Tells tacetrun the end, and frees what the job had. */
 static void job_end(void)
 {
     struct client *client = job.client;
@@ -192,7 +193,7 @@ static void job_end(void)
     if (job.why[0]) {
         client_refuse(client, "%s", job.why);
     } else if (client) {
-        say("job %u has ended, %u", job.request.job, worst_status());
+        say("job %u has ended with status %u", job.request.job, worst_status());
         client_say(client, "end %u", worst_status());
         client_finish(client);
     }
@@ -224,7 +225,7 @@ bool job_take(struct client *client, size_t bytes)
     return true;
 }
 
-/* MiB that programs can have; a lot where Linux does not say. */
+/* Returns how many MiB programs can use; 2^54 - 1 if Linux does not say. */
 static uint64_t memory_available_mib(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
@@ -239,7 +240,7 @@ static uint64_t memory_available_mib(void)
     return kib >> 10;
 }
 
-/* A file in memory for the program. False: refused. */
+/* Makes the file in memory for the program. Returns false if it cannot; the job has failed then. */
 static bool program_open(void)
 {
     const uint64_t mib = (job.request.program_bytes >> 20) + 1, free_mib = memory_available_mib();
@@ -247,8 +248,8 @@ static bool program_open(void)
     char shown[200];
 
     if (mib > free_mib) {
-        job_fail("the program has %" PRIu64 " MiB, and this node has %" PRIu64 " MiB of memory left", mib,
-                 free_mib);
+        job_fail("the program has %" PRIu64 " MiB, but this node has only %" PRIu64 " MiB of memory left",
+                 mib, free_mib);
         return false;
     }
     snprintf(shown, sizeof(shown), "%.199s", name);
@@ -256,7 +257,7 @@ static bool program_open(void)
     if (job.program < 0 && errno == EINVAL) /* an older Linux */
         job.program = memfd_create(shown, MFD_CLOEXEC);
     if (job.program < 0)
-        job_fail("no file in memory for the program: %s", strerror(errno));
+        job_fail("cannot make a file in memory for the program: %s", strerror(errno));
     return job.program >= 0;
 }
 
@@ -267,14 +268,14 @@ static void program_complete(void)
     char path[64];
 
     if (job.request.program_bytes) {
-        /* Linux runs no file that somebody has open for writing. */
+        /* Linux does not run a file that is open for writing. */
         snprintf(path, sizeof(path), "/proc/self/fd/%d", job.program);
         const int readable = open(path, O_RDONLY | O_CLOEXEC);
 
         close_set(&job.program);
         job.program = readable;
         if (readable < 0) {
-            job_fail("the program that was sent cannot be opened: %s", strerror(errno));
+            job_fail("cannot open the program that was sent: %s", strerror(errno));
             return;
         }
     }
@@ -308,7 +309,7 @@ static size_t program_feed(const char *bytes, size_t count)
     const ssize_t written = write(job.program, bytes, count < missing ? count : (size_t)missing);
 
     if (written <= 0) {
-        job_fail("no room for the program: %s", strerror(errno));
+        job_fail("cannot store the program that is sent: %s", strerror(errno));
         return count;
     }
     job.program_here += (uint64_t)written;
@@ -336,7 +337,8 @@ size_t job_feed(const char *bytes, size_t count)
 
 static void stream_ready(struct watch *watch, uint32_t events);
 
-/* It is ready when it is connected, or cannot be. */
+/* Begins to connect a stream to tacetrun; stream_ready is called when this has succeeded or failed. Returns
+ * false, with errno, if it cannot begin. */
 static bool stream_open(struct stream *stream, uint32_t rank, bool is_err)
 {
     const struct sockaddr_in to = { .sin_family = AF_INET,
@@ -383,14 +385,15 @@ static void job_dial(void)
     }
 }
 
-/* A connection has come to be, or not: says whose it is. The rank waits where it writes and reads. */
+/* Sends a connected stream's first line, which names its rank. Makes the socket blocking again for the rank.
+ * Fails the job if the connection has failed. */
 static void stream_ready(struct watch *watch, uint32_t events)
 {
     struct stream *stream = (struct stream *)watch;
     int error = 0;
     socklen_t bytes = sizeof(error);
 
-    (void)events; /* the socket knows more */
+    (void)events; /* SO_ERROR says more */
     if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) || error) {
         streams_failed(error ? error : errno);
         return;
@@ -411,7 +414,7 @@ static void problems_ready(struct watch *watch, uint32_t events)
 {
     char why[512];
 
-    (void)events; /* read says what there is */
+    (void)events; /* read says more */
     const ssize_t bytes = read(watch->fd, why, sizeof(why) - 1);
     if (bytes < 0)
         return;
@@ -435,15 +438,15 @@ static void job_fork(void)
 
     job.stage = STARTING;
     job.limit_ns = clock_now_ns() + START_LIMIT_NS;
-    stopped.is_set = false; /* who starts a job wants it to run */
+    stopped.is_set = false; /* a new job runs, even after stop */
     if (pipe2(ends, O_CLOEXEC)) {
-        job_fail("no pipe: %s", strerror(errno));
+        job_fail("cannot make a pipe: %s", strerror(errno));
         return;
     }
     job.problems = (struct watch){ .fd = ends[0], .ready = problems_ready };
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     if (watch_try(&launchd.loop, &job.problems, EPOLLIN))
-        job_fail("no pipe: %s", strerror(errno));
+        job_fail("cannot watch a pipe: %s", strerror(errno));
     for (unsigned i = 0; i < job.request.ranks && job.stage == STARTING; i++) {
         struct rank *rank = &job.ranks[i];
         const struct launch_rank start = { .request = &job.request,
@@ -457,7 +460,7 @@ static void job_fork(void)
         if (rank->pid == 0)
             launch_rank_run(&start, parent);
         else if (rank->pid < 0)
-            job_fail("rank %u: no process: %s", job.request.first + i, strerror(errno));
+            job_fail("rank %u: cannot fork: %s", job.request.first + i, strerror(errno));
         else
             job.ranks_running++;
     }
@@ -487,7 +490,7 @@ void job_children_ended(void)
 
         job.children_have_ended = true;
         if (!rank)
-            continue; /* what a rank has left to this process */
+            continue; /* a rank's orphan, which this process has adopted */
         rank->has_ended = true;
         rank->status =
             WIFSIGNALED(status) ? KILLED_STATUS + (unsigned)WTERMSIG(status) : (unsigned)WEXITSTATUS(status);
@@ -560,8 +563,8 @@ static void ending_turn(void)
     job.limit_ns = job.is_killed ? clock_now_ns() + DRAIN_LIMIT_NS : UINT64_MAX;
 }
 
-/* Whether the other side has acknowledged the end of a stream, and so all of it; or there is none any more.
- */
+/* Returns whether tacetrun's side has acknowledged the end of a stream, and so all of it, or the connection
+ * is lost. */
 static bool is_drained(const struct stream *stream)
 {
     struct tcp_info info = { 0 };
@@ -588,7 +591,7 @@ static void draining_turn(void)
     job_end();
 }
 
-/* The stages that may last only so long. */
+/* Fails the job if its stage has lasted too long. */
 static void limit_check(void)
 {
     if (job.stage != RECEIVING && job.stage != DIALLING && job.stage != STARTING)
@@ -599,10 +602,9 @@ static void limit_check(void)
         turn_by(job.limit_ns);
         return;
     }
-    job_fail("%s", job.stage == RECEIVING ? "the request, or the program, has not come: nothing for 10 s"
-                   : job.stage == DIALLING
-                       ? "tacetrun does not answer where its streams are: nothing for 10 s"
-                       : "the program has not started within 60 s");
+    job_fail("%s", job.stage == RECEIVING  ? "the request or the program has not come: nothing for 10 s"
+                   : job.stage == DIALLING ? "cannot connect to tacetrun's port for streams within 10 s"
+                                           : "the program has not started within 60 s");
 }
 
 void job_turn(void)
@@ -623,5 +625,5 @@ void job_turn(void)
     if (job.stage == DRAINING)
         draining_turn();
     if (job.stage != before)
-        turn_by(clock_now_ns()); /* what has been said is to be sent, and the next stage seen to */
+        turn_by(clock_now_ns()); /* to send lines and do the next stage */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launchd.c: tacet-launchd, which runs jobs of tacetrun on a Linux node (docs/jobs.md). It is linked
- * statically, so that it runs in an initramfs, and needs /proc there. See launchd.h for its parts.
+ * launchd.c: the program tacet-launchd, which runs jobs of tacetrun on a Linux node (docs/jobs.md). It is
+ * linked statically so that it runs in an initramfs too; it needs /proc. Its parts: launchd.h.
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define NS_PER_MS    1000000ULL
-#define END_LIMIT_NS 5000000000ULL /* for a job, when this program is to end */
+#define END_LIMIT_NS 5000000000ULL /* for the job to end when this program ends */
 
 #define MEMORY_PRIORITY (-900)
 
@@ -39,11 +39,11 @@ static const char usage[] =
     "usage: tacet-launchd [--port PORT] [--key FILE] [--name NAME] [--address ADDRESS] [--beats INTERFACE]\n"
     "\n"
     "Runs jobs of tacetrun on this Linux node, one at a time.\n"
-    "  --port PORT        where it listens, 1 to 65535, or 0 for a free one (default: 35019)\n"
-    "  --key FILE         the conductor's key: who asks for a job has to have it, too\n"
-    "  --name NAME        the node's, of 31 characters at most (default: the host's)\n"
-    "  --address ADDRESS  the IPv4 address to listen at, which the conductor is told (default: all)\n"
-    "  --beats INTERFACE  takes the conductor's beats there and answers them; needs --key\n";
+    "  --port PORT        listens at this TCP port, 1 to 65535; 0: a free one (default: 35019)\n"
+    "  --key FILE         the conductor's key; without it every host can run jobs here\n"
+    "  --name NAME        the node's name, at most 31 characters (default: the host's name)\n"
+    "  --address ADDRESS  the IPv4 address to listen at and to tell the conductor (default: all)\n"
+    "  --beats INTERFACE  takes the conductor's beats from this interface and answers them; needs --key\n";
 
 void turn_by(uint64_t when_ns)
 {
@@ -59,7 +59,8 @@ static void name_set(const char *name)
 
     if (!name) {
         if (gethostname(host, sizeof(host)))
-            give_up(STATUS_WRONG, "the host's name: %s; --name NAME", strerror(errno));
+            give_up(STATUS_WRONG, "cannot read the host's name: %s; give one with --name NAME",
+                    strerror(errno));
         host[sizeof(host) - 1] = '\0';
         host[strcspn(host, ".")] = '\0';
         name = host[0] && strcmp(host, "(none)") != 0 ? host : "-";
@@ -84,11 +85,11 @@ static void listen_at(uint16_t port)
 
     listener.fd = tcp_listen(&here);
     if (listener.fd < 0)
-        give_up(STATUS_WRONG, "port %u: %s", port, strerror(errno));
+        give_up(STATUS_WRONG, "cannot listen at port %u: %s", port, strerror(errno));
     watch_set(&launchd.loop, &listener, EPOLLIN);
     say_begin("tacet-launchd", say_without_waiting);
     say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
-        launchd.has_key ? "" : ", from everybody: it has no key");
+        launchd.has_key ? "" : "; without --key any host can run jobs here");
 }
 
 static uint32_t port = LAUNCH_PORT;
@@ -110,7 +111,7 @@ static void prepare(char **words)
     const char *what;
 
     if (words[end])
-        options_wrong("it takes no %s", words[end]);
+        options_wrong("unexpected word: %s", words[end]);
     if (beats_interface && !key_path)
         give_up(STATUS_WRONG, "--beats needs the conductor's key: --key FILE");
     name_set(name_given);
@@ -133,10 +134,11 @@ void memory_priority_set(int priority)
     if (!file)
         return;
     fprintf(file, "%d", priority);
-    fclose(file); /* where it fails, all are alike */
+    fclose(file); /* if this fails, the priorities stay equal */
 }
 
-/* Where memory runs out it is a rank that ends, and not the one that has to tell of it. */
+/* Lowers this process's oom_score_adj: if memory runs out, Linux kills a rank, not this process, which has to
+ * report it. */
 static void memory_priority_prepare(void)
 {
     FILE *file = fopen("/proc/self/oom_score_adj", "re");
@@ -152,7 +154,7 @@ static void signals_ready(struct watch *watch, uint32_t events)
 {
     struct signalfd_siginfo info;
 
-    (void)events; /* it is read until there is nothing left */
+    (void)events; /* reads until nothing is left */
     while (read(watch->fd, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGCHLD)
             job_children_ended();
@@ -163,7 +165,7 @@ static void signals_ready(struct watch *watch, uint32_t events)
 
 static void listener_ready(struct watch *watch, uint32_t events)
 {
-    (void)events; /* there is a connection, or none: accept says so */
+    (void)events; /* accept says if there is a connection */
     clients_accept(watch->fd);
 }
 
@@ -187,20 +189,20 @@ int main(int count, char **words)
     memory_priority_prepare();
     umask(022);
     if (descendants_adopt())
-        give_up(STATUS_WRONG, "it needs /proc, and Linux 3.4 or later");
-    if (getrandom(&(char){ 0 }, 1, 0) != 1) /* nonces; right after boot it takes a second */
+        give_up(STATUS_WRONG, "cannot adopt orphans of ranks: it needs /proc, and Linux 3.4 or later");
+    if (getrandom(&(char){ 0 }, 1, 0) != 1) /* for nonces; waits for seeds, about a second after boot */
         give_up(STATUS_WRONG, "getrandom: %s", strerror(errno));
-    (void)count; /* NULL ends them */
+    (void)count; /* NULL ends the words */
     prepare(words);
     while (!is_ending)
         turn();
     watch_close(&listener);
-    job_fail("the node's tacet-launchd ends");
+    job_fail("the node's tacet-launchd was stopped");
     const uint64_t limit_ns = clock_now_ns() + END_LIMIT_NS;
     while (!job_is_over() && clock_now_ns() < limit_ns) {
         turn_by(limit_ns);
         turn();
     }
-    clients_turn(); /* the last words */
+    clients_turn(); /* sends the last lines */
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launchd.h: the parts of tacet-launchd, a Linux node's side of the launch protocol (docs/jobs.md). One
- * thread, which never waits but in its loop (event_loop.h):
+ * launchd.h: the parts of tacet-launchd, a Linux node's side of the launch protocol (docs/jobs.md). It is
+ * one thread, which waits only in its loop (event_loop.h):
  *
  *      launchd.c     the program: options, signals, the loop
  *      client.c      connections: greeting, tickets, lines in and out
@@ -22,79 +22,79 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* What the node is; set at its start. */
+/* The node; set when the program starts. */
 extern struct launchd {
     char name[ANSWER_NAME_BYTES];
-    struct in_addr address; /* zeros: all of the node's */
+    struct in_addr address; /* 0.0.0.0: all of the node's addresses */
     uint8_t key[SIPHASH_KEY_BYTES];
     bool has_key;
     struct launch_cpus cpus;
-    /* As it was, for ranks. */
+    /* As they were before this program changed its own; ranks get them back. */
     struct rlimit descriptors;
-    int memory_priority; /* /proc/self/oom_score_adj: who goes first where there is no memory left */
+    int memory_priority; /* /proc/self/oom_score_adj: the highest is killed first if memory runs out */
     struct event_loop loop;
 } launchd;
 
-/* The loop turns again by then, at the latest; to be said anew in each turn. */
+/* Makes the loop turn again at this time (clock_now_ns) or before. Holds for one turn. */
 void turn_by(uint64_t when_ns);
 
-/* This process's memory_priority; without the right to lower it, it stays as it is. */
+/* Sets this process's oom_score_adj. It stays as it is if this process may not lower it. */
 void memory_priority_set(int priority);
 
 /* ---- Connections ---- */
 
 struct client;
 
-/* In each turn of the loop: what is to be said is sent, who is late is sent away. */
+/* Sends queued lines and closes connections whose time is over. Called in each turn of the loop. */
 void clients_turn(void);
 
-/* Greets those that have come, some in each turn. */
+/* Accepts and greets new connections, a limited number in each turn. */
 void clients_accept(int listener);
 
-/* A line to tacetrun. `client` may be NULL: it has gone. */
+/* Queues a line for tacetrun. Does nothing if `client` is NULL: the connection is closed. */
 __attribute__((format(printf, 2, 3))) void client_say(struct client *client, const char *format, ...);
 
-/* "refused WHY", and no more. */
+/* Queues "refused WHY", then does client_finish. */
 __attribute__((format(printf, 2, 3))) void client_refuse(struct client *client, const char *format, ...);
 
-/* Says no more; the connection ends when all has been taken. */
+/* Queues nothing further; closes the connection once all queued lines are sent. `client` may be NULL. */
 void client_finish(struct client *client);
 
-/* Where the ranks' streams go, but for the port. */
+/* Returns the address that ranks connect their streams to; the request has the port. */
 struct in_addr client_address(const struct client *client);
 
 /* ---- The job ---- */
 
-/* "idle", or "busy". */
+/* Returns "idle" or "busy". */
 const char *job_state(void);
 
-/* It is this client's from now on, whose request has so many bytes. False: there is one. */
+/* Begins a job for this client, whose request has `bytes` bytes. Returns false if the node has a job. */
 bool job_take(struct client *client, size_t bytes);
 
-/* Bytes of the request, and of the program after it; how many it has taken. 0: it takes no more. */
+/* Takes bytes of the request, then of the program. Returns how many it took; 0 once it has all of them. */
 size_t job_feed(const char *bytes, size_t count);
 
-/* tacetrun says kill. */
+/* Kills the job, as tacetrun or the conductor asks. */
 void job_kill(void);
 
-/* The client has gone: nobody is told anything any more. */
+/* Ends the job because its client's connection is closed. Sends nothing further. */
 void job_lost(void);
 
-/* All of it ends now, and tacetrun is told why. */
+/* Ends the whole job now, and refuses it to tacetrun with this reason. */
 __attribute__((format(printf, 1, 2))) void job_fail(const char *format, ...);
 
-/* Children have ended. */
+/* Takes the status of children that have ended. Called after SIGCHLD. */
 void job_children_ended(void);
 
-/* In each turn of the loop: what is to be done next. */
+/* Moves the job to its next stage if it can. Called in each turn of the loop. */
 void job_turn(void);
 
 bool job_is_over(void);
 unsigned job_ranks(void);  /* that have not ended */
-uint32_t job_number(void); /* 0: there is none */
+uint32_t job_number(void); /* 0: no job */
 
-/* Stops all processes of the job, or lets them go on, and whether it is so. Without a job the node counts as
- * stopped until the next one starts. */
+/* Stops all processes of the job, or continues them; job_is_stopped returns which was last. Without a job the
+ * node counts as stopped until the next job starts. */
 void job_stop(bool stop);
 bool job_is_stopped(void);
 
@@ -104,16 +104,16 @@ struct launch_rank {
     const struct launch_request *request;
     unsigned local; /* its number on the node */
     int out, err;   /* its streams */
-    int program;    /* a file in memory; -1: it is at the request's path */
-    int problems;   /* closed by exec; what goes wrong before is written there */
+    int program;    /* a file in memory; -1: the program is at the request's path */
+    int problems;   /* a pipe for what goes wrong before exec, which closes it */
 };
 
-/* In the child: becomes the rank's program. */
+/* Becomes the rank's program. Called in the child. */
 _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent);
 
 /* ---- Beats ---- */
 
-/* Takes beats from this interface. 0, or -1 with errno and what failed in *what. */
+/* Starts to take beats from this interface. Returns 0, or -1 with errno and the failed step in *what. */
 int beats_open(const char *interface, const char **what);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rank.c: a rank of tacet-launchd between fork and exec: its descriptors, folder, environment and CPUs. What
- * goes wrong is a line for people, into a pipe that exec closes; what is wrong with a program's file is
- * looked at only after Linux has refused it.
+ * rank.c: a rank of tacet-launchd between fork and exec: its descriptors, folder, environment and CPUs. An
+ * error is a line for people, in a pipe that exec closes. The program's file is examined only after Linux has
+ * refused it.
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/process.h"
@@ -20,7 +20,7 @@
 
 #define DIRECTORY_DEFAULT "/tmp" /* as on a Tacet node whose files are read-only */
 #define OWN_VARIABLES     3      /* TACET_RANK, TACET_SIZE, TACET_LOCAL_RANK */
-#define PROGRAM_HEADERS   64     /* looked at */
+#define PROGRAM_HEADERS   64     /* that are examined */
 #define NOT_STARTED       127
 
 #if defined(__x86_64__)
@@ -30,10 +30,11 @@
 #elif defined(__powerpc64__)
 #define MACHINE EM_PPC64
 #else
-#error "which machine's programs does this one run?"
+#error "add the ELF machine number of this architecture"
 #endif
 
-/* One write, of less than PIPE_BUF: lines of several ranks do not mix. */
+/* Sends a line to tacet-launchd and ends the process. One write of less than PIPE_BUF, so that lines of
+ * several ranks do not mix. */
 __attribute__((format(printf, 2, 3))) _Noreturn static void problem(const struct launch_rank *rank,
                                                                     const char *format, ...)
 {
@@ -44,13 +45,13 @@ __attribute__((format(printf, 2, 3))) _Noreturn static void problem(const struct
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
     if (write(rank->problems, line, strlen(line)) < 0)
-        _exit(NOT_STARTED + 1); /* nobody reads it */
+        _exit(NOT_STARTED + 1); /* tacet-launchd has closed the pipe */
     _exit(NOT_STARTED);
 }
 
 /* ---- Programs that Linux has refused ---- */
 
-/* The path of the program's interpreter; false: it has none. */
+/* Finds the path of the program's interpreter. Returns false if it has none. */
 static bool interpreter_of(int file, const Elf64_Ehdr *header, char path[PATH_MAX])
 {
     for (unsigned i = 0; i < header->e_phnum && i < PROGRAM_HEADERS; i++) {
@@ -85,19 +86,19 @@ _Noreturn static void exec_failed(const struct launch_rank *rank, int error)
         problem(rank, "%s: %s", path,
                 errno == ENOENT ? "there is no such file on this node" : strerror(errno));
     if (rank->program < 0 && !S_ISREG(status.st_mode))
-        problem(rank, "%s: it is no program, but a folder or a device", path);
+        problem(rank, "%s: it is a folder or a device, not a program", path);
     const ssize_t bytes = file < 0 ? 0 : pread(file, &header, sizeof(header), 0);
     if (bytes >= 2 && memcmp(&header, "#!", 2) == 0 && error == ENOENT)
         problem(rank, "%s: it is a script, %s", path,
-                rank->program >= 0 ? "and programs that are sent have to be ELF files"
-                                   : "and the program of its first line is not on this node");
+                rank->program >= 0 ? "and a program that is sent must be an ELF file"
+                                   : "and the interpreter in its first line is not on this node");
     if (error == EACCES)
-        problem(rank, "%s: it is not executable, or its file system runs no programs", path);
+        problem(rank, "%s: it is not executable, or its file system is mounted noexec", path);
     if (error == ENOEXEC && !is_elf(&header, (size_t)bytes))
         problem(rank, "%s: it is neither an ELF program nor a script", path);
     if (error == ENOEXEC && (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != MACHINE))
         problem(rank,
-                "%s: it is a program for another machine, ELF machine %u of %u bits; this one runs %u of 64",
+                "%s: it is for another machine, ELF machine %u of %u bits; this node runs machine %u of 64",
                 path, header.e_machine, header.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32, MACHINE);
     if (error == ENOENT && is_elf(&header, (size_t)bytes) && interpreter_of(file, &header, interpreter))
         problem(rank, "%s: it is linked dynamically, and this node has no %s; link it statically", path,
@@ -105,7 +106,7 @@ _Noreturn static void exec_failed(const struct launch_rank *rank, int error)
     problem(rank, "%s: %s", path, strerror(error));
 }
 
-/* ---- Before it ---- */
+/* ---- Before exec ---- */
 
 static void descriptors_set(const struct launch_rank *rank, uint32_t number)
 {
@@ -114,10 +115,10 @@ static void descriptors_set(const struct launch_rank *rank, uint32_t number)
 
     if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(rank->out, STDOUT_FILENO) < 0 ||
         dup2(rank->err, STDERR_FILENO) < 0)
-        problem(rank, "rank %u: its descriptors: %s", number, strerror(errno));
+        problem(rank, "rank %u: cannot set up its input and output: %s", number, strerror(errno));
 }
 
-/* Allocated for ever: the program follows. */
+/* Returns NAME=VALUE. Never freed: exec follows. */
 static const char *variable_new(const struct launch_rank *rank, const char *name, uint32_t value)
 {
     char *text;
@@ -147,7 +148,7 @@ static void cpus_set(const struct launch_rank *rank, uint32_t number)
 
     if (!launch_cpus_of(&launchd.cpus, rank->local, rank->request->ranks, rank->request->cpus, &cpus) ||
         sched_setaffinity(0, sizeof(cpus), &cpus))
-        problem(rank, "rank %u: its CPUs: %s", number, strerror(errno));
+        problem(rank, "rank %u: cannot set its CPUs: %s", number, strerror(errno));
 }
 
 _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent)

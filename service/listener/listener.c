@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * listener.c: hears heartbeats on an Ethernet interface as a node would, and says what became of them: how
- * many came, were lost, late, doubled, forged; how the conductor's clock runs beside this machine's; how much
- * later than the earliest ones beats came. So one sees what a wire does to beats before nodes depend on it.
+ * listener.c: receives heartbeats on an Ethernet interface as a node does, and counts those that came, were
+ * lost, late, duplicate or forged. It measures the drift between the conductor's clock and this machine's,
+ * and by how much beats came later than the earliest ones. So it shows what a wire does to beats before nodes
+ * depend on it.
  */
 #include "beat/beat_frame.h"
 #include "beat/global_clock.h"
@@ -22,7 +23,7 @@ static struct listener {
     struct beat_order order;
     struct global_clock clock;
     uint64_t taken, lost, late, duplicate, epochs, faults[BEAT_FAULTS];
-    uint64_t after_ns_max; /* by which a beat came later than the clock that the best ones give */
+    uint64_t after_ns_max; /* the most by which a beat came later than the earliest beats' clock says */
 } listener;
 
 static volatile sig_atomic_t ended;
@@ -36,11 +37,11 @@ static void on_signal(int number)
 static const char usage[] =
     "usage: listener --interface NAME --key FILE [--beats N]\n"
     "\n"
-    "Hears heartbeats (NETTICK) on an Ethernet interface until N have come, or until it is interrupted, and\n"
-    "prints what became of them.\n";
+    "Receives heartbeats (NETTICK) on an Ethernet interface until N have come, or until it is interrupted,\n"
+    "and prints how many came, were lost, late, duplicate or wrong, and how the clocks differ.\n";
 
 static const char *interface, *key_path;
-static uint32_t beats_max; /* after which it ends; 0: never */
+static uint32_t beats_max; /* after this number it ends; 0: never */
 
 static const struct option_row option_rows[] = {
     { "interface", 0, OPTION_TEXT, .value = &interface },
@@ -56,7 +57,7 @@ static void prepare(char **words)
     const char *what;
 
     if (!interface || !key_path || words[end])
-        options_wrong("it takes --interface NAME, --key FILE and perhaps --beats N");
+        options_wrong("it takes --interface NAME and --key FILE; --beats N is optional");
     key_file_read(key_path, listener.key, STATUS_WRONG);
     if (wire_open(&listener.wire, interface, &what))
         give_up(STATUS_WRONG, "interface %s: %s: %s", interface, what, strerror(errno));
@@ -115,7 +116,7 @@ int main(int count, char **words)
     struct sigaction action = { .sa_handler = on_signal };
 
     say_begin("listener", NULL);
-    (void)count; /* NULL ends them */
+    (void)count; /* NULL ends the words */
     prepare(words);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

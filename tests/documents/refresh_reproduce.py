@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs experiments of docs/lab/reproduce.md and puts the tables they print now into the page.
 
-    tests/documents/refresh_reproduce.py               those that are measured on Linux and Tacet: a change of the
-                                                       kernel can move them; some ten minutes
-    tests/documents/refresh_reproduce.py NAME... | all some, or the simulated ones, too: an hour
+    tests/documents/refresh_reproduce.py            those measured on Linux and Tacet, which a change of the
+                                                    kernel can move; some ten minutes
+    tests/documents/refresh_reproduce.py NAME...    these
+    tests/documents/refresh_reproduce.py all        the simulated ones, too; an hour
 
 A table stands in the console block whose command is `tools/lab reproduce NAME`; what stands around the blocks
 is written by hand. What changed is printed, row by row.
@@ -29,7 +30,8 @@ COMMAND = re.compile(r"tools/lab reproduce (\S+)")
 
 
 def shown(block: Block) -> dict[str, tuple[int, int]]:
-    """The experiments of a block, each with the page's lines of its output: the first, and the one after the last."""
+    """The experiments of a block, each with the first of the page's lines of its output and the line after
+    the last."""
     return {
         found[1]: (command.line, command.line + len(command.shown))
         for command in block.commands()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check.h: how the programs of this folder say what they found. A line for each check, the same on every
- * machine; a check that fails is marked, and the program ends with 1. For a program of one file.
+ * check.h: results of the programs in this folder. Each check prints a line, which is the same on every
+ * machine if it succeeds. A failed check prints WRONG, and the program ends with 1. For a program of one
+ * file.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -19,7 +20,7 @@ static inline void check(const char *what, bool right)
     wrong += !right;
 }
 
-/* A step without which the rest makes no sense. */
+/* Ends the program with 1 if a step has failed that the rest needs. */
 static inline void must(const char *what, bool right)
 {
     if (right)
@@ -58,7 +59,7 @@ static inline void crew_run(int count, void (*run)(int number))
     free(crew);
 }
 
-/* The count that the first argument names. */
+/* Returns the first argument as a count from 1 to 64; `otherwise` if there is none. */
 static inline int count_of(int argc, char **argv, int otherwise)
 {
     int count = argc > 1 ? atoi(argv[1]) : otherwise;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fftw.c: FFTW with its threads: transforms of lengths of all kinds against the sum that defines them, there
- * and back in three dimensions, several threads that transform at once by one plan.
+ * fftw.c: checks FFTW with its threads: transforms of various lengths against the sum that defines them, a
+ * transform in three dimensions and its inverse, and several threads that use one plan at once.
  *
- *     fftw [THREADS]      plans of up to so many threads (4)
+ *     fftw [THREADS]      plans of up to THREADS threads (4)
  */
 #include "check.h"
 
@@ -99,7 +99,7 @@ static void transform(int own)
 {
     fftw_complex *in = fftw_alloc_complex(SHARED_LENGTH), *out = fftw_alloc_complex(SHARED_LENGTH);
 
-    (void)own; /* each does the same */
+    (void)own; /* all threads do the same */
     must("memory", in && out);
     for (int round = 0; round < 5; round++) {
         fill(in, SHARED_LENGTH);
@@ -135,7 +135,6 @@ int main(int argc, char **argv)
     fftw_destroy_plan(shared);
     fftw_free(in);
     fftw_free(out);
-    /* fftw_cleanup_threads() is left out: FFTW 3.3.10 aborts in it once in some hundred times, on Linux too.
-     */
+    /* No fftw_cleanup_threads(): FFTW 3.3.10 aborts in it once in some hundred runs, on Linux, too. */
     return wrong != 0;
 }

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# foreign.mk: programs that use threads by other people's runtimes and libraries: Debian's Go, Rust, CPython,
-# OpenBLAS, FFTW, HDF5, SQLite, Lua, iperf3, as ports/foreign/fetch.sh unpacks them in build/foreign/, and a
-# noise tool's habits. All are static. Included by the top-level Makefile.
+# foreign.mk: builds programs that use threads through foreign runtimes and libraries: Debian's Go, Rust,
+# CPython, OpenBLAS, FFTW, HDF5, SQLite, Lua and iperf3, which ports/foreign/fetch.sh unpacks into
+# build/foreign/, and programs that use threads as noise tools do. All are static. Included by the top-level
+# Makefile.
 #
 #   make foreign-go | foreign-rust | foreign-libraries | foreign-network
 #
-# fetches and builds the programs of one kind. What cannot be fetched is not an error: the programs are then
-# not there, and the last line of build/foreign/KIND.log says why.
+# fetches and builds the programs of one kind. If something cannot be fetched this is not an error: the
+# programs are missing, and the last line of build/foreign/KIND.log says why.
 
 FOREIGN := $(BUILD)/foreign
 FOREIGN_go := go
@@ -27,8 +28,9 @@ FOREIGN_USR := build/foreign/libraries/usr
 FOREIGN_LIB := $(FOREIGN_USR)/lib/x86_64-linux-gnu
 # CPython's folder is named after its version.
 FOREIGN_PYTHON = $(notdir $(wildcard $(FOREIGN_USR)/include/python3.*))
-# What a library says of functions that a static program can do without is for the program's author. HDF5 can
-# read over the network, by libraries that have no static kind; nothing here calls that.
+# Linker warnings are off: libraries warn of functions that a static program should not call. HDF5 can read
+# over the network by libraries that have no static version; no program here does this, so their symbols stay
+# unresolved.
 $(FOREIGN)/openblas: FOREIGN_CFLAGS = -isystem $(FOREIGN_USR)/include/x86_64-linux-gnu/openblas-pthread
 $(FOREIGN)/openblas: FOREIGN_LIBS = -L$(FOREIGN_LIB)/openblas-pthread -lopenblas -lgfortran -lquadmath
 $(FOREIGN)/fftw: FOREIGN_LIBS = -lfftw3_threads -lfftw3
@@ -52,7 +54,7 @@ $(addprefix $(FOREIGN)/,openblas fftw hdf5 sqlite lua python pinned handover): t
 		-isystem $(FOREIGN_USR)/include/x86_64-linux-gnu -fno-pie -no-pie -static $(FOREIGN_SOURCE) \
 		-L$(FOREIGN_LIB) $(FOREIGN_LIBS) -lm -pthread -Wl,--no-warnings -o $@
 
-# iperf3 is Debian's own library of it behind a main function.
+# iperf3 is a main function and Debian's library.
 FOREIGN_IPERF_USR := build/foreign/network/usr
 $(FOREIGN)/iperf3: build/foreign/network/packages tests/foreign/foreign.mk tests/foreign/iperf3.c \
 		$(TEST_FLAGS)
@@ -62,7 +64,7 @@ $(FOREIGN)/iperf3: build/foreign/network/packages tests/foreign/foreign.mk tests
 		tests/foreign/iperf3.c -L$(FOREIGN_IPERF_USR)/lib/x86_64-linux-gnu -liperf -lcrypto -lsctp -lm -pthread \
 		-Wl,--no-warnings -o $@
 
-# The standard library as one archive, packed by the interpreter that will read it.
+# CPython's standard library as one archive, packed by the interpreter that will read it.
 $(FOREIGN)/python-files/usr/lib/stamp: $(FOREIGN)/python tests/foreign/python/pack.py
 	@mkdir -p $(@D)
 	@echo "  TEST    $(@D)"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handover.c: several threads compute under one lock, as interpreters do: who waits for it asks for it after
- * 5 ms, unless somebody else has got it in the meantime; the holder, when asked, gives it up and waits until
- * another one has it. The lock goes round: no two of the threads may have it for themselves.
+ * handover.c: several threads compute under one lock, as in interpreters. A thread that waits for the lock
+ * asks for it after 5 ms, unless another thread has got it since. The holder then releases it, and waits
+ * until another thread has it. Checks that all threads get the lock, not only two of them.
  *
- *     handover [THREADS]      so many threads (4)
+ *     handover [THREADS]      THREADS threads (4)
  */
 #include "check.h"
 
@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define HANDOVERS              100  /* at least */
-#define HANDOVERS_MAX          1000 /* a CPU of the node may stand still, and its threads come later */
+#define HANDOVERS_MAX          1000 /* the host may stop a CPU of the node, whose threads come later */
 #define INTERVAL_NS            5000000
 #define EACH_AT_LEAST(threads) (HANDOVERS / (threads) / 16)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hdf5.c: HDF5, in the thread-safe kind that Debian builds: several threads write data sets, plain and
- * compressed, into one file in /tmp, each another part of a common one, and read them back; then the file is
- * opened again.
+ * hdf5.c: checks HDF5, in Debian's thread-safe build. Several threads write data sets, plain and compressed,
+ * and each a part of a common data set, into one file in /tmp, and read them back. Then the file is opened
+ * again.
  *
- *     hdf5 [THREADS]      so many threads (4)
+ *     hdf5 [THREADS]      THREADS threads (4)
  */
 #include "check.h"
 
@@ -63,7 +63,7 @@ static void work(int own)
     H5Pclose(plan);
     H5Sclose(space);
 
-    /* One row of what all have. */
+    /* One row of the common data set. */
     rows = H5Dget_space(common);
     row = H5Screate_simple(2, one_row, NULL);
     H5Sselect_hyperslab(rows, H5S_SELECT_SET, from, NULL, one_row, NULL);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * iperf3.c: iperf3 as a static program: Debian's own library of it, which has everything but this main
- * function. It takes iperf3's options and ends with its status; a server serves until it is ended, or one
- * client with -1.
+ * iperf3.c: iperf3 as a static program: this main function and Debian's library, which has the rest. It takes
+ * iperf3's options, and ends with its status. A server runs until it is killed; with -1 it serves one client.
  */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* It needs the types above. */
+/* Needs the types of the headers above. */
 #include <iperf_api.h>
 
 static int serve(struct iperf_test *test)

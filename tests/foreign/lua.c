@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lua.c: Lua, a state for each of several threads, that run the same script: coroutines, strings, tables,
- * errors, files, garbage; they pass work through a queue that C keeps for them.
+ * lua.c: checks Lua: several threads, each with its own state, run the same script: coroutines, strings,
+ * tables, errors, files, garbage. They take work from a queue that this program keeps.
  *
- *     lua [THREADS]      so many threads (4)
+ *     lua [THREADS]      THREADS threads (4)
  */
 #include "check.h"
 
@@ -110,7 +110,7 @@ static void run(int own)
     lua_close(lua);
 }
 
-/* Thread 0 fills the queue in portions, the others run scripts. */
+/* Fills the queue in portions if it is thread 0; others run the script. */
 static void fill_or_run(int number)
 {
     if (number != 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * openblas.c: OpenBLAS, whose library keeps a crew of threads and shares each operation among them. Products
- * of all shapes against a naive computation, a system of equations, a decomposition; with crews of several
- * sizes, from one thread and from several at a time.
+ * openblas.c: checks OpenBLAS, which keeps a crew of threads and divides each operation among them: products
+ * of several shapes against a naive computation, a system of equations, a decomposition; with crews of
+ * several sizes, called from one thread and from several at a time.
  *
- *     openblas [THREADS]      crews of up to so many threads (4)
+ *     openblas [THREADS]      crews of up to THREADS threads (4)
  */
 #include "check.h"
 
@@ -16,9 +16,9 @@ int dgesv_(const int *n, const int *columns, double *a, const int *lda, int *piv
            const int *ldb, int *info);
 int dpotrf_(const char *half, const int *n, double *a, const int *lda, int *info);
 
-#define SIZE 150 /* above OpenBLAS's bounds for using threads, and no multiple of its blocks */
+#define SIZE 150 /* large enough for OpenBLAS to use threads; no multiple of its blocks */
 
-/* Numbers that repeat on every machine, between -1 and 1. */
+/* Returns a pseudorandom number between -1 and 1, the same on every machine. */
 static double number(unsigned *state)
 {
     *state = *state * 1664525u + 1013904223u;
@@ -35,7 +35,7 @@ static double *matrix(int rows, int columns, unsigned seed)
     return values;
 }
 
-/* True when m x n matrices differ nowhere by more than rounding. */
+/* Returns whether two matrices of `count` elements differ only by rounding. */
 static bool same(const double *a, const double *b, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -94,7 +94,7 @@ static bool vectors_right(void)
     return right;
 }
 
-/* Ax = b solved, and A'A + nI decomposed into LL'. */
+/* Solves Ax = b, and decomposes A'A + nI into LL'. */
 static bool equations_right(void)
 {
     const int n = SIZE, one = 1;
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     }
     check("products, equations, decompositions by crews of all sizes", !wrong);
 
-    /* Many calls: the crew meets at each. */
+    /* Many calls: the crew synchronizes at each. */
     for (int round = 0; round < 8; round++)
         wrong += !product_right(80, 80, 80, false);
     check("small products one after another", !wrong);

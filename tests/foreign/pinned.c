@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pinned.c: how noise tools and runtimes bind threads to CPUs that others use, too:
+ * pinned.c: binds threads to CPUs that other threads use, too, as noise tools and runtimes do:
  *
- *     pinned jitter           a thread on each CPU that spins until the main thread, on one of these, stops
- * it pinned quanta THREADS   threads round the CPUs, more than there are, that start by spinning for each
- * other pinned others THREADS   the main thread binds its threads, by their numbers, and asks where they are
- *     pinned tour THREADS     each thread binds itself to one CPU after another while all do
+ *     pinned jitter           a thread on each CPU spins until the main thread, on one of the CPUs, stops it
+ *     pinned quanta THREADS   threads on all CPUs, perhaps several on each, begin by spinning for each other
+ *     pinned others THREADS   the main thread binds the others, by their numbers, and checks where they are
+ *     pinned tour THREADS     all threads bind themselves to one CPU after another at the same time
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -37,7 +37,7 @@ static void cpus_find(void)
     }
 }
 
-/* Binds a thread, 0 for the own one, to one CPU; false where it fails or does not stay so. */
+/* Binds a thread, 0: the caller, to one CPU. Returns false if this fails or is not reported back. */
 static bool bind(pid_t tid, int cpu)
 {
     cpu_set_t one, now;
@@ -56,7 +56,7 @@ static void pause_ms(long ms)
         continue;
 }
 
-/* A piece of work that enters no kernel. */
+/* Does a piece of work without a system call. */
 static void compute(int own)
 {
     for (volatile int i = 0; i < 1000; i++)
@@ -94,7 +94,7 @@ static void jitter(void)
     while (ready < threads)
         pause_ms(1);
     go = 1;
-    for (int quiet = 1; quiet > 0;) { /* until each has done something */
+    for (int quiet = 1; quiet > 0;) { /* until each thread has worked */
         pause_ms(5);
         quiet = 0;
         for (int i = 0; i < threads; i++)
@@ -113,7 +113,7 @@ static void quanta_of(int own)
 
     errors += !bind(0, cpu);
     ready++;
-    while (ready < threads) /* the hounds wait for each other, and never call */
+    while (ready < threads) /* all threads wait for each other without a system call */
         continue;
     while (work[own] < 300)
         compute(own);
@@ -131,7 +131,7 @@ static void quanta(void)
     check("each thread did its quanta", whole);
 }
 
-/* Half of them compute, half of them sleep, until the end. */
+/* Computes or sleeps, by its number, until the end. */
 static void wait_for_end(int own)
 {
     tids[own] = (pid_t)syscall(SYS_gettid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sqlite.c: SQLite, one database file in /tmp, several threads with a connection each: all of them count up
- * one row, append rows of their own and read while others write, once with a rollback journal and once with a
- * write-ahead log; then one connection for all of them.
+ * sqlite.c: checks SQLite with one database file in /tmp and several threads, each with its own connection.
+ * All increment one row, append rows and read while others write, once with a rollback journal and once with
+ * a write-ahead log. Then all threads use one connection.
  *
- *     sqlite [THREADS]      so many threads (4)
+ *     sqlite [THREADS]      THREADS threads (4)
  */
 #include "check.h"
 
@@ -61,7 +61,7 @@ static void work(int own)
         say(database, "update counter set value = value + 1");
         say(database, insert);
         say(database, "commit");
-        /* What is committed comes together. */
+        /* Both changes of a transaction must appear together. */
         torn += answer(database, "select (select value from counter) - (select count(*) from line)") != 0;
     }
     sqlite3_close(database);

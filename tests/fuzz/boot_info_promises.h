@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * boot_info_promises.h: what holds of a struct boot_info whichever protocol it came from.
+ * boot_info_promises.h: what must hold for a struct boot_info from any boot protocol.
  */
 #ifndef TACET_BOOT_INFO_PROMISES_H
 #define TACET_BOOT_INFO_PROMISES_H

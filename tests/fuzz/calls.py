@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random system calls on a Tacet node, for as long as one likes: `make fuzz-calls MINUTES=60`, or
+"""Makes random system calls on a Tacet node for a given time: `make fuzz-calls MINUTES=60`, or
 
     tests/fuzz/calls.py [--minutes M] [--seed S] [--threads T] [--cpus N] [--cpu C] [--arch A]
 
-Machines of two ranks one after the other, each with the next seed: rank 1 runs tests/programs/call_fuzz.c for
-a minute, rank 0 watches. Ends with status 1 at the first harm: a kernel that stops, a rank that ends
-otherwise than by itself, memory or counters that changed, an address of the kernel that came out. Then it
-says which seed it was, and makes the same calls again to name the last one.
+Runs machines of two ranks one after the other, each with the next seed: rank 1 runs
+tests/programs/call_fuzz.c for a minute, rank 0 watches. Ends with status 1 at the first failure: the kernel
+stops, a rank is killed, memory or counters of rank 0 have changed, or an address of the kernel has leaked.
+Then it prints the seed, and makes the same calls again to name the last one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def run(
     arch: str = architectures.DEFAULT,
     trace_from: int | None = None,
 ) -> qemu.Result:
-    """One machine; each rank has half of its CPUs, as many as threads where `cpus` does not say."""
+    """Runs one machine. Each rank has half of its CPUs: as many as `threads` if `cpus` is None."""
     words = ["-s", str(seed), "-t", str(seconds), "-j", str(threads)]
     if trace_from is not None:
         words += ["-T", str(trace_from)]
@@ -54,7 +54,7 @@ def run(
 
 
 def harm(result: qemu.Result) -> str:
-    """What went wrong, or nothing."""
+    """Returns what went wrong, or an empty text."""
     if result.outcome != "exit":
         return f"the node did not come to its end: {result.outcome}, {result.reason}"
     if broken := re.search(r".*(?:the kernel itself|ended by).*", result.console):
@@ -65,15 +65,15 @@ def harm(result: qemu.Result) -> str:
             for line in result.stderr.decode(errors="replace").splitlines()
             if line.startswith("call_fuzz: ")
         ]
-        return f"status {result.status}: {said[-1] if said else 'nothing was said'}"
+        return f"status {result.status}: {said[-1] if said else 'call_fuzz printed no reason'}"
     if b"calls: " not in result.stdout or b"nothing changed" not in result.stdout:
-        return "a rank did not say how it went"
+        return "a rank did not print its result"
     return ""
 
 
 def last_call(result: qemu.Result, seed: int, threads: int, arch: str = architectures.DEFAULT) -> str:
-    """The last call before the end, by making the same calls again. With several threads only the seed can be
-    summary."""
+    """Makes the same calls again, and returns the last one before the end. With several threads calls have no
+    fixed order: returns only the words that repeat the run."""
     seen = [int(number) for number in re.findall(rb"^0:(\d+)$", result.stderr, re.MULTILINE)]
     again = f"again: call_fuzz -s {seed} -j {threads} -T {seen[-1] if seen else 0}"
     if threads > 1:

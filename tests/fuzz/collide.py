@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that collide on few objects on a Tacet node, for as long as one likes: `make fuzz-collide
+"""Runs threads that collide on few objects on a Tacet node for a given time: `make fuzz-collide
 MINUTES=60`, or
 
     tests/fuzz/collide.py [--minutes M] [--seed S] [--family F]... [--each SECONDS] [--arch A] [--kernel K]
                           [--icount]
 
-Machines one after the other, each with the next seed, in the next of some ways (WAYS) and with the next of
-the families of calls (tests/programs/collide.c), or all of them at once. The family "mounts" is that of
-files, in a folder that a file server on this machine gives (x86_64 alone; the server's timing does not
-depend on the seed, so that --icount does not repeat it exactly). Ends with status 1 at the first harm: a
-kernel that stops, or a program that does not end by itself. Then it prints the command that does the same
-again: with --icount one seed is one order of all that happens, turn for turn of 1 µs; without, it is as
-fast as the machine, and the same seed may have to be tried more than once.
+Runs machines one after the other, each with the next seed, the next of WAYS, and the next family of calls
+(tests/programs/collide.c); the family "all" is all of them at once. The family "mounts" makes the calls of
+"files" in a folder of a file server on this machine (x86_64 only; the server's timing does not depend on the
+seed, so --icount does not repeat it exactly). Ends with status 1 at the first failure: the kernel stops, or
+the program does not end with status 0. Then it prints the command that repeats it. With --icount a seed
+always gives the same order of events, in turns of 1 µs. Without, the machine runs at full speed, and the same
+seed may have to be tried more than once.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ FAMILIES = (
     *("all", "mounts"),
 )
 TURNS_NS = 1000
-#: Calls of each thread under --icount, where time is the guest's, and calls cost what they cost.
+#: Calls of each thread with --icount, which counts calls instead of seconds.
 ICOUNT_CALLS = 1500
 
 
 @dataclass(frozen=True)
 class Way:
-    """How many threads, on how many CPUs, with which options of the kernel."""
+    """A number of threads, a number of CPUs, and options of the kernel."""
 
     threads: int
     cpus: int
@@ -95,7 +95,7 @@ def run(
 
 
 def harm(result: qemu.Result) -> str:
-    """What went wrong, or nothing."""
+    """Returns what went wrong, or an empty text."""
     if result.outcome != "exit":
         return f"the node did not come to its end: {result.outcome}, {result.reason}"
     if result.status != 0 or b" succeeded\n" not in result.stdout:
@@ -110,14 +110,14 @@ def main() -> int:
     parser.add_argument("--family", action="append", choices=FAMILIES, help="of calls (default: each)")
     parser.add_argument("--each", type=float, default=20, help="seconds of a machine (default 20)")
     parser.add_argument("--arch", default=architectures.DEFAULT, choices=list(architectures.ALL))
-    parser.add_argument("--kernel", type=Path, help="another one, as one that checks itself (LOCKCHECK=1)")
+    parser.add_argument("--kernel", type=Path, help="another kernel, such as one built with LOCKCHECK=1")
     parser.add_argument("--icount", action="store_true", help="deterministic: one seed, one order")
     arguments = parser.parse_args()
     families = arguments.family or [
         one for one in FAMILIES if one != "mounts" or arguments.arch == architectures.DEFAULT
     ]
     if "mounts" in families and arguments.arch != architectures.DEFAULT:
-        parser.error("the family mounts runs on x86_64 alone")
+        parser.error("the family mounts runs only on x86_64")
     seed, end = arguments.seed, time.monotonic() + arguments.minutes * 60
     while (left := end - time.monotonic()) > 0:
         family = families[seed % len(families)]

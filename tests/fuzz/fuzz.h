@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz.h: what the fuzz targets share: the entry point's prototype, and promises that end the run when
- * broken.
+ * fuzz.h: shared by the fuzz targets: the entry point's prototype, and PROMISE, which ends the run if its
+ * condition is false.
  */
 #ifndef TACET_FUZZ_H
 #define TACET_FUZZ_H

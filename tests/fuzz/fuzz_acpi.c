@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_acpi.c: the input is the only readable physical memory and begins with the RSDP. Checksums would stop
- * nearly every mutation, so the sums of the RSDP and of all tables that can be reached are made right before
- * parsing.
+ * fuzz_acpi.c: the input is the only readable physical memory and begins with the RSDP. Wrong checksums would
+ * stop nearly every mutation, so the checksums of the RSDP and of all tables are corrected before parsing.
  */
 #include "arch/acpi.h"
 #include "fuzz.h"
@@ -18,7 +17,7 @@ static void seal(uint8_t *at, size_t place, size_t bytes)
     at[place] = (uint8_t)-sum;
 }
 
-/* Every place that could be a table's begin by its signature. */
+/* Corrects the checksums of the RSDP, and of a table at every place that has a table's signature. */
 static void seal_tables(uint8_t *memory, size_t bytes)
 {
     static const char *const signatures[] = { "DSDT", "SSDT", "FACP", "APIC", "HPET",

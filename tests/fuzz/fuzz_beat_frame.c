@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_beat_frame.c: any bytes as the payload of a beat, an answer and a page: as they are, and with a tag
- * that is right, so that what is after it is reached. What is read can be written again, and means the same.
+ * fuzz_beat_frame.c: decodes any bytes as the payload of a beat, an answer and a page: unchanged, and with a
+ * correct tag, to reach the checks after the tag's. A payload that is accepted and encoded again must decode
+ * to the same.
  */
 #include "fuzz.h"
 #include "beat/answer_frame.h"
@@ -18,7 +19,7 @@ static void tag(uint8_t *payload, size_t bytes)
         payload[bytes - 1 - i] = (uint8_t)(value >> 8 * i);
 }
 
-/* What is printed of a name stays on its line. */
+/* Tries the bytes as an answer. The printable name must fit on a line. */
 static void try_answer(const uint8_t *data, size_t bytes)
 {
     uint8_t payload[BEAT_BYTES_MAX], again[ANSWER_BYTES];
@@ -41,7 +42,7 @@ static void try_answer(const uint8_t *data, size_t bytes)
     PROMISE(memcmp(&answer, &second, sizeof(answer)) == 0);
 }
 
-/* What is said of the data is true: they are in the frame and within their file. */
+/* Tries the bytes as a page. Its data must lie inside the frame, and inside the file. */
 static void try_page(const uint8_t *data, size_t bytes)
 {
     uint8_t payload[BEAT_BYTES_MAX], again[PAGE_FRAME_BYTES];

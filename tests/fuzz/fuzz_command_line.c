@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_command_line.c: every word that comes out lies inside the text; every option's value is tried as
- * number and size.
+ * fuzz_command_line.c: parses any text. Every word must lie inside the text; every option's value is also
+ * parsed as a number and as a size.
  */
 #include "lib/command_line.h"
 #include "fuzz.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_device_tree.c: a tree built as the input says: nodes and properties of names that the reader looks
- * for, with any bytes, and links that lead anywhere, also in a ring.
+ * fuzz_device_tree.c: reads a tree that is built by the input: nodes and properties with the names that the
+ * reader looks for, any bytes in them, and links to any node, also in a circle.
  */
 #include "arch/device_tree.h"
 #include "boot_info_promises.h"
@@ -51,7 +51,7 @@ static const char *const property_names[] = { "device_type",
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* What a step does, by its first byte. */
+/* Steps, by their first byte: each number ends the step's range of bytes. */
 enum { STEP_NODE = 64, STEP_UP = 96, STEP_PROPERTY = 224, STEP_PEER = 228, STEP_CHILD = 232 };
 
 static uint8_t take(const uint8_t **data, size_t *bytes)
@@ -66,7 +66,7 @@ static void property_build(firmware_node node, const char *name, const uint8_t *
 {
     unsigned length = take(data, bytes);
 
-    if (length >= 128) /* longer than the reader has room for */
+    if (length >= 128) /* longer than the reader's buffers */
         length = (length - 127) * 256;
     uint8_t *content = calloc(1, length + 1);
     const size_t there = length < *bytes ? length : *bytes;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_elf.c: an accepted file keeps every promise of elf_image.h, and its segments' bytes can all be read.
+ * fuzz_elf.c: parses any file. An accepted one must keep every promise of elf_image.h, and all bytes of its
+ * segments must be readable.
  */
 #include "lib/elf_image.h"
 #include "fuzz.h"
@@ -46,7 +47,7 @@ static void promise_image(const struct elf_image *image, const uint8_t *data, si
     PROMISE(entry_executable);
 }
 
-/* The program headers in memory are those of the file. */
+/* Checks that the address of the program headers is where a segment maps the file's. */
 static void promise_headers(const struct elf_image *image, const uint8_t *data)
 {
     uint64_t table_bytes = (uint64_t)image->header_count * image->header_bytes, offset;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_frames.c: Ethernet frames of any length and content into the kernel's network: ARP, IP and its options
- * and fragments, ICMP, IGMP, UDP, DHCP's answers, TCP with a listener and a connection. Memory is the host's,
- * so that each read past a packet and each use after its end is seen.
+ * fuzz_frames.c: gives Ethernet frames of any length and content to the kernel's network: ARP, IP with
+ * options and fragments, ICMP, IGMP, UDP, DHCP's answers, TCP with a listener and a connection. Memory is the
+ * host's, so that the sanitizer sees each read past a packet and each use after free.
  *
- * The input is a row of steps: a byte that says what is made right before the frame is given (the addresses,
- * checksums, ports, so that mutations reach what is above), two bytes of length, the frame. A step of no
- * length lets time pass. What the network allocates is bounded; its state goes on from input to input, as on
+ * The input is a sequence of steps: a byte of MAKE_ bits, two bytes of length, the frame. The bits say what
+ * is corrected in the frame (addresses, checksums, ports), so that mutations reach the upper layers. A step
+ * with length 0 lets time pass. The network's memory is bounded; its state goes on from input to input, as on
  * a node.
  */
 #include <stddef.h>
 
-/* lwIP's stdlib.h is the kernel's, which has none of these. */
+/* Declares functions of the host's C library: lwIP's stdlib.h is the kernel's, which lacks them. */
 void *malloc(size_t bytes);
 void free(void *memory);
 _Noreturn void abort(void);
@@ -45,7 +45,7 @@ _Noreturn void abort(void);
 #define PORT       7
 #define LOST_PORT  9000
 #define LOST_PAIRS 5    /* of connections; the last one is made later */
-#define FRAME_MAX  2000 /* a device may say more than Ethernet has */
+#define FRAME_MAX  2000 /* a device may report more than Ethernet's maximum */
 
 enum { MAKE_FOR_US = 1, MAKE_IP = 2, MAKE_CHECKSUMS = 4, MAKE_PORTS = 8, MAKE_DHCP = 16, MAKE_SEQUENCE = 32 };
 
@@ -73,7 +73,7 @@ static bool send(struct network_device *device, const struct frame_part *parts, 
     PROMISE(bytes >= ETHERNET_HEADER_BYTES);
     if (bytes > 14 + 20 + 8 + 8 && sent[23] == 17 && sent[35] == 68)
         memcpy(&asked, sent + 14 + 20 + 8 + 4, sizeof(asked));
-    return sent[bytes - 1] != 0xa5; /* now and then the ring is full */
+    return sent[bytes - 1] != 0xa5; /* sometimes the ring is full */
 }
 
 static const void *receive(struct network_device *device, uint32_t *bytes)
@@ -106,7 +106,7 @@ static const struct network_device_operations operations = {
 };
 static struct network_device device = { .operations = &operations, .model = "none", .link = true };
 
-/* ---- What the network uses of the kernel ---- */
+/* ---- Stubs of the kernel ---- */
 
 struct network_account *network_account_of(struct process *process)
 {
@@ -201,7 +201,7 @@ uint64_t arch_random(void)
     return 0x123456789abcdef0;
 }
 
-/* As in inet.c. */
+/* Does as inet.c. */
 bool inet_is_multicast(uint32_t address)
 {
     return (address & 0xf0) == 0xe0;
@@ -249,8 +249,8 @@ void idle_look_soon(void)
 {
 }
 
-/* fuzz_beat_frame.c looks at what is in them; here each byte is read, so that one which is not there is seen.
- */
+/* Reads each byte, so that the sanitizer sees a byte that is not there. fuzz_beat_frame.c tries the
+ * contents. */
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])
 {
     PROMISE(bytes <= FRAME_MAX);
@@ -295,7 +295,7 @@ static void loopback_settle(void)
         loopback_receive();
 }
 
-/* As stream_move.c does. */
+/* Sends a byte, as stream_move.c does. */
 static void send_byte(struct stream *stream)
 {
     char *to;
@@ -307,7 +307,7 @@ static void send_byte(struct stream *stream)
     connection_flush(&stream->connection);
 }
 
-/* Counts those of the streams that are still connections. */
+/* Counts the streams that are still connected. */
 static unsigned connected(struct stream *const ends[2 * LOST_PAIRS])
 {
     unsigned count = 0;
@@ -317,7 +317,8 @@ static unsigned connected(struct stream *const ends[2 * LOST_PAIRS])
     return count;
 }
 
-/* Connections of an address that is lost end one by one, and later ones of the same address do not. */
+/* Checks that connections of a lost address end one by one, and that later ones of the same address do not
+ * end. */
 static void a_lost_address_ends_one_connection_at_a_time(struct stream *listener)
 {
     struct stream *ends[2 * LOST_PAIRS];
@@ -346,8 +347,9 @@ static void a_lost_address_ends_one_connection_at_a_time(struct stream *listener
     loopback_settle();
 }
 
-/* Two ends that each hold a short segment back until the other acknowledges (Nagle's rule), as happens where
- * both send at the same time: each debt is paid once, and what was held back follows. */
+/* Checks two ends that each hold a short segment back until the other acknowledges (Nagle's rule), as happens
+ * if both send at the same time: each sends the acknowledgement that it owes once, then the segment
+ * follows. */
 static void debts_are_paid(struct stream *listener)
 {
     struct stream *ends[2] = { stream_create(NULL), NULL };
@@ -374,7 +376,7 @@ static void debts_are_paid(struct stream *listener)
 
 /* ---- Datagrams ---- */
 
-/* They share a port: all addresses' but for one. */
+/* They share a port: the last for one address, the others for all. */
 static struct datagram_socket sockets[4];
 
 static void datagrams_begin(void)
@@ -387,8 +389,8 @@ static void datagrams_begin(void)
     }
 }
 
-/* While what is sent to many comes to one after the other, a socket lets go of its port: from then on it gets
- * nothing. */
+/* Delivers a datagram that several sockets get, one after the other. In between, a socket releases its port:
+ * after that it must get nothing. */
 static void datagrams_settle(uint32_t choice)
 {
     struct datagram_socket *leaves = &sockets[choice % 4];
@@ -433,7 +435,7 @@ static void begin(void)
     time_wait_start();
     interface_start(&device);
     address_start();
-    dhcp_start(&ethernet_interface); /* beside the address that it has: offers are looked at, too */
+    dhcp_start(&ethernet_interface); /* it has an address already; DHCP's answers are read, too */
     listener = stream_create(NULL);
     PROMISE(listener);
     listener->connection.port.port = listener->connection.local_port = PORT;
@@ -487,7 +489,7 @@ static void transport_make(uint8_t *ip, uint32_t header, uint32_t bytes, unsigne
                                                     : inet_chksum(segment, (u16_t)length));
 }
 
-/* Makes right what the byte asks for. */
+/* Corrects what the MAKE_ bits ask for. */
 static void frame_make(uint8_t *bytes, uint32_t count, unsigned make)
 {
     uint8_t *ip = bytes + ETHERNET_HEADER_BYTES;
@@ -505,7 +507,8 @@ static void frame_make(uint8_t *bytes, uint32_t count, unsigned make)
     put16(ip + 2, ip_bytes);
     if (make & MAKE_FOR_US)
         memcpy(ip + 16, &netif_ip4_addr(&ethernet_interface)->addr, 4);
-    if (make & MAKE_FOR_US && make & MAKE_PORTS && ip[8] % 4 == 0) /* all hosts, who are here too */
+    if (make & MAKE_FOR_US && make & MAKE_PORTS &&
+        ip[8] % 4 == 0) /* the group of all hosts, to which this one belongs */
         memcpy(ip + 16, (const uint8_t[]){ 224, 0, 0, 1 }, 4);
     if (make & MAKE_CHECKSUMS)
         transport_make(ip, header, ip_bytes, make);
@@ -522,7 +525,7 @@ static void frame_give(const uint8_t *bytes, uint32_t count, unsigned make)
     frame = copy;
     frame_bytes = count;
     enum beat_taken beat = BEAT_NONE;
-    const bool is_kept = make & MAKE_CHECKSUMS && count % 2; /* as in an interrupt, and taken later */
+    const bool is_kept = make & MAKE_CHECKSUMS && count % 2; /* received as in an interrupt, taken later */
     PROMISE(interface_receive(&beat, is_kept));
     PROMISE(frame_bytes == 0 && beat != BEAT_PASSES);
     free(copy);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_launch_request.c: any bytes as a request, and as the line before it. What is read lies inside the
- * bytes and in its bounds; it can be written again, and means the same. What is refused has a reason that
- * fits behind "refused".
+ * fuzz_launch_request.c: reads any bytes as a request, and as the line before it. Text must lie inside the
+ * bytes, numbers inside their bounds. A request that is written again must read the same. A refusal must have
+ * a reason that fits in a line after "refused".
  */
 #include "service/tacetrun/launch_writer.h"
 #include "fuzz.h"
 
-#define WRITTEN_ABOVE 64 /* bytes by which a request may grow: defaults that are written out */
+#define WRITTEN_ABOVE 64 /* bytes by which a request may grow: written defaults */
 
 static void promise_reason(const struct message *why)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_mpi_launcher.c: what a launcher may answer to a rank, by either protocol of PMI, up to MPI_Finalize:
- * whatever comes, the rank takes it or has a reason why not; a rank is one of the world, values end within
- * their room, and each rank is on a node.
+ * fuzz_mpi_launcher.c: any answers of a launcher to a rank, by either protocol of PMI, up to MPI_Finalize.
+ * The rank must take an answer or give a reason. Its number must be one of the world's, values must end
+ * inside their room, and each rank must be on a node.
  *
- * The first byte says which protocol, and whether the ranks are asked for over a port first.
+ * Bit 0 of the first byte chooses PMI-2; bit 1 that the rank first asks over a port.
  */
 #include "apps/mpi-lite/src/launch/pmi.c"
 #include "fuzz.h"
 #include <stdarg.h>
 
-/* Kept small here: a launcher may well say millions of ranks. */
+/* Larger worlds are not tried: a launcher may name millions of ranks. */
 #define WORLD_MAX 4096
 
 struct mpi_world mpi_world;
@@ -27,7 +27,7 @@ int mpi_error(int class, const char *format, ...)
     return class;
 }
 
-/* There is one already: libFuzzer's. */
+/* Starts no watchdog: libFuzzer has its own. */
 void watchdog_begin(const char *say, const char *report, size_t report_bytes)
 {
     PROMISE(strlen(report) == report_bytes && say[strlen(say) - 1] == '\n');

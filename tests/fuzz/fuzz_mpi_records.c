@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_mpi_records.c: what other nodes may send to a rank over TCP, in pieces of any size: hellos, records,
- * heads of messages. Receives that are posted keep within their buffers.
+ * fuzz_mpi_records.c: any bytes that other nodes send to a rank over TCP, in pieces of any size: hellos,
+ * records, heads of messages. Posted receives must stay inside their buffers.
  */
 #define _GNU_SOURCE
 #include "apps/mpi-lite/src/transport/tcp.c"
@@ -11,7 +11,7 @@ struct mpi_world mpi_world = {
     .size = RANKS, .nodes = RANKS, .node_size = 1, .initialized = true, .eager_bytes = 8192
 };
 
-/* ---- What is not tried here ---- */
+/* ---- Stubs ---- */
 
 static bool nothing_send(int peer, const struct head *head, const void *data, size_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_mpi_shared.c: what other ranks of a node may write into the ring from them: lengths, places where the
- * ring begins anew, heads of messages. The rank reads nothing behind the ring, and receives that are posted
- * keep within their buffers.
+ * fuzz_mpi_shared.c: any bytes in the ring from another rank of the node: lengths, places where the ring
+ * wraps around, heads of messages. The rank must not read past the ring, and posted receives must stay inside
+ * their buffers.
  */
 #define _GNU_SOURCE
 #include "apps/mpi-lite/src/transport/shared.c"
@@ -13,7 +13,7 @@ struct mpi_world mpi_world = {
     .size = RANKS, .nodes = 1, .node_size = RANKS, .initialized = true, .eager_bytes = 8192
 };
 
-/* ---- What is not tried here ---- */
+/* ---- Stubs ---- */
 
 static bool nothing_send(int peer, const struct head *head, const void *data, size_t bytes)
 {
@@ -88,7 +88,8 @@ static void node_make(void)
     for (int i = 0; i < RANKS; i++)
         if (i != SENDER)
             ASAN_POISON_MEMORY_REGION(ring_of(i, 0), sizeof(struct ring) + ring_bytes);
-    ASAN_POISON_MEMORY_REGION(ring_of(SENDER, 1), sizeof(struct ring) + ring_bytes); /* after the sender's */
+    ASAN_POISON_MEMORY_REGION(ring_of(SENDER, 1),
+                              sizeof(struct ring) + ring_bytes); /* the memory after the sender's ring */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_mpi_windows.c: what other ranks may say of a window: pieces of operations with their runs, answers,
- * locks. Whatever comes, the rank does it within the window's memory, or refuses it, or ends the job with a
- * reason; an answer keeps within the buffer that waits for it.
+ * fuzz_mpi_windows.c: messages of other ranks to a window: pieces of operations with their runs, answers,
+ * locks. The rank must do any message within the window's memory, or refuse it, or end the job with a reason.
+ * An answer must stay inside the buffer that waits for it.
  *
- * The input is a byte, whether the window is dynamic, then messages (struct spoken) with their data. In a
- * dynamic window the runs' offsets count from its first attached memory.
+ * The input is a byte, whose lowest bit says that the window is dynamic, then messages (struct spoken) with
+ * their data. In a dynamic window the runs' offsets count from its first attached memory.
  */
 #define _GNU_SOURCE
 #include "apps/mpi-lite/src/base/handle.h"
@@ -36,7 +36,7 @@ void mpi_abort(int status, const char *format, ...)
     longjmp(ended, 1);
 }
 
-/* ---- What is not tried here ---- */
+/* ---- Stubs ---- */
 
 bool message_try(int world, const struct head *head, const void *data, size_t bytes)
 {
@@ -44,7 +44,7 @@ bool message_try(int world, const struct head *head, const void *data, size_t by
 
     (void)world, (void)head;
     if (bytes)
-        memcpy(sent, data, bytes); /* all of it is readable */
+        memcpy(sent, data, bytes); /* all of it must be readable */
     return true;
 }
 
@@ -215,7 +215,7 @@ static void window_close(void)
     free(result);
 }
 
-/* Offsets from the first attached memory become addresses. */
+/* Turns the runs' offsets from the first attached memory into addresses. */
 static void runs_move(unsigned char *data, const struct spoken *spoken)
 {
     for (size_t i = 0; i < (uint32_t)spoken->cookie && (i + 1) * sizeof(struct run_wire) <= spoken->bytes;
@@ -259,7 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             at += sizeof(spoken);
             if (spoken.bytes > bytes - at)
                 break;
-            copy = malloc(spoken.bytes + 1u); /* at an odd address, and nothing after it */
+            copy = malloc(spoken.bytes + 1u); /* at an odd address, at the end of its memory */
             memcpy(copy + 1, data + at, spoken.bytes);
             at += spoken.bytes;
             message_say(&spoken, copy + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_multiboot2.c: the input is the only readable physical memory, and begins with the structure. A
- * framebuffer that passes the check, and is not too large for a fuzzer, is drawn on, in a block of exactly
- * its size.
+ * fuzz_multiboot2.c: the input is the only readable physical memory, and begins with Multiboot2's
+ * information. If a framebuffer passes the check and is not too large for a fuzzer, text is drawn on it, in a
+ * block of exactly its size.
  */
 #include "arch/boot_protocol.h"
 #include "boot_info_promises.h"

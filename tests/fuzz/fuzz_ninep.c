@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_ninep.c: the input is all that a server sends on its connections, cut at random; the client calls
- * whatever it can on it. It never hangs, nor touches what is not its own, and leaves no memory.
+ * fuzz_ninep.c: the input is all that a server sends on its connections, in pieces of any size; the client
+ * makes its calls. It must not hang, nor touch memory that is not its own, nor leave memory allocated.
  *
- * The session is greeted properly first, where the first byte is even: a random server would hardly come so
- * far. Where its next bit is clear, the input has the replies' bodies alone, each with its length before it:
- * they come with the tags and the types that are asked for. Else it has all, as it is.
+ * If the first byte is even, the session begins with correct replies, because random bytes would hardly get
+ * past them. If its bit 1 is clear too, the input has only the bodies of the replies, each after its length:
+ * they get the tags and types that the requests ask for. Otherwise the input has complete replies.
  */
 #include "fuzz.h"
 #include "lib/errno.h"
@@ -18,7 +18,7 @@ static int64_t memory;
 static uint8_t greeting[64];
 static size_t greeting_bytes, greeting_at;
 
-/* Replies that are framed here: what is asked for, in order. */
+/* Replies that are framed here: the requests, in order. */
 #define ASKED_MAX 128
 static bool greets, frames;
 static uint8_t asked[ASKED_MAX][7], reply[7 + 255];
@@ -46,7 +46,7 @@ void ninep_transport_close(struct ninep_transport *transport)
     transport->connection = NULL;
 }
 
-/* The next reply: to the first that is asked for. */
+/* Makes the next reply, to the first request. */
 static void reply_frame(void)
 {
     const uint8_t *request = asked[asked_first];
@@ -78,7 +78,7 @@ static int64_t read_framed(void *bytes, uint64_t count)
     return (int64_t)part;
 }
 
-/* The proper answers to the first two requests, as they come. */
+/* Prepares the correct reply to the session's first two requests. */
 static void greet(uint8_t type)
 {
     static const uint8_t version[] = { 21, 0, 0,   0,   101, 255, 255, 0,   16,  0,  0,
@@ -92,7 +92,7 @@ static void greet(uint8_t type)
     memcpy(greeting, type == NINEP_VERSION ? version : attach, greeting_bytes);
 }
 
-/* What has been sent: the beginning of a message, or its data. */
+/* Notes sent bytes: the beginning of a message, or more of it. */
 static void sent(const uint8_t *bytes, uint64_t count)
 {
     uint32_t size;
@@ -136,7 +136,7 @@ int64_t ninep_transport_write(struct ninep_transport *transport, const void *byt
     uint8_t sum = 0;
 
     PROMISE(transport->connection && count > 0);
-    for (uint64_t i = 0; i < count; i++) /* all of it can be read */
+    for (uint64_t i = 0; i < count; i++) /* all of it must be readable */
         sum = (uint8_t)(sum + ((const uint8_t *)bytes)[i]);
     if (sum == 77 && input_bytes % 2)
         return -EAGAIN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_pmi.c: lines of PMI as any client may say them, one after the other: what is read lies inside its
- * line, what is refused says why, and what is put is found.
+ * fuzz_pmi.c: any lines of a PMI client, one after the other. Text that is read must lie inside its line, a
+ * refusal must have a reason, and a key that is put must be found.
  */
 #include "service/lib/pmi.h"
 #include "fuzz.h"

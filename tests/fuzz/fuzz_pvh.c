@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_pvh.c: the input is the only readable physical memory, and begins with the structure.
+ * fuzz_pvh.c: the input is the only readable physical memory, and begins with PVH's start information.
  */
 #include "arch/boot_protocol.h"
 #include "boot_info_promises.h"

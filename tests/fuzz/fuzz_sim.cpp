@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// fuzz_sim.cpp: readers of schedules and noise traces, fed with anything: an error has one line, and what is
-// read can be simulated to its end or to a deadlock. The first byte chooses the reader.
+// fuzz_sim.cpp: gives any bytes to the readers of schedules and noise traces. An error must have one line; a
+// schedule that is accepted must simulate to its end or to a deadlock. The first byte chooses the reader.
 #include "../../simulator/goal.hpp"
 #include "../../simulator/goal_program.hpp"
 #include "fuzz.h"

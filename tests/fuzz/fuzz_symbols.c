@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_symbols.c: the promises of symbols.h for any file and any address: the first eight bytes of the input.
+ * fuzz_symbols.c: checks what symbols.h promises. The input is an address, eight bytes, then a file.
  */
 #include "fuzz.h"
 #include "debug/symbols.h"

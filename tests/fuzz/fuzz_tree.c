@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fuzz_tree.c: the input is lines up to an empty line, then a cpio archive. The archive becomes a tree, whose
- * shape is checked; the lines, and the path of every inode, are looked up in it. Then everything is made
- * writable, and each line causes a change of the tree: its length selects which, applied to its path and to
- * that of the line before it. At the end the shape is checked again.
+ * shape is checked. The lines, and the path of every inode, are looked up in it. Then all inodes are made
+ * writable, and each line changes the tree: its length chooses the change, which uses the line's path and
+ * that of the line before. At the end the shape is checked again.
  */
 #include "lib/errno.h"
 #include "fuzz.h"
@@ -16,7 +16,7 @@ static _Alignas(PAGE_BYTES) char pages[PAGES_MAX][PAGE_BYTES];
 static unsigned pages_used;
 static volatile uint8_t sum;
 
-void crosscall_serve(void) /* of a lock: nobody waits for one here */
+void crosscall_serve(void) /* called while a lock is awaited, which does not happen here */
 {
 }
 
@@ -29,7 +29,7 @@ static void *page_allocate(void *context)
 /* What the walk through a tree has seen. */
 static struct seen {
     const struct tree *tree;
-    const uint8_t *data; /* the archive; NULL once names may be the tree's own */
+    const uint8_t *data; /* the archive; NULL: names may be the tree's own */
     size_t bytes;
     uint64_t names, directories;
 } seen;
@@ -146,7 +146,7 @@ static void try_change(struct tree *tree, const char *path, const char *before)
         tree_exchange(tree, &from, &found, 1);
 }
 
-/* Looks the lines up; returns where the archive begins. */
+/* Looks the lines up, and changes the tree by them if `change`. Returns the offset of the archive. */
 static size_t try_paths(struct tree *tree, const uint8_t *data, size_t bytes, bool change)
 {
     static char path[TREE_PATH_MAX + 16], before[TREE_PATH_MAX + 16];

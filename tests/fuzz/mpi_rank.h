@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpi_rank.h: a rank of mpi-lite as fuzzers of its transports see it: messages, their matching and requests
- * are the library's own, what is around them does little. Receives are posted, and a send waits for its
- * receiver; whatever comes, the rank either takes it or ends the job with a reason (mpi_abort jumps to
- * `ended`). Included after the transport's source, whose receiver it sets.
+ * mpi_rank.h: a rank of mpi-lite for the fuzzers of its transports. Messages, their matching and requests are
+ * the library's own; the other parts are stubs. Receives are posted, and a send waits for its receiver. The
+ * rank must either take any input or end the job with a reason (mpi_abort jumps to `ended`). Included after
+ * the transport's source, whose receiver it sets.
  */
 #ifndef TESTS_FUZZ_MPI_RANK_H
 #define TESTS_FUZZ_MPI_RANK_H
@@ -36,7 +36,7 @@ void mpi_abort(int status, const char *format, ...)
     longjmp(ended, 1);
 }
 
-/* ---- What is not tried here ---- */
+/* ---- Stubs ---- */
 
 uint64_t clock_ns(void)
 {
@@ -80,7 +80,7 @@ void buffered_give(size_t bytes)
     (void)bytes;
 }
 
-/* fuzz_mpi_windows.c tries what comes after it. */
+/* Ends the job. fuzz_mpi_windows.c tries messages of windows. */
 static void window_arrived(int peer, const struct head *head, const void *data, size_t bytes)
 {
     mpi_abort(1, "rank %d: %d %p %zu", peer, head->tag, data, bytes);
@@ -114,7 +114,7 @@ int pmi_barrier(void)
 
 /* ---- Requests ---- */
 
-/* Receives as a program posts them, and a send that waits for its receiver. */
+/* Receives that are posted, then a send that waits for its receiver. */
 static struct mpi_request *requests[RECEIVES + 1];
 static unsigned char rooms[RECEIVES][ROOM], large[20000];
 
@@ -138,7 +138,7 @@ static void requests_end(void)
 {
     for (int i = 0; i < RECEIVES; i++) {
         if (!requests[i]->complete && !message_cancel(requests[i]))
-            request_complete(requests[i]); /* its data was on its way; its cookie stays, and is stale */
+            request_complete(requests[i]); /* its data was under way; its cookie is stale from now on */
         request_free(requests[i]);
     }
     if (!requests[RECEIVES]->complete)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpi_stubs.h: what parts of mpi-lite call of others that no fuzzer tries: all arguments are right, errors
- * have no text, and there is one thread. Included after the library's sources.
+ * mpi_stubs.h: stubs of functions that parts of mpi-lite call and no fuzzer tries. All arguments are right,
+ * errors have no text, and there is one thread. Included after the library's sources.
  */
 #ifndef TESTS_FUZZ_MPI_STUBS_H
 #define TESTS_FUZZ_MPI_STUBS_H

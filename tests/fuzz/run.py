@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs libFuzzer targets for a set time each, as many side by side as there are CPUs, from generated seeds,
-and prints `N passed, M failed`. A target that goes on long after its time has failed.
+"""Runs libFuzzer targets for a set time each, in parallel on all CPUs, from generated seeds, and prints
+`N passed, M failed`. A target that runs much longer than its time has failed.
 
-What a run discovers stays in BUILD/corpus/NAME for the next one; an input that fails stays in BUILD/NAME-*,
-and its path and the command that repeats it are printed.
+New inputs of a run stay in BUILD/corpus/NAME for the next run. An input that fails stays in BUILD/NAME-*; its
+path and the command that repeats it are printed.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import seeds
 
-#: One input may take so long, and a target so much longer than it was given, on however busy a machine.
+#: Longest time of one input, and by how much a target may exceed its time on a busy machine.
 INPUT_SECONDS = 60
 OVERTIME_SECONDS = 600
 

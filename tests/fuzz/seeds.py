@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Generates the fuzzers' first inputs, so that no binary is kept in the tree."""
+"""Generates the fuzzers' first inputs, so that the tree has no binary files."""
 
 import struct
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ GENERATORS: dict[str, Callable[[], Iterator[bytes]]] = {}
 
 
 def write(name: str, folder: Path) -> None:
-    """Writes the seeds of fuzzer `name` as numbered files; none is fine."""
+    """Writes the seeds of fuzzer `name` as numbered files; it may have none."""
     folder.mkdir(parents=True, exist_ok=True)
     generator = GENERATORS.get(name)
     if generator is None:
@@ -198,7 +198,7 @@ def acpi() -> Iterator[bytes]:
 
 @seeds_of("device_tree")
 def device_tree() -> Iterator[bytes]:
-    # By their places in the lists of fuzz_device_tree.c.
+    # Places in the lists of fuzz_device_tree.c.
     chosen, cpus, cpu, memory, rtas, vdevice, vty, controller, blocks, reserved = range(10)
     up, peer, child = b"\x40", 224, 228
     names = (
@@ -388,7 +388,7 @@ def launch_request() -> Iterator[bytes]:
 
 @seeds_of("mpi_windows")
 def mpi_windows() -> Iterator[bytes]:
-    """A byte that says whether the window is dynamic, and messages of one-sided communication."""
+    """A byte, 1 for a dynamic window, then messages of one-sided communication."""
     put, get, accumulate, fetch, swap, flush, unlock, complete = range(8)
     answer, acknowledge, lock, grant, post = range(8, 13)
     an_int, a_double, a_pair = 6, 13, 55
@@ -418,7 +418,7 @@ def mpi_windows() -> Iterator[bytes]:
 
 
 def mpi_record(kind: int, source: int, tag: int, data: bytes = b"", size: int = -1, cookie: int = 0) -> bytes:
-    """Its length and a head of a message, and what of the message's data comes with it."""
+    """A record: its length, a message's head, and the part of the message's data that comes with it."""
     size = len(data) if size < 0 else size
     return struct.pack("<QIiiIQQQ", 8 + 40 + len(data), 0, tag, source, kind, size, cookie, 0) + data
 
@@ -433,12 +433,14 @@ def mpi_messages() -> Iterator[list[bytes]]:
 
 @seeds_of("mpi_records")
 def mpi_records() -> Iterator[bytes]:
-    """A byte that says whether the hello is through, one for the size of the pieces, and what comes."""
+    """A byte, 1 if the hello has been taken; a byte, the pieces' size less 1; then the stream's bytes."""
     magic, secret = 0x31697061746D7074, 0x0123456789ABCDEF
     hello = struct.pack("<QQii", magic, secret, 1, 4)
     yield b"\0\x07" + hello + mpi_record(0, 1, 0, b"short")
     yield b"\0\xff" + hello.replace(b"\x01\0\0\0\x04", b"\x09\0\0\0\x04")
-    own = hello.replace(b"\x01\0\0\0\x04", b"\0\0\0\0\x04")  # the rank's own number, and what it would answer
+    own = hello.replace(
+        b"\x01\0\0\0\x04", b"\0\0\0\0\x04"
+    )  # the rank's own number; answers would go to itself
     yield from (b"\0\xff" + own + b"".join(records) for records in mpi_messages())
     for records in mpi_messages():
         yield b"\1\xff" + b"".join(records)
@@ -446,7 +448,7 @@ def mpi_records() -> Iterator[bytes]:
 
 @seeds_of("mpi_shared")
 def mpi_shared() -> Iterator[bytes]:
-    """A byte that says how many lines before the ring's end the first record is, and lines."""
+    """A byte: by how many lines the first record is before the ring's end; then lines."""
 
     def lines(record: bytes) -> bytes:
         return record + bytes(-len(record) % 64)
@@ -460,7 +462,7 @@ def mpi_shared() -> Iterator[bytes]:
 
 @seeds_of("mpi_launcher")
 def mpi_launcher() -> Iterator[bytes]:
-    """A byte that says which protocol (1: PMI-2; 2: over a port), and what the launcher says."""
+    """A byte for the protocol (1: PMI-2; 2: over a port), then what the launcher sends."""
     lines = b"cmd=put_result rc=0\ncmd=barrier_out rc=0\ncmd=get_result rc=0 value=0123456789abcdef\n"
     first = (
         b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=my_kvsname rc=0 kvsname=job_1\n"

@@ -290,7 +290,7 @@ def scene_a_node_that_was_started_anew_is_seen(wire: Wire) -> None:
         nodes[1].restart()
     wire.ctl("continue")
     assert wire.status()["restarts"] == 1
-    assert "node n2 (02:54:00:00:00:02) was started anew" in wire.messages.read_text()
+    assert "node n2 (02:54:00:00:00:02) has restarted" in wire.messages.read_text()
     assert [command.number for command in nodes[1].obeyed] == [2]
     found = {node["name"]: node["restarts"] for node in wire.ctl("nodes")["nodes"]}
     assert found == {"n1": 0, "n2": 1}
@@ -469,7 +469,7 @@ def scene_clients_wait_for_a_place(wire: Wire) -> None:
     clients[16].settimeout(120)
     heard = len(wire.heard())
     wire.until(lambda: len(wire.heard(heard)) >= 3)
-    assert "its time is up" in wire.run("status").stderr
+    assert "timed out" in wire.run("status").stderr
     for client in clients[:16]:
         client.close()
     for client in clients[16:]:
@@ -502,7 +502,7 @@ def scene_what_has_no_room_in_the_queue_is_refused(wire: Wire) -> None:
     wire.ctl("rate", "0")
     replies = [json.loads(client.recv(65536)) for client in (clients[0], *clients[2:9])]
     assert names(replies[0]["missing_nodes"]) == ["n1"]
-    assert all("none has carried" in reply["error"] for reply in replies[1:])
+    assert all("were stopped" in reply["error"] for reply in replies[1:])
     later.settimeout(0.2)
     with pytest.raises(TimeoutError):
         later.recv(65536)

@@ -226,7 +226,10 @@ def test_a_command_that_is_under_way_when_time_is_up_is_said_to_be() -> None:
     play(conductor, range(4, 450))
     conductor.end(450, goes_on=False)
     stop, kill = conductor.outcomes
-    assert (stop.first_ns, stop.error) == (200 * MS, "beats have ended before all nodes had done it")
+    assert (stop.first_ns, stop.error) == (
+        200 * MS,
+        "beats were stopped before all nodes had done the command",
+    )
     assert (kill.first_ns, kill.error) == (None, "the time was over before")
 
 
@@ -265,8 +268,8 @@ WRONG = {
     "--beats 10 --command|2s": "--command takes a time and what is commanded, such as 2s stop, not 2s",
     "--beats 10 --command|2s jump": "--command 2s jump: nodes do not know jump; they know stop, continue, ",
     "--beats 10 --command|2s trace timer": "--command 2s trace timer: trace takes +CLASS or -CLASS, a class",
-    "--beats 10 --command|2s stop now": "--command 2s stop now: for one job alone: job N, its number",
-    "--beats 10 --command|2s services 0": "services takes the microseconds that they have, 1 to 100000",
+    "--beats 10 --command|2s stop now": "--command 2s stop now: it takes nothing, or one job: job N",
+    "--beats 10 --command|2s services 0": "services takes microseconds, 1 to 100000",
     "--beats 10 --command|2s --within 0 stop": "--within 0 stop: --within takes 1 to 86400, not 0",
     "--beats 10 --command|2s --one-way": "--command 2s --one-way: nodes do not know that",
     "--answer-every 5": "--answer-every is for beats: give --beats HZ, too",

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beats.pml: commands at heartbeats, their answers, and what a restart of the conductor or of a node does to
- * them (docs/nettick.md). test_beats.py has spin try every order of every step; docs/models.md says what is
- * held, what is left out, and how to run it by hand. The names are those of the code:
+ * beats.pml: commands at heartbeats, their answers, and the effects of a restart of the conductor or of a
+ * node (docs/nettick.md). test_beats.py has spin try every order of every step. docs/models.md says what is
+ * checked, what is left out, and how to run spin by hand. The names are those of the code:
  *
- *      here                        there
- *      struct frame                struct beat, and of its commands the numbers (kernel/beat/beat_frame.h)
+ *      in the model                in the code
+ *      struct frame                struct beat, with the numbers of its commands (kernel/beat/beat_frame.h)
  *      welcome                     for each node the start that the beat welcomes (kernel/beat/welcome.h)
  *      struct reply                struct answer (kernel/beat/answer_frame.h)
  *      beat_order_take, order_*    the same, struct beat_order (kernel/beat/beat_frame.c)
  *      beat_hear                   nettick_frame: CPU 0, interrupts off (kernel/beat/nettick.c)
- *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send; where beats are
- *                                  polled, of each (arch_beat_send_all): a node whose CPU 0 is never at once
- *      accepted, head, ring_*      commands that CPU 0 has passed on, the ring with room for ROOM of them
- *      tail, done_epoch, done      of each CPU: how many of them it has taken, and the last it has done
- *      conductor, operator         beat_send (service/conductor/beats.c), and who asks by conductorctl
+ *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send; of each CPU if
+ *                                  beats are polled (arch_beat_send_all): CPU 0 then does nothing at once
+ *      accepted, head, ring_*      commands that CPU 0 has passed on, and the ring, which has room for ROOM
+ *      tail, done_epoch, done      of each CPU: how many commands it has taken, and the last it has done
+ *      conductor, operator         beat_send (service/conductor/beats.c), and the user of conductorctl
  *      registry_take               what the conductor does with an answer
  *
- * The outsider is the wire: it holds SLOTS beats and as many answers, whatever of all that was sent, and
- * delivers them late, in any order, any number of times, or never. It makes none itself: tags.
+ * The adversary is the wire: it holds two beats and two answers, any of those that were sent, and delivers
+ * them late, in any order, any number of times, or never. It cannot make frames, because frames have tags.
  *
- * Commands of an epoch: 1 stops the node, the last one lets it go on; both are acknowledged. Where there are
- * three, the second is one-way: it is dropped after any number of beats. -DPROGRESS is about ends that must
- * come: a wire that loses at most LOSSES frames in a row, as many beats as it takes, and a conductor that is
- * started EPOCHS times. One more -D, as TAKE_LATE, breaks one thing of the protocol: spin must find it.
- * test_beats.py lists them.
+ * Commands of an epoch: 1 stops the node, the last one continues it; both are acknowledged. If there are
+ * three, the second is one-way: it is dropped after any number of beats. -DPROGRESS checks that what must
+ * happen does: the wire loses at most LOSSES frames in a row, there are as many beats as necessary, and the
+ * conductor is started EPOCHS times. One more -D, such as TAKE_LATE, puts one fault into the protocol: spin
+ * must find it. test_beats.py lists them.
  */
 
 /* ---- Sizes ---- */
@@ -36,10 +36,10 @@
 #define COMMANDS 2
 #endif
 #ifndef EPOCHS
-#define EPOCHS 2 /* the conductor is started so often */
+#define EPOCHS 2 /* starts of the conductor */
 #endif
 #ifndef STARTS
-#define STARTS 1 /* and each node */
+#define STARTS 1 /* starts of a node */
 #endif
 #ifndef BEATS
 #define BEATS 4 /* in each epoch */
@@ -52,14 +52,14 @@
 #if defined(PROGRESS) && !defined(WELCOMED_ONCE)
 #define WELCOME_BEATS (LOSSES + 1)
 #else
-#define WELCOME_BEATS 1 /* no promise of what is done is about more */
+#define WELCOME_BEATS 1 /* enough: the safety properties do not depend on more */
 #endif
 
 #define STOP          1
 #define CONTINUE      COMMANDS
 #define IS_ONE_WAY(k) ((k) != STOP && (k) != CONTINUE)
 #define BIT(number)   (1 << (number))
-/* Of sets of commands: of one epoch; of all epochs. */
+/* Sets of commands: of one epoch, then of all epochs. */
 #define ONE_WAY            (COMMANDS == 3 -> BIT(2) : 0)
 #define COMMAND(epoch, k)  BIT(((epoch) - 1) * COMMANDS + (k) - 1)
 #define LATER(e, k, e2, k2) ((e) > (e2) || ((e) == (e2) && (k) > (k2)))
@@ -67,7 +67,7 @@
 /* ---- The wire ---- */
 
 typedef frame {
-    byte epoch; /* 0: there is none */
+    byte epoch; /* 0: no frame */
     byte sequence;
     byte commands;
     byte welcome[NODES]
@@ -75,14 +75,14 @@ typedef frame {
 
 typedef reply {
     byte from, start;
-    byte epoch; /* 0: there is none */
+    byte epoch; /* 0: no reply */
     byte sequence;
     byte done;
     bit welcomed
 }
 
 #ifdef PROGRESS
-frame beats[NODES]; /* the newest one that was not lost, for each node */
+frame beats[NODES]; /* for each node the newest one that was not lost */
 reply answers[NODES];
 byte lost_beats[NODES], lost_answers[NODES];
 #else
@@ -101,16 +101,16 @@ byte epoch = 1, sequence;
 #define EPOCH_SENT epoch
 #endif
 byte number;      /* of the last command */
-byte waiting;     /* the command that is to be acknowledged; 0: none */
-byte outstanding; /* a set: what each beat carries */
-byte completed;   /* only here: the last command that counts as acknowledged */
+byte waiting;     /* the command that waits for acknowledgement; 0: none */
+byte outstanding; /* the set of commands that each beat carries */
+byte completed;   /* only in the model: the last command that counts as acknowledged */
 
 typedef registration {
     byte start; /* 0: it has not answered */
     byte sequence, done;
     byte since;       /* known_since */
     byte due;         /* beats that are to welcome it (service/conductor/welcomes.h) */
-    byte newest_start /* only here: that an answer has named */
+    byte newest_start /* only in the model: the newest start that an answer has named */
 }
 registration registry[NODES];
 
@@ -125,7 +125,8 @@ typedef compute_node {
     byte ring_epoch[ROOM], ring_number[ROOM];
     byte tail[CPUS], done_epoch[CPUS], done[CPUS];
     bit stopped[CPUS];
-    /* Only here: what has been heard, what each CPU did last, all that those of each start did. */
+    /* Only in the model: the last beat heard, each CPU's last command, all commands done by each CPU in each
+     * start, and the last beat sent before this start. */
     byte heard_epoch, heard_sequence;
     byte last_epoch[CPUS], last_number[CPUS];
     byte executed[STARTS * CPUS];
@@ -142,11 +143,11 @@ inline execute(c)
 {
     k_epoch = NODE.ring_epoch[NODE.tail[c] % ROOM];
     k = NODE.ring_number[NODE.tail[c] % ROOM];
-    /* Once, */
+    /* Once. */
     assert(!(HISTORY(NODE.start, c) & COMMAND(k_epoch, k)));
-    /* in order, */
+    /* In order. */
     assert(LATER(k_epoch, k, NODE.last_epoch[c], NODE.last_number[c]));
-    /* and whoever was told that all go on finds nobody stopped. */
+    /* Once the user was told that all have continued, no CPU stops. */
     assert(k != STOP || completed < CONTINUE);
     NODE.last_epoch[c] = k_epoch;
     NODE.last_number[c] = k;
@@ -160,7 +161,7 @@ inline execute(c)
     k = 0
 }
 
-/* For answers; the entry may be written over from then on. */
+/* Publishes the command for answers; its entry may be overwritten from then on. */
 inline publish(c)
 {
     NODE.done_epoch[c] = NODE.ring_epoch[NODE.tail[c] % ROOM];
@@ -193,7 +194,7 @@ end_cpu:
             execute(1);
 #endif
             publish(1)
-        :: else /* the node has been started anew meanwhile */
+        :: else /* the node has restarted meanwhile */
         fi;
         start = 0
     }
@@ -209,7 +210,7 @@ end_cpu:
 #elif defined(TAKE_DUPLICATES)
 #define IS_NEWER(f) (!LATER(NODE.order_epoch, NODE.order_sequence, f.epoch, f.sequence))
 #elif defined(PROGRESS)
-#define IS_NEWER(f) true /* the wire delivers no others here */
+#define IS_NEWER(f) true /* here the wire delivers only newer ones */
 #else
 #define IS_NEWER(f) LATER(f.epoch, f.sequence, NODE.order_epoch, NODE.order_sequence)
 #endif
@@ -264,13 +265,13 @@ inline beat_hear(slot)
 #define IS_NEW(k) ((k) > NODE.accepted)
 #endif
 
-/* One command of a beat. The first one for which there is no room ends it: its successors wait, too. */
+/* Accepts one command of a beat. If there is no room for it, those after it wait, too. */
 inline command_accept()
 {
     if
     :: (commands & BIT(k)) && IS_NEW(k) && HAS_ROOM ->
-        assert(is_newest); /* a late beat or a duplicate executes nothing, */
-        /* nor does one that was recorded before the node's start. */
+        assert(is_newest); /* late and duplicate beats execute nothing */
+        /* Nor do beats that were recorded before the node's start. */
         assert(LATER(NODE.order_epoch, NODE.order_sequence, NODE.born_epoch, NODE.born_sequence));
         NODE.ring_epoch[NODE.head % ROOM] = NODE.order_epoch;
         NODE.ring_number[NODE.head % ROOM] = k;
@@ -405,7 +406,7 @@ end_node:
             is_newest = true;
             answers_this = false
         }
-    ::  atomic { n == 0 && NODE.start < STARTS -> node_restart() } /* of two that are alike, one is enough */
+    ::  atomic { n == 0 && NODE.start < STARTS -> node_restart() } /* the nodes are alike: one is enough */
     od
 }
 
@@ -463,7 +464,7 @@ inline beat_send()
 #endif
 }
 
-/* Who has not answered has done nothing, as far as the conductor knows. */
+/* For the conductor, a node that has not answered has done nothing. */
 #ifdef REGISTRY_EMPTY
 #define HAS_DONE(n) (registry[n].start == 0 || registry[n].done >= waiting)
 #else
@@ -477,7 +478,7 @@ inline beat_send()
 #define ALL_HAVE_DONE (HAS_DONE(0) && HAS_DONE(1))
 #endif
 
-/* A command counts as acknowledged: each CPU of each node's newest start that is known has done it. */
+/* Counts a command as acknowledged. Each CPU of each node must have done it, in the newest start known. */
 inline command_complete()
 {
     for (n : 0 .. NODES - 1) {
@@ -497,15 +498,15 @@ inline command_complete()
 #define IS_OF_EPOCH(a) (a.epoch == EPOCH_SENT)
 #endif
 
-/* Of answers, too, only such count as are newer than all before them. */
+/* Only answers that are newer than all before them count. */
 #ifdef PROGRESS
 #define IS_LAST(a) true
 #else
 #define IS_LAST(a) (a.sequence > registry[a.from].sequence)
 #endif
 
-/* One of another start of the node than the last only if it is to a beat that was sent after the last was
- * first heard of. */
+/* An answer of another start than the node's last one counts only if it is to a beat that was sent after the
+ * first answer of the last start came. */
 #if defined(STARTS_UNORDERED) || STARTS == 1
 #define IS_OF_START(a) true
 #else
@@ -564,14 +565,14 @@ inline conductor_restart()
 
 #ifdef PROGRESS
 
-/* Each in a process of its own: what can go on does so in the end (weak fairness). */
+/* Each part is a process: a process that can always go on does so in the end (weak fairness). */
 proctype conductor_beats()
 {
     byte i;
 
 end_beats:
     do
-    :: atomic { beats[0].epoch == 0 -> beat_send() } /* what is not lost is heard, also while more are sent */
+    :: atomic { beats[0].epoch == 0 -> beat_send() } /* one not lost is heard before the next */
     od
 }
 
@@ -644,7 +645,7 @@ init
 
     atomic {
         for (i : 0 .. NODES - 1) {
-#ifdef KNOWN /* that were welcomed before the first command */
+#ifdef KNOWN /* nodes are welcomed before the first command */
             nodes[i].order_epoch = 1;
             nodes[i].welcomed = 1;
 #endif

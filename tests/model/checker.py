@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""spin on a model: all of its states, whole or up to the first error."""
+"""Runs spin on a model: searches all of its states, or up to the first error."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MEMORY_MIB, DEPTH = 1024, 100_000
-#: That is no whole search.
+#: Words by which pan says that it has not searched all states.
 PARTLY = ("max search depth too small", "out of memory", "pan: reached", "search not completed")
 
 
-#: How GCC compiles pan: a search that ends at an early error takes less time than an optimizer, the search of
-#: some hundred thousand states is worth a light one, that of millions a real one.
+#: GCC's optimization of pan. A search that ends at an early error takes less time than optimizing would; some
+#: hundred thousand states are worth light optimization, millions are worth more.
 SHORT, WHOLE, HUGE = "-O0", "-Og", "-O1"
 
 
 def checked(
     folder: Path, model: Path, defines: Sequence[str], is_progress: bool = False, level: str = SHORT
 ) -> str:
-    """Returns what pan, the checker that spin makes of the model, says of it, up to the first error: of
-    assertions and ends that are none, or of what must come in the end."""
+    """Returns the output of pan, the checker that spin makes of the model, up to the first error. It checks
+    assertions and invalid end states; with `is_progress` that what must happen happens in the end."""
     spin = ["spin", *(f"-D{name}" for name in defines), "-a", str(model)]
     subprocess.run(spin, cwd=folder, check=True, capture_output=True)
     options = ["-DNFAIR=3"] if is_progress else ["-DSAFETY"]
@@ -33,7 +33,7 @@ def checked(
 
 
 def expect_whole(said: str, more_than: int) -> None:
-    """All states, more than so many, and no error."""
+    """Asserts that pan has searched all states, more than `more_than`, without an error."""
     assert "errors: 0" in said, said
     for partly in PARTLY:
         assert partly not in said, said
@@ -42,6 +42,6 @@ def expect_whole(said: str, more_than: int) -> None:
 
 
 def expect_broken(said: str, why: str) -> None:
-    """An error, for the reason that belongs to it."""
+    """Asserts that pan has found an error, for the reason `why` (a regular expression)."""
     assert "errors: 1" in said, said
     assert re.search(why, said), said

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ordering.pml: what the kernel's CPUs say to each other without a lock, or through one, in memory that is as
- * weak as C allows (weak_memory.pml). Each is a few lines of the code, in the code's order and with the code's
- * orders; the file that has them stands above. PROTOCOL chooses one. test_ordering.py has spin try every order
- * of every step, and then takes away each barrier (WITHOUT_…), or makes an access weaker (…_RELAXED): spin
- * must see it, or the barrier is there for nothing. docs/models.md says what is held.
+ * ordering.pml: protocols between the kernel's CPUs, without a lock or through one, in memory that is as weak
+ * as C allows (weak_memory.pml). Each is a few lines of the code, in the code's order and with the code's
+ * memory orders; the comment above it names the file. PROTOCOL chooses one. test_ordering.py has spin try
+ * every order of every step. Then it takes away each barrier (WITHOUT_…) or weakens an access (…_RELAXED):
+ * spin must find an error, or the barrier is useless. docs/models.md says what is checked.
  *
- * An assertion is what must hold; a CPU that waits for ever is an error, too (no process may be stuck).
+ * Errors are assertions that fail, and CPUs that wait for ever (no process may be stuck).
  */
 #define EVENT     1
 #define AUDIENCE  2
@@ -28,7 +28,7 @@
 
 #include "weak_memory.pml"
 
-#ifdef NO_FENCE /* of those that a protocol calls here */
+#ifdef NO_FENCE /* without the fences that a protocol calls */
 #define FENCE skip
 #else
 #define FENCE fence()
@@ -44,8 +44,8 @@ byte finished;
         fi                                                    \
     }
 
-/* thread_block and thread_wake as BLOCK has proven them: nothing that comes is lost, and who has been woken
- * sees what the waker had seen. */
+/* thread_block and thread_wake, as BLOCK has proven them: no wake-up is lost, and a woken thread sees what
+ * the waker had seen. */
 inline wake(cpu)
 {
     d_step { JOIN(SENT(cpu), SEEN(me)); sent[cpu] = true }
@@ -109,8 +109,8 @@ active proctype notifier()
 
 #if PROTOCOL == AUDIENCE
 /* kernel/process/event.c: event_audience_add, event_audience_notify. Two threads of a process that has not
- * waited for the object before, and another process, the first member, that changes it. What wakes a thread
- * is the number of its process's events (EVENT has proven that). */
+ * waited for the object before, and another process, the first member, which changes the object. The count of
+ * its process's events wakes a thread (EVENT has proven this). */
 #define THING  0
 #define MEMBER 1
 #define EVENTS 2
@@ -136,7 +136,7 @@ proctype joiner(byte me)
             skip
 #endif
         :: else ->
-            atomic { LATEST(EVENTS) != before; skip }; /* asleep until then */
+            atomic { LATEST(EVENTS) != before; skip }; /* sleeps until then */
             load_sc(EVENTS, before)
         fi
     od
@@ -163,8 +163,8 @@ init { atomic { run joiner(0); run joiner(1) } }
 #endif
 
 #if PROTOCOL == WALL
-/* kernel/time/clock.c: deadline_wall_wait_ns, clock_wall_line_set. Who waits by the old line has his timer
- * looked at again (timer_wall_check). */
+/* kernel/time/clock.c: deadline_wall_wait_ns, clock_wall_line_set. The timer of a thread that
+ * waits by the old line is checked again (timer_wall_check). */
 #define LINE  0
 #define WAITS 1
 
@@ -199,8 +199,8 @@ active proctype setter()
 #endif
 
 #if PROTOCOL == SEQUENCE
-/* kernel/time/clock.c, clock_page.h, and the vDSO; kernel/process/cpu_time.c: parameters that change in one
- * piece. */
+/* kernel/time/clock.c, clock_page.h, and the vDSO; kernel/process/cpu_time.c: parameters that must be
+ * read together. */
 #define NUMBER 0
 #define BASE   1
 #define OFFSET 2
@@ -244,8 +244,9 @@ active proctype reader()
 #endif
 
 #if PROTOCOL == CROSSCALL
-/* kernel/smp/crosscall.c: two callers, and the CPU that serves them; each caller's bit is in another word. The
- * first one's function and context are a variable. A caller's call is pending until its bit of `done`. */
+/* kernel/smp/crosscall.c: two callers, and the CPU that serves them; each caller's bit is in a word of its
+ * own. The first caller's function and context are one variable. A call is pending until its bit of `done` is
+ * set. */
 #define CALLERS   0 /* and 1 */
 #define IS_CALLED 2
 #define CALL      3
@@ -298,7 +299,7 @@ end:
     do
     :: if
         :: ipi_take()
-        :: !has_looked -> has_looked = true /* it spins: once shows as much as often */
+        :: !has_looked -> has_looked = true /* it spins; one check shows as much as many */
         fi;
         load_relaxed(IS_CALLED, was);
         if
@@ -322,10 +323,10 @@ init { atomic { run caller(0); run caller(1) } }
 #endif
 
 #if PROTOCOL == SPACE
-/* arch/common/user_map.c: tlb_batch_flush, beside arch_space_activate. A shootdown has the other CPU drop what
- * it has walked, and sees it as after an interrupt. */
+/* arch/common/user_map.c: tlb_batch_flush while arch_space_activate runs. A shootdown makes the other CPU
+ * drop what it has walked; memory is then ordered as after an interrupt. */
 #define ACTIVE 0
-#define ENTRY  1 /* 1: not present any more */
+#define ENTRY  1 /* 1: no longer present */
 bool is_cached, is_dropped;
 
 active proctype activator()
@@ -360,7 +361,7 @@ active proctype changer()
 
 #if PROTOCOL == KEEPER
 /* kernel/net/idle.c: keeper_set, and idle_end of that CPU. */
-#define BUSY   0 /* it idles not */
+#define BUSY   0 /* it does not idle */
 #define KEEPER_IS 1
 bool is_left, is_noticed;
 
@@ -392,7 +393,8 @@ active proctype leaver()
 #endif
 
 #if PROTOCOL == WAITING
-/* kernel/net/idle.c: idle_wait_begin, and idle_end of the last keeper: somebody looks for the waiter. */
+/* kernel/net/idle.c: idle_wait_begin, and idle_end of the last keeper: one CPU must look for
+ * the waiter. */
 #define WAITING_HERE 0
 #define WAITING_ALL  1
 #define NO_KEEPER    2
@@ -476,8 +478,8 @@ active proctype offerer()
 #endif
 
 #if PROTOCOL == RING
-/* kernel/debug/klog.h: klog_write; klog.c: event_read. A ring of two: the words are those of the slot of
- * events 0 and 2; the other slot is not looked at. */
+/* kernel/debug/klog.h: klog_write; klog.c: event_read. A ring of two slots: the words are those of the slot
+ * of events 0 and 2; the other slot is not modelled. */
 #define WRITTEN 0
 #define WORDS   1 /* 1 and 2 */
 
@@ -514,14 +516,14 @@ active proctype reader()
         fence_acquire();
 #endif
         load_relaxed(WRITTEN, written);
-        assert(written > 1 || (first == 1 && second == 1)) /* else it says that it was overwritten */
+        assert(written > 1 || (first == 1 && second == 1)) /* else it was overwritten */
     :: else
     fi
 }
 #endif
 
 #if PROTOCOL == TURN
-/* kernel/process/run_queue.c: turn_is_armed of who queues a thread, turn_expire of the CPU's timer. */
+/* kernel/process/run_queue.c: turn_is_armed of a CPU that queues a thread, turn_expire of the timer's CPU. */
 #define READY       0
 #define NOT_PENDING 1
 bool interrupts, sees;
@@ -554,7 +556,7 @@ active proctype expirer()
 #endif
 
 #if PROTOCOL == KILL
-/* kernel/init/job.c: job_kill, and rank_run of a rank that begins. */
+/* kernel/init/job.c: job_kill, and rank_run of a rank that starts. */
 #define IS_KILLED 0
 #define PROCESS   1
 bool ends;
@@ -592,7 +594,7 @@ active proctype rank()
 #endif
 
 #if PROTOCOL == TABLE
-/* arch/common/page_table.c: entry_create, page_split, and whoever walks the tables meanwhile. */
+/* arch/common/page_table.c: entry_create, page_split, and a CPU that walks the tables meanwhile. */
 #define BELOW 0
 #define ABOVE 1
 
@@ -600,7 +602,7 @@ active proctype maker()
 {
     byte me = 0;
 
-    store_relaxed(BELOW, 1); /* zeroes, or the pages of the large one */
+    store_relaxed(BELOW, 1); /* zeros, or the pages of the large page */
 #ifdef ENTRY_RELAXED
     store_relaxed(ABOVE, 1);
 #else
@@ -612,7 +614,7 @@ active proctype walker()
 {
     byte me = 1, above, below;
 
-    load_acquire(ABOVE, above); /* what comes next depends on it */
+    load_acquire(ABOVE, above); /* the next load depends on it */
     load_relaxed(BELOW, below);
     assert(!above || below)
 }
@@ -638,8 +640,8 @@ init { atomic { run holder(0); run holder(1); run holder(2) } }
 #endif
 
 #if PROTOCOL == BLOCK
-/* kernel/process/sleep.c, schedule.c: thread_block, idle, thread_wake; nobody else is ready. How often the
- * CPU looks whether it still idles, beside after an IPI, does not matter. */
+/* kernel/process/sleep.c, schedule.c: thread_block, idle, thread_wake; no other thread is ready. How often
+ * the CPU checks whether it still idles, other than after an IPI, does not matter. */
 #define REASON   0
 #define LOCK_IS  1
 #define STATE    2 /* 0 runs, 1 is blocked, 2 has been notified */

@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * scheduling.pml: who has a CPU, who waits, and who wakes: kernel/process/schedule.c, sleep.c, futex.c, and the
- * ends of threads and processes (thread.c, process.c), for 3 threads on the 2 CPUs of a rank. The names are
- * those of the code. test_models.py has spin try every order of every step; docs/models.md says what is held,
- * what is left out, and how to run it by hand.
+ * scheduling.pml: which threads run, wait and wake: kernel/process/schedule.c, sleep.c, futex.c, and the ends
+ * of threads and processes (thread.c, process.c), for 3 threads on the 2 CPUs of a rank. The names are those
+ * of the code. test_models.py has spin try every order of every step. docs/models.md says what is checked,
+ * what is left out, and how to run spin by hand.
  *
- * A thread is a process of Promela; so is a CPU's own stack (thread_idle). `on` says on which CPU each of them
- * executes: who is on none waits in arch_switch until another one has loaded its registers.
+ * A thread is a process of Promela, and so is a CPU's own stack (thread_idle). `on` is the CPU on which each
+ * of them executes. One that is on no CPU waits in arch_switch until its registers are loaded.
  *
- * What a lock guards is one step, for nobody else sees its parts, but where somebody reads without the lock:
- * the bits of idle CPUs, whether a queue is empty, a thread's state, its affinity. Memory is sequentially
- * consistent. Choices of the code that are a matter of taste (which idle CPU, whom of a queue) are free here.
+ * What a lock guards is one step, because no other CPU sees its parts. The exceptions are data that is read
+ * without the lock: the bits of idle CPUs, whether a queue is empty, a thread's state, its affinity. Memory
+ * is sequentially consistent. If the code may choose freely (the idle CPU, the thread of a queue), the model
+ * tries all choices.
  *
- * -DPROGRAM=… is what the threads do; all of it has an end, so that a wake-up that is lost is a state in which
- * nothing goes on and somebody has not ended. One more -D, as WITHOUT_NOTIFIED, breaks one thing of the
- * protocol: spin must find it. test_models.py lists them.
+ * -DPROGRAM=… chooses what the threads do. All programs end, so a lost wake-up leads to a state in which no
+ * process can go on and some thread has not ended. One more -D, such as WITHOUT_NOTIFIED, puts one fault into
+ * the protocol: spin must find it. test_models.py lists them.
  */
 
 /* ---- Programs ---- */
 
-#define PROGRAM_WAKE   1 /* two wait for a futex, one of them with a time limit; one wakes them */
-#define PROGRAM_SIGNAL 2 /* one waits for a signal, one computes until it has one; one sends both */
-#define PROGRAM_END    3 /* one ends the process; the others wait, compute, yield, or end by themselves */
+#define PROGRAM_WAKE   1 /* two threads wait for a futex, one with a time limit; one wakes them */
+#define PROGRAM_SIGNAL 2 /* one waits for a signal, one computes until it gets one; one sends both */
+#define PROGRAM_END    3 /* one ends the process; the others wait, compute, yield, or end */
 #define PROGRAM_MOVE   4 /* one sets affinities of all, and ends the process; the others wait or compute */
 #ifndef PROGRAM
 #define PROGRAM PROGRAM_WAKE
 #endif
 
 #define OP_EXIT       0
-#define OP_WAIT       1 /* futex_wait; a wake or a signal comes */
+#define OP_WAIT       1 /* futex_wait; a wake-up or a signal comes */
 #define OP_WAIT_LIMIT 2 /* the same, with a time limit */
 #define OP_WAKE       3 /* changes the word, and futex_wake for all */
 #define OP_COMPUTE    4 /* makes no call until a signal or the end of the process comes */
 #define OP_YIELD      5
 #define OP_SIGNAL     6 /* signals to the other two */
 #define OP_EXIT_GROUP 7
-#define OP_MOVE       8 /* sched_setaffinity, of anybody */
+#define OP_MOVE       8 /* sched_setaffinity, of any thread */
 
-/* What a thread calls next: `count` is how much it has called. */
+/* Chooses a thread's next call; `count` is the number of its calls so far. */
 inline operation_choose()
 {
     atomic {
@@ -75,7 +76,7 @@ inline operation_choose()
 /* ---- State ---- */
 
 #define CPUS        2
-#define OUTSIDE     2 /* "CPU" of whoever is not of the rank: a timer's interrupt, another rank */
+#define OUTSIDE     2 /* "CPU" outside the rank: a timer's interrupt, another rank */
 #define THREADS     3
 #define NOBODY      7
 #define NOWHERE     7
@@ -109,14 +110,14 @@ bit process_lock;
 bool ending;
 byte thread_count = THREADS;
 byte first, link_next[THREADS];
-byte listed = 7; /* only here: the threads in the list */
+byte listed = 7; /* only in the model: the threads in the list */
 
 /* futex.c: one queue */
 bit futex_lock;
 bit word;
 byte waiters;
 bit woken[THREADS];
-bit waiter_there[THREADS]; /* only here: its memory is a struct waiter now */
+bit waiter_there[THREADS]; /* only in the model: its memory is a struct waiter now */
 
 bit timer_pending;
 
@@ -127,19 +128,19 @@ bit user[CPUS]; /* runs the program of `current` */
 byte on[THREADS + CPUS];
 bit saved[THREADS + CPUS];
 
-/* ---- What always holds while nobody has the lock; checked wherever one of its parts may have changed ---- */
+/* ---- Invariants while the lock is free; checked after each change of their parts ---- */
 
 #define IDLES(c)     (idle & BIT(c))
 #define IS_QUEUED(t) ((queue[0] | queue[1]) & BIT(t))
-/* A CPU that halts, and is not being interrupted, is known to be idle. */
+/* A CPU that halts, and has no interrupt pending, has its idle bit set. */
 #define HALTS_KNOWN(c) (!halted[c] || ipi[c] || IDLES(c))
-/* A CPU that is known to be idle has nobody in its queue. */
+/* A CPU whose idle bit is set has an empty queue. */
 #define IDLES_EMPTY(c) (!IDLES(c) || queue[c] == 0)
-/* Who runs a program, and is not being interrupted, may be here, */
+/* A thread that runs its program, with no interrupt pending, may run on this CPU. */
 #define MAY_BE_HERE(c) (!user[c] || ipi[c] || (affinity[current[c]] & BIT(c)))
-/* and nobody waits behind it who may run on an idle CPU. */
+/* Nor does a thread wait in its queue that may run on an idle CPU. */
 #define NOBODY_WAITS(c, t) (!user[c] || ipi[c] || !(queue[c] & BIT(t)) || !(affinity[t] & idle))
-/* A thread is on one CPU, or in one queue, or neither. */
+/* A thread is on at most one CPU or in at most one queue, not both. */
 #define ONE_PLACE(t)                                                                 \
     ((current[0] == (t)) + (current[1] == (t)) + ((queue[0] & BIT(t)) != 0) + ((queue[1] & BIT(t)) != 0) <= 1)
 
@@ -238,7 +239,7 @@ inline idle_end(c)
 #define IDLE_ENDS (!IDLES(here))
 #endif
 
-/* Once: the caller loops. A halted CPU takes an IPI that was sent after it looked, and one from before. */
+/* Idles once; the caller loops. A halted CPU takes an IPI that was sent before or after its last check. */
 inline halt()
 {
     d_step {
@@ -259,7 +260,7 @@ inline cpu_interrupt(c)
     fi
 }
 
-/* In two halves: what the CPU is to find is stored, then it is told. */
+/* In two steps: stores what the CPU is to find, then notifies it. */
 #define TELL_NOBODY    0
 #define TELL_IDLE      1
 #define TELL_INTERRUPT 2
@@ -291,13 +292,13 @@ inline place_tell()
 
 /* ---- Switching ---- */
 
-/* `leaver` gives the CPU to `next`. Whoever has been loaded goes on; nothing of the leaver is touched then. */
+/* Gives the CPU of `leaver` to `next`. Once next's registers are loaded, nothing of the leaver is touched. */
 inline arch_switch(leaver, saves)
 {
     saved[leaver] = saves;
     to = (next == NOBODY -> STACK(here) : next);
     assert(saved[to] && on[to] == NOWHERE); /* its registers have been saved; it is on one CPU */
-    saved[to] = (to >= THREADS);            /* a CPU's own stack begins anew each time */
+    saved[to] = (to >= THREADS);            /* a CPU's own stack begins at its top each time */
     on[leaver] = NOWHERE;
     on[to] = here;
     to = 0;
@@ -326,8 +327,8 @@ inline switch_begin(leaver, saves)
 #endif
 }
 
-/* The first thing that happens on a stack that has got a CPU. A thread that has ended is on its own no more:
- * its memory is another's from here on. */
+/* Runs first on a stack that has got a CPU. A thread that has ended is no longer on its own stack: its memory
+ * may be another thread's from here on. */
 inline switch_end(stack)
 {
     atomic {
@@ -345,7 +346,7 @@ inline switch_end(stack)
         atomic {
             spin_lock(process_lock);
             assert(on[gone] == NOWHERE);
-            link_next[gone] = NOBODY; /* the last one of threads_free */
+            link_next[gone] = NOBODY; /* the end of threads_free */
             spin_unlock(process_lock);
             gone = 0
         }
@@ -353,7 +354,7 @@ inline switch_end(stack)
     fi
 }
 
-/* Of a thread; returns on its next CPU. */
+/* Switches from thread `t` to another; returns on t's next CPU. */
 inline switch_to()
 {
     switch_begin(t, 1);
@@ -416,7 +417,7 @@ unblocked:
     skip
 }
 
-/* thread_wake, and thread_interrupt where `interrupts`. */
+/* thread_wake; with `interrupts`, thread_interrupt. */
 inline thread_wake(thread, interrupts)
 {
     atomic {
@@ -604,7 +605,7 @@ inline spread()
     od
 }
 
-/* Others go first here; perhaps another CPU idles. */
+/* Lets others of this CPU go before thread `t`: places it on an idle CPU, or at the end of this queue. */
 inline requeue()
 {
     if

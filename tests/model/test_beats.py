@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The protocol of heartbeats, commands and answers holds whatever the wire does: spin tries all states of
-beats.pml. A model with one thing broken must fail, and for the reason that belongs to it.
+beats.pml. A model with one fault must fail, and for the reason of this fault.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import checker
 import pytest
 
 MODEL = Path(__file__).resolve().parent / "beats.pml"
-#: What happens: the conductor is started anew; the same with a command that is one-way; one-way, one start; a
-#: node is started anew, and hears beats of before; two nodes; one of them is started anew; ends that must
-#: come, beside a conductor started anew.
+#: What happens, in this order: the conductor restarts; it restarts with a one-way command; a one-way command
+#: without a restart; a node restarts, and hears earlier beats; two nodes; two nodes, one of which restarts;
+#: commands must be done in the end although the conductor restarts.
 SIZES = {
     "CONDUCTOR": ("EPOCHS=2", "BEATS=3"),
     "ONE_WAY": ("EPOCHS=2", "BEATS=3", "COMMANDS=3"),
@@ -23,11 +23,11 @@ SIZES = {
     "TWO_NODES_ANEW": ("EPOCHS=1", "BEATS=2", "NODES=2", "STARTS=2", "KNOWN"),
     "PROGRESS": ("EPOCHS=2", "PROGRESS"),
 }
-#: ONE_WAY and TWO_NODES_ANEW whole have too many states: only what is broken is looked for there.
+#: These are searched whole. ONE_WAY and TWO_NODES_ANEW have too many states: there only faults are searched.
 WHOLE = ("CONDUCTOR", "ONE_WAY_ONCE", "NODE", "TWO_NODES", "PROGRESS")
 
-#: What the assertion that fails holds, in execute, command_accept and command_complete; or an end that never
-#: comes.
+#: The text of assertions that fail, in execute, command_accept and command_complete. NEVER: what must happen
+#: in the end does not.
 TWICE = r"assertion violated .*!\(\(nodes\[n\]\.executed"
 LATE = r"assertion violated is_newest"
 ACKNOWLEDGED = r"assertion violated .*executed.*&\(1<<\(\(\(\(epoch-1\)"
@@ -49,39 +49,39 @@ def test_no_wire_and_no_restart_breaks_the_protocol(size: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("broken", "size", "why"),
     [
-        # A node that takes a beat again, an earlier one, or one of a conductor that another one has followed.
+        # A node that takes a beat again, an earlier one, or one of a conductor that a later one has replaced.
         ("TAKE_DUPLICATES", "ONE_WAY", LATE),
         ("TAKE_LATE", "ONE_WAY", LATE),
         ("FORGET_EPOCH", "ONE_WAY", LATE),
-        # One that does a command at each beat that carries it, or has its ring run over.
+        # A node that does a command at each beat that carries it, or lets its ring overflow.
         ("AT_REPEAT", "ONE_WAY", TWICE),
         ("WITHOUT_ROOM", "ONE_WAY", TWICE),
-        # One that forgets a command for which there was no room, or takes the one after it instead.
+        # A node that forgets a command for which it had no room, or takes the next command instead.
         ("REFUSED_ACCEPTED", "ONE_WAY", ACKNOWLEDGED),
         ("REFUSED_ACCEPTED", "PROGRESS", NEVER),
         ("SKIP_REFUSED", "ONE_WAY", ACKNOWLEDGED),
-        # `done` before all CPUs have done it, before this one has, or with numbers of an earlier epoch.
+        # `done` before all CPUs have done it, before this CPU has, or with numbers of an earlier epoch.
         ("ACK_EARLY", "CONDUCTOR", ACKNOWLEDGED),
         ("DONE_EARLY", "CONDUCTOR", ACKNOWLEDGED),
         ("DONE_WITHOUT_EPOCH", "CONDUCTOR", ACKNOWLEDGED),
-        # The highest number kept, though the conductor counts anew.
+        # The highest number kept, although a restarted conductor counts from the beginning.
         ("NUMBER_KEPT", "PROGRESS", NEVER),
         # A conductor whose new epoch is not higher, or that counts answers to an earlier conductor.
         ("SAME_EPOCH", "CONDUCTOR", ACKNOWLEDGED),
         ("OLD_ANSWERS_COUNT", "CONDUCTOR", ACKNOWLEDGED),
-        # One that takes answers of an earlier start after one of a later.
+        # A conductor that takes answers of an earlier start after one of a later start.
         ("STARTS_UNORDERED", "NODE", START),
-        # A node just started that obeys before it is welcomed, or by the welcome of another start.
+        # A node that obeys before it is welcomed, or by the welcome of another start.
         ("UNWELCOMED_OBEYS", "NODE", RECORDED),
         ("WELCOME_ANY_START", "NODE", RECORDED),
-        # Welcomes that go with one beat: the wire loses that.
+        # Welcomes that go with one beat only: the wire loses it.
         ("WELCOMED_ONCE", "PROGRESS", NEVER),
-        # One that keeps what a node had done before it was started anew.
+        # A conductor that keeps what a node had done before its restart.
         ("ANY_START", "TWO_NODES_ANEW", ACKNOWLEDGED),
-        # One that goes by the first answer, or waits only for nodes that have answered since its own start.
+        # A conductor that needs one answer only, or waits only for nodes that have answered since its start.
         ("COMPLETE_BY_ONE", "TWO_NODES", START),
         ("REGISTRY_EMPTY", "TWO_NODES", START),
-        # Commands that are sent once, answers that are given once: the wire loses them.
+        # Commands or answers that are sent only once: the wire loses them.
         ("SENT_ONCE", "PROGRESS", NEVER),
         ("ANSWER_ONCE", "PROGRESS", NEVER),
     ],

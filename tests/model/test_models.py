@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The protocols of the kernel hold in every order of their steps: spin tries all of a model's states. A model
-with one thing broken must fail, and for the reason that belongs to it: else the check would see nothing.
+"""The kernel's protocols hold in every order of their steps: spin tries all of a model's states. A model with
+one fault must fail, and for the reason of this fault: otherwise the check would be useless.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import checker
 import pytest
 
 MODEL = Path(__file__).resolve().parent / "scheduling.pml"
-#: What the threads do: PROGRAM_WAKE, PROGRAM_SIGNAL, PROGRAM_END, PROGRAM_MOVE.
+#: What the model's threads do: its PROGRAM_WAKE, PROGRAM_SIGNAL, PROGRAM_END, PROGRAM_MOVE.
 PROGRAMS = {"WAKE": 1, "SIGNAL": 2, "END": 3, "MOVE": 4}
 
-#: Somebody waits for ever; or what the assertion that fails holds.
+#: A process waits for ever; or the text of the assertion that fails.
 STUCK = "invalid end state"
 HALTS = r"assertion violated .*halted\[0\]"
 WAITS_BESIDE_IDLE = r"assertion violated .*affinity\[\d\]&idle"
@@ -38,10 +38,10 @@ def test_no_order_of_steps_breaks_the_protocol(program: str, tmp_path: Path) -> 
         # No recheck before sleeping.
         ("WITHOUT_NOTIFIED", "WAKE", STUCK),
         ("WITHOUT_COMPARE", "WAKE", STUCK),
-        # Told before it is stored.
+        # The notification before the store that it is about.
         ("WAKE_EARLY", "WAKE", STUCK),
         ("IPI_EARLY", "WAKE", HALTS),
-        # A CPU that idles while its queue is empty, whatever its bit says: another one has pulled the thread.
+        # A CPU that idles if its queue is empty, whatever its bit says: another CPU has pulled the thread.
         ("WITHOUT_IDLE_BIT", "WAKE", HALTS),
         # The lock released before the registers are saved.
         ("UNLOCK_EARLY", "WAKE", REGISTERS),
@@ -49,12 +49,12 @@ def test_no_order_of_steps_breaks_the_protocol(program: str, tmp_path: Path) -> 
         ("THREAD_READ_LATE", "WAKE", WAITER),
         # The threads of a process notified without the lock of their list.
         ("NOTIFY_UNLOCKED", "END", STUCK),
-        # A yield that returns to the program without looking at what has become pending meanwhile.
+        # A yield that returns to the program without a check for what has become pending since.
         ("YIELD_UNCHECKED", "END", STUCK),
         ("YIELD_UNCHECKED", "SIGNAL", STUCK),
-        # A ready thread that may run on an idle CPU now, and stays where it waits.
+        # A ready thread that may now run on an idle CPU, but stays in its queue.
         ("MOVE_ONLY_AWAY", "MOVE", WAITS_BESIDE_IDLE),
-        # A thread that has to let another one go first waits behind it, though another CPU idles.
+        # A thread that must let another go first waits in the same queue, although another CPU is idle.
         ("REQUEUE_HERE", "MOVE", WAITS_BESIDE_IDLE),
     ],
 )

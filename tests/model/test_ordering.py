@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What CPUs say to each other holds in memory that orders no more than the code says, as POWER's: spin tries
-all orders of all steps of each protocol of ordering.pml. Without each of its barriers it must fail: else the
-barrier, or the check, would be there for nothing.
+"""Protocols between CPUs hold in memory that orders no more than the code says, such as POWER's: spin tries
+all orders of all steps of each protocol of ordering.pml. Without any one of its barriers a protocol must
+fail: otherwise the barrier, or the check, would be useless.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import checker
 import pytest
 
 MODEL = Path(__file__).resolve().parent / "ordering.pml"
-#: Protocols by their numbers, as the model has them.
+#: Names of protocols, and their numbers in the model.
 PROTOCOLS = {
     name: int(number)
     for name, number in re.findall(r"^#define ([A-Z]+) +(\d+)$", MODEL.read_text().split("#include")[0], re.M)
 }
 
-#: Somebody waits for ever; what must hold does not.
+#: A process waits for ever; an assertion fails.
 STUCK = "invalid end state"
 VIOLATED = "assertion violated"
 
@@ -33,7 +33,7 @@ def test_a_protocol_holds_in_weak_memory(protocol: str, tmp_path: Path) -> None:
     checker.expect_whole(checked(tmp_path, protocol), 20)
 
 
-#: What is left out or weakened of which protocol, and what the checker then says.
+#: A protocol, what is left out or weakened in it, and what the checker then prints.
 BROKEN = [
     ("EVENT", "WAITER_RELAXED", STUCK),
     ("EVENT", "NOTIFIER_RELAXED", STUCK),
@@ -78,7 +78,7 @@ BROKEN = [
 
 
 def cases() -> list[object]:
-    """Of each protocol the first one in each `make test`."""
+    """Returns BROKEN. `make test` runs the first row of each protocol; the others are marked long."""
     short = {protocol: row for protocol, *row in reversed(BROKEN)}
     return [
         pytest.param(protocol, *row, marks=() if short[protocol] == row else pytest.mark.long)

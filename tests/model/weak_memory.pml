@@ -1,34 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * weak_memory.pml: memory as C describes it, and POWER has it: no more is ordered than the program says.
+ * weak_memory.pml: memory as weak as C allows and POWER implements: accesses are ordered only as the program
+ * says.
  *
- * A variable is the list of all that was ever stored in it. Each CPU has seen some of it, up to a number:
- * its *view*, a number for each variable. A load takes any value that is not older than that: so what others
- * have stored comes late, and in any order. A store carries along what those who acquire it have seen then.
+ * A variable is the list of all values ever stored in it. Each CPU has a *view*: for each variable the number
+ * of the newest value that it has seen. A load takes any value that is not older than that. So the stores of
+ * other CPUs arrive late, and in any order. A store carries a view along; a CPU that acquires it has seen
+ * this, too.
  *
- *      store, relaxed      what the CPU had seen at its last release fence
- *      store, release      all that it has seen
- *      load, acquire       the CPU has seen, too, what the store has carried along
+ *      store, relaxed      carries what the CPU had seen at its last release fence
+ *      store, release      carries all that the CPU has seen
+ *      load, acquire       the CPU has then seen what the store carries
  *      fence, acquire      the same, for all loads before it
- *      fence, seq_cst      all that any CPU had seen at such a fence before has been seen, and the other way
- *                          round by all who come after; it is a fence to acquire and to release as well
- *      exchange            reads the latest value and stores behind it; it goes on carrying what that has
- *                          carried (a release sequence)
+ *      fence, seq_cst      the CPU has then seen all that any CPU had seen at an earlier such fence; a later
+ *                          one passes on what this CPU has seen. It is an acquire and a release fence, too
+ *      exchange            reads the latest value and stores the next; it also carries what the latest value
+ *                          carries (a release sequence)
  *
- * An access that is seq_cst is what the compiler makes of it for POWER: the fence, and then the access, which
- * acquires or releases. So it orders nothing after it, as it does on x86_64, where it is one instruction that
- * is a fence itself. What is plain in C is relaxed here.
+ * A seq_cst access is what the compiler makes of it for POWER: the fence, then the access, which acquires or
+ * releases. So it does not order later accesses, unlike on x86_64, where it is one instruction that is a
+ * fence. Plain accesses of C are relaxed here.
  *
- * Not in it: stores that are put before others' in a variable's list (two CPUs that store to one variable,
- * neither by an exchange, do so here in the order of time), loads that depend on one another's values, which
- * POWER orders (they are written as acquiring here), and values out of loads that come before what they
- * depend on, which nobody's CPU makes.
+ * The model leaves out:
  *
- * The first variable of each process is called `me`: which CPU it is.
+ *      stores that go before another CPU's store in a variable's list: if two CPUs store to one variable,
+ *          neither by an exchange, the stores are here in the order of time
+ *      dependent loads, which POWER orders: they are written as acquiring
+ *      loads that return values out of thin air, which no CPU does
+ *
+ * The first variable of each process is `me`: its CPU.
  */
 #define CPUS    3
 #define PLACES  4 /* variables */
-#define HISTORY 7 /* stores to a variable, with its beginning as zero */
+#define HISTORY 7 /* values of a variable, including the initial zero */
 
 #define MESSAGE(place, number) ((place)*HISTORY + (number))
 #define LATEST(place)          value[MESSAGE(place, stored[place] - 1)]
@@ -36,18 +40,18 @@
 byte value[PLACES * HISTORY];
 byte stored[PLACES] = 1;
 
-/* All views, and where each begins. */
+/* The places of the views in `view`. */
 #define SEEN(cpu)        ((cpu)*PLACES)
-#define LOADED(cpu)      ((CPUS + (cpu)) * PLACES)     /* with what its loads would bring along */
+#define LOADED(cpu)      ((CPUS + (cpu)) * PLACES)     /* what its loads carried, for an acquire fence */
 #define RELEASED(cpu)    ((2 * CPUS + (cpu)) * PLACES) /* at its last release fence */
-#define SENT(cpu)        ((3 * CPUS + (cpu)) * PLACES) /* of who has interrupted it */
-#define FENCED           (4 * CPUS * PLACES)           /* of all fences so far */
+#define SENT(cpu)        ((3 * CPUS + (cpu)) * PLACES) /* of CPUs that have interrupted it */
+#define FENCED           (4 * CPUS * PLACES)           /* of all seq_cst fences so far */
 #define CARRIED(message) ((4 * CPUS + 1 + (message)) * PLACES)
 
 byte view[CARRIED(PLACES * HISTORY)];
 byte n;
 
-/* Whatever one view has seen, the other one has, too. */
+/* Adds to view `to` what view `from` has seen. */
 #define HIGHER(to, from, i) \
     view[(to) + i] = (view[(from) + i] > view[(to) + i] -> view[(from) + i] : view[(to) + i])
 #define JOIN(to, from) HIGHER(to, from, 0); HIGHER(to, from, 1); HIGHER(to, from, 2); HIGHER(to, from, 3)
@@ -65,7 +69,7 @@ inline fence()
     }
 }
 
-/* The CPU loads the message `n` of a variable. */
+/* Loads the value `n` of a variable. */
 inline message_take(place, acquires)
 {
     view[SEEN(me) + place] = n;
@@ -106,7 +110,7 @@ inline load_acquire(place, to) { load_some(place, to, true) }
 inline store_relaxed(place, what) { d_step { message_put(place, what, false) } }
 inline store_release(place, what) { d_step { message_put(place, what, true) } }
 
-/* The latest value, and another one behind it: `what` may be made of `to`. */
+/* Reads the latest value into `to` and stores `what`, which may be computed from `to`, after it. */
 inline exchange(place, to, what, acquires, releases)
 {
     d_step {
@@ -118,7 +122,7 @@ inline exchange(place, to, what, acquires, releases)
     }
 }
 
-/* The same for a compare-and-exchange of zero: `to` is what was there. */
+/* Does the same if the latest value is zero: a compare-and-exchange. `to` is the latest value. */
 inline exchange_zero(place, to, what)
 {
     d_step {
@@ -164,8 +168,8 @@ inline lock(place)
 
 inline unlock(place) { d_step { message_put(place, 0, UNLOCK_RELEASES) } }
 
-/* An interrupt between CPUs (arch_ipi_send): after a full barrier. Whom it interrupts sees what the sender has
- * seen. */
+/* An interrupt between CPUs (arch_ipi_send), after a full barrier. The interrupted CPU has seen what the
+ * sender has seen. */
 bool sent[CPUS];
 
 inline ipi_send(cpu)

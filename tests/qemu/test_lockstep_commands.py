@@ -164,7 +164,7 @@ def test_who_could_not_do_a_command_is_named_and_what_comes_too_late(tmp_path: P
     kept = run(tmp_path, *QUANTUM, "--cpus", "2", *commands(*pairs, (2_000 * MS, "stop")), *COMPUTES)
     text = said(kept.done)
     assert kept.done.returncode == SIGKILL_STATUS, text
-    refusal = "nodes could not do it: node1 (Invalid argument), node2 (Invalid argument)"
+    refusal = "nodes could not do the command: node1 (Invalid argument), node2 (Invalid argument)"
     assert f"lockstep: trace +nothing: sent at 1.3 s: {refusal}\n" in text
     assert "lockstep: --one-way trace +timer: sent at 1.32 s, one-way\n" in text
     # Killed before all CPUs had said so: silence says it.
@@ -185,7 +185,7 @@ def test_a_command_that_fails_is_the_run_s_status(tmp_path: Path) -> None:
         *COMPUTES,
     ]
     done = lockstep(tmp_path, *words)
-    assert done.returncode == 1 and "nodes could not do it: node1" in done.stderr, said(done)
+    assert done.returncode == 1 and "nodes could not do the command: node1" in done.stderr, said(done)
 
 
 def test_a_service_that_is_no_program_is_refused_in_one_line(tmp_path: Path) -> None:

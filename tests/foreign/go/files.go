@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// files: pipes of the runtime's poller (epoll), files in /tmp from many goroutines, what is in a folder, JSON.
+// files: pipes of the runtime's poller (epoll), files in /tmp from many goroutines, folders, JSON.
 func files() {
 	reader, writer, err := os.Pipe()
 	worked("os.Pipe", err)

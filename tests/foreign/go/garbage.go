@@ -38,8 +38,8 @@ func deep(n int) int {
 	return deep(n-1) + int(frame[n%128])
 }
 
-// garbage: collections, forced ones and those that come by themselves, while goroutines make trees and drop
-// them; finalizers; stacks that grow; memory given back.
+// garbage: forced and automatic collections while goroutines make trees and drop them; finalizers; stacks
+// that grow; memory that is returned.
 func garbage() {
 	kept := grow(14)
 	var group sync.WaitGroup

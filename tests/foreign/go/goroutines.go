@@ -35,7 +35,7 @@ func goroutines() {
 	check("goroutines with the lock", locked, count)
 	check("keys that they left", len(seen), 1000)
 
-	// One that computes without a call is preempted by a signal of the runtime's, so that the others go on.
+	// The runtime preempts a goroutine that computes without a call by a signal, so that the others go on.
 	var stop, rounds int64
 	var spinners sync.WaitGroup
 	for i := 0; i < runtime.GOMAXPROCS(0); i++ {
@@ -47,7 +47,7 @@ func goroutines() {
 			}
 		}()
 	}
-	for i := 0; i < 10 || atomic.LoadInt64(&rounds) == 0; i++ { // others may have had the turns so far
+	for i := 0; i < 10 || atomic.LoadInt64(&rounds) == 0; i++ { // the other goroutines may have run until now
 		runtime.Gosched()
 	}
 	atomic.StoreInt64(&stop, 1)
@@ -81,7 +81,7 @@ func goroutines() {
 	go func() {
 		defer func() { result <- recover().(error) }()
 		var none *struct{ field [64]int }
-		none.field[0]++ // a signal of the CPU's, which the runtime turns into a panic
+		none.field[0]++ // a fault, which the runtime turns into a panic
 	}()
 	var fault runtime.Error
 	check("a fault is recovered", errors.As(<-result, &fault), true)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Go's runtime at work: goroutines on as many threads as there are CPUs, channels, garbage collection,
+// Checks Go's runtime: goroutines on as many threads as there are CPUs, channels, garbage collection,
 // timers, signals, threads of a goroutine's own, HTTP. Each part prints the same on every machine, whatever
-// GOMAXPROCS is, and ends the program with 1 if something was wrong:
+// GOMAXPROCS is, and ends the program with 1 if a check has failed:
 //
 //	go goroutines | channels | garbage | timers | signals | threads | files | all
 //	go network          HTTP and datagrams over loopback
-//	go serve ADDRESS    an HTTP server, until it is ended
-//	go exchange URL     clients of one
+//	go serve ADDRESS    an HTTP server, until it is killed
+//	go exchange URL     clients of such a server
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 var wrong = false
 
-// check prints what was found and marks it where it is not what was expected.
+// check prints what was found, and marks it if it is not what was expected.
 func check[T comparable](what string, got, expected T) {
 	if got != expected {
 		fmt.Printf("%s: %v WRONG, expected %v\n", what, got, expected)
@@ -27,7 +27,7 @@ func check[T comparable](what string, got, expected T) {
 	fmt.Printf("%s: %v\n", what, got)
 }
 
-// worked prints what was tried, and marks it where there was an error.
+// worked prints what was tried, and marks it if there was an error.
 func worked(what string, err error) {
 	check(what, fmt.Sprint(err), "<nil>")
 }

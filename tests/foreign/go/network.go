@@ -26,7 +26,7 @@ func pattern(length int) []byte {
 	return body
 }
 
-// handler answers /sum with the sum of the request's body and /bytes with a pattern of as many bytes as `n`.
+// handler answers /sum with the sum of the request's body and /bytes with a pattern of `n` bytes.
 func handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/sum", func(answer http.ResponseWriter, request *http.Request) {
@@ -106,7 +106,7 @@ func network() {
 	worked("Shutdown", server.Shutdown(context.Background()))
 	check("the server's end", errors.Is(<-ended, http.ErrServerClosed), true)
 	_, err = net.Dial("tcp4", listener.Addr().String())
-	check("nobody listens", errors.Is(err, syscall.ECONNREFUSED), true)
+	check("no listener", errors.Is(err, syscall.ECONNREFUSED), true)
 
 	echo, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	worked("ListenPacket", err)
@@ -138,7 +138,7 @@ func network() {
 	worked("Close", echo.Close())
 }
 
-// serve answers at an address until the program is ended.
+// serve answers at an address until the program is killed.
 func serve(address string) {
 	listener, err := net.Listen("tcp4", address)
 	worked("Listen", err)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// signals: those that the process sends to itself, one by one and in crowds, while goroutines compute; one
-// that is ignored, and one that is not any more.
+// signals: the process sends signals to itself, one by one and many at once, while goroutines compute; one is
+// ignored, and one is no longer ignored.
 func signals() {
 	self := os.Getpid()
 	arrived := make(chan os.Signal, 1)

@@ -25,8 +25,8 @@ func (set *cpuSet) cpus() (cpus []int) {
 	return cpus
 }
 
-// threads: goroutines that keep a thread to themselves. They block in calls, have a number of their own, bind
-// their thread to a CPU, also one that others use, and end with their thread.
+// threads: goroutines that each have their own thread. They block in calls, have their own thread number,
+// bind their thread to a CPU, also one that others use, and end with their thread.
 func threads() {
 	const count = 6
 	var all cpuSet
@@ -43,7 +43,7 @@ func threads() {
 		group.Add(1)
 		go func(i int) {
 			defer group.Done()
-			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			number := syscall.Gettid()
 			started.Done()
 			started.Wait()
@@ -72,7 +72,7 @@ func threads() {
 	check("threads that were bound", bound, count)
 	check("goroutines that left their thread", moved, 0)
 
-	// Threads that block in a call; the others go on, for the runtime makes more.
+	// Threads that block in a call; the others go on, because the runtime makes more.
 	var pipes [count][2]int
 	for i := range pipes {
 		if err := syscall.Pipe(pipes[i][:]); err != nil {

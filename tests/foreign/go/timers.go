@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timers: sleepers in hundreds, none too early; After, Ticker, AfterFunc, Stop, Reset, a deadline.
+// timers: hundreds of sleepers, none too early; After, Ticker, AfterFunc, Stop, Reset, a deadline.
 func timers() {
 	const count = 500
 	early := make(chan bool, count)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CPython's http.server and its clients, in one process over loopback or as one side of a network:
+"""Checks CPython's http.server and its clients, in one process over loopback or as one side of a network:
 
-python network.py loopback                8 clients at once, datagrams; ends with 1 if something was wrong
-python network.py serve ADDRESS PORT      files of the folder /served, until it is ended
+python network.py loopback                8 clients at once, datagrams; ends with 1 if a check has failed
+python network.py serve ADDRESS PORT      serves files of the folder /served until it is killed
 """
 
 import functools
@@ -82,9 +82,9 @@ def loopback() -> None:
     served.server_close()
     try:
         socket.create_connection(("127.0.0.1", port), 50)
-        check("nobody listens", "connected", "refused")
+        check("no listener", "connected", "refused")
     except ConnectionRefusedError:
-        check("nobody listens", "refused", "refused")
+        check("no listener", "refused", "refused")
 
     one, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
     one.bind(("127.0.0.1", 0))

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pack the modules of CPython's standard library into one archive, compiled, for a node without disks:
+"""Packs the modules of CPython's standard library, compiled, into one archive, for a node without disks:
 
     python pack.py FOLDER ARCHIVE
 
-It is run by the very interpreter that will read the archive.
+Run it by the interpreter that will read the archive.
 """
 
 import sys
 import zipfile
 from pathlib import Path
 
-#: Of no use on a node, and large.
+#: Large, and not needed on a node.
 LEFT_OUT = {
     "test",
     "idlelib",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * python.c: Debian's CPython as a static program: its library, and the one module that the threads' tests
- * need and the library leaves to a shared object.
+ * python.c: Debian's CPython as a static program: its library, and a module that the tests of threads need
+ * and that Debian builds only as a shared object.
  */
 #include <Python.h>
 
-/* The interpreter has the types; the module only gives them names. */
+/* The module _contextvars: names for types that the interpreter has. */
 static struct PyModuleDef module = {
     .m_base = PyModuleDef_HEAD_INIT, .m_name = "_contextvars", .m_size = 0, .m_methods = NULL
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CPython's threads, thread pools and asyncio. It prints the same on every machine, and ends with 1 if
-something was wrong:
+"""Checks CPython's threads, thread pools and asyncio. Prints the same on every machine, and ends with 1 if a
+check has failed:
 
     python threads.py threads|pool|asyncio|signals [THREADS]
 """
@@ -53,7 +53,7 @@ def threads(count: int) -> None:
     check("a barrier's leader", leaders, [1999000])
     check("threads with names", len(names) == count, True)
 
-    # They wait for each other in a ring.
+    # The threads wait for each other in a ring.
     ring = [threading.Event() for _ in range(count)]
     rounds = []
 

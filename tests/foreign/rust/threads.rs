@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-//! Rust's standard library at work: threads that are joined, scoped, parked and named, channels, Mutex with
+//! Checks Rust's standard library: threads that are joined, scoped, parked and named, channels, Mutex with
 //! Condvar, RwLock, Barrier, Once, atomics, thread-local values with destructors, a panic that join catches,
-//! time limits. It prints the same on every machine, and ends with 1 if something was wrong:
+//! time limits. Prints the same on every machine, and ends with 1 if a check has failed:
 //!
-//!     rust [THREADS]      of so many threads at a time (4)
+//!     rust [THREADS]      THREADS threads at a time (4)
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -32,7 +32,7 @@ fn joined(count: usize) {
     let sum: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
     check("squares that threads return", sum == (0..count).map(|i| i * i).sum(), true);
 
-    // Many, one after another: what a thread has used is there for the next one.
+    // Many threads, one after another: each can use the resources of the one before.
     let mut ended = 0;
     for round in 0..200 {
         ended += thread::spawn(move || vec![round; 1000].len() / 1000).join().unwrap();
@@ -74,7 +74,7 @@ fn channels(count: usize) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     check("each sender's values in order", in_order && next.values().all(|&n| n == 2000), true);
 
-    // No buffer: sender and receiver meet.
+    // Without a buffer, sender and receiver wait for each other.
     let (sender, receiver) = sync_channel(0);
     let meeting = thread::spawn(move || (0..500).for_each(|i| sender.send(i).unwrap()));
     check("values handed over", receiver.iter().sum::<u32>(), 499 * 500 / 2);
@@ -90,7 +90,7 @@ fn channels(count: usize) {
 }
 
 fn locked(count: usize) {
-    // A turn goes round.
+    // The threads take turns.
     let turn = Arc::new((Mutex::new(0usize), Condvar::new()));
     let threads: Vec<_> = (0..count)
         .map(|own| {
