@@ -44,8 +44,14 @@ WAITING: tuple[Waiting, ...] = (
         "a real POWER machine: an emulator has no times",
     ),
     Waiting("Hoefler10 Table III", "LogGP parameters of five networks", "a cluster to measure them on"),
-    Waiting("Hoefler10 Fig. 8-10", "Sweep3D, AMG2006 and POP under noise", "MPI traces of the applications"),
-    Waiting("Betti09 Fig. 5, Table I, II", "NAS EP and BT under a heartbeat", "a cluster, NETTICK and MPI"),
+    Waiting(
+        "Hoefler10 Fig. 8-10",
+        "Sweep3D, AMG2006 and POP under noise",
+        "MPI traces of AMG2006 and POP; Sweep3D's, of 4 ranks, are public with LogGOPSim",
+    ),
+    Waiting(
+        "Betti09 Fig. 5, Table I, II", "NAS EP and BT under a heartbeat", "a cluster of real machines, and BT"
+    ),
 )
 OUT = Path("build/lab/reproduce")
 PICTURE_WIDTH = 1400

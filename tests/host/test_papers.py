@@ -3,8 +3,8 @@
 the commands there are tried is for tests/documents.)
 
 In both pages a path stands in backticks. Names in backticks that follow it, separated by blanks and commas
-only, stand in that file: in a test they are tests, elsewhere any words. Tables of papers.md have five
-columns.
+only, stand in that file: in a test they are tests, elsewhere any words. Tables of papers.md have four
+columns. What follows "no" in backticks (no `PTP`) is in no source: a word, or a pattern of files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -29,10 +30,15 @@ TOPS = "apps|arch|boot|docs|drivers|kernel|lab|libc|ports|service|simulator|test
 PATH = re.compile(rf"(?:{TOPS})/[\w./+-]+|Makefile|README\.md")
 #: What reads like a path of the tree although PATH does not know it: a slip.
 LIKE_A_PATH = re.compile(r"(?!build/|/)[\w.-]+/[\w./-]+\.(?:asm|c|cpp|def|h|hpp|json|md|mk|py|sh)")
-TEST_FILE = re.compile(r"tests/(?:host|qemu)/test_\w+\.(?:c|cpp|py)")
+TEST_FILE = re.compile(r"tests/(?:host|mpi|qemu)/test_\w+\.(?:c|cpp|py)")
 BACKTICKS = re.compile(r"`([^`]+)`")
 #: What stands between a path and the names that belong to it, or between two of them.
 JOINED = re.compile(r",?\s+")
+
+#: What a page says that the tree does not have.
+ABSENT = re.compile(r"\bno `([^`]+)`")
+#: Where it is looked for.
+SOURCES = ("*.c", "*.h", "*.S", "*.asm", "*.cpp", "*.hpp", "*.py", "*.txt", "*.def", "*.sh", "*.mk")
 
 #: Every numbered figure and table of each paper.
 NUMBERED = {
@@ -129,12 +135,39 @@ def test_every_figure_and_table_of_a_paper_has_a_row_that_names_code_and_test(pa
     rows = sections(PAPERS.read_text(encoding="utf-8"))[paper]
     assert set().union(*(numbers(row[0]) for row in rows)) == set(NUMBERED[paper])
     for row in rows:
-        assert len(row) == 5 and all(row) and row[0].startswith("§"), row
-        if row[2].startswith("**absent**"):
-            assert len(row[2]) > len("**absent**: "), row
+        assert len(row) == 4 and all(row) and row[0].startswith("§"), row
+        if row[1].startswith("**absent**"):
+            assert ABSENT.search(row[1]), row
             continue
-        assert any(named(row[2])), row
-        assert [one for one in named(row[3]) if TEST_FILE.fullmatch(one.path) and one.names], row
+        assert any(named(row[1])), row
+        assert [one for one in named(row[2]) if TEST_FILE.fullmatch(one.path) and one.names], row
+
+
+def git(*words: str) -> list[str]:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode <= 1, done.stderr  # 1: git grep has found nothing
+    return done.stdout.splitlines()
+
+
+def places(absent: str) -> list[str]:
+    """Where the tree has it: files that match a pattern (it has a slash), or sources with a word."""
+    if "/" in absent:
+        return [path for path in git("ls-files") if fnmatchcase(path, absent)]
+    found = git("grep", "--files-with-matches", "--word-regexp", "--fixed-strings", absent, "--", *SOURCES)
+    return [path for path in found if path != "tests/host/test_papers.py"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_calls_absent_is_in_no_source(page: Path) -> None:
+    """Nor does it speak of plans, which stay in a page when they have been carried out."""
+    text = page.read_text(encoding="utf-8")
+    assert {absent: found for absent in ABSENT.findall(text) if (found := places(absent))} == {}
+    assert "planned" not in text
+
+
+def test_the_search_for_what_is_absent_finds_what_is_there() -> None:
+    assert "lab/cli/reproduce.py" in places("Waiting") and places("Waitin") == []
+    assert places("apps/mpi-bench/e*") == ["apps/mpi-bench/ep.c"] and places("apps/mpi-bench/x*") == []
 
 
 def test_the_glossary_is_in_order_and_says_what_each_word_means() -> None:
