@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What other systems answer, kept as facts beside the programs that ask: Linux to the conformance programs
+"""What other systems answer, kept as facts next to the programs that ask: Linux to the conformance programs
 (tests/conformance/answers.txt), MPICH and Open MPI to the MPI programs (tests/mpi/answers.txt).
 
 A *reference* is a system that is asked: Linux with one C library on one architecture, or one MPI library. An
@@ -20,7 +20,7 @@ A SEAL is a hash of its section's ingredients and lines: a section that was edit
 - A file that is missing or damaged, an answer that is missing, and one whose sources or options are no longer
   those of the tree are refused, in one line that names the cause and the command that renews the file. Such a
   change is the tree's, so the same commit renews the answers.
-- A *version* that is another on this machine (of the C library, the compiler, QEMU, the reference itself) is
+- A *version* that differs on this machine (of the C library, the compiler, QEMU, the reference itself) is
   not the tree's change: a security update must fail no test. The reference is asked once on this machine, its
   lines must be the recorded ones, and a warning says so. build/answers remembers it for the next run. A
   version that this machine does not have is not compared: a machine without MPICH takes the file as it is.
@@ -65,10 +65,10 @@ class Reference:
     """A system that is asked.
 
     names      what it answers
-    sources    the files that one name depends on, besides `tree`
+    sources    the files that this name depends on, in addition to `tree`
     tree       what all its answers depend on and a commit changes: common sources, options
     versions   the same, of what is installed on this machine; None: it is not here
-    ask        what it says now, by name. Absent if it is not installed
+    ask        returns what it says now, by name. Absent if it is not installed
     at_once    asking all names costs little more than asking one
     """
 

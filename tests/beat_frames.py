@@ -30,13 +30,14 @@ BEAT, ANSWER, PAGE = 1, 2, 3
 COMMAND = struct.Struct(">HHI")
 #: Added to the code of a command that is to be acknowledged.
 ACKNOWLEDGE = 0x8000
-#: A command that is none: it says which nodes may obey, by so many bytes each.
+#: Not really a command: it says which nodes may obey, with this number of bytes for each.
 WELCOME, WELCOME_BYTES = 8, 8
-#: The flight log is held for so many seconds, 0: released; a node sends pages: address, offset, count.
+#: Holds the flight log for a number of seconds (0: releases it); has a node send pages: address, offset,
+#: count.
 HOLD, SEND_PAGES = 9, 10
 PAGE_REQUEST = struct.Struct(">6sQH")
 #: Version, kind, length, number of the command, epoch, start, beat of the hold, both clocks there, drift,
-#: offset, size of the file; then at most so many bytes of it.
+#: offset, size of the file; then at most PAGE_BYTES of it.
 PAGE_HEAD = struct.Struct(">BBHIQQQQQqQQ")
 PAGE_BYTES = 1408
 #: Version, kind, length, state, welcomed, CPUs, epoch, sequence, booted, error, beats, lost, done, result,
@@ -92,8 +93,8 @@ class Command:
 
 @dataclass(frozen=True)
 class Beat:
-    """A beat's fields. None: what belongs there by the others, a time of so many periods after the epoch, a
-    length and a count of commands that are true."""
+    """A beat's fields. None: what follows from the other fields: a time of `sequence` periods after the
+    epoch, the right length and count of commands."""
 
     sequence: int = 1
     epoch: int = EPOCH
@@ -162,7 +163,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a flight log. None: a length that is true."""
+    """A page of a flight log. None: the right length."""
 
     number: int = 1
     epoch: int = EPOCH
@@ -191,7 +192,7 @@ def framed(payload: bytes, to: bytes = BROADCAST, source: bytes = SOURCE) -> byt
 
 
 def tagged_payload(frame: bytes, kind: int, key: bytes) -> bytes:
-    """The payload of a frame without its tag. AssertionError where it is of another kind, or forged."""
+    """The payload of a frame without its tag. AssertionError if it is of another kind, or forged."""
     version, its_kind, length = struct.unpack_from(">BBH", frame, PAYLOAD_AT)
     payload = frame[PAYLOAD_AT : PAYLOAD_AT + length]
     assert frame[12:14] == ETHERTYPE and (version, its_kind, len(payload)) == (1, kind, length)
@@ -232,7 +233,7 @@ def page_of(frame: bytes, key: bytes = KEY) -> Page:
 
 
 def welcome_of(address: bytes, start: int, key: bytes = KEY) -> bytes:
-    """What lets the node of this address obey, in the start that has drawn this number."""
+    """The welcome that lets the node of this address obey, in the start that has drawn this number."""
     return struct.pack(">Q", siphash(key, address + struct.pack(">Q", start)))
 
 

@@ -12,7 +12,7 @@ together; a test without a line costs less, or has not been measured.
 Which cases of a function stay is drawn by their names (`order`), so that neither the first nor the last nor
 those of one architecture are preferred, and that a new measurement changes little.
 
-A test function must keep a case in `make test`: where none is within the budget, the cheapest is kept if it
+A test function must keep a case in `make test`: if none is within the budget, the cheapest is kept if it
 costs no more than KEPT_S, and its line has a `*`. tests/long.txt lists the functions without a case, each
 with its reason; `make test` complains where it lists others.
 """

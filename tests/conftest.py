@@ -3,7 +3,7 @@
 
 A test that computes for too long, by its process's own CPU time, hangs, however busy the host is; so does one
 that waits, by the wall clock, many times longer than any does. It fails, and shows the line at which it was.
-What it has started is ended with it where the test ends its own children, as subprocess.run does.
+What it has started ends with it if the test ends its own children, as subprocess.run does.
 
 `long` marks what takes too long for `make test`: by hand, or because it costs more than its budget
 (budget.py). `make test-long`, `-m long` and a node ID on pytest's command line run it.
@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     write_collected(config, items)
     if "long" in (config.getoption("markexpr") or ""):
         return
-    # Who names a single test wants it.
+    # A test that is named on the command line runs.
     named = {word for word in config.args if "::" in word}
     if also := config.getoption("--also"):
         named |= set(Path(also).read_text(encoding="utf-8").splitlines())
@@ -102,7 +102,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @contextmanager
 def limited(cpu_s: float, wall_s: float) -> Iterator[None]:
-    """What runs in it is ended by a failure when either time is over."""
+    """Ends what runs in it by a failure when either time is over."""
 
     def over(number: int, frame: FrameType | None) -> None:
         if number == signal.SIGPROF:

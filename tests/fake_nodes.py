@@ -41,7 +41,7 @@ from tests.beat_frames import (
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "build" / "service"
-#: No test waits so long for what it waits for, unless something is wrong.
+#: No test waits longer than this, unless something is wrong.
 LIMIT_S = 120
 
 
@@ -71,7 +71,7 @@ class FakeNode:
     #: Linux's errno for each command.
     result: int = 0
     answers: bool = True
-    #: When it is killed it answers no more.
+    #: Whether it stops answering when it is killed.
     dies: bool = False
     #: How many answers are lost on their way once a command has been done.
     lose_answers: int = 0
@@ -256,7 +256,7 @@ class Wire:
             return self.beats[since:]
 
     def next_beats(self, count: int) -> Sequence[Beat]:
-        """That many beats that are sent from now on, and all after them."""
+        """Waits for this number of beats from now on; returns them and all after them."""
         first = self.status()["sequence"] + 1
 
         def later() -> list[Beat]:

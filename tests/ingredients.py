@@ -15,9 +15,9 @@ from pathlib import Path
 from tests.making import ROOT
 
 INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-#: What a glibc says of itself in its archive.
+#: The version that a glibc has in its archive.
 GLIBC = re.compile(rb"GNU C Library \(([^)]*)\)")
-#: Of a digest: enough that no two sources share one by chance.
+#: Characters of a digest: enough that no two sources share one by chance.
 DIGITS = 12
 
 

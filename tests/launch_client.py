@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from tests.beat_frames import siphash
 
 PORT = 35019
-#: A limit that says that something hangs; the protocol's own limits are 10 s.
+#: Longer than this means that something hangs; the protocol's own limits are 10 s.
 LIMIT_S = 120.0
 SECRET = 0x0123456789ABCDEF
 
@@ -33,13 +33,13 @@ class Ended:
 
     @property
     def status(self) -> int | None:
-        """None: refused, or cut off."""
+        """Its status; None: refused, or cut off."""
         words = self.lines[-1].split() if self.lines else []
         return int(words[1]) if words[:1] == ["end"] else None
 
     @property
     def refused(self) -> str:
-        """Why; "": it was not."""
+        """Why it was refused; "": it was not."""
         last = self.lines[-1] if self.lines else ""
         return last.removeprefix("refused ") if last.startswith("refused ") else ""
 
@@ -65,7 +65,7 @@ class Control:
         self.fields = dict(word.split("=", 1) for word in self.greeting[4:])
 
     def line(self) -> str:
-        """The next one; "" at the end."""
+        """The next line; "" at the end."""
         while b"\n" not in self._rest:
             try:
                 chunk = self.socket.recv(4096)
@@ -80,7 +80,7 @@ class Control:
         return line.decode()
 
     def lines(self) -> list[str]:
-        """All that are left."""
+        """All lines that are left."""
         return list(iter(self.line, ""))
 
     def send(self, content: bytes) -> None:
@@ -138,7 +138,7 @@ class Streams:
             pass  # the node has given it up, or the test this side
 
     def wait(self, rank: int, which: str, text: bytes) -> None:
-        """Until the rank has written that."""
+        """Waits until the rank has written this."""
         with self.news:
             assert self.news.wait_for(lambda: text in self.got.get((rank, which), b""), LIMIT_S), self.got
 
@@ -192,7 +192,7 @@ class Job:
         self.control.send(b"kill\n")
 
     def finish(self) -> Ended:
-        """To its end, that of its streams included."""
+        """Waits for its end and that of its streams."""
         lines = [*self.lines, *self.control.lines()]
         self.close()
         assert not self.streams.problem, self.streams.problem
@@ -214,6 +214,6 @@ class Job:
 
 
 def reset(control: Control) -> None:
-    """End the connection without a word: as by a machine that has lost it."""
+    """Ends the connection without a word, as a machine that has lost it."""
     control.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     control.close()

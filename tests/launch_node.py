@@ -15,7 +15,7 @@ from collections.abc import Callable
 from tests.beat_frames import siphash
 
 NONCE = 0x0123456789ABCDEF
-#: No part of a test takes so long; it ends the threads of one that has failed.
+#: No part of a test takes this long; it ends the threads of a test that has failed.
 PATIENCE_S = 120
 
 
@@ -62,7 +62,7 @@ class Job:
         self.has_said = self.has_said or bool(lines)
 
     def is_heard(self) -> bool:
-        """tacetrun has read what the node has said, of which there is something."""
+        """Waits until tacetrun has read what the node has said (at least one line)."""
         ends = [self.connection.getpeername(), self.connection.getsockname()]
         words = [f"{socket.inet_aton(host)[::-1].hex().upper()}:{port:04X}" for host, port in ends]
         with open("/proc/net/tcp", encoding="ascii") as table:
@@ -101,7 +101,7 @@ class Job:
         return {**found, "TACET_RANK": str(rank), "TACET_SIZE": self.value("size"), "TACET_LOCAL_RANK": local}
 
     def wait_for_kill(self, seconds: float = PATIENCE_S) -> bool:
-        """tacetrun has said kill, or is gone."""
+        """Waits until tacetrun has said kill, or is gone."""
         if b"kill\n" in self.bytes:
             return True
         if not select.select([self.connection], [], [], seconds)[0]:

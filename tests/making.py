@@ -27,8 +27,8 @@ GRACE_S = 5.0
 
 
 def made(*targets: str, seconds: float = 900) -> None:
-    """The targets exist and are up to date. AssertionError with what make said. Each is asked for once in a
-    process: sources do not change while tests run."""
+    """Makes sure that the targets exist and are up to date. AssertionError with what make said. Asks make
+    once in a process for each target: sources do not change while tests run."""
     once(tuple(targets), seconds)
 
 
@@ -43,7 +43,7 @@ def once(targets: tuple[str, ...], seconds: float) -> None:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Nothing is made by another worker meanwhile."""
+    """Keeps other workers from making anything meanwhile."""
     (ROOT / "build").mkdir(exist_ok=True)
     with (ROOT / "build" / ".making").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -73,8 +73,9 @@ def shown() -> Callable[[str], object]:
 
 
 def run(command: list[str], seconds: float) -> tuple[int | None, str]:
-    """A command's status and output, which is shown line by line. None when the seconds were over. The
-    command ends with this process: the guard below holds one end of a pipe and sees the other one close."""
+    """Runs a command; returns its status and output, which is shown line by line. None if the time was over.
+    The command ends with this process: the guard below holds one end of a pipe and sees the other one
+    close."""
     write = shown()
     watched, held = os.pipe()
     process = subprocess.Popen(
@@ -109,7 +110,7 @@ def run(command: list[str], seconds: float) -> tuple[int | None, str]:
 
 
 def guard(watched: int, command: list[str]) -> int:
-    """Run a command; end it and all its children when the parent has closed the pipe's other end. This
+    """Runs a command; ends it and all its children when the parent has closed the pipe's other end. This
     process leads their process group."""
     process = subprocess.Popen(command)
     os.set_blocking(watched, False)

@@ -35,7 +35,7 @@ from tests.stages import CPUS, QEMU_FOLDERS, TOOLS_FOLDERS, pytest_words
 #: Rooms, by the folder of their sources.
 ROOMS = ("kernel/time/", "kernel/ninep/", "kernel/net/", "kernel/process/", "kernel/mm/", "apps/mpi-lite/")
 SEED, EACH = 1, 8
-#: What is written in place of what; a name in \\1 stays.
+#: Replacements: a pattern, and what is written in its place; a name in \\1 stays.
 OPERATORS = (
     (r" < ", " <= "),
     (r" <= ", " < "),

@@ -2,7 +2,7 @@
 """The inputs of the public LogGOPSim's reference runs, to the byte: its generator's schedules by their
 patterns, noise traces by their periods, and the finish times that it published, in the form it wrote them in.
 
-`sha256sums` beside the data has the sums of the files as the public tools wrote them.
+`sha256sums` in the same folder has the sums of the files as the public tools wrote them.
 """
 
 from __future__ import annotations

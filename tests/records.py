@@ -12,7 +12,8 @@ from pathlib import Path
 from tests import budget
 from tests.budget import Cost
 
-#: A test without a measurement is named above so many budgets: on a busy machine CPU times vary.
+#: A test without a measurement is named if it costs more than this many budgets: on a busy machine CPU
+#: times vary.
 UNMEASURED_FACTOR = 1.5
 
 

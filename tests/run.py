@@ -7,8 +7,8 @@ any were.
     tests/run.py --only qemu -k faults  one stage, or several; -k goes to pytest
     tests/run.py --long                 what takes hours (make test-long): tests/README.md says how long
     tests/run.py --only slice --slice 7 one slice of the long tests, whichever commit this is
-    tests/run.py --measure              everything, and tests/costs.txt is written anew
-    tests/run.py --repeat 10 --beside 2 TEST…   tests, by node ID, ten times beside two busy loops
+    tests/run.py --measure              everything, and writes tests/costs.txt
+    tests/run.py --repeat 10 TEST…      tests, by node ID, ten times; --help: while busy loops run
 
 A stage's output is shown as it comes, and after it how long it took and its slowest tests. A stage that ends
 without printing how many tests it ran, or with a status that its numbers do not explain, counts as a failure,
@@ -214,7 +214,7 @@ def write_costs(run: Run, load_before: float) -> None:
 
 
 def repeat(times: int, beside: int, tests: list[str]) -> int:
-    """Runs tests several times beside busy loops; returns the exit status."""
+    """Runs tests several times while busy loops run; returns the exit status."""
     loops = [subprocess.Popen([PYTHON, "-c", "while True: pass"]) for _ in range(beside)]
     failed = 0
     try:
@@ -247,7 +247,7 @@ def arguments_of(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--base", metavar="COMMIT", help="what the change is compared with (or BASE=)")
     parser.add_argument("--measure", action="store_true", help="measure all tests, write tests/costs.txt")
     parser.add_argument("--anyway", action="store_true", help="with --measure: on a busy machine, too")
-    parser.add_argument("--repeat", type=int, metavar="N", help="run TESTs so many times")
+    parser.add_argument("--repeat", type=int, metavar="N", help="run TESTs N times")
     parser.add_argument("--beside", type=int, default=0, metavar="L", help="with --repeat: busy loops")
     arguments = parser.parse_args(words)
     if bool(arguments.tests) != (arguments.repeat is not None):

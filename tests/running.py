@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: A command that is interrupted may take so long to print its numbers.
+#: How long a command that is interrupted may take to print its numbers.
 LAST_WORDS_S = 10.0
 #: prctl(2): the signal that a process gets when its parent ends.
 PR_SET_PDEATHSIG = 1

@@ -25,17 +25,17 @@ from tests.budget import Cost
 from tests.running import ROOT
 from tests.stages import CPUS
 
-#: A test that costs more than so many slices is none: make test-long alone runs it.
+#: A test that costs more than this many slices is in no slice: make test-long alone runs it.
 SLICES_MAX = 2.0
 #: What only some long tests build, by words in their names: CPU seconds.
 BUILDS = {"sqlite": 116.0, "curl": 66.0, "test_mpich.py": 280.0}
-#: Tests that one worker runs, one after the other: the other workers have nothing to do.
+#: Tests that a single worker runs, one after the other: the other workers have nothing to do.
 SERIAL = "tests/documents/"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A slice's tests, its number (from 0) of so many, and what the change was compared with ("" if
+    """A slice's tests, its number (from 0), the count of slices, and what the change was compared with ("" if
     nothing)."""
 
     tests: list[str]
@@ -161,7 +161,7 @@ def commit_number() -> int:
 
 
 def of_this_tree(costs: Mapping[str, float], slice_s: float, number: int | None, base: str | None) -> Choice:
-    """The slice of the tree as it is; `number` and `base`, where given, instead of what git says."""
+    """The slice of the tree as it is; `number` and `base`, if given, instead of what git says."""
     found = base_of_change(os.environ.get("BASE", "") if base is None else base)
     rooms = rooms_of((ROOT / "tests" / "README.md").read_text(encoding="utf-8"))
     first = touched(changed_since(found), rooms)

@@ -80,7 +80,7 @@ def build_stage(*targets: str) -> Stage:
 
 def stages(filter_words: list[str], workers: int = WORKERS) -> list[Stage]:
     """Those of `make test`, in order; a slice of the long tests follows (slice_stage). Pytest gets the
-    `filter_words` and so many `workers`."""
+    `filter_words` and the number of `workers`."""
     tools, qemu = ([*filter_words, *folders] for folders in (TOOLS_FOLDERS, QEMU_FOLDERS))
     systems = "Whole systems, and what the documents say of them"
     return [
@@ -98,7 +98,7 @@ def slice_stage(ids: Path, title: str) -> Stage:
 
 
 def long_stages(filter_words: list[str], how: Long) -> list[Stage]:
-    """What takes too long for everybody's every change."""
+    """What takes too long for each change."""
     fuzz_s, call_s = how.fuzz_minutes * 60, how.call_minutes * 60
     silence = ["tools/lab", "silence", "--hours", f"{how.silent_hours:g}", "--shift", "4"]
     return [

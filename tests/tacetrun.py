@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tacetrun beside nodes of this process (launch_node.py): for the tests of it."""
+"""tacetrun with nodes in this process (launch_node.py), for the tests of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def names_of(nodes: list[Node]) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Without what would lead to a real cluster."""
+    """The environment without what would lead to a real cluster."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TACET_")}
     return {**kept, "TACET_CONDUCTOR": "/nonexistent/conductor", **more}
 
@@ -52,7 +52,7 @@ def started(nodes: list[Node] | None, *words: object, env: dict | None = None, *
 def ran(
     nodes: list[Node] | None, *words: object, data: bytes | None = None, **more
 ) -> subprocess.CompletedProcess:
-    """tacetrun to its end; its output as text."""
+    """Runs tacetrun to its end; its output as text."""
     if data is not None:
         more["stdin"] = subprocess.PIPE
     process = started(nodes, *words, **more)
@@ -61,7 +61,7 @@ def ran(
 
 
 def wait_for_start(nodes: list[Node]) -> None:
-    """tacetrun knows that the job runs on all of them."""
+    """Waits until tacetrun knows that the job runs on all of them."""
     wait_until(lambda: all(node.jobs and node.jobs[0].is_heard() for node in nodes))
 
 

@@ -24,8 +24,8 @@ FENCE = re.compile(r"^ *```", re.MULTILINE)
 FENCED = re.compile(r"^( *)```(.*)\n((?:.*\n)*?) *```.*$", re.MULTILINE)
 SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 
-#: What a command begins with, after variables that are set for it alone. A path of the tree is one where
-#: words follow it: without them it is the file's name. Tests of the host are run by their name alone.
+#: What a command begins with, after variables that are set for it alone. A path of the tree is a command if
+#: words follow it, else a file's name. Tests of the host are run by their name alone.
 BEGINS = re.compile(
     r"(?:\w+=(?:\"[^\"]*\"|\S*) )*"
     r"(?:make\s|(?:tools|tests|boot|ports|libc|build|docs)/[^\s:]+ |build/host/\S+|\./|sim |gdb "
@@ -61,7 +61,7 @@ class Block:
         return f"{self.document}:{self.line}"
 
     def commands(self) -> list[Command]:
-        """A console block's commands. ValueError where it begins with something else."""
+        """A console block's commands. ValueError if it begins with something else."""
         before, *parts = re.split(r"^\$ ", "\n".join(self.lines), flags=re.MULTILINE)
         if before:
             raise ValueError(f'{self.name}: a console block begins with "{PROMPT}COMMAND"')
@@ -102,7 +102,7 @@ def console_blocks(document: str) -> list[Block]:
 
 
 def plain(command: str) -> str:
-    """One form for a command, however it is broken into lines, without a remark behind it."""
+    """One form for a command, however it is broken into lines, without a remark after it."""
     return " ".join(re.sub(r"\s#\s.*", "", command.replace("\\\n", " ")).split())
 
 
@@ -122,7 +122,7 @@ def mentioned(document: str, text: str) -> Iterator[Command]:
             yield Command(document, kept.count("\n", 0, span.start()) + 1, plain(span[1]))
 
 
-#: A number by itself: no part of a name, an address, a version or a path.
+#: A number that is no part of a name, an address, a version or a path.
 NUMBER = re.compile(r"(?<![\w.,:/-])\d[\d,]*(?:\.\d+)?(?![\w/:-]|[.,]\d)")
 ANY_NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 NUMBER_DIFFERS = 0.25
@@ -175,7 +175,7 @@ def lines_of(output: str) -> list[str]:
 
 
 def difference(command: Command, output: str) -> str:
-    """A diff with the place of the command, or "" where it printed what is shown."""
+    """A diff with the place of the command, or "" if it printed what is shown."""
     printed = lines_of(output)
     shown = lines_of("\n".join(command.shown))
     if matches(shown, "".join(f"{line}\n" for line in printed)):

@@ -34,7 +34,7 @@ class Row:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Its console blocks are not typed: a test of its own runs the command, or nobody."""
+        """Its console blocks are not typed: a test of its own runs the command, or nothing does."""
         return bool(self.test or self.excepted)
 
     @property
@@ -83,7 +83,7 @@ def help_row(command: str) -> Row:
 
 
 def row_of(shown: list[str], said: list[tuple[str, str]]) -> Row:
-    """A row of the commands and of what is said of them; ValueError where that is nothing, or too much."""
+    """A row of the commands and of what is said of them; ValueError if that is nothing, or too much."""
     of = dict(said)
     if unknown := of.keys() - set(KEYS):
         raise ValueError(f"{LEDGER.name}: {shown[0]}: unknown: {', '.join(sorted(unknown))}")
@@ -131,7 +131,7 @@ def begins(command: str, longer: str) -> bool:
 
 
 def uncovered(document: str, text: str, ledger: Iterable[Row], consoles: Iterable[str]) -> list[str]:
-    """Commands of a document that nobody tries."""
+    """Commands of a document that nothing tries."""
     ledger, consoles = list(ledger), list(consoles)
     return [
         f"{one.document}:{one.line}: {one.text}"

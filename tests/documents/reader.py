@@ -2,7 +2,7 @@
 """A reader of the documents: has a tree of their own, built, and types what stands there.
 
 The tree is a copy in build/documents/, so that readers run side by side and change nothing here. What is
-built already is there, too, as hard links where no document has it built again. What runs leave behind (logs,
+built already is there, too, as hard links if no document has it built again. What runs leave (logs,
 reports) is not there: a document that needs it says how it is made.
 """
 
@@ -46,12 +46,12 @@ class Reader:
                     subprocess.run(["cp", how, built, here], check=True)
 
     def close(self) -> None:
-        """Nothing is left, unless something went wrong: then it can be looked at."""
+        """Removes the tree, unless something went wrong: then it can be looked at."""
         if not any(self.said.values()):
             shutil.rmtree(self.root, ignore_errors=True)
 
     def type(self, command: str, time_limit: float = TIME_LIMIT) -> tuple[int, str]:
-        """Run a command; its status, and what a terminal would show."""
+        """Runs a command; its status, and what a terminal would show."""
         environment = {k: v for k, v in os.environ.items() if k not in NOT_A_READER_S}
         environment |= {"LC_ALL": "C.UTF-8", "TERM": "dumb", "COLUMNS": "110"}
         process = subprocess.Popen(
@@ -72,7 +72,7 @@ class Reader:
         return process.returncode, output.decode(errors="replace")
 
     def try_command(self, command: Command, time_limit: float) -> str:
-        """A complaint, or "" where the command printed what is shown."""
+        """A complaint, or "" if the command printed what is shown."""
         status, output = self.type(command.text, time_limit)
         complaint = difference(command, output)
         if not complaint and status != 0 and all(line.strip() == ANY for line in command.shown):
@@ -80,7 +80,7 @@ class Reader:
         return complaint
 
     def read_block(self, block: Block, time_limit: float) -> list[str]:
-        """Type a block's commands; the complaints about them."""
+        """Types a block's commands; the complaints about them."""
         complaints = [self.try_command(command, time_limit) for command in block.commands()]
         self.said[block.name] = [complaint for complaint in complaints if complaint]
         return self.said[block.name]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Types the commands of a page's console blocks and puts what they print now into the page, where it is not
-what is shown. What a wildcard covered has to be made one again by hand: look at the difference.
+"""Types the commands of a page's console blocks and puts what they print now into the page if it differs from
+what is shown. Wildcards are replaced, too: put them back by hand (look at the difference).
 
     tests/documents/refresh.py PAGE [LINE]     all blocks, or those before the line and the one that holds it
 """

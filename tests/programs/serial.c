@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * serial.c MODE: a slow port, and those beside the one that uses it.
+ * serial.c MODE: a slow port, and ranks next to the one that uses it.
  *
  *   unmap        2 CPUs, a rank: while one thread writes 1 MiB in one call, the other unmaps pages, for which
  *                the first one's CPU must invalidate its TLB; prints on standard error how often that went,
  *                and the nanoseconds of one time, then and before
- *   beside       2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
+ *   meanwhile    2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
  *   parts        any ranks: each writes lines by writev, the end of a line in another part than its beginning
  *   kill         2 CPUs, a rank: a thread writes 64 MiB in one call; the other ends the process
  *   take N [TTY] reads N bytes from standard input, or from a terminal that is raw; how long that took
@@ -105,7 +105,7 @@ static int unmap_mode(char *text)
     unsigned beside = rounds(ROUNDS, 2, &ns);
     bool during = state == 1;
     pthread_join(thread, &whole);
-    fprintf(stderr, "control %u rounds of %lu ns, beside %u of %lu ns, %s, %s\n", control,
+    fprintf(stderr, "control %u rounds of %lu ns, meanwhile %u of %lu ns, %s, %s\n", control,
             (unsigned long)control_ns, beside, (unsigned long)ns, during ? "before the end" : "until the end",
             whole ? "whole" : "partial");
     return 0;
@@ -218,7 +218,7 @@ static int apart_mode(uint64_t bytes, unsigned rank)
         uint64_t before = interrupts(1);
         while (*phase == 1)
             ;
-        fprintf(stderr, "beside: %lu interrupts\n", (unsigned long)(interrupts(1) - before));
+        fprintf(stderr, "second rank: %lu interrupts\n", (unsigned long)(interrupts(1) - before));
         return 0;
     }
     uint64_t before = interrupts(0);
@@ -315,7 +315,7 @@ int main(int count, char **arguments)
         return 3;
     if (strcmp(mode, "unmap") == 0)
         return unmap_mode(text);
-    if (strcmp(mode, "beside") == 0)
+    if (strcmp(mode, "meanwhile") == 0)
         return beside_mode(text, rank ? (unsigned)atoi(rank) : 0);
     if (strcmp(mode, "take") == 0 && count > 2)
         return take_mode(strtoul(arguments[2], NULL, 10), arguments[3]);

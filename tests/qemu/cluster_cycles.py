@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clusters one after the other, in each of which something else is killed, for test_cluster_ends.py. Runs as
-the first process of namespaces of its own: whatever a cluster leaves is seen there, and nothing of others is.
+the first process of namespaces of its own: it sees all that a cluster leaves, and nothing of others.
 
     unshare … python3 cluster_cycles.py FOLDER NODES CYCLES PROGRAM
 
-CYCLES says what is killed in each, with commas. It boots the nodes, starts a job, kills, and, where the
-cluster lives on, runs another job on it. FOLDER has what clusters say. Prints as JSON what was found; a cycle
-that cannot go on ends all by an AssertionError with what the cluster has said.
+CYCLES says what is killed in each, with commas. It boots the nodes, starts a job, kills, and, if the
+cluster lives on, runs another job on it. FOLDER has what clusters say. Prints as JSON what was found. If a
+cycle cannot go on, all end by an AssertionError with what the cluster has said.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_STATUS = 125
 INTERRUPTED = 128 + signal.SIGINT
 #: Of a cluster that has been killed, by what was.
 ENDED = {"rack": NO_STATUS, "SIGTERM": 128 + signal.SIGTERM, "SIGKILL": -signal.SIGKILL}
-#: How often the job is started and ended where nothing else is killed.
+#: How often the job is started and ended if nothing else is killed.
 JOBS = 6
 
 #: The cluster's command: a job for each line of its input.
@@ -49,7 +49,7 @@ done
 
 
 def wait_for(what: str, found: Callable[[], Any]) -> Any:
-    """What it finds, once that is something."""
+    """Waits until it finds something; returns that."""
     deadline = time.monotonic() + LIMIT_S
     while not (result := found()):
         assert time.monotonic() < deadline, f"no {what} within {LIMIT_S:g} s"
@@ -108,8 +108,8 @@ def sockets(pid: int | str) -> list[str]:
 
 
 def outside(temporary: Path) -> dict[str, Any]:
-    """What a cluster could leave on the machine: all of it, as nobody else is in here. A namespace lives by a
-    process in it, a descriptor or a mount."""
+    """What a cluster could leave on the machine: all of it, as nothing else runs in here. A namespace lives
+    as long as a process in it, a descriptor or a mount."""
     # Children of processes that have ended become this one's.
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -196,7 +196,7 @@ class Cluster:
         return [int(status) for status in re.findall(r"^status (\d+)$", self.text(), re.M)]
 
     def ended(self, jobs: int) -> int:
-        """The status of the last of so many jobs."""
+        """Waits until this number of jobs has ended; the status of the last."""
         return int(self.wait("status", lambda: len(self.statuses()) == jobs and self.statuses())[-1])
 
 
@@ -232,7 +232,7 @@ def cycle(folder: Path, number: int, nodes: int, kind: str, program: Path) -> di
     else:
         for pid in named(kind) if kind in SERVERS else []:
             os.kill(pid, signal.SIGKILL)
-        # It goes on beside what was killed.
+        # It goes on without what was killed.
         time.sleep(0.5)
         assert not cluster.statuses(), cluster.text("err")
         os.kill(job, signal.SIGINT)

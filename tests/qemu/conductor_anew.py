@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command of a cluster whose conductor is killed and started anew while jobs run, for
+"""The command of a cluster whose conductor is killed and restarted while jobs run, for
 test_cluster_ends.py. Prints as JSON what came of it. The word: the program of jobs."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 NAMES = os.environ["TACET_NODES"].split()
 LIMIT_S = 300.0
-#: Half a minute of steps: the conductor is started anew in the midst of them.
+#: Half a minute of steps: the conductor is restarted in the midst of them.
 STEPS, STEP_NS = 300, 100_000_000
 
 
@@ -35,12 +35,12 @@ def conductorctl(*words: str) -> dict[str, Any]:
 
 
 def jobs() -> dict[str, int]:
-    """Of each node that the conductor knows the number of its job."""
+    """The number of its job, of each node that the conductor knows."""
     return {node["name"]: node["job"] for node in conductorctl("nodes").get("nodes", [])}
 
 
 def job_of_all() -> int:
-    """The one that all nodes run; 0: there is none."""
+    """The job that all nodes run; 0: there is none."""
     found = jobs()
     return next(iter(found.values())) if set(found) == {*NAMES} and len({*found.values()}) == 1 else 0
 
@@ -94,7 +94,7 @@ class Job:
 
 
 def goes_on(program: str) -> dict[str, Any]:
-    """A job that ends by itself, after the conductor has been started anew."""
+    """A job that ends on its own, after the conductor has been restarted."""
     job = Job(program, "steps", str(STEPS), str(STEP_NS))
     job.wait_lines(len(NAMES))
     number = wait_for("job", job_of_all)

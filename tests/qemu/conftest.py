@@ -125,7 +125,7 @@ def iso_made(image: Path, app: Path, *words: str, options: str = "", kernel: Pat
 
 
 def expect_exit(result: qemu.Result, status: int = 0) -> qemu.Result:
-    """The program ended by itself, with this status."""
+    """Checks that the program ended on its own, with this status."""
     assert (result.outcome, result.status) == ("exit", status), result.explain()
     return result
 
@@ -152,8 +152,8 @@ def memory_of(text: str, arch: str) -> str:
 
 @pytest.fixture(scope="session")
 def tacet(arch: str) -> Run:
-    """Run a program on a Tacet node of each architecture. Limits stretch with the machine's slowness; also
-    where one is the test's own subject: the node has to have come so far."""
+    """Run a program on a Tacet node of each architecture. Limits stretch with the machine's slowness, even
+    if a limit is the test's own subject: the node must have come far enough."""
 
     def run(app: Path | str | None, *args: str, **keywords: Any) -> qemu.Result:
         keywords.setdefault("arch", arch)

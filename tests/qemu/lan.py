@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Neighbours on a node's network, made of single frames: who answers ARP, DHCP servers that behave and
-others that do not, pings. The standard ones are tried with real software elsewhere (test_pxe.py); here
-stands what no real software does.
+"""Neighbours on a node's network, made of single frames: hosts that answer ARP, DHCP servers that behave and
+others that do not, pings. The standard ones are tried with real software elsewhere (test_pxe.py); here is
+what no real software does.
 
     lan = Lan(Dhcp(address="10.9.0.7"))
     with Wire() as wire:

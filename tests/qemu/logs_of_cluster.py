@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command of a cluster, for test_cluster_logs.py: fetches the flight logs of its nodes while they
-compute, and once more beside what the nodes say of them themselves; prints as JSON what came of it. The
+compute, and once more together with what the nodes say of them; prints as JSON what came of it. The
 words: a program that computes, and the folder for the logs."""
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def pages_of(conductor: socket.socket, address: str) -> bytes:
 
 
 def beside_the_node_itself() -> dict[str, bool]:
-    """Whether what comes in pages is, byte by byte, what /proc has there: held, for that connection."""
+    """Whether the pages are, byte by byte, what the node's /proc has while the log is held."""
     found = {}
     addresses = {
         node["name"]: node["address"]

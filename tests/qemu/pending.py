@@ -2,7 +2,7 @@
 """What the tests ask for and the kernel does not do yet: tests/conformance/pending, in one place and never
 silently.
 
-A line is `KIND/NAME: reason`. Its test runs all the same and must fail (a strict xfail): what works has to be
+A line is `KIND/NAME: reason`. Its test runs all the same and must fail (a strict xfail): what works must be
 taken off the list. A name that no test has, a line without a reason, and a line given twice are errors.
 """
 

@@ -16,7 +16,7 @@ FOR_EVER = b"\xeb\xfe"  # a jump to itself
 #: The same, by architecture.
 FOR_EVER_OF = {"x86_64": FOR_EVER, "ppc64": 3 * b"\0\0\0\x48"}
 
-#: An instruction that there is none of. A function of POWER has two entries, the second one eight bytes on.
+#: No valid instruction. A function of POWER has two entries, the second one eight bytes on.
 INVALID_OF = {"x86_64": INVALID, "ppc64": bytes(12)}
 
 

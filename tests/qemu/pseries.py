@@ -32,7 +32,7 @@ class End(NamedTuple):
 
 
 def compiled(out: Path, *words: str | Path) -> Path:
-    """A program of Debian's cross compiler and its glibc, beside the kernel."""
+    """Makes the kernel, and a program by Debian's cross compiler with its glibc."""
     made("ARCH=ppc64", "kernel")
     subprocess.run(
         [COMPILER, "-std=gnu11", "-O2", "-Wall", "-static", "-pthread", "-o", out, *words], check=True

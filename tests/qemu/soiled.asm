@@ -1,6 +1,6 @@
 ; SPDX-License-Identifier: BSD-2-Clause
 ;
-; soiled.asm: what firmware may leave behind, done to each CPU right before the kernel's first instructions.
+; soiled.asm: what firmware may leave, done to each CPU right before the kernel's first instructions.
 ; Planted over a function that the test does not need, by soiled.py, which defines: ORIGIN, its physical
 ; address; FIRST and FURTHER, where the first CPU and the others go on in the kernel, each after one
 ; instruction that this code does in its place.

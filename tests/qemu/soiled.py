@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels that start on a machine in which firmware has left things behind (soiled.asm), and kernels whose
+"""Kernels that start on a machine as firmware may leave it (soiled.asm), and kernels whose
 CPUs halt with their setup in registers to be read (reporting.asm)."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever is handed in that cannot run: one clear line that names the fault and the remedy, a status, power
-off.
+"""If what is handed in cannot run, the node prints one clear line that names the fault and the remedy, and a
+status, and switches itself off.
 
 The files are made here, byte by byte (elf.py), or are real ones: a dynamic program, an object file, a
 compressed archive.

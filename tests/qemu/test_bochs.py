@@ -27,7 +27,7 @@ Run = Callable[..., qemu.Result]
 
 #: Ticks of 10 ns; what entering the kernel and leaving it takes, and a system call or two.
 CALLS_NS = 20_000
-LATENCY_BOUND_NS = 50_000  # latency_bound=, where nobody sets another one
+LATENCY_BOUND_NS = 50_000  # latency_bound=, if nothing sets another one
 
 
 @pytest.fixture(scope="module")

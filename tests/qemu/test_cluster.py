@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tools/cluster: nodes that boot over their own network, take beats of the real conductor, have a shared
-folder, and leave nothing behind."""
+folder, and leave nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.making import made
 
 UNAVAILABLE = 3
 NO_STATUS = 125
-#: A cluster of two comes up in some twenty seconds; this is for machines that do much else.
+#: A cluster of two comes up in some twenty seconds; this is for busy machines.
 LIMIT_S = 900
 
 

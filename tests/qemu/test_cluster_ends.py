@@ -42,7 +42,7 @@ def cycles(tmp_path: Path, nodes: int, kinds: list[str]) -> list[dict[str, Any]]
 
 
 def check_living(kind: str, before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Of a cluster that lives on: what has been killed is gone, all else is as before the job."""
+    """In a cluster that lives on, what has been killed is gone, and all else is as before the job."""
     gone = {"node": ["qemu-system-x86"], "job": []}.get(kind, [kind])
     left, had = Counter(after["processes"]), Counter(before["processes"])
     assert had - left == Counter(gone) and not left - had, (before["processes"], after["processes"])
@@ -117,5 +117,5 @@ def test_jobs_outlive_the_conductor_and_obey_the_one_that_is_started_anew(tmp_pa
     assert last["status"] == 42 and len(last["lines"]) == 10 * ranks, last
     numbers = [one["numbers"] for one in (goes_on, killed, last)]
     assert all(len({*own}) == 1 for own in numbers) and len({own[0] for own in numbers}) == 3, numbers
-    # Nobody has to look what becomes of a job: its cluster says which server has gone, and tacetrun nothing.
+    # A job needs no attention: its cluster says which server has gone, and tacetrun nothing.
     assert done.stderr.count("cluster: conductor has been killed by signal 9") == 1, done.stderr

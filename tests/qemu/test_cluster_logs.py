@@ -22,7 +22,7 @@ from lab.flight_log.chrome import node_chrome
 from lab.formats.klog import FlightLog
 from lab.formats.klog_nodes import read_folder, together
 
-#: A rank's CPU keeps so many events, of those that are on.
+#: How many events a rank's CPU keeps, of those that are on.
 KEPT = 1023
 
 
@@ -39,7 +39,7 @@ def test_the_logs_of_computing_nodes_have_the_same_interval(tmp_path: Path) -> N
     found = json.loads(done.stdout)
     computing = found["computing"]
     assert [status for status, _, _ in computing["logs"]] == [0, 0] and computing["kill"] == 0, said(done)
-    # Who computes was not ended, stopped or asked for anything.
+    # Ranks that compute were not ended, stopped or asked for anything.
     assert all(node["ranks"] == 2 and node["state"] == "running" for node in computing["states"]), said(done)
     folders = [tmp_path / "klog" / str(i) for i in range(2)]
     held = []

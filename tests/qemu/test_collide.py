@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that make ordinary calls on the same few objects, which are closed and made anew meanwhile, leave
+"""Threads that make ordinary calls on the same few objects, which are closed and made again meanwhile, leave
 the kernel alive (tests/programs/collide.c). Longer, by hand: make fuzz-collide MINUTES=60; which faults that
 finds: tests/mutations/find.py."""
 
@@ -28,7 +28,7 @@ SEEDS = {family: 20 + number for number, family in enumerate(collide.FAMILIES)}
 @pytest.mark.parametrize("family", SEEDS)
 def test_threads_that_collide_leave_the_kernel_alive(family: str, arch: str) -> None:
     program("collide.glibc", arch)
-    # QEMU's POWER machine cannot run its CPUs by turns, and a file server runs beside the machine
+    # QEMU's POWER machine cannot run its CPUs by turns, and a file server runs outside the machine
     is_exact = arch == "x86_64" and family != "mounts"
     result = collide.run(SEEDS[family], family, 0, arch=arch, icount=is_exact, calls=CALLS)
     assert not collide.harm(result), f"{collide.harm(result)}\n{result.explain()}"

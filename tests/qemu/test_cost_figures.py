@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rows of docs/costs.md are those that the commands print now, with digits near to theirs: what Tacet
+"""The rows of docs/costs.md are those that the commands print now, with nearly the same digits: what Tacet
 costs, and the lines of code. `make docs` puts new digits there. Linux's column is `make bench`'s, and not
 measured here."""
 
@@ -66,8 +66,8 @@ def measure() -> dict[str, Any]:
         )
 
     def cost(*args: str, **keywords: Any) -> dict[str, int]:
-        """What two runs in a row agree on: beside a busy host QEMU once in some dozens of runs takes one
-        interrupt some instructions later, which shows in the latest of many sleeps."""
+        """What two runs in a row agree on: on a busy host QEMU takes one interrupt some instructions later
+        in one of some dozens of runs, which shows in the latest of many sleeps."""
         seen = [parse_cost(run(*args, **keywords).stdout.decode()) for _ in range(2)]
         while seen[-1] != seen[-2] and len(seen) < RUNS_MAX:
             seen.append(parse_cost(run(*args, **keywords).stdout.decode()))
@@ -75,7 +75,7 @@ def measure() -> dict[str, Any]:
 
     tacet = cost("-m", "256")
     timers = cost("-t", memory=f"{CROWD_MACHINE_MIB}M", options=CROWD_OPTIONS)
-    # The table wants a column of Linux's; nobody looks at it here.
+    # The table needs a column of Linux's, which is not checked here.
     linux = {**tacet, "memory_gone_bytes": 0}
     large = cost("-b", str(MAP_MIB), memory=f"{MAP_MACHINE_MIB}M")
     wake = cost("-w", cpus=2, options="ranks=1")["futex_wake_ticks_min"]

@@ -83,7 +83,7 @@ def test_by_default_the_machine_switches_itself_off(
 def test_end_reboot_resets_the_machine(
     kind: str, broken: bool, arch: str, tacet: Run, tmp_path: Path
 ) -> None:
-    """QEMU is not to start it anew (-no-reboot), and ends by that event instead."""
+    """QEMU must not reboot it (-no-reboot), and ends by that event instead."""
     seen: list[str] = []
 
     def reset(client: Client) -> None:
@@ -125,7 +125,8 @@ def test_end_wait_switches_off_at_a_key_of_the_keyboard(
 
 
 def test_end_wait_switches_off_at_a_byte_on_the_serial_console(arch: str, tmp_path: Path) -> None:
-    """The console is a socket; bytes are sent until the machine is off: one that comes too early is none."""
+    """The console is a socket; bytes are sent until the machine is off: a byte that comes too early is
+    lost."""
     port = tmp_path / "port"
     boot = qemu.DirectBoot(paths.kernel(arch), "end=wait -- 3", program("status.musl", arch))
     options = ["-chardev", f"socket,id=c,path={port},server=on,wait=on", "-serial", "chardev:c"]

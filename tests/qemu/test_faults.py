@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever a program does that it may not, ends the program and nothing else, with a report to read and 128
-plus Linux's signal."""
+"""A program that does what it may not do ends, and nothing else does, with a report to read and 128 plus
+Linux's signal."""
 
 from __future__ import annotations
 

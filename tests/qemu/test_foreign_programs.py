@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runtimes and libraries that nobody here wrote, as Debian has them, use threads as they are used to: Go,
+"""Runtimes and libraries of other projects, as Debian has them, use threads as they do elsewhere: Go,
 Rust, CPython, OpenBLAS, FFTW, HDF5, SQLite, Lua; and noise tools and OpenMP bind threads to CPUs that others
 use.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What firmware leaves behind, and processors that say what is not so: the node starts all the same, and
-names what it found."""
+"""What firmware leaves, and processors that report wrong values: the node starts all the same, and names what
+it found."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_machine_check_registers_that_are_not_there_do_not_stop_the_boot(tacet: 
 
 def test_errors_from_before_the_boot_are_logged_and_cleared(tacet: Run, tmp_path: Path) -> None:
     def script(monitor: Client) -> None:
-        monitor.human("mce 1 4 0x9400000000000135 0 0x12345000 0")  # corrected: it interrupts nobody
+        monitor.human("mce 1 4 0x9400000000000135 0 0x12345000 0")  # corrected: it interrupts no CPU
         monitor.command("cont")
 
     with Monitor(tmp_path, script) as monitor:
@@ -50,7 +50,7 @@ def test_errors_from_before_the_boot_are_logged_and_cleared(tacet: Run, tmp_path
     ], result.explain()
 
 
-# ---- What firmware leaves behind ----
+# ---- What firmware leaves ----
 
 CPUS = 3
 REGISTERS = {  # as reporting.asm leaves them

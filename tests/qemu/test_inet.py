@@ -145,7 +145,7 @@ class Peer(Lan):
             self.send(ACK, window)
 
     def in_flight_max(self, enough: int) -> int:
-        """How far the node goes on without an acknowledgement: until it begins anew, or that far."""
+        """How far the node goes on without an acknowledgement, until it begins again or reaches `enough`."""
         end = self.received
         while end - self.received < enough:
             segment = self.data()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Locks that inherit priority: their owner has the CPU when those who wait for it would have it."""
+"""Locks that inherit priority: their owner has the CPU when the threads that wait for it would have it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""boot/make-iso and the doors for newcomers: what starts without any choice succeeds, and what is wrong with
-an image is said in one line, with no half image left.
+"""boot/make-iso and the commands for newcomers: what starts without any option succeeds, and what is wrong
+with an image is said in one line, with no half image left.
 
 How the image reaches its program is tested in test_pc.py.
 """

@@ -47,7 +47,7 @@ def run(nodes: WaitingNodes, *words: str | Path, status: int = 0, **more: object
 
 
 def test_ranks_know_who_they_are_and_have_the_environment_that_was_asked_for(pair: WaitingNodes) -> None:
-    """Nothing else is in it; blocks of ranks, in the order of the nodes."""
+    """Nothing else is in the output; blocks of ranks are in the order of the nodes."""
     said = run(pair, "-n", "3", "-l", "--bcast", "--env", "WORD=a b", BUSYBOX, "env").splitlines()
     found = {rank: dict(line.split(": ", 1)[1].split("=", 1) for line in said if line.startswith(f"{rank}:"))
              for rank in range(3)}  # fmt: skip
@@ -96,7 +96,7 @@ def test_a_flood_of_all_ranks_comes_out_whole_and_by_lines(pair: WaitingNodes) -
 
 def test_nothing_of_a_job_is_left_for_the_next_one(pair: WaitingNodes) -> None:
     """Each leaves dirty memory, files, names, ports and unread bytes; each finds zeros, no file, all ports
-    free, and as much memory as the first one with so many ranks."""
+    free, and as much memory as the first job with as many ranks."""
     free: dict[tuple[str, str], set[str]] = {}
     for job in range(12):
         ranks = 2 + job % 3
@@ -212,7 +212,7 @@ def test_a_node_that_dies_in_a_job_is_named(tmp_path: Path) -> None:
 
 
 def test_a_node_that_boots_anew_in_a_job_is_named_and_takes_the_next_one(tmp_path: Path) -> None:
-    """It knows nothing of the job: it says so to whoever sends it something."""
+    """It knows nothing of the job, and says so when it is sent something."""
     with WaitingNodes(tmp_path, nodes=2, memory="128M") as nodes:
         job = nodes.start("--silence", "30", "--bcast", JOBS, "wait")
         assert job.stdout is not None and [job.stdout.readline() for _ in range(2)] == ["waits\n"] * 2

@@ -37,9 +37,9 @@ QUANTUM_NS, BEAT_HZ = 1_000_000, 50
 #: A network with a latency of one quantum, on which a node waits for its card's link for a second.
 NETWORK = ["--network", "--quantum", f"{QUANTUM_NS}ns"]
 ROUNDS = 20
-#: From a beat's arrival to the kernel's event, in instructions, where the node computes.
+#: From a beat's arrival to the kernel's event, in instructions, while the node computes.
 DELAY_MIN_NS, DELAY_MAX_NS = 500, 1_500
-#: FTQ begins some 20 ms after the node, and has so many beats in so many quanta of 1 ms.
+#: FTQ begins some 20 ms after the node; its number of beats, and of quanta of 1 ms.
 BEATS, FTQ_QUANTA = 10, 1300
 STREAMS = ("console", "out", "err", "klog")
 

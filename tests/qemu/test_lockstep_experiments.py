@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Experiments on nodes in lockstep (docs/lockstep.md): barriers under noise beside the simulator, and timers
-of nodes that do not start together. Small ones; what they show is exact, so bounds are of counts and ns."""
+"""Experiments on nodes in lockstep (docs/lockstep.md): barriers under noise compared with the simulator, and
+timers of nodes that do not start together. Small ones; what they show is exact, so bounds are of counts and
+ns."""
 
 from __future__ import annotations
 

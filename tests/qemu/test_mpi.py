@@ -165,7 +165,7 @@ def test_a_rank_that_dies_ends_the_job_on_all_nodes_and_is_named(
     assert "rank 3" in done.stderr, done
 
 
-# ---- A Linux node beside a Tacet node ----
+# ---- A Linux node with a Tacet node ----
 
 LAUNCHD = ROOT / "build/service/tacet-launchd"
 

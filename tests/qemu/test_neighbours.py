@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one CPU does for long delays nobody else: each case counts what another does meanwhile, or
+"""What one CPU does for long delays no other CPU: each case counts what another CPU does meanwhile, or
 instructions."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_a_page_is_unmapped_beside_a_large_copy(tacet: Run) -> None:
 
 @pytest.fixture(scope="session")
 def checking_kernel(arch: str) -> Path:
-    """A kernel that faults where too much is done with a lock held that another rank may wait for."""
+    """A kernel that faults if too much is done with a lock held that another rank may wait for."""
     made("kernel", "LOCKCHECK=1", f"ARCH={arch}")
     return ROOT / "build" / f"{arch}-lockcheck" / "tacet.elf"
 

@@ -104,7 +104,7 @@ def test_a_panic_of_the_networks_locks_holder_is_sent_too(
 
 
 def test_without_a_receiver_the_node_is_unharmed(tacet: Run, busybox: Path) -> None:
-    """Nobody has the address, or there is no card; the ring fills, and what is dropped is counted."""
+    """No host has the address, or there is no card; the ring fills, and what is dropped is counted."""
     options = f"{STATIC} netconsole=10.0.2.77 stdout=com1"
     many = "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i + 1)); done"
     script = f"{many}; while read line; do echo $line; done < /proc/tacet/network"

@@ -3,8 +3,8 @@
 timers and its clock go by. The test is the conductor at the other end of the card's wire, but in one test,
 where the real one is.
 
-Nothing here depends on how fast this machine is: causes are counted, and where the node must keep up, the
-conductor waits until the node says that it has. Beats say a long period where none may count as lost, however
+Nothing here depends on how fast this machine is: causes are counted, and if the node must keep up, the
+conductor waits until the node says that it has. Beats say a long period if none may count as lost, however
 late the next one is.
 """
 
@@ -212,8 +212,8 @@ def test_the_conductors_time_is_this_nodes(tacet: Run) -> None:
 
 @pytest.mark.parametrize(("mode", "cpus"), [("irq", 1), ("irq", 4), ("poll", 1)])
 def test_programs_clocks_follow_the_conductor(mode: str, cpus: int, tacet: Run) -> None:
-    """An hour ahead: who waits by the time of day for half an hour wakes at the first beat. From then on TAI
-    is global time, no clock goes back, and UTC is behind by what the beats say."""
+    """An hour ahead: a thread that waits by the time of day for half an hour wakes at the first beat. From
+    then on TAI is global time, no clock goes back, and TAI - UTC is what the beats say."""
     ahead_ns = time.time_ns() - time.monotonic_ns() + 3600 * S
 
     def beat(sequence: int) -> Beat:
@@ -226,7 +226,7 @@ def test_programs_clocks_follow_the_conductor(mode: str, cpus: int, tacet: Run) 
         time.sleep(0.1)  # it is in the call by now, most likely
         conductor.beat_until_end(beat)
 
-    # Where beats are polled, nobody looks at the network while this one waits.
+    # If beats are polled, no CPU looks at the network while this thread waits.
     options, wait_s = (HEARS, 1800) if mode == "irq" else (f"ranks=1 nettick=poll {STATIC} {KEYED}", 0)
     result = conduct(tacet, script, "clocks", "60", str(wait_s), cpus=cpus, options=options)
     said = heard(result)
@@ -385,7 +385,7 @@ def test_a_mistake_in_the_options_stops_the_node_with_a_line(options: str, optio
     assert result.status == other.status, result.explain()
 
 
-# ---- Beside the network ----
+# ---- With the network ----
 
 
 def beat_on(conductor: Conductor) -> None:

@@ -37,7 +37,7 @@ from tests.making import made
 
 EBUSY = 16
 DEVICE_STUB = "trap_stub_243"
-#: A log has eight pages after so many beats, each of which is two events at least; they are sent so often.
+#: A log has eight pages after FILLING beats, each of which is two events at least; they are sent TIMES times.
 FILLING, TIMES = 200, 60
 PAGES_MIN, PAGES_COST_MAX = 10_000, 130_000
 ADDRESS = bytes.fromhex(MAC.replace(":", ""))
@@ -64,7 +64,7 @@ def page(commander: Commander) -> Page:
 
 
 def whole_log(commander: Commander, count: int) -> tuple[bytes, Page]:
-    """The log by so many pages at a time, and the last of them."""
+    """The log, fetched `count` pages at a time, and the last page."""
     data, size = b"", 1
     start = commander.beat().start
     while len(data) < size:
@@ -103,7 +103,7 @@ def test_a_held_log_comes_in_pages_and_stands_still(card: str, tacet: Run) -> No
             commander.beat()
         again, page_of_it = whole_log(commander, 3)
         assert (again, page_of_it.beat, page_of_it.local_ns) == (data, last.beat, last.local_ns)
-        # Nobody else's pages, and none that is wrong.
+        # No other node's pages, and none that is wrong.
         request(commander, 0, 1, address=bytes.fromhex("525400000077"))
         for wrong in (PAGE_REQUEST.pack(ADDRESS, 0, 0), PAGE_REQUEST.pack(ADDRESS, 0, 9), b"", bytes(17)):
             assert commander.command(SEND_PAGES, wrong).result == EINVAL
@@ -125,7 +125,7 @@ def test_a_held_log_comes_in_pages_and_stands_still(card: str, tacet: Run) -> No
 
 
 def test_a_log_that_nobody_releases_goes_on_after_its_time(tacet: Run) -> None:
-    """A second of the node's own clock after the last request, whoever that was for. No beat comes then."""
+    """A second of the node's own clock after the last request to any node. No beat comes then."""
 
     def script(commander: Commander) -> None:
         commander.command(HOLD, seconds(1))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A node that polls for heartbeats answers and obeys those that somebody finds who looks at the network
-(docs/nettick.md), and disturbs nobody for those that command nothing.
+"""A node that polls for heartbeats answers and obeys those that a call of the network or an idle CPU finds
+(docs/nettick.md), and disturbs no rank for those that command nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One card for heartbeats and data (docs/nettick.md): beats interrupt, and data waits for whoever looks at
-the network, in its order, however much of it comes; nothing else disturbs who computes.
+"""One card for heartbeats and data (docs/nettick.md): beats interrupt, and data waits, in its order and
+however much of it comes, for the next call of the network; nothing else disturbs a rank that computes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ COST_MAX_NS = 100_000
 DEVICE_VECTOR = 0xF3
 #: Of one interrupt without a frame, and with one of data, in instructions.
 NOTHING_MAX, DATA_MAX = 500, 800
-#: A frame for nobody's protocol, which a card has to take all the same.
+#: A frame of no known protocol, which a card must take all the same.
 NOISE = (BROADCAST + Wire().address + b"\x88\xb5").ljust(60, b"\0")
 
 
@@ -118,7 +118,7 @@ def test_connections_are_served_beside_beats(card: str, cpus: int, tacet: Run) -
 
     with Services() as services:
         words = ["talk", HOST, str(services.upper_port), "30", "1"]
-        options = f"ranks=1 nettick=irq {KEYED}"  # an address by DHCP, beside the first beats
+        options = f"ranks=1 nettick=irq {KEYED}"  # an address by DHCP, while the first beats come
         result = conduct(tacet, beat_on, *words, card=card, cpus=cpus, options=options, cable=cable)
     said = heard(result)
     assert said["sequence"] >= 30 and said["fine"] == said["next"] + said["after_lost"], result.explain()
@@ -141,7 +141,7 @@ def flooded(frames: int, last: int) -> Callable[[Conductor], None]:
 
 @pytest.mark.parametrize("card", CARDS)
 def test_no_beat_is_lost_behind_data_that_the_ring_has_room_for(card: str, tacet: Run) -> None:
-    """A hundred frames before each beat, and nobody looks at the network: twenty rings of them."""
+    """A hundred frames before each beat, and no CPU looks at the network: twenty rings of them."""
     result = conduct(tacet, flooded(100, 20), "each", "20", card=card, options=SHARED)
     said = expect_counts(result, fine=20, next=20)
     assert said["card_data_frames"] >= 2000, result.explain()

@@ -202,7 +202,7 @@ def test_groups_are_received_while_they_are_joined(card: str) -> None:
 
 @pytest.mark.parametrize("card", CARDS)
 def test_an_idle_cpu_hears_of_a_link_that_goes_down_and_up(card: str, tmp_path: Path) -> None:
-    """The card's interrupt says it: nobody polls."""
+    """The card's interrupt says it: no CPU polls."""
     is_down, is_up = threading.Event(), threading.Event()
 
     def pull(client: Client) -> None:
@@ -255,7 +255,7 @@ def test_several_cards_are_found_in_their_places_behind_bridges_too() -> None:
     found = re.findall(r"network: (\w+) at (\S+),", result.console)
     assert sorted(model for model, _ in found) == ["82540EM", "82574L", "82574L"], result.explain()
     assert len({place for _, place in found}) == 3, result.explain()
-    assert any(int(place[:2], 16) > 64 for _, place in found), "the one behind the second host bridge"
+    assert any(int(place[:2], 16) > 64 for _, place in found), "the card on the second host bridge"
 
 
 def test_a_boot_with_a_card_costs_little() -> None:

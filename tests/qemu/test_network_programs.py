@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of the network that nobody here wrote do on a node what they are for: Debian's busybox as it is
+"""Network programs of other projects do on a node what they are for: Debian's busybox as it is
 installed (wget, nc, ping, tftp, nslookup), curl, iperf3, CPython's http.server, Go's net/http. Their peers
-are on this machine, behind QEMU's own network (services.py); those over loopback alone are in
+are on this machine, across QEMU's own network (services.py); those over loopback alone are in
 test_foreign_programs.py."""
 
 from __future__ import annotations
@@ -212,7 +212,8 @@ def served(
 
 
 def wait_for(port: int) -> None:
-    """Until the node's HTTP server answers: QEMU accepts, and hangs up while nobody listens there."""
+    """Waits until the node's HTTP server answers: QEMU accepts, and hangs up while no program listens
+    there."""
     deadline = time.monotonic() + WAIT_S
     while True:
         try:

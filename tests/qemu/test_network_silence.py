@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A CPU that computes takes no interrupt of the network, whatever is on the wire: broadcasts all the time,
-and a connection that nobody uses. The node's card and its peers are on one cable: this machine behind QEMU's
-own network, and a socket by which the test sends frames."""
+and an idle connection. The node's card and its peers are on one cable: this machine across QEMU's own
+network, and a socket by which the test sends frames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from services import HOST, NODE, Services
 
 import qemu
 
-#: Who has 10.0.2.99? Everybody hears it, and it is not the node's (RFC 826).
+#: Asks for 10.0.2.99, which is not the node's address; all hear it (RFC 826).
 SENDER = bytes.fromhex("025400000001")
 ARP = (
     b"\xff" * 6
@@ -88,7 +88,7 @@ def test_a_computing_program_with_an_idle_connection_hears_no_broadcast(
     said = re.fullmatch(r"entries (\d+) frames (\d+) answer (.*)\n", expect_exit(result).stdout.decode())
     assert said and said[3] == "BEFORE, AFTER", result.explain()
     assert int(said[2]) >= FRAMES_MIN, result.explain()
-    # A second CPU has nobody to run: it may listen.
+    # A second CPU has no thread to run: it may listen.
     assert cpus > 1 or int(said[1]) == 0, result.explain()
 
 

@@ -91,7 +91,7 @@ def test_beside_another_dhcp_server_dnsmasq_only_says_what_to_boot(
 
 
 def test_a_node_that_stopped_boots_over_the_network_again(space: network.Namespace, tmp_path: Path) -> None:
-    """A mistake on the server stops the node, which says so and begins anew until it is corrected."""
+    """A mistake on the server stops the node, which says so and boots again until it is corrected."""
     folder = nodes.tree(tmp_path / "pxe", program("status.musl"), "5", options="end=reboot nonsense=1")
     seen = bytearray()
 

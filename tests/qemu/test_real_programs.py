@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that everybody knows run unmodified: Debian's busybox, C++ with its library, OpenMP with GCC's,
+"""Well-known programs run unmodified: Debian's busybox, C++ with its library, OpenMP with GCC's,
 SQLite.
 
 Each row is one run of a static ELF file; it prints, and ends, as the same file does on this machine, in a
 root directory with the same files and an empty /tmp. What describes the machine itself (`nproc`, `free`) is
 held against a pattern instead. A node runs one process, so rows are commands that start no other; busybox's
-shell is used for what it does by itself.
+shell is used for what it does without other programs.
 """
 
 from __future__ import annotations

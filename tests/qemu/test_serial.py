@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Standard output and input on a slow port: who writes much delays nobody."""
+"""Standard output and input on a slow port: a rank that writes much delays no other rank."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_pages_are_unmapped_while_another_thread_writes(tacet: Run) -> None:
     """Its CPU must answer each time, in the middle of one call that takes seconds."""
     result = expect_exit(tacet("serial.musl", "unmap", cpus=2, options="ranks=1"))
     said = re.fullmatch(
-        rb"control 20 rounds of (\d+) ns, beside (\d+) of (\d+) ns, (before|until) the end, whole\n",
+        rb"control 20 rounds of (\d+) ns, meanwhile (\d+) of (\d+) ns, (before|until) the end, whole\n",
         result.stderr,
     )
     assert said and (said[2], said[4]) == (b"20", b"before"), result.explain()
@@ -30,8 +30,8 @@ def test_pages_are_unmapped_while_another_thread_writes(tacet: Run) -> None:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["port", "console"])
 def test_a_short_write_passes_between_the_lines_of_a_long_one(shared: bool, tacet: Run) -> None:
-    options = ["-vga", "std", "-append", "console=com1,vga -- beside"] if shared else []
-    result = expect_exit(tacet("serial.musl", "beside", cpus=2, time_limit=120, qemu_options=options))
+    options = ["-vga", "std", "-append", "console=com1,vga -- meanwhile"] if shared else []
+    result = expect_exit(tacet("serial.musl", "meanwhile", cpus=2, time_limit=120, qemu_options=options))
     text = result.console.replace("\r", "") if shared else result.stdout.decode()
     lines = [line for line in text.splitlines() if not line.startswith("tacet: ")]
     mine = [number for number, line in enumerate(lines) if line.startswith("mine")]
@@ -67,7 +67,8 @@ def source(tmp_path: Path) -> Path:
 def test_input_interrupts_those_alone_that_wait_for_it(tacet: Run, source: Path) -> None:
     result = expect_exit(tacet("serial.musl", "apart", "150000", cpus=2, stdin=source))
     said = set(result.stderr.decode().splitlines())
-    assert said == {"150000 bytes, 0 wrong, few interrupts, then 0", "beside: 0 interrupts"}, result.explain()
+    expected = {"150000 bytes, 0 wrong, few interrupts, then 0", "second rank: 0 interrupts"}
+    assert said == expected, result.explain()
 
 
 def test_several_threads_read_and_all_see_the_end(tacet: Run, source: Path) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A service beside the ranks (`service=`): it works in their wait phases and on their idle CPUs, and disturbs
-nobody who computes [Betti09 §IV, Fig. 4]; its end is its own."""
+"""A service next to the ranks (`service=`): it works in their wait phases and on their idle CPUs, and
+disturbs no rank that computes [Betti09 §IV, Fig. 4]; its end is its own."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The conductor's `services`: at a beat the ready threads of the service run before the ranks', so long as
-the command says [Betti09 §III]. The flight log says, in the node's own time, who had a CPU when.
+"""The conductor's `services`: at a beat the ready threads of the service run before the ranks', for as long
+as the command says [Betti09 §III]. The flight log says, in the node's own time, which thread had a CPU when.
 
-Where one instruction takes one nanosecond, windows are measured; elsewhere they are counted. No period of the
+If one instruction takes one nanosecond, windows are measured, else they are counted. No period of the
 beats here is shorter than a minute, so what ends a window in time is the CPU's own device.
 """
 
@@ -97,7 +97,7 @@ def windows_pass(commander: Commander, *lengths_us: int) -> None:
 def run(
     tacet: Run, tmp_path: Path, script: Callable[[Commander], None], service: list[str] | None, **more: Any
 ) -> Log:
-    """A rank that computes on one CPU beside a service, by instructions."""
+    """A rank that computes on one CPU with a service, by instructions."""
     path = tmp_path / "klog"
     options = f"{HEARS} klog_classes=process {more.pop('options', '')}"
     machine: dict[str, Any] = {"icount": 0, "options": options, "klog": path, **more}

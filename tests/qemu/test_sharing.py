@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that share CPUs: who runs, for how long and where (tests/programs/sharing.c), and crowds of them
-(crowd.c). Gates are orders, exact sums and counters; turns and CPU time are compared under a deterministic
-clock on one CPU."""
+"""Threads that share CPUs: which of them runs, for how long and where (tests/programs/sharing.c), and crowds
+of them (crowd.c). Gates are orders, exact sums and counters; turns and CPU time are compared under a
+deterministic clock on one CPU."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def said(result: qemu.Result, key: str) -> list[int]:
 
 @pytest.mark.parametrize("way", ["rotation", "rotation-blocks"])
 def test_each_turn_lasts_as_long_as_rotation_says(way: str, tacet: Run) -> None:
-    """Whoever had the CPU before, and however short that was."""
+    """Whichever thread had the CPU before, and for however short a time."""
     result = run(tacet, "sharing.musl", way, options=f"rotation={TURN_NS}ns", **EXACT)
     assert TURN_NS * 0.99 < said(result, "shortest_ns")[0] < TURN_NS * 1.2, result.explain()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signals are Linux's: what handlers get and find, who gets them, which calls they interrupt, what
+"""Signals are Linux's: what handlers get and find, which thread gets them, which calls they interrupt, what
 becomes of hostile frames.
 
 The programs check themselves, and keep the same promises on the build machine's Linux.

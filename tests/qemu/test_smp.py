@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several CPUs, a rank each: everybody runs, on a CPU and in memory of its own, and the end of one is not the
-end of the others."""
+"""Several CPUs, a rank each: each runs on a CPU and in memory of its own, and the end of one is not the end
+of the others."""
 
 from __future__ import annotations
 
@@ -206,8 +206,8 @@ def test_ranks_that_die_together_are_each_reported(tacet: Run) -> None:
 
 
 def test_a_rank_that_spins_for_ever_keeps_nobody_from_ending(tacet: Run, tmp_path: Path) -> None:
-    # The others' work is done and reported; the node lives on for the one that computes, until somebody ends
-    # it from outside.
+    # The others' work is done and reported; the node lives on for the rank that computes, until it is ended
+    # from outside.
     output = {"stdout": bytearray(), "console": bytearray()}
 
     with Monitor(tmp_path, lambda m: m.quit()) as monitor:

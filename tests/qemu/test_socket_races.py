@@ -69,9 +69,9 @@ def test_packets_of_all_sizes_cross_the_wire_and_come_back(tacet: Run) -> None:
 
 
 def test_who_sends_to_many_sockets_keeps_no_other_rank_waiting(tacet: Run) -> None:
-    """A datagram of 60,000 bytes for a hundred sockets is copied for one of them at a time, and who waits for
-    the network's lock has it in between: in guest time, two CPUs in turns of 1 µs. With one hold of the lock
-    for all of them a round trip took 3 ms."""
+    """A datagram of 60,000 bytes for a hundred sockets is copied for one of them at a time, and a thread that
+    waits for the network's lock has it in between: in guest time, two CPUs in turns of 1 µs. With one hold of
+    the lock for all of them a round trip took 3 ms."""
     result = tacet(
         "multicast.musl", cpus=2, memory="512M", icount=0, turns_ns=1000, qemu="newest", time_limit=300
     )

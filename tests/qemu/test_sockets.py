@@ -32,12 +32,12 @@ def test_bytes_between_ranks_arrive_whole_and_in_order(tacet: Run) -> None:
 
 
 def test_files_pipes_and_sockets_go_to_another_rank_and_outlive_their_owner(tacet: Run) -> None:
-    """With one offset, and whoever waits at either end is woken."""
+    """With one offset, and threads that wait at either end are woken."""
     expect_kept(tacet, "rights")
 
 
 def test_a_rank_that_never_reads_costs_its_memory_to_nobody(tacet: Run) -> None:
-    """Neither to itself nor to others: who sends waits, and has its own memory used up at most."""
+    """Neither to itself nor to others: the sender waits, and uses up its own memory at most."""
     expect_kept(tacet, "never")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a host on the segment makes a node keep has an owner and a cap: whatever it sends, the node answers a
-ping afterwards, and the programs' counters say that no frame was dropped for want of memory. The stranger is
-made of single frames."""
+"""What a host on the segment makes a node keep is charged to an owner and bounded: whatever it sends, the
+node answers a ping afterwards, and the programs' counters say that no frame was dropped for want of memory.
+The stranger is made of single frames."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def fragment_of(identity: int, data: bytes) -> bytes:
 
 
 def unknown_ports(lan: Stranger) -> None:
-    """Datagrams and requests for ports that nobody has, from neighbours that answer no ARP."""
+    """Datagrams and requests for ports that no socket has, from neighbours that answer no ARP."""
     frames = []
     for number in range(NEIGHBOURS * 8):
         source = ip(f"10.9.0.{100 + number % NEIGHBOURS}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A segment that a peer misses is sent again when the peer's selective acknowledgement says so, though it
 says it only once, as Linux does of many segments that it takes in one go; the node does not wait for its
-timer, after which it would begin anew with one segment. The peer is made of single frames."""
+timer, after which it would begin again with one segment. The peer is made of single frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wire import Wire
 NODE, PEER, PORT = "10.9.0.7", "10.9.0.1", 7000
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 #: Segments that are acknowledged one by one before the loss, that come after the lost one, and of the first
-#: window after its repair: more than a node sends that begins anew.
+#: window after its repair: more than a node sends that begins again.
 GROWTH, BEYOND, BURST = 40, 20, 5
 #: How late the first acknowledgement is: the node's timer waits for some times as long from then on.
 FIRST_S = 2.0

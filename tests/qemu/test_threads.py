@@ -21,7 +21,7 @@ def expect_kept(result: object) -> None:
 
 
 def expect_kept_all(result: object, count: int = 1) -> None:
-    """So many programs have kept all their promises."""
+    """Checks that this number of programs have kept all their promises."""
     kept = re.findall(rb"promises: [1-9]\d*, broken: 0\n", result.stdout)  # type: ignore[attr-defined]
     assert len(kept) == count, result.explain()  # type: ignore[attr-defined]
 

@@ -30,7 +30,7 @@ STATIC = "ip=10.9.0.7/24,10.9.0.1 ntp=10.9.0.1"
 
 
 def answer(request: bytes, seconds: int) -> bytes:
-    """A proper one: the time is so many seconds since 1970, and was 0.25 s less when the request came."""
+    """A proper answer: the time is `seconds` since 1970, and was 0.25 s less when the request came."""
     came, sent = ((seconds + SINCE_1900) % 2**32 << 32) - 2**30, (seconds + SINCE_1900) % 2**32 << 32
     return struct.pack(">BBBbII4s", 0x24, 2, 6, -20, 0, 0, b"test") + struct.pack(
         ">Q8sQQ", sent, request[40:48], came, sent
@@ -163,7 +163,7 @@ def test_a_time_server_of_dhcp_that_is_none_is_not_asked(times: bytes, tacet: Ru
     assert not lan.requests and said < TOLD - HOUR, result.explain()
 
 
-#: A server of SNTP for a namespace: the same seconds since 1970 for whoever asks.
+#: A server of SNTP for a namespace: answers all requests with the same seconds since 1970.
 SERVER = """
 import socket, sys
 sys.path[:0] = sys.argv[2:]

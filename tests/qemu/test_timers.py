@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Smart timers on a whole node: never early, at most their bound late, no interrupt that nobody has asked
-for.
+"""Smart timers on a whole node: never early, at most their bound late, no interrupt without a
+reason.
 
 Upper bounds are held against a deterministic clock (icount), one instruction a nanosecond: on a free-running
 one the host's own pauses would stand in them. What must hold at any speed (never early, counts of interrupts)
@@ -183,7 +183,8 @@ def test_the_timers_files_can_be_read_and_take_only_what_makes_sense(tacet: Run)
 
 @pytest.mark.parametrize("icount", [0, None], ids=["icount", "free"])
 def test_a_rank_cannot_disturb_others_by_ratings(icount: int | None, tacet: Run) -> None:
-    """Without the option a rating cannot be written; with it, writing the one that it is disturbs nobody."""
+    """Without the option a rating cannot be written; with it, writing the value that it has disturbs no
+    rank."""
     for options in ("", "clockevents=writable"):
         expect_exit(tacet("sleeps.musl", "ratings", cpus=2, icount=icount, options=options))
     result = tacet("status.musl", options="clockevents=all")

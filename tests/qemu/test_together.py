@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads and ranks beside each other: where both want the same at the same time, or one of them ends,
-nothing is lost, broken or kept."""
+"""Threads and ranks next to each other: if both want the same at the same time, or one of them ends, nothing
+is lost, broken or kept."""
 
 from __future__ import annotations
 

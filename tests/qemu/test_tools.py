@@ -69,7 +69,7 @@ def test_run_ends_at_its_time_limit_and_shows_the_console() -> None:
 #: Starts a command as a shell without job control starts one in the background.
 IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 #: Runs a Python file so that the system gives SIGINT to another thread than the one that waits: the waiting
-#: call does not end by itself, as when the signal comes right before it.
+#: call does not end, as when the signal comes right before it.
 IN_ANOTHER_THREAD = (
     "/usr/bin/python3",
     "-c",

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads that wait are woken: they do not look by themselves, and no wake-up is lost, whatever they wait
-for."""
+"""Threads that wait are woken: they do not poll, and no wake-up is lost, whatever they wait for."""
 
 from __future__ import annotations
 

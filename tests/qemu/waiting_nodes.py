@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that wait for jobs, on a bridge of their own, and tacetrun beside them.
+"""Nodes that wait for jobs, on a bridge of their own, and tacetrun on it.
 
 with WaitingNodes(tmp_path, nodes=2, cpus=2) as nodes:
     done = nodes.tacetrun("-n", "4", "/bin/busybox", "env")
@@ -78,7 +78,7 @@ class Node:
         return sum(text in line for line in self.lines)
 
     def wait(self, text: str, times: int = 1) -> None:
-        """Until so many lines have."""
+        """Waits until this number of lines has it."""
         deadline = time.monotonic() + LIMIT_S * slowness()
         with self._news:
             while self.said(text) < times:
@@ -95,13 +95,13 @@ class Node:
         connection.close()
 
     def reset(self) -> None:
-        """As by its button: it boots anew, and waits for jobs again when this returns."""
+        """Resets it, as by its button; returns when it has booted and waits for jobs again."""
         before = self.said(WAITS)
         self.command("system_reset")
         self.wait(WAITS, before + 1)
 
     def off(self) -> None:
-        """As by its switch."""
+        """Switches it off, as by its switch."""
         if self.result is None:
             self.command("quit")
         self._thread.join(LIMIT_S)

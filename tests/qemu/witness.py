@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An outside witness: QEMU's own record of which CPU has entered the kernel, and where.
+"""A witness from outside: QEMU's own record of which CPU has entered the kernel, and where.
 
 `-d exec,nochain` writes a line for each block of instructions that a CPU begins, `-dfilter` keeps those in
 chosen ranges of addresses: the entry stubs of trap_entry.asm and syscall_entry.asm, and the first instruction
@@ -55,7 +55,7 @@ class Witness:
 
     folder     where it is kept
     kernel     the image whose entries it is about
-    landmarks  functions to watch beside the entries: name and address
+    landmarks  functions to watch in addition to the entries: name and address
     arch       of the kernel
     """
 

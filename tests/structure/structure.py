@@ -36,11 +36,11 @@ MPI_ROOMS = (
     *("message", "transport", "launch", "type", "base"),
 )
 
-#: Headers that stand in no room: programs' own, and what is made of functions.txt.
+#: Headers that stand in no room: those for programs, and those made from functions.txt.
 MPI_HEADERS = ("mpi.h", "base/frames.h")
 
-#: The largest number of objects of the library that may use each other, round and round, and why each circle
-#: is none that a cut would help. All of one circle stand in one room.
+#: The largest number of objects of the library that may use each other in a circle, and why it would not help
+#: to cut each circle. All objects of a circle are in one room.
 MPI_CIRCLE_MAX = 9
 MPI_CIRCLES = {
     ("base", "check error error_text"): "a call about errors is checked, and has errors, as any other",
@@ -57,7 +57,7 @@ MPI_CIRCLES = {
     ),
 }
 
-#: What drivers may use of the kernel, and single headers beside it.
+#: Rooms of the kernel that drivers may use, and single headers of other rooms.
 ROOMS_OF_DRIVERS = ("debug", "smp", "lib")
 HEADERS_OF_DRIVERS = ("net/device.h",)
 
@@ -113,7 +113,7 @@ def refusal(user: str, used: str) -> str:
 
 @dataclass
 class Objects:
-    """Who defines and who uses which symbol, by the source's path."""
+    """Which source defines and which uses a symbol, by the source's path."""
 
     defined: dict[str, str] = field(default_factory=dict)
     used: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -172,7 +172,7 @@ class Contract:
 
 
 def check_symbols(objects: Objects, contract: Contract) -> list[str]:
-    """Uses that run up, or past the contract. Where none runs up, rooms use each other in no circle."""
+    """Uses that run up, or past the contract. If none runs up, rooms use each other in no circle."""
     complaints = []
     for user, definer, name in sorted(objects.uses()):
         above, below = place_of(user), place_of(definer)
@@ -270,7 +270,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 def check_circles(objects: Objects, known: Mapping[tuple[str, str], str], max_objects: int) -> list[str]:
     """Circles of objects that are not in `known` (room, names) with their reason, or are too large; and those
-    of `known` that are none any more."""
+    of `known` that are no longer circles."""
     graph: dict[str, set[str]] = defaultdict(set)
     for user, definer, _ in objects.uses():
         graph[user].add(definer)
@@ -377,7 +377,7 @@ def check_ban(ban: Ban, sources: Mapping[str, str]) -> list[str]:
 #: A function pointer that lasts: a member of a structure or a variable of a file. Parameters stand inside
 #: parentheses, so that their line does not end in ");" at the right depth.
 POINTER = re.compile(r"\(\*(?:const )?(\w+)\)\(")
-#: What stands before it in its line: qualifiers and a type, not further right than a member.
+#: What is before it in its line: qualifiers and a type, not further right than a member.
 DECLARED = re.compile(r"(?: {4,})?\w[\w ]*[ *]+")
 
 

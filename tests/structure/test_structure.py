@@ -210,7 +210,8 @@ def function(name: str, *called: str) -> str:
 
 
 def test_a_use_that_breaks_the_plan_is_named_with_both_files(tmp_path: Path) -> None:
-    """And no other one: downwards, of the contract, and by an architecture of what the contract lists."""
+    """Each allowed use passes: downwards, of the contract, and by an architecture of what the contract
+    lists."""
     sources = {
         "kernel/init/main.c": function("kernel_start", "thread_wake"),
         "kernel/process/thread.c": function("thread_wake", "vm_map"),
