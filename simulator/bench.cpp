@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// bench.cpp: see bench.hpp. The noise is one detour of 10 us each 4 ms, about what a Linux tick at 250 Hz
-// costs.
+// bench.cpp: see bench.hpp. The noise is one detour of 10 us every 4 ms, about the cost of a Linux tick at
+// 250 Hz.
 #include "bench.hpp"
 
 #include "goal.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 struct Measured {
     double seconds = 0;
-    double read_seconds = 0; // of these, for reading the schedule
+    double read_seconds = 0; // the part of it for reading the schedule
     std::uint64_t operations = 0, messages = 0;
     Time maximum = 0;
 };
@@ -37,7 +37,7 @@ struct Line {
     std::uint32_t ranks;
     Measured measured;
     double megabytes;
-    double cpu_seconds; // of all threads and of the system for them
+    double cpu_seconds; // of all threads, user and system
 };
 
 const Noise &bench_noise()
@@ -71,17 +71,17 @@ double seconds_of(const timeval &time)
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// Runs a measurement in a child, which answers through a pipe.
+// Runs a measurement in a child process, which sends its result through a pipe.
 template <typename Work> Line in_a_process(const char *what, std::uint32_t ranks, const Work &work)
 {
     int ends[2];
 
     if (pipe(ends) != 0)
-        throw InputError("bench: no pipe; raise the limit of open files");
+        throw InputError("bench: cannot make a pipe; raise the limit of open files");
     std::cout.flush();
     const pid_t child = fork();
     if (child < 0)
-        throw InputError("bench: no process; raise the limit of processes");
+        throw InputError("bench: cannot start a process; raise the limit of processes");
     if (child == 0) {
         int status = 1;
         try {
@@ -138,7 +138,8 @@ public:
         path = std::string(folder ? folder : "/tmp") + "/sim-bench-XXXXXX";
         const int file = mkstemp(path.data());
         if (file < 0)
-            throw InputError("bench: no temporary file in " + path + "; set TMPDIR to a folder with room");
+            throw InputError("bench: cannot write a temporary file in " + path +
+                             "; set TMPDIR to a folder with room");
         close(file);
     }
 

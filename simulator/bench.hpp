@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// bench.hpp: how fast the simulator is, and how much memory it takes.
+// bench.hpp: measures the simulator's speed and memory.
 #pragma once
 
 #include <iosfwd>
@@ -14,9 +14,9 @@ struct BenchOptions {
     unsigned threads = 0;
 };
 
-// One dissemination of 8 bytes under noise for 2^10 to 2^largest ranks, by the built-in pattern and from GOAL
-// text (written to a temporary file, reading included in the time). Each measurement is a process of its own,
-// so that its memory can be measured.
+// Simulates one dissemination of 8 bytes under noise for 2^10 to 2^largest ranks, with the built-in pattern
+// and from GOAL text (written to a temporary file; the time includes reading it).
+// Runs each measurement in its own process, so that its memory can be measured.
 int bench_run(const BenchOptions &options, std::ostream &out);
 
 } // namespace sim

@@ -22,8 +22,8 @@ struct Limits {
     std::uint32_t minimum, maximum;
 };
 
-// One command. `names` are CLI11's: "-n,--ranks", or a word without a dash for an argument by place. Values
-// are written by CommandLine::parse; those not given keep what they have.
+// One command. `names` are in CLI11's form: "-n,--ranks", or a word without a dash for a positional argument.
+// CommandLine::parse writes the values; those that are not given stay as they are.
 class Command {
 public:
     explicit Command(CLI::App &the_app) : app(the_app)
@@ -35,15 +35,15 @@ public:
     void option(const char *names, std::uint32_t &value, const std::string &help);
     void option(const char *names, std::uint32_t &value, const std::string &help, Limits limits);
     void option(const char *names, std::uint64_t &value, const std::string &help);
-    // Must be given.
+    // Adds an option or argument that must be given.
     void required(const char *names, std::string &value, const std::string &help);
     void required(const char *names, std::uint32_t &value, const std::string &help);
-    // One of several words.
+    // Adds an option that takes one of several words.
     void choice(const char *names, std::string &value, const std::string &help,
                 std::initializer_list<const char *> words);
     void flag(const char *names, bool &value, const std::string &help);
 
-    // True if the user has given this command.
+    // Returns whether the user has given this command.
     bool given() const;
 
 private:
@@ -57,8 +57,8 @@ public:
     ~CommandLine();
 
     Command command(const char *name, const char *help);
-    // Reads the command line. Returns the exit status if the program has to end: 0 after help, 2 after an
-    // error, which has been printed.
+    // Reads the command line. Returns an exit status if the program must end: 0 after help, 2 after an error,
+    // which it has printed.
     std::optional<int> parse(int count, char **words);
 
 private:

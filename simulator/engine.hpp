@@ -2,18 +2,18 @@
 //
 // engine.hpp: the discrete-event simulation of LogGOPS [Hoefler10 §III-A, §IV].
 //
-// The rules stand in docs/lab/loggops.md. What a rank does is a Program: a schedule (goal_program.hpp) or a
-// built-in pattern (pattern_program.hpp); the engine knows processors, network interfaces, messages and
+// The rules are in docs/lab/loggops.md. The ranks execute a Program: a schedule (goal_program.hpp) or a
+// built-in pattern (pattern_program.hpp). The engine simulates processors, network interfaces, messages and
 // noise.
 //
-// A message takes at least o + L from the start of its send to its arrival. So all ranks can be simulated
-// independently within a window of that length: each thread takes its part of the ranks through the window,
-// rank by rank, which keeps a rank's data in the cache, and messages to other threads' ranks are handed over
-// between windows. As the order of a rank's events (event.hpp) depends on their own history only, neither
-// windows nor threads can be seen in the results.
+// A message takes at least o + L from the start of its send to its arrival. So ranks are independent within a
+// window of that length. Each thread takes its part of the ranks through the window, rank by rank, which
+// keeps a rank's data in the cache. Messages to other threads' ranks are handed over between windows. The
+// order of a rank's events (event.hpp) depends only on their own history, so the results depend neither on
+// windows nor on threads.
 //
-// A rendezvous lets the sender go on in the very moment in which its message is received: no window is short
-// enough. Such simulations run in one thread, from one heap for all ranks.
+// A rendezvous lets the sender continue at the moment its message is received, so no window is short enough.
+// Such simulations run in one thread, from one heap for all ranks.
 //
 // A Program offers:
 //     ranks(), cpus(), nics(), operations()
@@ -24,23 +24,23 @@
 //     cost(info), is_rendezvous(info)
 //         of a message
 //     begin(rank, release)
-//         posts first receives; calls release(operation) for others that are ready
+//         posts first receives; calls release(operation) for other operations that are ready
 //     started(rank, operation, release)
-//         calls release(operation, its history or null) for what this makes ready
+//         calls release(operation, its history or null) for operations that this makes ready
 //     done(rank, operation, time, history, release)
-//         calls release(operation, time) for what this makes ready
+//         calls release(operation, time) for operations that this makes ready
 //     posted_match(rank, source, info, take)
-//         the posted receive for a message, or ANY; removes it if `take`
+//         returns the posted receive for a message, or ANY; removes it if `take`
 //     accepts(rank, operation, source, info)
-//         would this receive take the message?
+//         returns whether this receive takes the message
 //     consume(rank, operation)
-//         an unexpected message is taken; false: the receive takes no more
+//         takes an unexpected message; returns false if the receive takes no further message
 //     post(rank, operation)
-//         the receive is posted, or what remains of it
+//         posts the receive, or what remains of it
 //     sort(rank, messages)
-//         several unexpected messages, into the order in which they are received
+//         sorts several unexpected messages into the order in which they are received
 //     waiting(rank, operation)
-//         a send whose receiver is not ready has begun
+//         notes that a send whose receiver is not ready has begun
 #pragma once
 
 #include "event.hpp"
@@ -69,7 +69,7 @@ struct Result {
     LargeVector<Time> finish; // per rank: the end of its last operation, or of a message that it received
     Time maximum = 0;
     std::uint64_t operations = 0; // finished
-    std::uint64_t events = 0;     // processed, including those put off
+    std::uint64_t events = 0;     // processed; an event that is put off counts again
     std::uint64_t messages = 0;
     std::uint64_t windows = 0;
     bool complete = true; // every operation has finished, every message was received
@@ -77,7 +77,7 @@ struct Result {
 
 // A message that arrived before its receive was posted.
 struct Unexpected {
-    std::uint32_t rank; // where it is
+    std::uint32_t rank; // that received it
     std::uint32_t source, operation, info;
     Time ready; // when its processing has ended
     std::uint32_t next;
@@ -92,8 +92,7 @@ public:
           states(ranks), clocks(std::size_t{ranks} * stride), next_times(ranks)
     {
         const Time lookahead = parameters.overhead_send + parameters.latency;
-        // The published cost of messages of no bytes can be negative: then causes may come after their
-        // effects.
+        // The published cost of messages of no bytes can be negative. Then a cause may come after its effect.
         sequential = program.largest_message() > parameters.eager_limit || lookahead == 0 ||
                      parameters.zero_bytes == ZeroBytes::published || parameters.order == Order::published;
         window = lookahead;
@@ -114,7 +113,7 @@ public:
         return collect();
     }
 
-    // Messages that were never received; call after run().
+    // Returns the messages that were never received; call it after run().
     std::vector<Unexpected> left_over() const
     {
         std::vector<Unexpected> all;
@@ -127,18 +126,19 @@ public:
     }
 
 private:
-    // What a rank keeps. Its next events lie in `here`, in no order, and when there are more in a heap.
+    // The state of a rank. Its next events are in `here`, unordered; if that is full, further ones are in a
+    // heap.
     struct RankState {
         Time finish = 0;
         NoiseCursor cursor;
         HeapRoot heap = ANY;
         std::uint32_t unexpected = ANY, unexpected_last = ANY;
-        std::uint32_t waiters = ANY; // in Part::waiters, once many things have waited at this rank
+        std::uint32_t waiters = ANY; // in Part::waiters, once many events have waited at this rank
         std::uint32_t count = 0;
         std::array<Event, 2> here;
     };
 
-    // What one thread alone touches.
+    // The data that only one thread touches.
     struct Part : Domain {
         EventPool pool;
         HeapRoot heap = ANY; // of all ranks, when sequential
@@ -146,11 +146,11 @@ private:
         std::uint32_t unexpected_free = ANY;
         std::vector<Unexpected> taken;          // by the receive being posted
         std::vector<std::vector<Event>> outbox; // per domain
-        std::array<Event, 32> on_the_way;       // messages to ranks of this domain, the oldest overwritten
+        std::array<Event, 32> on_the_way;       // messages to ranks of this domain, a ring
         std::uint64_t sent = 0;                 // in this window
         std::uint64_t events = 0, messages = 0, operations = 0;
         std::deque<Waiters> waiters;
-        // For the published order: what the event made ready, and how many events were made.
+        // For the published order: operations that the event made ready, and the number of events made.
         std::vector<Event> ready;
         Time made = 0;
     };
@@ -195,7 +195,7 @@ private:
         }
     }
 
-    // An operation that has become ready.
+    // Adds an operation that has become ready.
     void push_ready(Part &domain, const Event &event)
     {
         if (parameters.order == Order::published)
@@ -204,8 +204,8 @@ private:
             push(domain, event);
     }
 
-    // What became ready at once: rank by rank, sends, receives and computations. The published simulator uses
-    // std::sort, which is not stable, so that the same must be used here.
+    // Pushes the operations that became ready at once: rank by rank, sends, receives and computations. The
+    // published simulator uses std::sort, which is not stable, so the same must be used here.
     void push_in_published_order(Part &domain)
     {
         std::vector<Event> &ready = domain.ready;
@@ -303,7 +303,7 @@ private:
             return;
         }
         if (event.is_message()) {
-            // It arrives after this window: there is time to fetch the rank's data into the cache.
+            // It arrives after this window, so there is time to fetch the rank's data into the cache.
             __builtin_prefetch(&states[event.rank], 1);
             __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 64, 1);
             __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 128, 1);
@@ -318,7 +318,7 @@ private:
         deliver(domain, event);
     }
 
-    // All messages that were sent in this window reach their ranks.
+    // Delivers the messages of this window that are still on the way.
     void deliver_all(Part &domain)
     {
         const std::uint64_t size = domain.on_the_way.size();
@@ -328,7 +328,7 @@ private:
         domain.sent = 0;
     }
 
-    // An event of a rank of this domain.
+    // Gives an event to a rank of this domain.
     void deliver(Part &domain, const Event &event)
     {
         RankState &state = states[event.rank];
@@ -369,7 +369,8 @@ private:
         }
     }
 
-    // Puts an event off; its place among equals stays the same. Where many wait, all but one wait aside.
+    // Puts an event off; it keeps its place among events of the same time. If many events wait, all but one
+    // wait aside (waiters.hpp).
     void put_off(Part &domain, Event &event, Resource resource, Time until)
     {
         RankState &state = states[event.rank];
@@ -385,7 +386,7 @@ private:
         put_at(domain, event, until);
     }
 
-    // An event that was put off begins: the next one that waits for the same may look.
+    // Notes that an event begins. If others have waited for the same resource, the next may try.
     void begun(Part &domain, const Event &event, Resource resource, Time free)
     {
         const std::uint32_t waiters = states[event.rank].waiters;
@@ -457,7 +458,7 @@ private:
             program.waiting(rank, event.operation);
     }
 
-    // The receiver's processor takes a message at `now`.
+    // Has the receiver's processor take a message at `now`. Returns the end of the processing.
     Time process_message(std::uint32_t rank, const OperationView &view, std::uint32_t info, Time now,
                          NoiseCursor &cursor)
     {
@@ -480,14 +481,14 @@ private:
         const std::uint32_t rank = event.rank;
         std::uint32_t receive = ANY;
 
-        // Only a look: the receive is taken when the processor is free.
+        // Only looks up the receive; it is taken when the processor is free.
         if (parameters.handling == Handling::posted || stride > 3)
             receive = program.posted_match(rank, event.source, event.info, false);
         if (parameters.handling == Handling::posted && receive == ANY) {
             keep(domain, event, event.time);
             return;
         }
-        // A posted receive names the processor and the interface; else those of the sender are used here too.
+        // A posted receive names the processor and the interface. Without one the sender's numbers are used.
         OperationView view{};
         if (stride > 3)
             view = receive == ANY ? program.view(event.source, event.operation) : program.view(rank, receive);
@@ -601,7 +602,7 @@ private:
                      [&](std::uint32_t next, Time ready) { release(domain, rank, next, ready, history); });
     }
 
-    // An operation is ready; it comes to the processor when that is free.
+    // Makes an operation ready; it comes to the processor when that is free.
     void release(Part &domain, std::uint32_t rank, std::uint32_t operation, Time ready,
                  const History &history)
     {
@@ -637,8 +638,8 @@ private:
     Timeline *const timeline;
     const std::uint32_t ranks;
     const std::size_t stride;
-    // One processor and one interface, and messages are taken whether or not their receive is posted: what
-    // waits for the same looks at the same clocks.
+    // True if each rank has one processor and one interface, and takes messages whether or not their receive
+    // is posted. Then all events that wait for the same resource look at the same clocks.
     const bool alike;
     bool sequential = false;
     Time window = 0;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// event.hpp: what waits to happen at a rank, and in which order.
+// event.hpp: the pending events of a rank, and their order.
 //
-// Events of one rank happen in the order of their times. Among events of the same time, the one that was
-// caused earlier goes first, then the one whose cause was caused earlier, and the same once more; then
-// operations before messages; then by the rank (of messages: the sending one) and the operation's index. This
-// order looks only at an event's own history, so that it does not depend on how ranks are spread over
-// threads. It reproduces the order in which the published simulator's one queue, first in, first out among
-// equal times, processes all schedules of the reference set.
+// Events of one rank happen in the order of their times. Events of the same time are ordered by:
 //
-// Heaps are pairing heaps [Fredman, Sedgewick, Sleator, Tarjan 1986] of nodes in a pool: a heap is the number
-// of its root, so that millions of small heaps cost four bytes each. A pool belongs to one thread.
+//   1. the time at which the event was caused, then that of its cause, then that of the cause's cause
+//   2. operations before messages
+//   3. the rank (of messages: the sender) and the operation's index
+//
+// This order depends only on an event's own history, and not on how ranks are spread over threads. It
+// reproduces the order of the published simulator, which has one queue (first in, first out among equal
+// times), on all schedules of the reference set.
+//
+// Heaps are pairing heaps [Fredman, Sedgewick, Sleator, Tarjan 1986] of nodes in a pool. A heap is the number
+// of its root, so millions of small heaps cost four bytes each. A pool belongs to one thread.
 #pragma once
 
 #include "schedule.hpp"
@@ -21,14 +24,14 @@
 
 namespace sim {
 
-// Times at which an event, its cause, and that one's cause were caused; -1 for the beginning of the
+// Times at which an event, its cause, and the cause's cause were caused; -1 is the beginning of the
 // simulation.
 struct History {
     Time caused = -1;
     Time before = -1;
     Time earlier = -1;
 
-    // The history of what an event at `now` with this history causes.
+    // Returns the history of an event that is caused by an event at `now` with this history.
     History next(Time now) const
     {
         return {now, caused, before};
@@ -41,7 +44,7 @@ struct Event {
     std::uint32_t rank = 0;      // where it happens
     std::uint32_t operation = 0; // of `rank`, or of `source` for a message
     std::uint32_t source = ANY;  // the sending rank of a message; ANY: an operation becomes ready
-    std::uint32_t info = 0;      // of a message: what the program needs to know it by
+    std::uint32_t info = 0;      // of a message: by which the program identifies it
 
     bool is_message() const
     {
@@ -134,7 +137,7 @@ private:
         return a;
     }
 
-    // Pairs of neighbours from left to right, then all pairs from right to left.
+    // Merges neighbours in pairs from left to right, then all pairs from right to left.
     std::uint32_t merge_children(std::uint32_t child)
     {
         std::uint32_t pairs = ANY;

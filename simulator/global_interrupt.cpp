@@ -7,7 +7,7 @@ namespace sim {
 
 namespace {
 
-// All ranks' piece of work of one kind; the answer is when the last one has done it.
+// Lets all ranks do one kind of work. Returns when the last has done it.
 class Ranks {
 public:
     Ranks(std::uint32_t count, const Noise &disturbance, Timeline *record)

@@ -25,18 +25,18 @@
 
 namespace sim {
 
-// Reads a schedule from a file, text or binary by its first bytes, "-" for the standard input. Text is read
-// in blocks which up to `threads` threads parse; the result does not depend on their number.
+// Reads a schedule from a file; "-" is the standard input. Its first bytes tell text from binary. Up to
+// `threads` threads parse blocks of the text; the result does not depend on their number.
 std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads);
 
-// The same from memory; `name` is for messages. `been_read`, which any thread may call, is told parts that
-// are hardly needed any more.
+// Reads a schedule from memory; `name` is for messages. `been_read`, called by any thread, is told parts that
+// are hardly needed again.
 using BeenRead = std::function<void(std::string_view)>;
 std::unique_ptr<Schedule> goal_parse_text(std::string_view text, const std::string &name);
 std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name,
                                             unsigned threads = 1, const BeenRead &been_read = {});
 
-// True for the first bytes of a binary schedule.
+// Returns whether these are the first bytes of a binary schedule.
 bool goal_is_binary(std::string_view bytes);
 
 } // namespace sim

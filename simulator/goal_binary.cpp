@@ -2,7 +2,7 @@
 //
 // goal_binary.cpp: reads binary GOAL schedules: packed and little endian.
 //
-//     byte 0   u64 4223                     what marks the format
+//     byte 0   u64 4223                     magic number of the format
 //     byte 8   u32 ranks, u8 highest processor, u8 highest network interface
 //     byte 14  per rank u64 start, u64 end  of its part, counted from byte 8
 //     a part:  u32 nodes, u32 roots, u32 root[roots], nodes of 39 bytes, u32 successor[]
@@ -10,7 +10,7 @@
 //              u8 interface, u32 number and u32 place of the successors that wait for its end, and the same
 //              for its start
 //
-// Everything that a file says twice must agree; its own counts are computed anew.
+// If a file states something twice, both must agree; its counts are computed again and compared.
 #include "goal.hpp"
 
 #include <algorithm>
@@ -26,9 +26,9 @@ namespace {
 constexpr std::uint64_t MARK = 4223;
 constexpr std::size_t NODE_BYTES = 39;
 constexpr std::size_t CHUNK_OPERATIONS = 1 << 20;
-constexpr std::uint64_t READ_BYTES = 1 << 22; // been_read() is told as much at once
+constexpr std::uint64_t READ_BYTES = 1 << 22; // been_read() is told parts of this size
 
-// Reads the table of all ranks, or the ranks `first` to `last` - 1 into chunks of its own.
+// Reads the table of all ranks, or the ranks `first` to `last` - 1 into its own chunks.
 class BinaryReader {
 public:
     BinaryReader(std::string_view content, std::string path, KindTable &all_kinds,
@@ -63,7 +63,7 @@ public:
         }
     }
 
-    // What read() has read, to the end of a schedule; throws what it failed with.
+    // Moves the ranks that read() has read to the end of a schedule. If read() failed, throws its error.
     void move_to(Schedule &schedule)
     {
         if (failure)
@@ -99,13 +99,13 @@ private:
         const std::uint64_t size = bytes.size() - 8;
 
         if (start > end || end > size)
-            fail(entry, "rank " + std::to_string(rank) + " would lie at " + std::to_string(start) + " to " +
+            fail(entry, "rank " + std::to_string(rank) + " would be at " + std::to_string(start) + " to " +
                             std::to_string(end) + " of " + std::to_string(size) +
                             " bytes; the file is truncated or damaged");
         total += end - start;
         if (total > size)
             fail(entry,
-                 "the parts of ranks 0 to " + std::to_string(rank) + " overlap; each rank has its own");
+                 "the parts of ranks 0 to " + std::to_string(rank) + " overlap; the file is damaged");
     }
 
     void read_rank(std::uint32_t rank)
@@ -139,7 +139,7 @@ private:
         store(rank);
     }
 
-    // Ranks usually lie in their order.
+    // Tells been_read() the parts that have been read; ranks are usually stored in order.
     void report_been_read()
     {
         if (part_begin < read_begin || part_begin > read_end)
@@ -208,7 +208,8 @@ private:
         if ((part_end - successors_at) / 4 < std::uint64_t{place} + count)
             fail(at, std::to_string(count) + " successors from place " + std::to_string(place) +
                          " are beyond the rank's " + std::to_string((part_end - successors_at) / 4));
-        // Each list is of one node: a file whose nodes share lists is not larger in memory than on the disk.
+        // Each node has its own list: so nodes that share a list cannot make the schedule larger in memory
+        // than its file.
         if (edges.size() + count > (part_end - successors_at) / 4)
             fail(at, "the nodes have more successors than the rank has room for; each needs its own list");
         for (std::uint32_t i = 0; i < count; i++) {
@@ -222,7 +223,7 @@ private:
         }
     }
 
-    // What the file says about waiting must be what its lists of successors say; and its roots must wait for
+    // Checks that the stated counts of waiting match the lists of successors, and that roots wait for
     // nothing.
     void check_counts(std::uint64_t roots_at) const
     {
@@ -238,7 +239,7 @@ private:
             const auto root = number<std::uint32_t>(roots_at + i * std::uint64_t{4}, "a root");
             if (root >= nodes || waits[root].ends + waits[root].starts != 0)
                 fail(roots_at + i * std::uint64_t{4},
-                     "root " + std::to_string(root) + " is no node that waits for nothing");
+                     "root " + std::to_string(root) + " is not a node that waits for nothing");
         }
     }
 
@@ -268,7 +269,7 @@ private:
     std::string name;
     KindTable &kinds; // of all readers
     const BeenRead been_read;
-    std::uint64_t read_begin = 0, read_end = 0; // what been_read() will be told next
+    std::uint64_t read_begin = 0, read_end = 0; // next part to tell been_read()
     std::vector<RankPlace> places;
     std::vector<std::unique_ptr<Chunk>> chunks;
     unsigned cpus = 1, nics = 1;
@@ -320,7 +321,7 @@ std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::s
     read(0);
     for (std::thread &helper : helpers)
         helper.join();
-    // In the order of the ranks, so that of several errors the first one is told.
+    // In the order of the ranks, so that the first of several errors is reported.
     for (const auto &reader : readers)
         reader->move_to(*schedule);
     return schedule;

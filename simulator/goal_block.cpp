@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// goal_block.cpp: see goal_block.hpp; the grammar stands in goal.hpp.
+// goal_block.cpp: see goal_block.hpp; the grammar is in goal.hpp.
 #include "goal_block.hpp"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ std::uint64_t LabelTable::hash_of(std::string_view label)
     return hash ^ (hash >> 32);
 }
 
-// The number of a label that lies in the row; NUMBERS for others.
+// Returns the number of a label that is in the row; NUMBERS for other labels.
 std::uint32_t LabelTable::number_of(std::string_view label)
 {
     std::uint32_t number = 0;
@@ -171,7 +171,7 @@ void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, P
             operation.peer = static_cast<std::uint32_t>(rank);
         }
     }
-    // Attributes in any order; a word that is none begins the next line.
+    // Attributes in any order; a word that is no attribute begins the next line.
     for (;;) {
         space(lexer);
         const GoalLexer before = lexer;
@@ -235,7 +235,7 @@ void GoalBlockParser::add_late_edges()
     }
 }
 
-// The rest of "l1: send 8b to 1 tag 0" or "l1: recv 8b from 1 tag 0" after the colon, up to the line's end.
+// Parses the rest of "l1: send 8b to 1 tag 0" or "l1: recv 8b from 1 tag 0" from the colon to the line's end.
 bool GoalBlockParser::parse_usual_operation(const char *at, std::uint32_t label, GoalLexer &lexer,
                                             ParsedBlock &block)
 {
@@ -252,7 +252,7 @@ bool GoalBlockParser::parse_usual_operation(const char *at, std::uint32_t label,
     if (!at || peer >= ranks || !GoalLexer::stands(at, " tag "))
         return false;
     at = GoalLexer::short_number(at + 5, tag);
-    // A letter after the line's end is another line, unless an attribute begins there.
+    // The next line must begin with "l" or "}": anything else may be an attribute of this operation.
     if (!at || at[0] != '\n' || (at[1] != 'l' && at[1] != '}') || operations.size() == OPERATIONS_LIMIT ||
         !labels.add_number(label, static_cast<std::uint32_t>(operations.size())))
         return false;
@@ -264,8 +264,8 @@ bool GoalBlockParser::parse_usual_operation(const char *at, std::uint32_t label,
     return true;
 }
 
-// Lines as generators write them, which are most lines. False, and nothing has happened, for all others: what
-// is wrong is found and said by parse_line().
+// Parses a line as generators write it, which most lines are. For any other line returns false and changes
+// nothing; parse_line() parses it and reports errors.
 bool GoalBlockParser::parse_usual_line(GoalLexer &lexer, ParsedBlock &block)
 {
     const char *at = lexer.position();
@@ -356,7 +356,7 @@ void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
     add_late_edges();
 
     if (growing.operations.size() + operations.size() > UINT32_MAX)
-        throw GoalError{at.position(), "a block of more than 2^32 operations; make the schedule shorter"};
+        throw GoalError{at.position(), "more than 2^32 operations in a block; make the schedule shorter"};
     block.begins.push_back(at.position());
     block.ranks.push_back(static_cast<std::uint32_t>(rank));
     block.firsts.push_back(static_cast<std::uint32_t>(growing.operations.size()));
@@ -381,7 +381,7 @@ ParsedBlock GoalBlockParser::parse(const char *first, const char *last)
     growing.many.clear();
     for (space(lexer); !lexer.done(); space(lexer))
         parse_rank(lexer, block);
-    // A copy is just as large as it has to be; what was grown step by step stays for the next block.
+    // The copy has no spare room; the memory that has grown stays for the next block.
     block.chunk = std::make_unique<Chunk>(growing);
     return block;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// goal_block.hpp: parses a part of a GOAL text that holds whole ranks.
+// goal_block.hpp: parses a part of a GOAL text that consists of whole ranks.
 //
 // A parser belongs to one thread; several share the schedule's table of kinds.
 #pragma once
@@ -14,33 +14,33 @@
 
 namespace sim {
 
-// An error before its line is known: where in the block, what, and what would be right.
+// An error whose line is not known yet: the place in the block, what is wrong, and what would be right.
 struct GoalError {
     const char *where;
     std::string text;
 };
 
-// Labels of one rank: text -> operation, in an open table that forgets everything in constant time. Labels
-// as generators give them, "l" and a number, lie in a row by their number.
+// Labels of one rank: text -> operation, in an open table that is cleared in constant time. Labels as
+// generators write them, "l" and a number, are in a row, indexed by the number.
 class LabelTable {
 public:
     LabelTable();
     void clear();
 
-    // The operation of a label, or ANY.
+    // Returns the operation of a label, or ANY.
     std::uint32_t find(std::string_view label) const;
 
-    // False when the label is there already.
+    // Adds a label; false if it exists already.
     bool add(std::string_view label, std::uint32_t operation);
 
-    // The same for the label "l" and a number.
+    // Returns the operation of the label "l" and a number, or ANY.
     std::uint32_t find_number(std::uint32_t number) const
     {
         return number < row.size() && row[number].generation == generation ? row[number].operation : ANY;
     }
     bool add_number(std::uint32_t number, std::uint32_t operation);
 
-    static constexpr std::uint32_t NUMBERS = 1'000'000; // smaller ones lie in the row
+    static constexpr std::uint32_t NUMBERS = 1'000'000; // smaller numbers are in the row
 
 private:
     struct Entry {
@@ -63,12 +63,12 @@ private:
     std::size_t used = 0;
 };
 
-// The ranks that a block held.
+// The ranks of a block.
 struct ParsedBlock {
     std::unique_ptr<Chunk> chunk;
     std::vector<std::uint32_t> ranks;
     std::vector<std::uint32_t> firsts, counts; // operations of each
-    std::vector<const char *> begins;          // where each stands in the text
+    std::vector<const char *> begins;          // place of each in the text
     unsigned cpus = 1, nics = 1;
 };
 
@@ -78,7 +78,7 @@ public:
     {
     }
 
-    // Parses "rank R { ... }" until the end of the text, which zeros follow. Throws GoalError.
+    // Parses "rank R { ... }" until the end of the text, after which there are zeros. Throws GoalError.
     ParsedBlock parse(const char *first, const char *last);
 
 private:
@@ -105,7 +105,7 @@ private:
     std::vector<Operation> operations;
     std::vector<const char *> lines; // of the operations
     std::vector<Edge> edges;
-    std::vector<LateEdge> late_edges; // to labels that come further down
+    std::vector<LateEdge> late_edges; // to labels that are defined further down
     LabelTable labels;
     RankPacker packer;
     Chunk growing; // of the block

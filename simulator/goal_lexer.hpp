@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// goal_lexer.hpp: words and numbers of GOAL text. Beyond the text's end are some zero bytes, so that reading
-// ahead of the last character is safe.
+// goal_lexer.hpp: words and numbers of GOAL text. Zero bytes follow the text, so that reading beyond the last
+// character is safe.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace sim {
 
 class GoalLexer {
 public:
-    static constexpr std::size_t ZEROS = 16; // beyond the text
+    static constexpr std::size_t ZEROS = 16; // after the text
 
     GoalLexer(const char *first, const char *last) : at(first), end(last)
     {
     }
 
-    // Goes on at a place further on in the text.
+    // Continues at a later place in the text.
     void go_to(const char *place)
     {
         at = place;
@@ -40,8 +40,7 @@ public:
         return *at;
     }
 
-    // Skips blanks, line ends and comments. False when a comment does not end. Mostly there is one of them or
-    // none.
+    // Skips blanks, line ends and comments, mostly none or one. Returns false if a comment does not end.
     bool skip_space()
     {
         at += *at == ' ' || *at == '\n';
@@ -75,7 +74,7 @@ public:
         return true;
     }
 
-    // The word [a-zA-Z_][a-zA-Z0-9_]* here, or an empty one.
+    // Reads the word [a-zA-Z_][a-zA-Z0-9_]* here; it may be empty.
     std::string_view word()
     {
         const char *const first = at;
@@ -87,7 +86,7 @@ public:
         return {first, static_cast<std::size_t>(at - first)};
     }
 
-    // The decimal number here. False when there is none or it is above `limit`.
+    // Reads the decimal number here. Returns false if there is none or it is above `limit`.
     bool number(std::uint64_t limit, std::uint64_t &value)
     {
         if (!is_digit(*at))
@@ -102,7 +101,7 @@ public:
         return value <= limit;
     }
 
-    // What stands here, for a message: up to the next blank, printable.
+    // Returns the text here for a message: up to the next blank, printable.
     std::string seen() const
     {
         std::string text;
@@ -115,8 +114,8 @@ public:
         return text.empty() ? "the end of the line" : '"' + text + '"';
     }
 
-    // Reads up to nine digits of a number without a zero before it. The answer is what follows, or null. One
-    // by one: eight at once without a branch takes longer, as processors guess how many there are.
+    // Reads a number of up to nine digits without a leading zero. Returns what follows it, or null. Reads
+    // digits one by one: eight at once without a branch are slower, as processors predict how many there are.
     static const char *short_number(const char *from, std::uint32_t &value)
     {
         std::uint32_t digit = static_cast<unsigned char>(*from) - '0';
@@ -133,7 +132,7 @@ public:
         return c;
     }
 
-    // True when `text` stands at a place.
+    // Returns whether `text` is at a place.
     template <std::size_t Size> static bool stands(const char *place, const char (&text)[Size])
     {
         static_assert(Size - 1 <= ZEROS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// goal_program.cpp: matching of messages and receives, and what to say of a schedule that does not end; see
+// goal_program.cpp: matches messages and receives, and explains why a schedule does not end; see
 // goal_program.hpp.
 #include "goal_program.hpp"
 
@@ -36,7 +36,7 @@ std::uint32_t GoalProgram::posted_match(std::uint32_t rank, std::uint32_t source
     const RankPlace &place = schedule.places[rank];
     std::uint32_t seen = 0;
 
-    // Those posted at the beginning were posted before all others.
+    // Receives that were posted at the beginning come before all others.
     for (std::uint32_t i = receives.first_open; seen < receives.open; i++) {
         std::uint8_t &state = place.chunk->progress[place.first + i];
         if (state != PROGRESS_POSTED)

@@ -2,10 +2,10 @@
 //
 // goal_program.hpp: a schedule being executed: the Program (engine.hpp) of GOAL files.
 //
-// Receives that wait for nothing are posted at the beginning and need no memory of their own: they are found
-// in the schedule, in its order. Receives posted later lie in a list per rank. An operation that waits for
-// others on several processors is ready at the latest of their ends; with one processor per rank its clock
-// says the same.
+// Receives that wait for nothing are posted at the beginning. They take no extra memory: they are found in
+// the schedule, in its order. Receives that are posted later are in a list per rank. An operation that waits
+// for others on several processors is ready at the latest of their ends. With one processor per rank the
+// processor's clock gives the same.
 #pragma once
 
 #include "engine.hpp"
@@ -15,7 +15,7 @@ namespace sim {
 
 class GoalProgram {
 public:
-    // `schedule` is used up: its progress is kept in place.
+    // Uses up `schedule`: keeps the progress in it.
     GoalProgram(Schedule &schedule, const Parameters &parameters);
 
     std::uint32_t ranks() const
@@ -92,8 +92,7 @@ public:
             if (start && no_longer_waits(place, next))
                 release(next, nullptr);
         });
-        // Of operations that are ready from the beginning, the next one comes when the one before it has
-        // begun.
+        // Operations that are ready from the beginning are released one by one, each when the last has begun.
         if (one_at_a_time && state == 0) {
             static const History beginning;
             for (std::uint32_t next = index + 1; next < place.count; next++) {
@@ -152,7 +151,8 @@ public:
         progress_of(rank, index) = PROGRESS_WAITING;
     }
 
-    // Up to `lines_max` lines that say who waits for what, most useful first; for a run that is not complete.
+    // Returns up to `lines_max` lines on which operation waits for what, most useful first, for a run that is
+    // not complete.
     std::vector<std::string> stuck(const std::vector<Unexpected> &left_over, std::size_t lines_max) const;
 
 private:
@@ -164,9 +164,9 @@ private:
     };
     // Receives that are posted and not matched.
     struct Posted {
-        std::uint32_t first_open = 0;     // no receive posted at the beginning comes before this one
-        std::uint32_t open = 0;           // receives posted at the beginning
-        std::vector<std::uint32_t> later; // in the order of their posting
+        std::uint32_t first_open = 0;     // the first open receive that was posted at the beginning, or less
+        std::uint32_t open = 0;           // receives that were posted at the beginning
+        std::vector<std::uint32_t> later; // posted later, in order
     };
 
     const Operation &at(std::uint32_t rank, std::uint32_t index) const
@@ -201,13 +201,13 @@ private:
             visit(chunk.others[i] / 2, chunk.others[i] % 2 != 0);
     }
 
-    // Something that `index` waited for has happened; true when it was the last.
+    // Notes that something for which `index` waited has happened; returns whether it was the last.
     bool no_longer_waits(const RankPlace &place, std::uint32_t index)
     {
         std::uint8_t &state = place.chunk->progress[place.first + index];
 
         if (state == PROGRESS_MANY) {
-            // Only this rank's thread comes here for this operation, and the map's shape does not change.
+            // Safe: only this rank's thread changes this count, and the map's shape does not change.
             std::uint32_t &count = place.chunk->many.find(place.first + index)->second;
             if (--count == 0)
                 state = PROGRESS_READY;
@@ -225,18 +225,18 @@ private:
     Schedule &schedule;
     std::vector<KindCost> kinds;
     std::vector<Posted> posted;
-    std::vector<std::size_t> first_operation; // of each rank among all, when there are several processors
-    std::vector<Time> latest;                 // per operation, when there are several processors
+    std::vector<std::size_t> first_operation; // of each rank among all, if there are several processors
+    std::vector<Time> latest;                 // per operation, if there are several processors
     std::uint64_t total;
     std::uint64_t largest = 0;
-    // Receives that wait for nothing are posted without an event of their own.
+    // Receives that wait for nothing are posted without an event.
     bool posts_first;
     // One processor and one interface: operations that wait for nothing begin in their order.
     bool one_at_a_time;
 };
 
-// Simulates a schedule; `left_over`, unless null, receives the messages that were never received. Only
-// goal_program.cpp compiles the engine.
+// Simulates a schedule. `left_over`, unless null, gets the messages that were never received. Only
+// goal_program.cpp compiles the engine for schedules.
 Result goal_simulate(GoalProgram &program, const Parameters &parameters, const Noise &noise, unsigned threads,
                      Timeline *timeline, std::vector<Unexpected> *left_over = nullptr);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// goal_text.cpp: reads GOAL text in blocks that end between two ranks, and has threads parse them.
+// goal_text.cpp: reads GOAL text in blocks that end between two ranks; threads parse the blocks.
 //
-// Only the blocks being parsed are in memory, not the text; a block is small enough for a processor's cache.
-// Each thread takes the next block under the lock and parses it outside; the blocks' ranks are put together
-// in the order of the text. Lines are counted block by block, so that the number of a line is known when its
-// block's turn has come.
+// Only the blocks that are being parsed are in memory, not the whole text. A block is small enough for a
+// processor's cache. Each thread takes the next block under the lock and parses it outside the lock. The
+// blocks' ranks are put together in the order of the text. Lines are counted block by block, so the number of
+// a line is known when its block is put in turn.
 #include "goal.hpp"
 #include "goal_block.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t BLOCK_BYTES = std::size_t{1} << 18;
 
-// Where bytes come from: a file, or memory.
+// A source of bytes: a file, or memory.
 class Source {
 public:
     explicit Source(std::string_view text) : memory(text)
@@ -35,7 +35,7 @@ public:
     {
     }
 
-    // Up to `bytes` more; 0 at the end.
+    // Reads up to `bytes` more; returns 0 at the end.
     std::size_t read_some(char *to, std::size_t bytes)
     {
         if (descriptor < 0) {
@@ -56,10 +56,10 @@ private:
     std::string name;
 };
 
-// Characters that need not be written before they are read into.
+// An array of characters that is not initialised.
 class Characters {
 public:
-    // Room for so many, and for the lexer's zeros beyond them.
+    // Makes room for `bytes` characters and the lexer's zeros after them.
     void make_room(std::size_t bytes)
     {
         if (bytes <= room)
@@ -105,7 +105,7 @@ struct Block {
     std::size_t number = 0;
 };
 
-// Ends of lines. Sums of a byte each are what compilers make vectors of.
+// Counts line ends. It sums bytes, because compilers vectorise that.
 std::uint64_t lines_in(const char *from, const char *to)
 {
     constexpr std::ptrdiff_t SUM_MAX = UINT8_MAX;
@@ -133,7 +133,7 @@ bool begins_rank(std::string_view text, std::size_t at)
     return next > at + 4 && next < text.size() && GoalLexer::is_digit(text[next]);
 }
 
-// The last place where "rank R" begins outside comments; 0 when there is none.
+// Returns the last place at which "rank R" begins outside comments; 0 if there is none.
 std::size_t last_rank(std::string_view text)
 {
     if (text.find("/*") == std::string_view::npos) {
@@ -161,14 +161,14 @@ std::size_t last_rank(std::string_view text)
     return found;
 }
 
-// Cuts the source into blocks. Not for several threads at once.
+// Cuts the source into blocks. Not thread-safe.
 class BlockReader {
 public:
     explicit BlockReader(Source &bytes) : source(bytes)
     {
     }
 
-    // False at the end.
+    // Reads the next block; false at the end.
     bool next(Block &block)
     {
         std::size_t bytes_needed = BLOCK_BYTES;
@@ -249,7 +249,7 @@ private:
         throw InputError(name + ":" + std::to_string(at_line) + ": " + text);
     }
 
-    // An error in the first block.
+    // Reports an error in the first block.
     [[noreturn]] void fail(const Block &block, const GoalError &error) const
     {
         fail(1 + lines_in(block.text.begin(), std::min<const char *>(error.where, block.text.end())),
@@ -296,7 +296,7 @@ private:
         }
     }
 
-    // A block that was parsed, or what is wrong in it: lines count from the block's first, which is 0.
+    // A parsed block, or its error. Lines count from the block's first, which is 0.
     struct Parsed {
         ParsedBlock ranks;
         std::size_t number = 0;
@@ -331,7 +331,7 @@ private:
         }
     }
 
-    // A rank left out within the block: the first that is not the one after its neighbour.
+    // Throws an error if ranks within the block are not consecutive.
     static void check_neighbours(const ParsedBlock &block)
     {
         for (std::size_t i = 1; i < block.ranks.size(); i++)
@@ -342,7 +342,7 @@ private:
                                                      "; give every rank, be it empty"};
     }
 
-    // Blocks that come out of turn lie in `early`.
+    // Adds the block when its turn comes; until then it waits in `early`.
     void put_in_turn(Parsed &&parsed)
     {
         early.emplace(parsed.number, std::move(parsed));
@@ -409,7 +409,7 @@ public:
     const int descriptor;
 };
 
-// A whole file in memory as it lies in the system's cache; empty for what is no file.
+// A whole file, mapped from the system's page cache; empty if it is not a regular file.
 class Mapping {
 public:
     explicit Mapping(int descriptor)
@@ -433,8 +433,8 @@ public:
     Mapping(const Mapping &) = delete;
     Mapping &operator=(const Mapping &) = delete;
 
-    // A part, which should not count as memory any longer; it is there again when it is looked at. Only a
-    // wish: what madvise() answers changes nothing.
+    // Tells the system that a part need not stay in memory; it is read again if it is used. Only a hint, so
+    // errors of madvise() are ignored.
     static void let_go(std::string_view part)
     {
         const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -472,7 +472,7 @@ std::unique_ptr<Schedule> goal_read(const std::string &path, unsigned threads)
             const Mapping mapping(file.descriptor);
             if (!mapping.bytes.empty())
                 return goal_parse_binary(mapping.bytes, name, threads, Mapping::let_go);
-            // A pipe, or what else cannot be mapped.
+            // A pipe, or another file that cannot be mapped.
             std::vector<char> bytes(head, head + have);
             for (std::size_t got = 1; got != 0;) {
                 const std::size_t before = bytes.size();

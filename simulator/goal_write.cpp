@@ -64,7 +64,7 @@ private:
     const Pattern &pattern;
     const std::uint32_t rank;
     std::string text;
-    std::uint32_t label = 0;          // of the last operation; from 1
+    std::uint32_t label = 0;          // of the last operation; labels begin with 1
     std::uint32_t previous_first = 1; // label of the first operation of the step before
 };
 
@@ -73,8 +73,8 @@ private:
 void goal_write(const Pattern &pattern, std::ostream &out)
 {
     if (pattern.options().name == PatternName::global_interrupt)
-        throw InputError("global-interrupt is a network of its own, which a schedule of messages cannot say; "
-                         "use sim pattern");
+        throw InputError("global-interrupt uses a separate network, which a schedule of messages cannot "
+                         "express; use sim pattern");
     out << "num_ranks " << pattern.ranks() << '\n';
     for (std::uint32_t rank = 0; rank < pattern.ranks() && out; rank++)
         out << RankWriter(pattern, rank).write();

@@ -9,8 +9,8 @@
 
 namespace sim {
 
-// Every operation of a step requires every operation of the rank's step before. Computations are rounded to
-// whole ns, which is the format's unit. InputError when `out` fails.
+// Writes the pattern: every operation of a step requires every operation of the rank's step before. Rounds
+// computations to whole ns, which is the format's unit. Throws InputError if `out` fails.
 void goal_write(const Pattern &pattern, std::ostream &out);
 
 } // namespace sim

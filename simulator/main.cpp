@@ -7,8 +7,8 @@
 //     sim goal NAME -n P       writes a built-in pattern as GOAL text
 //     sim bench                measures the simulator itself
 //
-// Exit status: 0; 1 when the input is wrong or the schedule deadlocks, with one line per finding; 2 for the
-// command line.
+// Exit status: 0; 1 if the input is wrong or the schedule deadlocks, with one line per finding; 2 if the
+// command line is wrong.
 #include "bench.hpp"
 #include "command_line.hpp"
 #include "goal.hpp"
@@ -33,10 +33,10 @@ struct OutputOptions {
     void add(Command &command)
     {
         command.option("--json", json, "write the result as JSON to a file; - for the standard output");
-        command.flag("--per-rank", per_rank, "with every rank's finish time");
+        command.flag("--per-rank", per_rank, "include every rank's finish time in the JSON");
         command.option("--timeline", timeline, "write a timeline for chrome://tracing or Perfetto to a file");
         command.option("--timeline-limit", timeline_limit,
-                       "pieces of work in the timeline, at most (1000000)");
+                       "most pieces of work in the timeline (1000000)");
         command.option("-j,--threads", threads, "threads; results do not depend on them (all processors)");
         command.flag("-q,--quiet", quiet, "no summary on the standard output");
     }
@@ -49,7 +49,7 @@ struct OutputOptions {
             file_write(timeline, [&](std::ostream &out) { recorded.write(out); });
             if (recorded.dropped())
                 std::cerr << "sim: the timeline lacks " << recorded.dropped()
-                          << " pieces of work; raise --timeline-limit\n";
+                          << " pieces of work beyond its limit; raise --timeline-limit\n";
         }
         if (quiet || json == "-" || timeline == "-")
             return;
@@ -123,7 +123,7 @@ int run_schedule(const Common &common, const std::string &path)
     return 0;
 }
 
-// One simulation of a pattern; adds its latencies to the report.
+// Simulates a pattern once; adds its latencies to the report.
 void simulate_pattern(const Pattern &pattern, const Noise &noise, unsigned threads, Timeline *timeline,
                       Report &report)
 {
@@ -193,7 +193,7 @@ int command(int count, char **words)
     pattern.option("-r,--repeat", repeat, "simulations, with seeds that count up (1)", {1u, 1u << 24});
     bool no_quiet = false;
     pattern.flag("--no-quiet", no_quiet,
-                 "leave out the simulation without noise, which a slowdown needs and which takes its time");
+                 "leave out the simulation without noise: saves time, but prints no slowdown");
     pattern_common.add(pattern);
 
     PatternArguments goal_arguments;

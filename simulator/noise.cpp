@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// noise.cpp: replaying traces under the three rules; see noise.hpp. trace.cpp reads them.
+// noise.cpp: replays traces under the three rules; see noise.hpp. trace.cpp reads traces.
 #include "noise.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ const char *noise_rule_name(NoiseRule rule)
 
 namespace {
 
-// Sums that may be far beyond the limit of times.
+// Checks a sum that may be far above the limit of times.
 Time limited(__int128 time)
 {
     if (time > TIME_LIMIT)
@@ -66,7 +66,7 @@ NoiseCursor Noise::begin(std::uint32_t rank) const
         cursor.start = -1 - offset;
         return cursor;
     }
-    // The first detour that the place is not beyond: its end, or its start where only starts count.
+    // The first detour that ends after the place; if only starts count, the first that starts there or later.
     const bool starts = rule == NoiseRule::paper2010;
     const auto first =
         std::partition_point(trace.detours.begin(), trace.detours.end(), [&](const Detour &detour) {
@@ -82,7 +82,7 @@ NoiseCursor Noise::begin(std::uint32_t rank) const
     return cursor;
 }
 
-// Where a rank begins, within the trace.
+// Returns the place in the trace at which a rank begins.
 Time Noise::place(std::uint32_t rank, const Trace &trace) const
 {
     const Time length = trace.lap ? trace.lap : trace.period;
@@ -126,8 +126,8 @@ Time Noise::loggopsim(NoiseCursor &cursor, Time now, Time work) const
         (trace.lap ? delay_in_file(cursor, trace, now, work) : delay_in_cycle(cursor, trace, now, work)));
 }
 
-// The first line of a file never delays: it is looked for only beyond its start, and counted only as the one
-// after another. The cursor's index is the line that was found last.
+// Returns the delay in a file. The first line never delays: the search finds it only for places after its
+// start, and only lines that follow another line are added. The cursor's index is the line found last.
 Time Noise::delay_in_file(NoiseCursor &cursor, const Trace &trace, Time now, Time work)
 {
     if (work >= trace.lap)
@@ -152,7 +152,7 @@ Time Noise::delay_in_file(NoiseCursor &cursor, const Trace &trace, Time now, Tim
     return delay;
 }
 
-// The same for a trace without an end.
+// Returns the delay in a trace that repeats without end.
 Time Noise::delay_in_cycle(NoiseCursor &cursor, const Trace &trace, Time now, Time work) const
 {
     const std::vector<Detour> &detours = trace.detours;
@@ -196,7 +196,7 @@ Time Noise::physical(NoiseCursor &cursor, Time now, Time work) const
     while (cursor.start + cursor.duration <= now)
         step(cursor);
     NoiseCursor ahead = cursor;
-    // Any whole period does the same amount of work; the last bit of work stays for the loop.
+    // Every whole period does the same amount of work; the rest is left for the loop.
     const Time per_period = trace.period - trace.busy;
     const Time periods = (work - 1) / per_period;
     if (periods > 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// options.cpp: see options.hpp. The systems are those of [Hoefler10 Table III] with its S of 65 kiB and O of
-// 0.
+// options.cpp: see options.hpp. The systems are those of [Hoefler10 Table III], with its S (65 KiB) and O
+// (0).
 #include "options.hpp"
 
 #include "schedule.hpp"
@@ -47,22 +47,22 @@ void ParameterOptions::add(Command &command)
     command.option("-O,--overhead-per-byte", overhead_per_byte, "O in ns per byte, up to 6 decimals (0)");
     command.option("-S,--eager-limit", eager_limit, "S in bytes; larger messages use rendezvous (65535)");
     command.option("--gate", gate,
-                   "messages are carried at multiples of so many ns only, and are under way for L from "
-                   "there (at once)");
+                   "ns; the network takes messages only at multiples of it, and carries them for L from "
+                   "then on (takes them at once)");
     command.choice(
         "--zero-byte", zero_byte,
-        "messages of no bytes cost nothing per byte, or what the published simulator makes of them",
+        "cost per byte of messages of no bytes: nothing, or as in the published simulator",
         {"nothing", "published"});
     command.choice("--handling", handling,
-                   "the receiver's processor handles a message on arrival (published), or when its receive "
-                   "is posted too",
+                   "the receiver's processor handles a message on arrival (as published), or once its "
+                   "receive is posted too",
                    {"arrival", "posted"});
 }
 
 void ParameterOptions::add_order(Command &command)
 {
     command.choice("--order", order,
-                   "of things at one time: by their causes, or as the published simulator's queue has them",
+                   "order of events at one time: by their causes, or as in the published simulator's queue",
                    {"causes", "published"});
 }
 
@@ -113,15 +113,15 @@ Parameters ParameterOptions::parameters() const
 void NoiseOptions::add(Command &command)
 {
     command.option("--noise", traces,
-                   "noise trace: lines of start<TAB>duration in ns; several are dealt to the ranks in turn");
+                   "noise trace: lines of start<TAB>duration in ns; ranks take several traces in turn");
     command.option("--noise-period", period, "periodic noise: distance of detours in ns");
     command.option("--noise-duration", duration, "periodic noise: length of each detour in ns");
     command.option("--noise-rule", rule,
-                   "what a detour costs: physical (no work is done during it), loggopsim (as the public "
-                   "LogGOPSim counts) or paper2010 (as [Hoefler10 §IV-A] says)");
-    command.option("--seed", seed, "of the ranks' places in their traces (1)");
+                   "cost of a detour: physical (no work is done during it), loggopsim (as in the public "
+                   "LogGOPSim) or paper2010 (as in [Hoefler10 §IV-A])");
+    command.option("--seed", seed, "seed of the ranks' random places in their traces (1)");
     command.option("--offsets", offsets,
-                   "each rank's place in its noise trace instead: a file with one number of ns a line");
+                   "file of the ranks' places in their noise traces instead of random ones: ns, one a line");
     command.flag("--coscheduled", coscheduled, "all ranks begin at the same place");
 }
 
@@ -178,10 +178,10 @@ void PatternArguments::add(Command &command)
         names += ' ' + one;
     command.required("pattern", name, "one of:" + names);
     command.required("-n,--ranks", ranks, "number of ranks");
-    command.option("-b,--bytes", bytes, "bytes of each message; of the ring: of all segments together (8)");
+    command.option("-b,--bytes", bytes, "bytes of each message; for ring: of all segments together (8)");
     command.option("--segment", segment, "bytes of a segment of the ring (16384)");
     command.option("--ways", ways, "partners per step of n-way dissemination (2)");
-    command.option("-i,--iterations", iterations, "how often the pattern is repeated (1)");
+    command.option("-i,--iterations", iterations, "how often the pattern runs (1)");
     command.option("--compute", compute, "computation before each iteration, ns");
     command.option("--reduction", reduction,
                    "computation for each message that a reducing pattern receives, ns");

@@ -33,10 +33,10 @@ struct NoiseOptions {
     bool coscheduled = false;
 
     void add(Command &command);
-    // Throws InputError; remarks go to the standard error output.
+    // Reads the traces. Throws InputError; remarks go to standard error.
     std::vector<Trace> read(std::vector<std::string> &descriptions) const;
     NoiseRule noise_rule() const; // throws InputError
-    // The noise of so many ranks, with their places in it. Throws InputError.
+    // Makes the noise of `ranks` ranks, with their places in it. Throws InputError.
     Noise noise(const std::vector<Trace> &read, std::uint64_t from_seed, std::uint32_t ranks) const;
 };
 
@@ -49,7 +49,7 @@ struct PatternArguments {
     PatternOptions options() const; // throws InputError
 };
 
-// The number of threads: as many as there are processors when none is requested.
+// Returns the number of threads: the requested number, or if that is 0 the number of processors.
 unsigned threads_of(unsigned requested);
 
 } // namespace sim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// output.hpp: results as JSON for machines and as a few lines for people; files that are complete or not
-// there.
+// output.hpp: writes results as JSON for machines and as a few lines for people. A file is written whole or
+// not at all.
 #pragma once
 
 #include "engine.hpp"
@@ -13,7 +13,7 @@
 
 namespace sim {
 
-// One simulation, or several of the same with different random places in the noise.
+// One simulation, or several that differ only in the random places in the noise.
 struct Report {
     std::string subject; // the schedule's path or the pattern's name
     std::uint32_t ranks = 0;
@@ -25,20 +25,20 @@ struct Report {
     bool coscheduled = false;
     Result last;                      // of the last simulation
     std::vector<Time> maxima;         // the end of the last rank, per simulation
-    std::vector<Time> quiet_maximum;  // the same without noise: one value, when there is noise
-    std::vector<Time> iteration_ends; // of the last simulation, when it has iterations
-    std::vector<Time> latencies; // of every iteration of every simulation: from the end of the one before
+    std::vector<Time> quiet_maximum;  // that without noise: one value, if there is noise
+    std::vector<Time> iteration_ends; // of the last simulation, if it has iterations
+    std::vector<Time> latencies; // of every iteration of every simulation, from the end of the last one
 };
 
-// Keys are documented in docs/lab/loggops.md. `per_rank`: with every rank's finish time.
+// Writes the report as JSON, with every rank's finish time if `per_rank`. docs/lab/loggops.md lists the keys.
 void report_json(const Report &report, bool per_rank, std::ostream &out);
 void report_text(const Report &report, std::ostream &out);
 
-// Writes a file through a temporary one beside it, so that an interrupted run leaves the old file or none;
-// "-" is the standard output. InputError when it cannot be written.
+// Writes a file through a temporary file next to it, so that an interrupted run leaves the old file or none.
+// Writes to the standard output if `path` is "-". Throws InputError if it fails.
 void file_write(const std::string &path, const std::function<void(std::ostream &)> &write);
 
-// A string in JSON's quotes.
+// Returns a string in JSON's quotes.
 std::string json_quoted(const std::string &text);
 
 } // namespace sim

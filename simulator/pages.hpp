@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pages.hpp: memory for large arrays that are visited in a wide stride: requests large pages, where the
-// system has them to give on request. Without them it is ordinary memory.
+// pages.hpp: memory for large arrays that are visited in a wide stride. It asks the system for large pages;
+// without them it is ordinary memory.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ template <typename Value> struct LargePages {
 
         if (!memory)
             throw std::bad_alloc();
-        // Only a wish: what it answers changes nothing.
+        // Only a hint, so errors are ignored.
         if (large)
             madvise(memory, bytes, MADV_HUGEPAGE);
         return static_cast<Value *>(memory);
@@ -51,8 +51,8 @@ template <typename Value> struct LargePages {
 
 template <typename Value> using LargeVector = std::vector<Value, LargePages<Value>>;
 
-// Room for values of which each thread makes its own with make(): a new page costs more than what most ranks
-// do, and so threads share that, too.
+// Room for values that the threads construct with make(), each its own part. So threads share the cost of new
+// pages, which is higher than that of simulating most ranks.
 template <typename Value> class LargeRoom {
     static_assert(std::is_trivially_destructible_v<Value>);
 

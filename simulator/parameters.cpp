@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// parameters.cpp: what messages cost; see parameters.hpp.
+// parameters.cpp: the cost of messages; see parameters.hpp.
 #include "parameters.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ ByteCost byte_costs(std::uint64_t bytes, const Parameters &parameters)
     if (bytes == 0 && parameters.zero_bytes == ZeroBytes::published) {
         const Time wire = -(parameters.gap_per_byte_fs / 1000);
         const Time work = -(parameters.overhead_per_byte_fs / 1000);
-        // The larger of two wrapped numbers: zero stays zero, and is then the smaller one.
+        // The larger of two wrapped numbers; zero does not wrap, so it is the smaller one.
         const Time receive = wire == 0 ? work : work == 0 ? wire : std::max(wire, work);
         return {wire, work, receive, work};
     }

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// parameters.hpp: the LogGOPS parameters [Hoefler10 §III-A, Table II] and what a message of some size costs.
+// parameters.hpp: the LogGOPS parameters [Hoefler10 §III-A, Table II] and the cost of a message by its size.
 #pragma once
 
 #include "time.hpp"
 
 namespace sim {
 
-// How a message of no bytes is counted. A message of k bytes costs (k-1)G and (k-1)O beyond its first byte;
-// for k = 0 the published simulator's unsigned (k-1) wraps around, which makes such a message arrive G
-// earlier than one of a byte.
+// The cost of a message of no bytes. A message of k bytes costs (k-1)G and (k-1)O beyond its first byte. For
+// k = 0 the unsigned (k-1) of the published simulator wraps around, so that the message arrives G earlier
+// than a message of one byte.
 enum class ZeroBytes { nothing, published };
 
 // When the receiver's processor pays for a message (o, and G or O for the rest): as soon as it arrives,
-// posted or not, as the published simulator does; or once a receive that it matches is posted too.
+// posted or not, as in the published simulator; or once a matching receive is posted, too.
 enum class Handling { arrival, posted };
 
-// Which of several things at one time goes first: by the times of their causes (event.hpp), or what was put
-// first into the published simulator's one queue; that sorts what becomes ready at once by its type,
-// unstably.
+// The order of events at one time: by the times of their causes (event.hpp), or as in the published
+// simulator's one queue, first in, first out. That simulator sorts operations that become ready at once by
+// their type, unstably.
 enum class Order { causes, published };
 
 struct Parameters {
     Time latency = 2500 * PS_PER_NS;          // L
     Time overhead_send = 1500 * PS_PER_NS;    // o of a send
     Time overhead_receive = 1500 * PS_PER_NS; // o of a receive
-    Time gate = 0;                            // messages are carried at multiples of it only; 0: at once
+    Time gate = 0;                            // the network takes messages only at multiples; 0: at once
     Time gap = 1000 * PS_PER_NS;              // g
     std::int64_t gap_per_byte_fs = 6000000;   // G
     std::int64_t overhead_per_byte_fs = 0;    // O
@@ -34,22 +34,22 @@ struct Parameters {
     Handling handling = Handling::arrival;
     Order order = Order::causes;
 
-    // When a message that is sent at a time arrives: L later, or L after the first gate from then on.
+    // Returns the arrival of a message that is sent at `sent`: L later, or L after the next gate.
     Time arrival(Time sent) const
     {
         return (gate > 0 ? (sent + gate - 1) / gate * gate : sent) + latency;
     }
 };
 
-// What a message of one size costs beyond its first byte; may be negative for ZeroBytes::published only.
+// The cost of a message of one size beyond its first byte; negative only with ZeroBytes::published.
 struct ByteCost {
     Time wire;    // (k-1)G
     Time send;    // (k-1)O at the sender
-    Time receive; // max((k-1)G, (k-1)O) when nothing disturbs
+    Time receive; // max((k-1)G, (k-1)O) without noise
     Time work;    // (k-1)O at the receiver
 };
 
-// Picoseconds of `bytes` - 1 times a cost per byte, rounded to nearest; InputError above STEP_LIMIT.
+// Returns `bytes` - 1 times a cost per byte in ps, rounded to nearest. Throws InputError above STEP_LIMIT.
 Time byte_cost(std::uint64_t bytes, std::int64_t cost_fs);
 
 ByteCost byte_costs(std::uint64_t bytes, const Parameters &parameters);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pattern.cpp: who sends to whom in which step; see pattern.hpp.
+// pattern.cpp: the senders and receivers of each step; see pattern.hpp.
 #include "pattern.hpp"
 
 #include "schedule.hpp"
@@ -13,7 +13,7 @@ namespace sim {
 
 namespace {
 
-// a + b and a - b on a ring of n.
+// Returns a + b (plus) or a - b (minus) modulo n.
 std::uint32_t plus(std::uint32_t a, std::uint32_t b, std::uint32_t n)
 {
     const std::uint64_t sum = std::uint64_t{a} + b;
@@ -30,7 +30,7 @@ unsigned floor_log(std::uint32_t n)
     return static_cast<unsigned>(std::bit_width(n)) - 1;
 }
 
-// The most even box of n cells in `dimensions` dimensions.
+// Returns the most even box of n cells in `dimensions` dimensions.
 std::array<std::uint32_t, 3> box(std::uint32_t n, unsigned dimensions)
 {
     std::array<std::uint32_t, 3> best = {n, 1, 1};
@@ -160,7 +160,7 @@ Pattern::Place Pattern::place(std::uint32_t step) const
     step -= inner;
     if (!doubled)
         return {Part::allreduce, step};
-    // A reduction in the allreduce of a halo pattern: all receive one message.
+    // A reduction in the allreduce of a halo pattern: each rank receives one message.
     return {step % 2 ? Part::reduction : Part::allreduce, step / 2 + inner_steps};
 }
 
@@ -191,7 +191,7 @@ std::uint32_t Pattern::received_in(std::uint32_t rank, std::uint32_t step) const
     switch (given.name) {
     case PatternName::bcast:
     case PatternName::reduce:
-        // The first step of the pattern receives, the second one sends.
+        // The first step of the pattern receives, the second sends.
         return given.compute > 0;
     case PatternName::ring:
         return rank == 0 ? step : step - 1;
@@ -211,7 +211,7 @@ std::uint64_t Pattern::bytes(std::uint32_t step) const
     return given.bytes;
 }
 
-// Children of a rank in the binomial tree: rank + 2^k for all 2^k above the rank.
+// Returns the number of a rank's children in the binomial tree: rank + 2^k for all 2^k above the rank.
 std::uint32_t Pattern::children(std::uint32_t rank) const
 {
     const unsigned first = rank ? floor_log(rank) + 1 : 0;
@@ -251,7 +251,7 @@ Step Pattern::pattern_step(std::uint32_t rank, std::uint32_t index) const
     case PatternName::recursive_doubling:
         return exchange_step(rank, index);
     case PatternName::ring: {
-        // Sends go one step after receives, but for rank 0, which has all segments.
+        // A rank sends a segment one step after it received it, except rank 0, which has all segments.
         const bool receives = rank != 0 && index + 1 < inner_steps;
         const bool sends = rank + 1 < n && (rank == 0 ? index + 1 < inner_steps : index > 0);
         return {sends, receives, 0};
@@ -289,8 +289,8 @@ std::uint32_t Pattern::exchange_partner(std::uint32_t rank, std::uint32_t index)
     return rank ^ (1u << (index - 1));
 }
 
-// The neighbour on the torus in direction 2d (up) or 2d + 1 (down) of the d-th dimension that is longer than
-// one.
+// Returns the neighbour on the torus in direction 2d (up) or 2d + 1 (down) of the d-th dimension that is
+// longer than one.
 std::uint32_t Pattern::neighbour(std::uint32_t rank, std::uint32_t direction) const
 {
     std::uint32_t below = 1;
@@ -335,7 +335,7 @@ std::uint32_t Pattern::partner(std::uint32_t rank, std::uint32_t step, std::uint
         return away(way_distance[where.index] * (index + 1));
     case PatternName::halo2d:
     case PatternName::halo3d:
-        // The message that a rank's neighbour sends up comes from below.
+        // A message that goes up comes from the neighbour below.
         return neighbour(rank, send ? index : index ^ 1);
     case PatternName::global_interrupt:
         break;

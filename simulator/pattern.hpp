@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pattern.hpp: communication patterns that need no schedule: what each rank does follows from its number.
+// pattern.hpp: communication patterns that need no schedule: a rank's operations follow from its number.
 //
-// A pattern is a sequence of steps, the same number for every rank; in a step a rank computes, or it sends
-// some messages and receives some (perhaps none). All sends and receives of a step are begun together; the
-// next step begins when all of them have finished. Messages carry the step's number as their tag. Iterations
-// follow each other without a gap.
+// A pattern is a sequence of steps, the same number for every rank. In a step a rank either computes, or
+// sends and receives some messages (perhaps none). All sends and receives of a step begin together; the next
+// step begins when all have finished. A message's tag is the step's number. Iterations follow each other
+// without a gap.
 #pragma once
 
 #include "time.hpp"
@@ -24,29 +24,29 @@ enum class PatternName {
     bcast,              // binomial tree from rank 0 [Hoefler10 Fig. 3]
     reduce,             // binomial tree to rank 0
     recursive_doubling, // exchange with r xor 2^k; ranks beyond a power of two join by a partner
-    ring,     // segments go from rank 0 through all ranks, each receiving one and sending the one before
+    ring,     // segments go from rank 0 through all ranks; each receives a segment and sends the last one
     alltoall, // one step: to all others and from all others
     nway,     // dissemination with n partners in each step
     halo2d,   // neighbours on a torus, then an allreduce by dissemination
     halo3d,
-    global_interrupt, // a network of its own, no messages (global_interrupt.hpp); after the others
+    global_interrupt, // separate network, no messages (global_interrupt.hpp); must be the last here
 };
 
 struct PatternOptions {
     PatternName name = PatternName::dissemination;
     std::uint32_t ranks = 1;
-    std::uint64_t bytes = 8;             // of a message; of the halo pattern's allreduce 8 bytes
+    std::uint64_t bytes = 8;             // of a message; the allreduce of halo patterns always has 8
     std::uint64_t segment_bytes = 16384; // of the ring
     unsigned ways = 2;                   // of n-way dissemination
     std::uint32_t iterations = 1;
     Time compute = 0;   // before each iteration; 0: none
-    Time reduction = 0; // after each message received by a reducing pattern's step; 0: none
+    Time reduction = 0; // after each message that a step of a reducing pattern receives; 0: none
 };
 
 struct Step {
     std::uint32_t sends = 0;
     std::uint32_t receives = 0;
-    Time work = 0; // a computation; then there are no messages
+    Time work = 0; // length of a computation; such a step has no messages
 
     bool empty() const
     {
@@ -56,7 +56,7 @@ struct Step {
 
 class Pattern {
 public:
-    // InputError for options that make no pattern.
+    // Throws InputError if the options make no pattern.
     explicit Pattern(const PatternOptions &chosen);
 
     const PatternOptions &options() const
@@ -69,35 +69,35 @@ public:
         return given.ranks;
     }
 
-    // Steps of one iteration.
+    // Returns the number of steps of an iteration.
     std::uint32_t steps() const
     {
         return step_count;
     }
 
-    // What `rank` does in `step` of an iteration.
+    // Returns what `rank` does in `step` of an iteration.
     Step step(std::uint32_t rank, std::uint32_t step) const;
 
-    // The receiver of send `index` < sends of a step.
+    // Returns the receiver of send `index` < sends of a step.
     std::uint32_t receiver(std::uint32_t rank, std::uint32_t step, std::uint32_t index) const;
 
-    // The sender of receive `index` < receives of a step.
+    // Returns the sender of receive `index` < receives of a step.
     std::uint32_t sender(std::uint32_t rank, std::uint32_t step, std::uint32_t index) const;
 
-    // The step in which the receivers of this step's sends receive.
+    // Returns the step in which the receivers get this step's sends.
     std::uint32_t received_in(std::uint32_t rank, std::uint32_t step) const;
 
-    // The bytes of each message that is received in a step.
+    // Returns the bytes of each message that is received in a step.
     std::uint64_t bytes(std::uint32_t step) const;
 
-    // True when what `step` says is the same for all ranks.
+    // Returns whether step() is the same for all ranks.
     bool alike(std::uint32_t step) const;
 
-    // For a step with one send: the distance to its receiver, upwards modulo the ranks, where it is the same
-    // for all; else 0.
+    // Returns, for a step with one send, the distance to its receiver, upwards modulo the ranks, if it is the
+    // same for all ranks; else 0.
     std::uint32_t distance(std::uint32_t step) const;
 
-    // The number of operations of all ranks in one iteration.
+    // Returns the number of operations of all ranks in one iteration.
     std::uint64_t operations() const;
 
 private:
@@ -117,10 +117,10 @@ private:
     std::uint32_t children(std::uint32_t rank) const;
 
     PatternOptions given;
-    std::uint32_t inner_steps = 0;  // of the pattern proper
+    std::uint32_t inner_steps = 0;  // of the pattern without computation and allreduce
     std::uint32_t reduce_steps = 0; // allreduce steps after the halo exchange
     std::uint32_t step_count = 0;
-    bool reduces = false;                    // each receiving step of the pattern is followed by a reduction
+    bool reduces = false;                    // a reduction follows each receiving step of the pattern
     std::uint32_t power = 1;                 // the largest power of two up to the number of ranks
     unsigned log = 0;                        // its logarithm
     unsigned rounds = 0;                     // of dissemination
@@ -129,10 +129,10 @@ private:
     std::uint64_t last_segment = 0; // bytes of the ring's last message
 };
 
-// A pattern by its name on the command line, e.g. "recursive-doubling".
+// Finds a pattern by its name on the command line, such as "recursive-doubling".
 std::optional<PatternName> pattern_named(std::string_view name);
 
-// All names, in the order of PatternName.
+// Returns all names, in the order of PatternName.
 const std::vector<std::string> &pattern_names();
 
 } // namespace sim

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// pattern_program.hpp: a built-in pattern being executed: the Program (engine.hpp) that never stores a
-// schedule.
+// pattern_program.hpp: a built-in pattern being executed: a Program (engine.hpp) that stores no schedule.
 //
-// A rank remembers its step and how much of it is open. Its sends come to the processor one after the other,
-// with the order that they would have if all were waiting; its receives are posted together by one event,
-// which stands for the first of them. Operations are numbered within a step as in the schedule that
-// goal_write.cpp writes: sends, then receives.
+// A rank stores its step and how much of it is open. Its sends come to the processor one after the other, in
+// the order that they would have if all were waiting. One event posts its receives together; it stands for
+// the first of them. Operations are numbered within a step as in the schedule that goal_write.cpp writes:
+// sends, then receives.
 #pragma once
 
 #include "engine.hpp"
@@ -144,14 +143,14 @@ public:
         progress[rank].posted = true;
     }
 
-    // In the order of the step's receives.
+    // Sorts messages into the order of the step's receives.
     void sort(std::uint32_t rank, std::vector<Unexpected> &messages) const;
 
     void waiting(std::uint32_t, std::uint32_t) const
     {
     }
 
-    // The end of each iteration: the latest rank's.
+    // Returns the latest rank's end of each iteration.
     std::vector<Time> iteration_ends() const;
 
 private:
@@ -162,7 +161,7 @@ private:
         std::uint32_t iteration = 0;
         std::uint32_t open = 0;      // operations of the step that have not finished
         std::uint32_t unmatched = 0; // receives of the step without a message
-        bool posted = false;         // the receives are
+        bool posted = false;         // the receives are posted
     };
     struct StepCost {
         ByteCost cost;
@@ -188,19 +187,19 @@ private:
     std::vector<StepCost> step_costs;
     std::vector<Step> shapes;             // per step, of rank 0
     std::vector<bool> alike;              // all ranks have this shape
-    std::vector<std::uint32_t> distances; // from rank to receiver, where it is the same for all; else 0
-    std::vector<History> histories;       // of the sends of a step, when there are several
+    std::vector<std::uint32_t> distances; // from rank to receiver if it is the same for all; else 0
+    std::vector<History> histories;       // of the sends of a step, if there are several
     std::vector<std::atomic<Time>> ends;  // per iteration
     std::uint64_t largest = 0;
     bool single; // one iteration
 };
 
-// Simulates a pattern by the general engine, which knows all that have messages.
+// Simulates a pattern with the general engine, which can simulate all patterns that have messages.
 Result pattern_simulate_general(PatternProgram &program, const Parameters &parameters, const Noise &noise,
                                 unsigned threads, Timeline *timeline);
 
-// Simulates a pattern by the fastest engine that knows it; `iteration_ends` receives the latest rank's end of
-// each iteration. All engines give the same result, but for the numbers of events and windows.
+// Simulates a pattern with the fastest engine that can; `iteration_ends` gets the latest rank's end of each
+// iteration. All engines give the same result, except the numbers of events and windows.
 Result pattern_simulate(const Pattern &pattern, const Parameters &parameters, const Noise &noise,
                         unsigned threads, Timeline *timeline, std::vector<Time> &iteration_ends);
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-// A function once for every machine of the kind and once for those with vectors of 256 bits. Not with
-// sanitizers, which are not ready yet when the choice is made.
+// Compiles a function twice: for all processors, and for those with vectors of 256 bits. Not with sanitizers,
+// which are not initialised yet when the loader chooses.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define VECTOR_CLONES [[gnu::target_clones("avx2", "default")]]
 #else
@@ -24,14 +24,14 @@ using Times [[gnu::vector_size(LANES * sizeof(Time))]] = Time;
 
 struct Look {
     std::uint64_t due; // a bit for each time before the end
-    Time next;         // the earliest of the others
+    Time next;         // the earliest of the other times
 };
 
-// At 64 times. Which of them are due is as good as random, so there are no branches on it.
+// Looks at 64 times. Which of them are due is nearly random, so the code does not branch on it.
 VECTOR_CLONES Look times_look(const Time *times, Time end)
 {
     static_assert(
-        NEVER == std::numeric_limits<Time>::max()); // all bits but the sign's, so that | makes any time NEVER
+        NEVER == std::numeric_limits<Time>::max()); // all bits but the sign; so | makes any time NEVER
     const Times never = {NEVER, NEVER, NEVER, NEVER};
     Times bits = {1, 2, 4, 8}, due = {}, next = never;
 
@@ -119,7 +119,7 @@ std::vector<Time> RingEngine::iteration_ends() const
     return ends;
 }
 
-// In the part's thread, so that it is the one that first touches the memory.
+// Prepares a part. Runs in the part's thread, so that this thread touches the memory first.
 void RingEngine::begin(Part &part)
 {
     const std::uint32_t count = part.last - part.first;
@@ -150,7 +150,8 @@ void RingEngine::prefetch(const Chunk *chunk)
         __builtin_prefetch(bytes + at, 1);
 }
 
-// One at a time, as the ranks before it are processed: a processor has room for few lines on their way.
+// Prefetches one rank. Called for each rank that is processed before it, as a processor can fetch only few
+// lines at a time.
 inline void RingEngine::prefetch_rank(const Part &part, std::uint32_t place)
 {
     if (place < part.last - part.first)
@@ -171,7 +172,8 @@ void RingEngine::process_window(Part &part, Time end)
     }
 }
 
-// Which rank does something in this window is as good as random, so nothing branches on it: masks select.
+// Processes a group. Which rank has events in this window is nearly random, so the code uses masks and no
+// branches.
 void RingEngine::process_group(Part &part, std::size_t group, Time end)
 {
     const auto first = static_cast<std::uint32_t>(group * Domain::GROUP); // in the part
@@ -202,8 +204,7 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
     recycle(part, chunks);
 }
 
-// Sorts the group's messages that come before `end` into its ranks' lists. The answer is the chunks that hold
-// them.
+// Sorts the group's messages that come before `end` into its ranks' lists. Returns the chunks that hold them.
 RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end)
 {
     const auto first = static_cast<std::uint32_t>(part.first + group * Domain::GROUP);
@@ -214,7 +215,7 @@ RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end
     part.due.resize(1);
     for (Chunk *chunk = mailbox.first; chunk; chunk = chunk->next) {
         if (chunk->next)
-            prefetch(chunk->next->next); // the next one's first line is here by now
+            prefetch(chunk->next->next); // the next chunk's first line has arrived by now
         for (std::uint32_t i = 0; i < count; i++) {
             Message &message = chunk->messages[i];
             if (message.time >= end) {
@@ -232,7 +233,7 @@ RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end
     return mailbox.first;
 }
 
-// Puts a message into a rank's list, which is in the order of events. The answer is the list's first.
+// Puts a message into a rank's list, which is in the order of events. Returns the first of the list.
 inline std::uint32_t RingEngine::insert(Part &part, std::uint32_t head, std::uint32_t added)
 {
     std::uint32_t *link = &head;
@@ -268,7 +269,7 @@ inline Time RingEngine::finish_ahead(std::uint32_t number, Rank &rank, Time now,
     return noise.finish(cursor, now, work);
 }
 
-// Of two events at one time: negative when `a` goes first; 0 when only the operations decide.
+// Compares two events at one time: negative if `a` goes first; 0 if only the operations decide.
 int RingEngine::compare(const Past &a, const Past &b)
 {
     for (const auto &[one, other] :
@@ -287,7 +288,7 @@ std::uint32_t RingEngine::source(std::uint32_t number, std::uint32_t step) const
     return number >= distance ? number - distance : number + (ranks - distance);
 }
 
-// Messages of lower ranks go first where their pasts do not decide.
+// Returns whether `a` goes first. If the pasts do not decide, the message of the lower rank does.
 bool RingEngine::happens_before(const Message &a, const Message &b)
 {
     if (a.time != b.time)
@@ -296,8 +297,8 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     return order < 0 || (order == 0 && source(a.rank, a.step) < source(b.rank, b.step));
 }
 
-// The rank's events before `end` up to its last message, in their order. Operations go before messages where
-// times and pasts do not decide.
+// Processes the rank's events before `end` up to its last message, in their order. If times and pasts do not
+// decide, operations go before messages.
 [[gnu::always_inline]] inline void RingEngine::process_messages(Part &part, std::uint32_t place, Time end)
 {
     prefetch_rank(part, place + RANKS_AHEAD);
@@ -332,7 +333,7 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     part.next_times[place] = next;
 }
 
-// The send comes to the processor; at the first time the receive is posted just after that.
+// Lets the send come to the processor. When it comes the first time, the receive is posted just after.
 [[gnu::always_inline]] inline void RingEngine::own_event(Part &part, std::uint32_t number, Rank &rank,
                                                          Time &next)
 {
@@ -363,7 +364,7 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
 {
     const Time leaves = finish(number, rank, now, parameters.overhead_send);
     const std::uint32_t distance = distances[iterations == 1 ? rank.step : rank.step % rounds];
-    const std::uint32_t left = ranks - number; // ranks up to the last one
+    const std::uint32_t left = ranks - number; // ranks from this to the last
     const std::uint32_t to = distance < left ? number + distance : distance - left;
 
     const Time sent = apart ? now + parameters.overhead_send : leaves;
@@ -379,7 +380,7 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     message.step = rank.step;
 }
 
-// The processor, which is free, takes a message.
+// Has the processor, which is free, take a message.
 [[gnu::always_inline]] inline void RingEngine::message_event(Part &part, Rank &rank, Time &next,
                                                              const Message &message)
 {
@@ -401,11 +402,11 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     } else if (ahead < HANDLED_BITS) {
         rank.flags |= HANDLED << ahead;
     } else {
-        given_up = true; // further ahead than there is memory for
+        given_up = true; // further ahead than the flags have bits
     }
 }
 
-// The step is over. `next`: when the next one's send comes to the processor.
+// Ends the step. Sets `next` to the time at which the next step's send comes to the processor.
 [[gnu::always_inline]] inline void RingEngine::complete(Part &part, Rank &rank, Time &next, const Past &past,
                                                         Time now)
 {
@@ -421,7 +422,7 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     }
 }
 
-// For messages to a rank of another part.
+// Returns the mailbox for messages to a rank of another part.
 inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 {
     const auto other = std::find_if(parts.begin(), parts.end(),
@@ -442,7 +443,7 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
     return mailbox.first->messages[mailbox.count++];
 }
 
-// Where a message that comes after this window goes, in its group's list.
+// Returns the slot in its group's list for a message that comes after this window.
 [[gnu::always_inline]] inline RingEngine::Message &RingEngine::slot(Part &part, std::uint32_t number,
                                                                     Time time)
 {
@@ -455,7 +456,7 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 [[gnu::noinline]] RingEngine::Chunk *RingEngine::new_chunk(Part &part)
 {
     constexpr std::size_t RESERVE_MAX =
-        2 * LargePages<Chunk>::PAGE_BYTES / sizeof(Chunk); // fill their large pages
+        2 * LargePages<Chunk>::PAGE_BYTES / sizeof(Chunk); // fills the large pages
 
     if (part.slabs.empty() || part.slabs.back().size() == part.slabs.back().capacity())
         part.slabs.emplace_back().reserve(std::clamp<std::size_t>(part.mail.size() * 3, 16, RESERVE_MAX));
@@ -472,7 +473,8 @@ void RingEngine::recycle(Part &part, Chunk *chunk)
     }
 }
 
-// Chunks stay with the part that got them: they come and go in equal numbers.
+// Takes the messages from other parts. Chunks stay with the part that received them; they come and go in
+// equal numbers.
 void RingEngine::exchange(Part &part)
 {
     for (const auto &other : parts) {
@@ -491,7 +493,7 @@ void RingEngine::exchange(Part &part)
         deliver(part, group);
 }
 
-// What is in a group's later mail comes into its mail.
+// Moves a group's later mail into its mail.
 void RingEngine::deliver(Part &part, std::size_t group)
 {
     Mailbox &mail = part.mail[group];

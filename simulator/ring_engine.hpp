@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // ring_engine.hpp: dissemination at a million ranks: the engine's rules (engine.hpp, docs/lab/loggops.md) for
-// a pattern in whose every step each rank sends one message to a fixed distance and receives one.
+// a pattern in which every rank, in every step, sends one message over a fixed distance and receives one.
 //
-// A rank is 40 bytes: its clock, its step, and what it waits for. Messages wait in a list per group of
-// ranks, so that a rank is touched only when something happens there, and what senders write lies in a row.
-// Histories (event.hpp) are three distances of 32 bits, 4 ms; when a tie would need longer ones, run() gives
-// up and the general engine has to do it.
+// A rank takes 40 bytes: its clock, its step, and what it waits for. Messages wait in a list per group of
+// ranks. So a rank is touched only if it has an event, and senders write to consecutive memory. Histories
+// (event.hpp) are three distances of 32 bits, up to 4 ms. If a tie needs longer ones, run() gives up, and the
+// general engine must be used.
 //
-// Of a step's two operations, receive and send become ready together; the receive is posted at that time, the
-// send may have to wait longer. The step is over when the send has begun and the message was processed;
-// whichever happens last is the cause of the next step.
+// A step's send and receive become ready together. The receive is posted at that time; the send may have to
+// wait longer. The step is over when the send has begun and the message was processed. The later of the two
+// is the cause of the next step.
 #pragma once
 
 #include "engine.hpp"
@@ -22,33 +22,34 @@ namespace sim {
 
 class RingEngine {
 public:
-    // True when this engine knows the pattern: eager dissemination without computations, handled on arrival.
+    // Returns whether this engine can simulate the pattern: eager dissemination without computations, handled
+    // on arrival.
     static bool suits(const Pattern &pattern, const Parameters &parameters);
 
     RingEngine(const Pattern &pattern, const Parameters &parameters, const Noise &noise, unsigned threads);
 
-    // Nothing when it gave up; else the result, the same as the general engine's but for the number of
-    // events.
+    // Runs the simulation. Returns nothing if it gave up; else the result, the same as the general engine's
+    // except the number of events.
     std::optional<Result> run();
 
-    // The end of each iteration: the latest rank's.
+    // Returns the latest rank's end of each iteration.
     std::vector<Time> iteration_ends() const;
 
 private:
     static constexpr std::uint32_t POST_WAITS = 1; // the step's receive is not posted
     static constexpr std::uint32_t RECEIVED = 2;   // its message has been processed and its receive posted
     static constexpr std::uint32_t HANDLED =
-        4; // << i: that of step + i was processed, its receive not posted
+        4; // << i: the message of step + i was processed, its receive not posted
     static constexpr unsigned HANDLED_BITS = 30;
     static constexpr std::uint32_t RANKS_AHEAD = 128;
     static constexpr std::uint32_t WORD = 64; // ranks that are looked at together
 
-    // Of an event: how long before it it was caused, how long before that its cause was, and that one's;
-    // UINT32_MAX: that much or more.
+    // The history of an event as distances in time: from the event back to when it was caused, from there
+    // back to when its cause was caused, and once more. UINT32_MAX means that much or more.
     struct Past {
         std::uint32_t caused, before, earlier;
 
-        // The past of what an event with this past causes so much later.
+        // Returns the past of an event that an event with this past causes, `later` after it.
         Past next(Time later) const
         {
             return {limited(later), caused, before};
@@ -72,27 +73,27 @@ private:
     };
 
     struct Rank {
-        Time cpu = 0; // when it is free
+        Time cpu = 0; // when the processor is free
         Time noise_start = NEVER;
-        Past past = {1, 0, 0}; // of the step's send and receive, as long as the send has not begun
+        Past past = {1, 0, 0}; // of the step's send and receive, until the send has begun
         std::uint32_t noise_index = 0;
         std::uint32_t step = 0; // over all iterations
         std::uint32_t flags = 0;
     };
     static_assert(sizeof(Rank) == 40);
 
-    // When they are free.
+    // When the interfaces are free.
     struct Interfaces {
         Time send = 0, receive = 0;
     };
 
-    // Messages to a group of ranks lie in a chain of chunks. Chunks are used again, the last one first: it is
-    // in the cache.
+    // Messages to a group of ranks are in a chain of chunks. Free chunks are used again, the last one first,
+    // as it is in the cache.
     struct Chunk {
         Chunk *next;
         std::array<Message, 31> messages;
 
-        Chunk() : next(nullptr) // without touching the messages
+        Chunk() : next(nullptr) // does not touch the messages
         {
         }
     };
@@ -111,15 +112,15 @@ private:
 
     struct Part : Domain {
         LargeVector<Rank> states;
-        LargeVector<Interfaces> interfaces; // per rank; none where they are never busy for longer than it
+        LargeVector<Interfaces> interfaces; // per rank; empty if never busy for longer than the processor
         // Per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words.
         LargeVector<Time> next_times;
         std::vector<Mailbox> outbox;           // per domain
         std::vector<Mailbox> mail;             // per group: sent before this window
-        std::vector<Mailbox> later;            // per group: sent in this window, or kept for the next one
-        std::vector<LargeVector<Chunk>> slabs; // each has room for its capacity from the beginning
+        std::vector<Mailbox> later;            // per group: sent in this window, or kept for the next
+        std::vector<LargeVector<Chunk>> slabs; // each has its full capacity from the beginning
         Chunk *free = nullptr;
-        // Of the group that is being processed:
+        // For the group that is being processed:
         std::vector<Due> due; // messages that come before the window's end, after an unused entry
         std::array<std::uint32_t, GROUP>
             heads; // per rank: the first of its messages in `due`, in their order; 0: none
@@ -160,13 +161,13 @@ private:
     const Parameters parameters;
     const Noise &noise;
     const ByteCost cost;
-    // Without noise all ranks are alike, and what each one gets from another it could have from itself: one
-    // then is simulated, and stands for all.
+    // Without noise all ranks are alike, and a message from another rank could as well come from the rank
+    // itself. Then one rank is simulated and stands for all.
     const std::uint32_t stands_for;
     const std::uint32_t ranks;
     const std::uint32_t rounds; // steps of an iteration
     const std::uint32_t iterations;
-    const bool apart;       // noise that delays o delays neither the message nor g, and O is not delayed
+    const bool apart;       // noise that delays o delays neither the message nor g; O is not delayed
     const Time gap;         // of a message, its bytes included
     const bool gap_matters; // an interface may be busy when the processor is free again
     std::vector<std::uint32_t> distances;

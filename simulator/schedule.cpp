@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// schedule.cpp: packing operations; see schedule.hpp.
+// schedule.cpp: packs operations; see schedule.hpp.
 #include "schedule.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::uint64_t Schedule::operations() const
     return sum;
 }
 
-// Sorts edges by what comes before; else they stay in their order.
+// Sorts edges by `before`, stably.
 void RankPacker::sort(std::size_t count, std::vector<Edge> &edges)
 {
     heads.assign(count + 1, 0);
@@ -50,8 +50,8 @@ void RankPacker::sort(std::size_t count, std::vector<Edge> &edges)
     sorted.swap(edges);
 }
 
-// The two bytes for the successors that these edges of one operation name; SUCCESSORS_OTHER when they are not
-// in a row.
+// Encodes the successors that these edges of one operation name in two bytes; SUCCESSORS_OTHER if they are
+// not in a row.
 static std::uint16_t successors_in_a_row(const Edge *first, const Edge *end)
 {
     const auto number = static_cast<std::uint32_t>(end - first);
@@ -65,7 +65,8 @@ static std::uint16_t successors_in_a_row(const Edge *first, const Edge *end)
     return static_cast<std::uint16_t>((first->after - first->before) << SUCCESSOR_COUNT_BITS | number);
 }
 
-// Removes operations that wait for nothing until none is left; what remains holds a cycle.
+// Finds an operation of a cycle: removes operations that wait for nothing until there are none; the rest
+// contains a cycle.
 std::uint32_t RankPacker::operation_of_a_cycle(std::size_t count, const std::vector<Edge> &edges)
 {
     heads.assign(count + 1, 0);
@@ -84,7 +85,7 @@ std::uint32_t RankPacker::operation_of_a_cycle(std::size_t count, const std::vec
                 order.push_back(edges[i].after);
     if (order.size() == count)
         return ANY;
-    // Going back along edges from any remaining operation must meet one twice: that one is in a cycle.
+    // Going back along edges from any remaining operation must meet an operation twice, which is in a cycle.
     std::vector<std::uint32_t> before(count, ANY);
     for (const Edge &edge : edges)
         if (waiting[edge.before] != 0)

@@ -2,11 +2,11 @@
 //
 // schedule.hpp: a GOAL schedule in memory, about a dozen bytes per operation.
 //
-// An operation is eight bytes: its kind (everything but the peer, shared by all operations that are alike, so
-// that a schedule of millions of operations usually has a handful of kinds) and its peer. Beside it lie a
-// byte of progress and two bytes for the usual successors, a few operations in a row; operations with others
-// have them in an overflow list. Ranks lie in chunks, as their readers produced them, each chunk in the order
-// of its ranks.
+// An operation takes eight bytes: its kind and its peer. A kind is everything except the peer; operations
+// that are alike share it, so a schedule of millions of operations usually has a handful of kinds. Each
+// operation also has a byte of progress, and two bytes for the usual successors, a few operations in a row.
+// Other successors are in an overflow list. Ranks are in chunks as their readers produced them, each chunk in
+// the order of its ranks.
 #pragma once
 
 #include "time.hpp"
@@ -26,7 +26,7 @@ constexpr std::uint32_t TAG_LIMIT = UINT32_MAX - 1;
 
 enum class OpType : std::uint8_t { send, recv, calc };
 
-// What operations that are alike have in common.
+// The properties that similar operations share.
 struct Kind {
     OpType type = OpType::calc;
     std::uint8_t cpu = 0;
@@ -41,7 +41,7 @@ struct KindHash {
     std::size_t operator()(const Kind &kind) const;
 };
 
-// Gives each different kind its number. Threads may share one.
+// Gives each different kind a number. Threads may share a table.
 class KindTable {
 public:
     std::uint32_t number_of(const Kind &kind);
@@ -69,14 +69,14 @@ struct Edge {
     bool started;
 };
 
-// The byte of progress: how many operations are still waited for, or one of these.
-constexpr std::uint8_t PROGRESS_READY = 251; // what it waited for has happened
+// The byte of progress: the number of operations for which it still waits, or one of these.
+constexpr std::uint8_t PROGRESS_READY = 251; // all that it waited for has happened
 constexpr std::uint8_t PROGRESS_WAITING =
-    252; // begun: a send whose receiver is not ready, a receive posted later
+    252; // begun: a send whose receiver is not ready, or a receive that was posted later
 constexpr std::uint8_t PROGRESS_POSTED = 253; // a receive that was posted at the beginning and is not matched
 constexpr std::uint8_t PROGRESS_FINISHED = 254;
 constexpr std::uint8_t PROGRESS_MANY = 255; // the count is in Chunk::many
-// The two bytes of successors: 0: none; else how far the first one is, and how many in a row wait for the
+// The two bytes of successors: 0 if none; else the distance to the first, and how many in a row wait for the
 // operation's end.
 constexpr unsigned SUCCESSOR_COUNT_BITS = 4;
 constexpr std::uint32_t SUCCESSOR_COUNT_LIMIT = 1u << SUCCESSOR_COUNT_BITS;                 // fewer
@@ -88,7 +88,7 @@ struct Chunk {
     std::vector<std::uint8_t> progress;
     std::vector<std::uint16_t> successors;
     std::vector<std::uint32_t> other_operations; // ascending, places in `operations`
-    std::vector<std::uint32_t> other_ends;       // where the successors of each end in `others`
+    std::vector<std::uint32_t> other_ends;       // end of each operation's successors in `others`
     std::vector<std::uint32_t> others;           // index in the rank * 2 + (1: waits for the start only)
     std::unordered_map<std::uint32_t, std::uint32_t> many;
 };
@@ -106,7 +106,7 @@ public:
         return static_cast<std::uint32_t>(places.size());
     }
 
-    // All operations of all ranks.
+    // Returns the number of operations of all ranks.
     std::uint64_t operations() const;
 
     std::vector<RankPlace> places;
@@ -116,9 +116,9 @@ public:
     unsigned nics = 1;
 };
 
-// Puts one rank's operations and edges at the end of a chunk. Edges name operations of this rank; an edge may
-// appear more than once. When the edges form a cycle, nothing is added and an operation of the cycle is the
-// answer; else ANY.
+// Adds one rank's operations and edges at the end of a chunk. Edges name operations of this rank; an edge may
+// appear more than once. If the edges form a cycle, adds nothing and returns an operation of the cycle; else
+// returns ANY.
 class RankPacker {
 public:
     std::uint32_t pack(Chunk &chunk, const std::vector<Operation> &operations, std::vector<Edge> &edges);
@@ -131,7 +131,7 @@ private:
     std::vector<Edge> sorted;
 };
 
-// "recv 8b from 3 tag 0", for messages.
+// Returns a text such as "recv 8b from 3 tag 0", for messages.
 std::string operation_text(const Operation &operation, const Kind &kind);
 
 } // namespace sim

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # simulator.mk: the LogGOPS simulator build/simulator/sim. Included by the top-level Makefile.
-# Its C++ tests and fuzzers link SIM_LIBRARY, everything but the commands.
+# Its C++ tests and fuzzers link SIM_LIBRARY, which is everything except the commands.
 
 SIM          := build/simulator/sim
 SIM_CXX      ?= g++
@@ -29,8 +29,8 @@ $(SIM): $(SIM_OBJECTS) simulator/simulator.mk
 	@echo "  LD      $@"
 	$(Q)$(SIM_CXX) $(SIM_CXXFLAGS) -o $@ $(SIM_OBJECTS)
 
-# The standard library's headers, compiled once: g++ takes standard.hpp.gch for standard.hpp. What uses it
-# has to have the same -O: g++ 12 does not check that, and then crashes now and then.
+# The standard library's headers, compiled once: g++ takes standard.hpp.gch for standard.hpp. Files that use
+# it must have the same -O: g++ 12 does not check that, and sometimes crashes if it differs.
 SIM_STANDARD := $(SIM_BUILD)/standard.hpp
 $(SIM_STANDARD).gch: simulator/standard.hpp $(SIM_BUILD)/sim.flags
 	@mkdir -p $(@D)
@@ -43,7 +43,7 @@ $(SIM_BUILD)/%.o: simulator/%.cpp $(SIM_STANDARD).gch $(SIM_BUILD)/sim.flags
 	@echo "  CXX     $<"
 	$(Q)$(SIM_CXX) $(SIM_CXXFLAGS) -include $(SIM_STANDARD) -MMD -MP -c -o $@ $<
 
-# CLI11 is read once, at the start: not optimized, it takes half as long to compile.
+# CLI11 runs once, at the start: without optimization it compiles in half the time.
 $(SIM_BUILD)/command_line.o: simulator/command_line.cpp $(SIM_BUILD)/sim.flags
 	@mkdir -p $(@D)
 	@echo "  CXX     $<"
@@ -54,8 +54,8 @@ $(SIM_BUILD)/command_line.o: simulator/command_line.cpp $(SIM_BUILD)/sim.flags
 SIM_TEST         := $(HOST_BUILD)/test_sim
 SIM_TEST_FLAGS   := -std=c++20 -g1 -O1 $(SIM_WARNINGS) -Wno-sign-conversion -iquote tests/host \
                     -iquote tests/fuzz -pthread -fno-sanitize-recover=all
-# It casts no pointers and has no virtual functions, and the address sanitizer finds null itself: without
-# these four checks everything compiles in half the time.
+# Four checks are off, which halves the time to compile. The simulator casts no pointers and has no virtual
+# functions, and the address sanitizer finds null pointers as well.
 SIM_SANITIZE     := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=null,object-size,vptr,alignment
 SIM_TEST_LIBRARY := $(patsubst %.cpp,$(HOST_BUILD)/%.o,$(SIM_LIBRARY))
 SIM_TEST_MAIN    := $(HOST_BUILD)/tests/host/test_sim.o

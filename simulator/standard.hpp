@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// standard.hpp: the standard library's headers that take longest to read. simulator.mk compiles them once and
-// gives them to every file with -include. Each file still includes what it uses.
+// standard.hpp: the standard library's headers that take longest to compile. simulator.mk precompiles them
+// and adds them to every file with -include. Each file still includes what it uses.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -14,7 +14,7 @@ namespace sim {
 
 namespace {
 
-// Many times lie close together, so that few digits of their distance to the minimum sort them.
+// Sorts times. Many times are close together, so few digits of their distance to the minimum suffice.
 void sort(LargeVector<Time> &times)
 {
     constexpr std::size_t FEW = 4096;
@@ -44,11 +44,11 @@ void sort(LargeVector<Time> &times)
     }
 }
 
-// Some of many times, by their places in the sorted order. Which times share a high digit is counted first;
-// then only those are sorted that share it with one of those places, so that most times are never moved.
+// Selects some of many times by their places in the sorted order. It first counts the times with each high
+// digit, then sorts only those with the same high digit as one of the places. Most times are never moved.
 class Selection {
 public:
-    // `places` are below the number of times.
+    // Selects; `places` are below the number of times.
     Selection(std::span<const Time> times, std::span<const std::size_t> places)
     {
         const auto [minimum, maximum] = std::minmax_element(times.begin(), times.end());
@@ -96,7 +96,7 @@ private:
                1;
     }
 
-    std::array<std::size_t, DIGITS + 1> begins{}; // per digit: how many times have a lower one
+    std::array<std::size_t, DIGITS + 1> begins{}; // per digit: number of times with a lower digit
     std::array<std::size_t, DIGITS> chosen_begins{};
     LargeVector<Time> chosen;
 };

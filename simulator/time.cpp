@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// time.cpp: exact decimal numbers in and out; see time.hpp.
+// time.cpp: reads and writes exact decimal numbers; see time.hpp.
 #include "time.hpp"
 
 namespace sim {

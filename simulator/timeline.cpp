@@ -41,7 +41,7 @@ void Timeline::message_received(std::uint32_t rank, unsigned cpu, std::uint32_t 
 
 namespace {
 
-// Microseconds, which is the unit of the format.
+// A time in microseconds, the unit of the format.
 struct Microseconds {
     Time time;
 };

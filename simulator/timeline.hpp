@@ -3,7 +3,7 @@
 // timeline.hpp: records what processors do, for chrome://tracing and Perfetto (JSON "trace event format":
 // complete events in microseconds, one process per rank, one thread per processor, arrows for messages).
 //
-// Not for several threads: the engine uses one when it records.
+// Not thread-safe: the engine uses one thread when it records.
 #pragma once
 
 #include "schedule.hpp"
@@ -16,7 +16,7 @@ namespace sim {
 
 class Timeline {
 public:
-    // Keeps at most `limit` pieces of work; further ones are counted only.
+    // Keeps at most `limit` pieces of work; further ones are only counted.
     explicit Timeline(std::size_t limit) : pieces_max(limit)
     {
     }
@@ -39,7 +39,7 @@ private:
         Time start, end;
         std::uint32_t rank;
         unsigned cpu;
-        std::uint64_t arrow; // 0: none; the sender's has the same number as the receiver's
+        std::uint64_t arrow; // 0: none; sender and receiver of a message have the same number
         bool arrives;
     };
     bool room();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// trace.cpp: reads and makes noise traces, and reads places in them; see noise.hpp.
+// trace.cpp: reads and makes noise traces, and reads places in traces; see noise.hpp.
 #include "noise.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace sim {
 
 namespace {
 
-// "# Measurement period: 12.5 s" or "# Period: 1000 ns": the period in ps.
+// Returns the period, in ps, of "# Measurement period: 12.5 s" or "# Period: 1000 ns".
 std::optional<Time> period_of(std::string_view comment, const std::string &where)
 {
     for (const auto &[head, digits] :
@@ -31,8 +31,8 @@ std::optional<Time> period_of(std::string_view comment, const std::string &where
     return std::nullopt;
 }
 
-// A duration or start in ns; decimals beyond picoseconds are cut off, as tools print more digits than they
-// know.
+// Reads a duration or start in ns; cuts off decimals beyond picoseconds, as tools print more digits than they
+// measure.
 Time nanoseconds_of(std::string_view number, const std::string &where, const char *what)
 {
     const std::size_t point = number.find('.');
@@ -53,7 +53,7 @@ void separate(Trace &trace)
     }
 }
 
-// As the public tool takes a file: every line, in whole ns.
+// Changes a trace to what the public tool makes of its file: every line, in whole ns.
 void as_it_stands(Trace &trace)
 {
     const auto whole = [](Time time) { return (time + PS_PER_NS / 2) / PS_PER_NS * PS_PER_NS; };
@@ -63,7 +63,7 @@ void as_it_stands(Trace &trace)
     trace.lap = trace.detours.back().start;
 }
 
-// The next line of a text, which gets shorter by it.
+// Takes the next line off a text.
 std::string_view line_of(std::string_view &text)
 {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -79,7 +79,7 @@ std::string file_content(const std::string &path, const std::string &what)
 
     if (!file)
         throw InputError(path + ": cannot be opened; give the path of " + what);
-    // The stream's own reading answers errors by its state; iterators would throw what a folder does to them.
+    // The stream's own functions report errors in its state; iterators would throw if the path is a folder.
     std::string text;
     for (std::array<char, 65536> piece; file.read(piece.data(), piece.size()) || file.gcount() > 0;)
         text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
@@ -133,7 +133,7 @@ Trace trace_parse(std::string_view text, const std::string &name, NoiseRule rule
         as_it_stands(trace);
         if (trace.lap == 0) {
             remark = name +
-                     ": nothing after its beginning: silence under the rule loggopsim, which replays a "
+                     ": no time before the last detour: silence under the rule loggopsim, which replays a "
                      "file up to the start of its last detour";
             trace.detours.clear();
         }
@@ -162,7 +162,7 @@ Trace trace_parse(std::string_view text, const std::string &name, NoiseRule rule
     for (const Detour &detour : trace.detours)
         busy += detour.duration;
     if (busy >= trace.period || trace.period > STEP_LIMIT)
-        throw InputError(name + ": detours of together " + nanoseconds(busy) + " ns in a period of " +
+        throw InputError(name + ": detours of " + nanoseconds(busy) + " ns in total in a period of " +
                          nanoseconds(trace.period) + " ns leave no time to work");
     return trace;
 }

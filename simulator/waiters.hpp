@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// waiters.hpp: what waits for a rank's processor or interface, so that only the first of many looks again
-// when that may be free.
+// waiters.hpp: events that wait for a rank's processor or interface. Only the first of many tries again when
+// the resource may be free.
 //
-// Things that wait for the same keep their order whatever happens meanwhile (engine.hpp's events, by their
-// histories). So one of them, the head, stands in the rank's queue of events, at the time at which what it
-// waits for is free; what is younger than the head lies here, and the oldest of that is the next head when
-// the head has begun. What is older than the head goes into the queue of events beside it.
+// Events that wait for the same resource keep their order whatever happens meanwhile (engine.hpp's events, by
+// their histories). So one of them, the head, is in the rank's queue of events, at the time at which the
+// resource is free. Events that are younger than the head wait here. When the head has begun, the oldest of
+// them becomes the head. An event that is older than the head goes into the queue of events, too.
 #pragma once
 
 #include "event.hpp"
@@ -20,7 +20,8 @@ constexpr std::size_t RESOURCES = 3;
 
 class Waiters {
 public:
-    // Something cannot begin. True: it stays here; false: it goes into the queue of events.
+    // Takes an event that cannot begin. Returns true if it waits here, false if it goes into the queue of
+    // events.
     bool keep(EventPool &pool, Resource resource, Event event)
     {
         Line &line = lines[static_cast<std::size_t>(resource)];
@@ -39,7 +40,7 @@ public:
         return true;
     }
 
-    // Something begins. True: it was the head, and `next` is the new one.
+    // Notes that an event begins. Returns whether it was the head and others wait; `next` is the new head.
     bool leave(EventPool &pool, Resource resource, const Event &event, Event &next)
     {
         Line &line = lines[static_cast<std::size_t>(resource)];

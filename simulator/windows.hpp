@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// windows.hpp: takes threads through windows of simulated time within which their ranks cannot influence each
-// other.
+// windows.hpp: takes threads through windows of simulated time, within which their ranks cannot influence
+// each other.
 //
-// Ranks are known in groups by the time of their earliest event, so that windows in which few ranks are busy
-// are cheap.
+// For each group of ranks the time of the earliest event is known, so that windows with few busy ranks are
+// cheap.
 #pragma once
 
 #include "time.hpp"
@@ -19,13 +19,13 @@
 
 namespace sim {
 
-// The ranks of one thread. What is simulated derives from it.
+// The ranks of one thread; the engines derive from it.
 struct alignas(64) Domain {
     static constexpr std::uint32_t GROUP = 256;
 
     unsigned number = 0;
     std::uint32_t first = 0, last = 0; // ranks first to last - 1
-    std::vector<Time> group_times;     // per group: a time before which none of its ranks has an event
+    std::vector<Time> group_times;     // per group: none of its ranks has an event before
     Time next = NEVER;
     std::exception_ptr failure;
 
@@ -41,7 +41,7 @@ struct alignas(64) Domain {
     }
 };
 
-// Deals ranks to `parts` domains in equal runs.
+// Divides ranks into `parts` domains of consecutive ranks, of equal size.
 template <typename Some>
 void domains_deal(std::vector<std::unique_ptr<Some>> &domains, unsigned parts, std::uint32_t ranks)
 {
@@ -55,8 +55,8 @@ void domains_deal(std::vector<std::unique_ptr<Some>> &domains, unsigned parts, s
     }
 }
 
-// Does `work(domain)` for each domain in a thread of its own, the first one in this thread; throws what one
-// of them throws.
+// Calls `work(domain)` for each domain in its own thread, the first in this thread. Throws what one of them
+// throws.
 template <typename Some, typename Work>
 void domains_each(std::vector<std::unique_ptr<Some>> &domains, const Work &work)
 {
@@ -79,9 +79,9 @@ void domains_each(std::vector<std::unique_ptr<Some>> &domains, const Work &work)
             std::rethrow_exception(domain->failure);
 }
 
-// Until no domain has an event: all process(domain, end) up to a common end, then all exchange(domain) what
-// they sent to each other. `length` is the least time from a cause to an effect at another rank. Ends early
-// where either throws or `stop` is set. The answer is the number of windows.
+// Repeats until no domain has an event: each thread calls process(domain, end) up to a common end, then
+// exchange(domain) for what the domains sent to each other. `length` is the least time from a cause to an
+// effect at another rank. Ends early if either throws or `stop` is set. Returns the number of windows.
 template <typename Some, typename Process, typename Exchange>
 std::uint64_t windows_run(std::vector<std::unique_ptr<Some>> &domains, Time length,
                           const std::atomic<bool> &stop, const Process &process, const Exchange &exchange)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * balance.c: where the ranks of a core meet, and how each gets its priority. balance.h says what for.
+ * balance.c: the page in which the ranks of a core meet, and their priorities. balance.h documents it.
  */
 #define _GNU_SOURCE
 #include "balance.h"
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef PRIORITIES /* else the test's own */
+#ifndef PRIORITIES /* a test defines its own */
 #define PRIORITIES "/proc/tacet/priorities"
 #endif
 #define SIBLINGS "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list"
@@ -57,7 +57,7 @@ static bool path_of(const char *name, char path[BALANCE_NAME_MAX + 16])
     return true;
 }
 
-/* Whoever has made the page may not have given it its size yet. */
+/* Returns whether the page has its size; otherwise sets EAGAIN, as the rank that made it sets it next. */
 static bool is_whole(int file)
 {
     struct stat status;
@@ -94,7 +94,7 @@ const struct balance_page *balance_page_open(const char *name)
     return page_map(name, false);
 }
 
-/* The core's place, taken where it has none yet. NULL: there are too many. */
+/* Returns the core's place; takes a free one if it has none. NULL if there are too many cores. */
 static struct balance_place *place_of(struct balance_page *page, unsigned core)
 {
     for (unsigned i = 0; i < BALANCE_CORES_MAX; i++) {
@@ -108,7 +108,7 @@ static struct balance_place *place_of(struct balance_page *page, unsigned core)
     return NULL;
 }
 
-/* The next number in a place; false where it is full. */
+/* Takes the next number in a place; false if the place is full. */
 static bool place_join(struct balance_place *place, uint32_t *number)
 {
     *number = __atomic_load_n(&place->joined, __ATOMIC_ACQUIRE);
@@ -129,7 +129,8 @@ static bool priority_write(int file, unsigned priority)
     return write(file, &digit, 1) == 1;
 }
 
-/* Whoever joins has that with which the heuristic begins. */
+/* Opens the kernel's file, and gives the thread the priority with which the heuristic begins. Returns a
+ * negative number if there are no priorities. */
 static int priorities_open(unsigned priority)
 {
     int file = open(PRIORITIES, O_WRONLY | O_CLOEXEC);
@@ -208,8 +209,8 @@ void balance_iteration_begin(struct balance *balance)
     balance->began_ns = now_ns();
 }
 
-/* By the last rank of a core that waits: nobody else touches the place now. It may not be the one that read
- * the clock last, where ranks take turns on a CPU. */
+/* Decides for the core. Called by the last of its ranks to arrive, so no other rank touches the place. If
+ * ranks take turns on a CPU, another rank may have read the clock later. */
 static void place_decide(struct balance *balance, struct balance_place *place)
 {
     uint64_t last_ns = 0;
@@ -261,7 +262,7 @@ void balance_page_remove(const char *name)
 void balance_leave(struct balance *balance)
 {
     if (balance_has_priorities(balance)) {
-        if (balance->figures->priority != balance->rules.lowest) /* else the core's next ranks pay */
+        if (balance->figures->priority != balance->rules.lowest) /* else it disturbs the core's next ranks */
             priority_write(balance->priorities, balance->rules.lowest);
         close(balance->priorities);
     }

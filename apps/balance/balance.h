@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * balance.h: balances the ranks of each core by hardware priorities [Betti09 §IV]: how a rank says where its
- * iterations begin, wait and end, and what is exported of each. docs/balancer.md.
+ * balance.h: balances the ranks of each core by hardware priorities [Betti09 §IV]. A rank calls it where its
+ * iterations begin, wait and end. It exports figures of each rank. See docs/balancer.md.
  *
  *      struct balance balance;
  *      int error = balance_join(&balance, "job", NULL);
@@ -10,22 +10,23 @@
  *      for (;;) {
  *          (compute)
  *          balance_wait_begin(&balance);
- *          (a barrier, or whatever waits for all the others)
+ *          (a barrier, or another wait for all other ranks)
  *          balance_wait_end(&balance);
  *      }
  *      balance_leave(&balance);
  *
- * A rank is a thread that is pinned to one CPU; several of a process may be. They meet in a page of shared
- * memory, /dev/shm/balance.NAME. Ranks of one core (hardware threads that share it, or ranks that share a
- * CPU) are balanced among themselves, by heuristic.h; one that is alone on its core has nobody to give to or
- * take from. The last of a core's ranks to wait decides for all of them, before it waits: so each finds after
- * the barrier what it is to have, and gives itself that, by one write to /proc/tacet/priorities, and only
- * where it has changed. What a rank decides from is until then: waiting for other cores does not count, for
- * which no share inside a core could be blamed.
+ * A rank is a thread that is pinned to one CPU; a process may have several. Ranks meet in a page of shared
+ * memory, /dev/shm/balance.NAME. The ranks of one core (on hardware threads of it, or taking turns on a CPU)
+ * are balanced among themselves, by heuristic.h. A rank that is alone on its core is left as it is.
  *
- * Where the machine has no hardware priorities, or the system is not Tacet, times are exported all the same,
- * and nothing is decided. Calls of one `struct balance` come from its own thread. No locks;
- * balance_wait_begin and balance_wait_end read CLOCK_MONOTONIC, and make no other call than that write.
+ * The last of a core's ranks to arrive decides for all of them, before it waits. After the barrier each rank
+ * reads its new priority and, if it has changed, takes it with one write to /proc/tacet/priorities. The
+ * decision uses times up to the last arrival: time spent waiting for other cores does not count, because no
+ * share inside this core caused it.
+ *
+ * If the machine has no hardware priorities, or the system is not Tacet, times are exported all the same, and
+ * nothing is decided. Only a rank's own thread may use its `struct balance`. No locks. balance_wait_begin and
+ * balance_wait_end read CLOCK_MONOTONIC and make no other call except that write.
  */
 #ifndef BALANCE_H
 #define BALANCE_H
@@ -38,21 +39,21 @@
 #define BALANCE_CORES_MAX 128
 #define BALANCE_NAME_MAX  48 /* bytes of a name, with its NUL */
 
-/* What is exported of a rank. Its own thread writes; others may read at any time. */
+/* The exported figures of a rank. Its own thread writes; others may read at any time. */
 struct balance_figures {
     uint32_t thread;   /* its tid */
-    uint32_t cpu;      /* where it was when it joined */
+    uint32_t cpu;      /* on which it joined */
     uint32_t priority; /* hardware priority in force; 0: there is none */
     uint32_t reserved;
     uint64_t iterations;       /* that have ended */
-    struct balance_times last; /* t_R and t_W of the last one, ns: all waiting */
+    struct balance_times last; /* t_R and t_W of the last, ns; t_W with the wait for other cores */
     struct balance_times sum;  /* of all */
 };
 
 /* A core in the page. */
 struct balance_place {
     uint32_t core;            /* its lowest CPU, plus 1; 0: free */
-    uint32_t joined, arrived; /* ranks; of them, those that wait in this iteration */
+    uint32_t joined, arrived; /* ranks; those of them that wait in this iteration */
     uint32_t steps;           /* changes of priorities so far */
     uint64_t running_ns[BALANCE_SIBLINGS_MAX], arrived_ns[BALANCE_SIBLINGS_MAX];
     struct balance_core state;
@@ -60,12 +61,12 @@ struct balance_place {
 };
 
 struct balance_page {
-    uint32_t joined; /* ranks of all cores; the last one to leave removes the page */
+    uint32_t joined; /* ranks of all cores; the last to leave removes the page */
     uint32_t reserved;
     struct balance_place places[BALANCE_CORES_MAX];
 };
 
-/* A rank's own. */
+/* A rank's private state. */
 struct balance {
     struct balance_page *page;
     struct balance_place *place;
@@ -77,39 +78,40 @@ struct balance {
     char name[BALANCE_NAME_MAX];
 };
 
-/* Joins the ranks of `name`, from the CPU to which the thread is pinned. `rules`:
- * NULL for balance_rules_default; those of a core's ranks must be alike. All must have joined, and nobody
- * left, while any of them iterates. 0, or a negative errno: -EINVAL for a name that is empty, too long or has
- * a '/', or rules that make no sense; -ENOSPC where the core has BALANCE_SIBLINGS_MAX ranks, or there are too
- * many cores; what shm_open, ftruncate and mmap answer. */
+/* Joins the ranks of `name`, from the CPU to which the thread is pinned. `rules` NULL means
+ * balance_rules_default; all ranks of a core must have the same rules. While any rank iterates, all must have
+ * joined and none may have left. Returns 0 or a negative errno: -EINVAL if the name is empty, too long or has
+ * a '/', or the rules are inconsistent; -ENOSPC if the core has BALANCE_SIBLINGS_MAX ranks, or there are too
+ * many cores; an error of shm_open, ftruncate or mmap. */
 int balance_join(struct balance *balance, const char *name, const struct balance_rules *rules);
 
-/* Whether the machine has hardware priorities that this rank may be given. */
+/* Returns whether the machine has hardware priorities that this rank may get. */
 bool balance_has_priorities(const struct balance *balance);
 
-/* The iteration begins now, and not when the last one ended: for the first one, after the barrier, and for a
- * program that does something else between two which is not to count. */
+/* Sets the beginning of the iteration to now. Needed for the first iteration, after the barrier; and if work
+ * between two iterations should not count, as an iteration otherwise begins where the last ended. */
 void balance_iteration_begin(struct balance *balance);
 
-/* The rank has computed, and waits from now on. Once an iteration; the wait must be for all ranks of its core
- * at least. */
+/* Notes that the rank has computed and now waits. Called once in each iteration; the rank must then wait at
+ * least for all ranks of its core. */
 void balance_wait_begin(struct balance *balance);
 
-/* The wait has ended, and with it the iteration: exports its figures, takes over a priority that was decided;
- * the next iteration begins. */
+/* Ends the wait and the iteration: exports its figures, takes a newly decided priority, and begins the next
+ * iteration. */
 void balance_wait_end(struct balance *balance);
 
-/* After the last iteration, when all ranks of the core have ended it. A core's ranks leave together, before
- * any joins again. Its thread has the lowest priority of the rules from then on. */
+/* Leaves after the last iteration, when all ranks of the core have ended it. All ranks of a core leave before
+ * any joins again. The thread then has the lowest priority of the rules. */
 void balance_leave(struct balance *balance);
 
-/* Removes the page of `name`, which the last rank to leave does otherwise: for a job that ends before. */
+/* Removes the page of `name`, for a job that ends early; otherwise the last rank to leave removes it. */
 void balance_page_remove(const char *name);
 
-/* The page of `name`, read-only, or NULL with errno, EAGAIN while it is made: for whoever looks on. */
+/* Maps the page of `name` read-only, for an observer. Returns NULL with errno on failure; EAGAIN if a rank is
+ * just making the page. */
 const struct balance_page *balance_page_open(const char *name);
 
-/* The lowest CPU of those that share a core with `cpu`; itself where the system does not say. */
+/* Returns the lowest CPU of those that share a core with `cpu`; `cpu` itself if the system does not tell. */
 unsigned balance_core_of(unsigned cpu);
 
 #endif

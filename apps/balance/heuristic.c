@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * heuristic.c: steps of hardware priorities, and how a wrong one is undone [Betti09 §IV-B]. heuristic.h says
- * why these.
+ * heuristic.c: makes steps of hardware priorities, and undoes wrong ones [Betti09 §IV-B]. heuristic.h gives
+ * the rules and their reasons.
  */
 #include "heuristic.h"
 
@@ -30,7 +30,7 @@ static uint32_t utilisation(const struct balance_sibling *sibling, const struct 
            1000;
 }
 
-/* How long the core's ranks ran: until the last of them waited, too. */
+/* Returns the longest running time of the core's ranks. */
 static uint64_t length_ns(const struct balance_core *core)
 {
     uint64_t longest_ns = 0;
@@ -64,7 +64,7 @@ static void step_undo(struct balance_core *core)
         core->siblings[i].priority = core->priority_before[i];
 }
 
-/* Whether a rank runs longer or shorter than before the step that was undone. */
+/* Returns whether a rank runs clearly longer or shorter than before the step that was undone. */
 static bool behaves_otherwise(const struct balance_core *core, const struct balance_rules *rules)
 {
     for (unsigned i = 0; i < core->count; i++) {
@@ -77,7 +77,7 @@ static bool behaves_otherwise(const struct balance_core *core, const struct bala
     return false;
 }
 
-/* False where nothing is left to give. */
+/* Makes a step; false if neither priority can change. */
 static bool step(struct balance_sibling *more, struct balance_sibling *less,
                  const struct balance_rules *rules)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.c: ranks as threads: each is pinned, joins, and computes and waits with the others. What an iteration
- * was is kept until the last one has ended: printing would be a part of it.
+ * job.c: a job whose ranks are threads: each is pinned, joins, and computes and waits with the others. The
+ * figures of all iterations are kept to the end, because printing would disturb an iteration.
  *
- * A modelled job tries the mechanism where priorities move nothing, as in an emulator: each rank sleeps for
- * as long as the model says it would run with the priorities that the kernel shows of both.
+ * A modelled job tries the mechanism on a machine where priorities have no effect, such as an emulator: each
+ * rank sleeps for as long as the model says it would run with the priorities that the kernel shows for both.
  */
 #define _GNU_SOURCE
 #include "job.h"
@@ -26,7 +26,7 @@
 #define CPUS_MAX        1024
 #define CALIBRATE_TURNS 200000
 
-/* What a rank notes of an iteration: the priority with which it ran, and its times. */
+/* A rank's record of an iteration: the priority with which it ran, and its times. */
 struct note {
     unsigned priority;
     struct balance_times times;
@@ -37,8 +37,8 @@ static struct job {
     double turns_per_ns;
     uint32_t cpus[BALANCE_SIBLINGS_MAX];
     unsigned priority[BALANCE_SIBLINGS_MAX]; /* as the kernel shows it, in this iteration */
-    uint32_t waiting;                        /* at the barrier that polls */
-    uint32_t passed;                         /* how often it was passed */
+    uint32_t waiting;                        /* ranks at the polling barrier */
+    uint32_t passed;                         /* how often all have passed it */
     pthread_barrier_t barrier;
     struct note notes[BALANCE_SIBLINGS_MAX][JOB_ITERATIONS_MAX];
     struct balance_figures figures[BALANCE_SIBLINGS_MAX];
@@ -69,7 +69,7 @@ static void meet(void)
     }
 }
 
-/* The calling thread's own, by the kernel; 0 where there is none. */
+/* Returns the calling thread's priority as the kernel shows it; 0 if there is none. */
 static unsigned priority_shown(void)
 {
     char line[128], sought[32];
@@ -115,7 +115,7 @@ static void compute(size_t number)
 static void iterate(struct balance *balance, size_t number, struct note *note)
 {
     note->priority = job.priority[number] = priority_shown();
-    meet(); /* each has shown its own */
+    meet(); /* all have shown their priorities */
     balance_iteration_begin(balance);
     compute(number);
     balance_wait_begin(balance);
@@ -151,7 +151,8 @@ static void *rank_run(void *argument)
 
 /* ---- CPUs ---- */
 
-/* The first CPUs of those that are allowed, hardware threads of one core side by side. How many there are. */
+/* Chooses CPUs for the ranks from the first that are allowed, with a core's hardware threads next to each
+ * other. Returns how many different CPUs it found. */
 static size_t cpus_choose(size_t ranks)
 {
     static uint32_t allowed[CPUS_MAX];
@@ -180,19 +181,19 @@ static bool cpus_suit(size_t found)
     if (settings->modelled) {
         if (settings->ranks == 2 && balance_core_of(job.cpus[0]) == balance_core_of(job.cpus[1]))
             return true;
-        fputs("balance: job --modelled: the model is of two ranks on one core; give two works, and a machine "
-              "with two hardware threads a core, or one CPU\n",
+        fputs("balance: job --modelled: the model has two ranks on one core; give two works, on a machine "
+              "with two hardware threads per core or a single CPU\n",
               stderr);
         return false;
     }
     if (found >= settings->ranks || settings->model.yields)
         return true;
-    fprintf(stderr, "balance: job: %zu ranks that poll need as many CPUs, and there are %zu; give --yield\n",
+    fprintf(stderr, "balance: job: %zu ranks that poll need a CPU each, and there are %zu; give --yield\n",
             settings->ranks, found);
     return false;
 }
 
-/* Turns of fixed_work in a nanosecond, alone on the core. */
+/* Measures the turns of fixed_work in a nanosecond, alone on the core. */
 static double turns_calibrate(void)
 {
     struct timespec first, last;
@@ -209,7 +210,7 @@ static double turns_calibrate(void)
     return shortest_ns > 0 ? CALIBRATE_TURNS / shortest_ns : 1;
 }
 
-/* ---- What came of it ---- */
+/* ---- Results ---- */
 
 static void notes_print(void)
 {
@@ -254,7 +255,7 @@ int job_run(const struct job_settings *settings)
         int error = pthread_create(&threads[i], NULL, rank_run, (void *)(uintptr_t)i);
 
         if (error) {
-            fprintf(stderr, "balance: job: no thread: %s; on Tacet threads=%zu lets a CPU have enough\n",
+            fprintf(stderr, "balance: job: cannot start a thread: %s; on Tacet boot with threads=%zu\n",
                     strerror(error), settings->ranks + 1);
             balance_page_remove(job.name);
             exit(1);

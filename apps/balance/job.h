@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job.h: a job that tries the library: threads with unequal work and a barrier, again and again.
+ * job.h: a job that tries the library: threads with unequal work and a barrier, repeated.
  */
 #ifndef BALANCE_JOB_H
 #define BALANCE_JOB_H
@@ -20,11 +20,11 @@ struct job_settings {
     uint64_t iterations;
     const char *name; /* for balance_join; NULL: job.PID */
     struct model model;
-    bool modelled; /* two ranks of one core that work for as long as the model says, and do nothing */
+    bool modelled; /* two ranks of one core sleep for as long as the model says that they run */
 };
 
-/* Runs it, each rank pinned to a CPU, and prints what each iteration was, and the library's figures. The
- * exit status. */
+/* Runs the job, each rank pinned to a CPU, and prints the figures of each iteration and of the library.
+ * Returns the exit status. */
 int job_run(const struct job_settings *settings);
 
 #endif

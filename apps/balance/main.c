@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * main.c: the command `balance`: what the heuristic makes of modelled cores, a job that tries the library,
- * and the figures of a job that runs. docs/balancer.md.
+ * main.c: the command `balance`: shows what the heuristic does on modelled cores, runs a job that tries the
+ * library, and shows the figures of a running job. See docs/balancer.md.
  */
 #include "balance.h"
 #include "job.h"
@@ -24,15 +24,15 @@ static const char usage[] =
     "                   [--yield] [--name NAME]\n"
     "       balance show NAME\n"
     "\n"
-    "Hardware priorities balance the ranks of a core. model: a table of what they do for two ranks on a "
-    "model\n"
-    "of a core. job: threads with these works and a barrier use the library, on this machine. show: the\n"
-    "figures of the ranks that have joined NAME.\n"
+    "Balances the ranks of a core by hardware priorities.\n"
+    "  model  prints a table of their effect on two ranks on a model of a core\n"
+    "  job    runs a job on this machine: threads with these works and a barrier use the library\n"
+    "  show   prints the figures of the ranks that have joined NAME\n"
     "\n"
-    "  --need SHARE      of a core's decode slots, with which a rank is as fast as alone (default 1)\n"
-    "  --yield           who waits leaves the core to the others (default: it polls)\n"
-    "  --iterations N    (default 10)\n"
-    "  --name NAME       that its ranks join (default job.PID)\n"
+    "  --need SHARE      share of a core's decode slots with which a rank is as fast as alone (default 1)\n"
+    "  --yield           a rank that waits leaves the core to the others (default: it polls)\n"
+    "  --iterations N    number of iterations (default 10)\n"
+    "  --name NAME       name that the ranks join (default job.PID)\n"
     "  --modelled        the two ranks sleep for as long as the model says they would run\n";
 
 static struct job_settings given = { .iterations = 10, .model = { .need = 1 } };
@@ -134,8 +134,8 @@ static int show(const char *name)
 
 static bool is_given[256]; /* by an option's letter */
 
-/* What a person may ask for: how many words that are no options, and the letters of the options that say
- * something there. The first that fits is meant. */
+/* The commands: the number of words that are no options, and the letters of the options that apply. The first
+ * entry that fits is taken. */
 static const struct mode {
     const char *command, *described, *letters;
     int words;
@@ -156,7 +156,7 @@ static const struct mode *mode_find(const char *command, int words)
     return NULL;
 }
 
-/* Names what would be ignored. */
+/* Checks that all given options apply to the command; names the first that does not. */
 static bool options_belong(const struct mode *mode)
 {
     for (const struct option *option = options; option->name; option++)
@@ -167,7 +167,7 @@ static bool options_belong(const struct mode *mode)
     return true;
 }
 
-/* NULL, or what would be right. */
+/* Reads an option's value. Returns NULL, or a phrase that says which values are right. */
 static const char *option_read(int code, const char *text)
 {
     const char *wrong = NULL;
@@ -192,7 +192,7 @@ static const char *option_read(int code, const char *text)
     }
 }
 
-/* Whether all words were options that are understood. */
+/* Reads the options. Returns false if the program should end with *status. */
 static bool options_read(int count, char **words, int *status)
 {
     int code;

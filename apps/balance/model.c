@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * model.c: shares of decode slots, and what they make of an iteration.
+ * model.c: shares of decode slots, and their effect on an iteration.
  */
 #include "model.h"
 
@@ -34,7 +34,7 @@ void model_iteration(const struct model *model, const uint64_t work_ns[2], const
     const int later = running_ns[1] > running_ns[0];
     if (!model->yields)
         return;
-    /* From when the other one waits, it is as fast as alone. */
+    /* Once the other rank waits, the later one is as fast as alone. */
     const double done_ns = (double)running_ns[1 - later] * speeds[later];
     running_ns[later] = running_ns[1 - later] + whole_ns((double)work_ns[later] - done_ns);
 }

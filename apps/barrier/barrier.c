@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * barrier.c: a job that computes and passes a barrier, again and again, one rank on each node: what noise
- * does to a whole job, and not to one node [Tsafrir05 §2] [Beckman06 §4]. The barrier is dissemination over
- * UDP (exchange.h), which the simulator knows as `sim pattern dissemination`, so that the two can be set side
- * by side (docs/lockstep.md).
+ * barrier.c: a job with one rank on each node that computes and passes a barrier, again and again. It shows
+ * the effect of noise on a whole job, not just on one node [Tsafrir05 §2] [Beckman06 §4]. The barrier is
+ * dissemination over UDP (exchange.h), in the simulator `sim pattern dissemination`, so that the two can be
+ * compared (docs/lockstep.md).
  *
- * The work of a phase is fixed, as a number of turns of an empty loop (cycles.h) that is calibrated
- * beforehand. Clock readings go into an array that was touched; nothing is printed before the last iteration
- * has ended. The same ELF file runs on Tacet and on Linux.
+ * The work of a phase is fixed: a number of turns of an empty loop (cycles.h), calibrated before the run.
+ * Clock readings go into an array that was touched before; nothing is printed until the last iteration has
+ * ended. The same ELF file runs on Tacet and on Linux.
  *
  * Data: '#' lines, then a line an iteration, ticks of the cycle counter: when its computation began, when it
  * ended, and when the barrier was passed.
@@ -34,28 +34,28 @@
 #define LIMIT_NS_MIN       UINT64_C(1000000)
 #define FIRST_DEFAULT      "10.99.0.11"
 #define PORT_DEFAULT       5100
-/* For how long rank 1 leaves alone what its card has, to see what it costs to take it then. */
+/* How long rank 1 leaves a datagram in its card before it measures the cost to take it. */
 #define LATE_NS 3000000
 
-/* Calibration: turns of a run, and runs, of which the shortest is taken. */
+/* Calibration: turns of a run, and the number of runs, of which the shortest counts. */
 #define TURNS 20000
 #define RUNS  10
 
 static const char usage[] =
     "usage: barrier --node K --nodes N [options]\n"
     "\n"
-    "Node K of a job of N: computes and passes a barrier with the others, again and again.\n"
+    "Runs node K of a job of N nodes: computes and passes a barrier with the others, again and again.\n"
     "\n"
-    "  --node K          from 1 on\n"
-    "  --nodes N         2 to 64\n"
-    "  --iterations I    (default 100)\n"
-    "  --compute TIME    before each barrier: 500us, 1ms, or ns without a unit (default 1ms)\n"
+    "  --node K          number of this node, from 1 on\n"
+    "  --nodes N         number of nodes, 2 to 64\n"
+    "  --iterations I    number of iterations (default 100)\n"
+    "  --compute TIME    computation before each barrier: 500us, 1ms, or ns without a unit (default 1ms)\n"
     "  --at TICKS        begin when the cycle counter shows this, for nodes that share a clock\n"
-    "  --poll            wait by asking again and again, as MPI libraries do, and not in the kernel\n"
-    "  --loggp           instead: what a datagram costs, of two nodes\n"
-    "  --first ADDRESS   of node 1; the others' follow it (default 10.99.0.11)\n"
-    "  --port PORT       (default 5100)\n"
-    "  --limit TIME      to wait for another node, at most (default 5s)\n"
+    "  --poll            wait by polling, as MPI libraries do, and not in the kernel\n"
+    "  --loggp           instead: measure the cost of a datagram between two nodes\n"
+    "  --first ADDRESS   address of node 1; those of the others follow it (default 10.99.0.11)\n"
+    "  --port PORT       UDP port (default 5100)\n"
+    "  --limit TIME      longest wait for another node (default 5s)\n"
     "  --help            this text\n";
 
 static struct {
@@ -104,7 +104,7 @@ _Noreturn static void refuse(const char *option, const char *value, const char *
     exit(2);
 }
 
-/* NULL, or what would be right. */
+/* Reads an option's value. Returns NULL, or a phrase that says which values are right. */
 static const char *option_read(int code, const char *text)
 {
     switch (code) {
@@ -174,7 +174,7 @@ static void options_read(int count, char **words)
 
 /* ---- The loop ---- */
 
-/* The shortest of some runs of so many turns, ticks. */
+/* Returns the ticks of the shortest of some runs of `turns` turns. */
 static uint64_t work_ticks(uint64_t turns)
 {
     uint64_t shortest = UINT64_MAX;
@@ -190,7 +190,7 @@ static uint64_t work_ticks(uint64_t turns)
     return shortest;
 }
 
-/* How many turns last so many ticks; at least one. */
+/* Returns how many turns last `ticks`; at least one. */
 static uint64_t turns_of(double ticks)
 {
     const uint64_t one = work_ticks(1), many = work_ticks(TURNS + 1);
@@ -199,11 +199,11 @@ static uint64_t turns_of(double ticks)
     return turns < 1 ? 1 : (uint64_t)turns;
 }
 
-/* Until the cycle counter shows what was given. */
+/* Waits until the cycle counter shows the value of --at. */
 static void wait_for_begin(void)
 {
     if (given.at_ticks && cycles_now() >= given.at_ticks) {
-        fprintf(stderr, "barrier: --at %" PRIu64 ": the counter is beyond that already: %" PRIu64 "\n",
+        fprintf(stderr, "barrier: --at %" PRIu64 ": the cycle counter is past that: %" PRIu64 "; give more\n",
                 given.at_ticks, cycles_now());
         exit(1);
     }
@@ -211,7 +211,8 @@ static void wait_for_begin(void)
         ;
 }
 
-/* Three readings an iteration; the first is of the beginning. */
+/* Runs the iterations. `times` gets the beginning, and then the end of the computation and of the barrier of
+ * each iteration. */
 static void iterate(struct exchange *exchange, uint64_t *times, uint64_t turns)
 {
     *times = cycles_now();

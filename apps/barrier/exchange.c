@@ -2,9 +2,9 @@
 /*
  * exchange.c: see exchange.h.
  *
- * Ranks meet at rank 0: the others send it a hello, every 20 ms, until its welcome comes, which it sends when
- * it has heard them all. A welcome reaches a socket that is there, as that has sent the hello; and who was
- * welcomed may send to all others.
+ * Ranks meet at rank 0. The others send it a hello every 20 ms until they get its welcome. Rank 0 sends the
+ * welcomes when it has heard all others. A welcome finds an open socket, because that has sent the hello. A
+ * rank that got the welcome may send to all others.
  */
 #include "exchange.h"
 
@@ -20,13 +20,13 @@
 
 #define MAGIC 0x62617272
 
-/* Rounds of messages that are no barrier's. */
+/* Round numbers of messages that belong to no barrier. */
 #define HELLO   UINT32_C(1000)
 #define WELCOME UINT32_C(1001)
-#define STRAY   UINT32_C(1002) /* what is no message of this job becomes one of this round */
+#define STRAY   UINT32_C(1002) /* given to datagrams that are no message of this job */
 
 #define HELLO_NS UINT64_C(20000000)
-/* Barriers before the one that counts: each pair of ranks has exchanged hardware addresses then. */
+/* Barriers before the first that counts; after them each pair of ranks has exchanged hardware addresses. */
 #define MEETING_BARRIERS 3
 
 static uint64_t now_ns(void)
@@ -43,7 +43,7 @@ _Noreturn static void fail(const struct exchange *exchange, const char *what)
     exit(1);
 }
 
-/* How long one wait for a datagram lasts. */
+/* Sets how long one wait for a datagram lasts. */
 static void patience_set(const struct exchange *exchange, uint64_t ns)
 {
     const struct timeval wait = { (time_t)(ns / 1000000000), (suseconds_t)(ns % 1000000000 / 1000) };
@@ -88,17 +88,17 @@ void exchange_send(struct exchange *exchange, uint32_t to, uint32_t round)
         fail(exchange, "sendto");
 }
 
-/* The rank that sends this one the message of a barrier's round. */
+/* Returns the rank from which this rank gets the message of a barrier's round. */
 static uint32_t sender_of(const struct exchange *exchange, uint32_t round)
 {
     return (exchange->rank + exchange->size - (UINT32_C(1) << round)) % exchange->size;
 }
 
-/* One datagram into `message`, in this machine's byte order; false if none has come for a while, or with
- * MSG_DONTWAIT if none is there. */
+/* Receives one datagram into `message`, in this machine's byte order. Returns false if the wait times out, or
+ * with MSG_DONTWAIT if there is none. */
 static bool receive(struct exchange *exchange, struct exchange_message *message, int flags)
 {
-    /* A datagram that is too long is cut, and its length tells. */
+    /* A datagram that is too long is cut, and its length shows it. */
     struct {
         struct exchange_message message;
         char more;
@@ -119,7 +119,7 @@ static bool receive(struct exchange *exchange, struct exchange_message *message,
     return true;
 }
 
-/* Notes what has come of this barrier or the next. Anything else is a stray: no rank sends it. */
+/* Notes a message of this barrier or the next. Anything else is a stray, which no rank of this job sends. */
 static void note(struct exchange *exchange, const struct exchange_message *message)
 {
     if (message->round < exchange->rounds && message->sender == sender_of(exchange, message->round) &&
@@ -151,7 +151,7 @@ void exchange_wait(struct exchange *exchange, uint32_t from, uint32_t round)
             note(exchange, &message);
         if (*has_come)
             return;
-        /* The clock is read only where the message was not the first that came. */
+        /* Reads the clock only if the first message that came was another one. */
         if (!begin_ns)
             begin_ns = now_ns();
         if (!came && !exchange->polls)
@@ -185,7 +185,7 @@ _Noreturn static void alone(const struct exchange *exchange, uint32_t other)
     exit(1);
 }
 
-/* Rank 0's part. */
+/* Waits for the hellos of all others, then welcomes them; called by rank 0. */
 static void meet_all(struct exchange *exchange, uint64_t end_ns)
 {
     bool here[EXCHANGE_RANKS_MAX] = { true };

@@ -4,10 +4,10 @@
  *
  * The barrier is dissemination [Hoefler10 Fig. 4]: in round k of ceil(log2 n), rank r sends to rank r + 2^k
  * and waits for rank r - 2^k, modulo n; after the last round every rank has heard of every other. A rank can
- * be one barrier ahead of another, never two, so what comes early is kept for that one.
+ * be one barrier ahead of another, never two, so early messages are kept for the next barrier.
  *
- * Nothing is sent twice but while the ranks meet. A message that does not come within the time limit ends the
- * process, in one line that says whose it was.
+ * Nothing is sent twice, except while the ranks meet. If a message does not come within the time limit, the
+ * process prints a line that names the sender, and ends.
  */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
@@ -31,35 +31,35 @@ struct exchange {
     int socket;
     uint32_t rank, size;
     uint32_t rounds;
-    uint32_t barrier; /* that is under way, or comes next */
+    uint32_t barrier; /* number of the current or next barrier */
     uint64_t limit_ns;
-    bool polls; /* waits by asking again and again: no interrupt, and the CPU stays busy */
+    bool polls; /* waits by polling: no interrupt, and the CPU stays busy */
     struct sockaddr_in addresses[EXCHANGE_RANKS_MAX];
-    /* What has come, of barriers of even and odd numbers. */
+    /* Which rounds' messages have come, for barriers of even and of odd numbers. */
     bool has_come[2][EXCHANGE_ROUNDS_MAX];
     uint64_t strays; /* datagrams that were no message of this job */
 };
 
 /*
- * Opens the socket; `first` is the address of rank 0, and those of the others follow it. A wait lasts
- * `limit_ns` at most. Ends the process where there is no socket.
+ * Opens the socket. `first` is the address of rank 0; those of the others follow it. A wait lasts `limit_ns`
+ * at most. If there is no socket, ends the process.
  */
 void exchange_open(struct exchange *exchange, uint32_t rank, uint32_t size, const struct sockaddr_in *first,
                    uint64_t limit_ns);
 
-/* All ranks have their sockets, and know each other's hardware addresses: to be called first. */
+/* Waits until all ranks have their sockets and know each other's hardware addresses; to be called first. */
 void exchange_meet(struct exchange *exchange);
 
-/* The message of this barrier's `round` to rank `to`. */
+/* Sends the message of this barrier's `round` to rank `to`. */
 void exchange_send(struct exchange *exchange, uint32_t to, uint32_t round);
 
-/* Waits for the message of this barrier's `round`, which rank `from` sends. */
+/* Waits for the message of this barrier's `round` from rank `from`. */
 void exchange_wait(struct exchange *exchange, uint32_t from, uint32_t round);
 
-/* Forgets what has come of this barrier, and goes on to the next. */
+/* Goes on to the next barrier; forgets the messages of this one. */
 void exchange_next(struct exchange *exchange);
 
-/* Returns once all ranks have called it. */
+/* Passes a barrier: returns once all ranks have called it. */
 void exchange_barrier(struct exchange *exchange);
 
 #endif /* EXCHANGE_H */

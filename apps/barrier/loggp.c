@@ -2,7 +2,7 @@
 /*
  * loggp.c: see loggp.h. Between two measurements the ranks pass a barrier.
  *
- * Each datagram of a burst is of a barrier of its own, as in a program that counts them.
+ * Each datagram of a burst has its own barrier number, as in a program that counts datagrams.
  */
 #include "loggp.h"
 
@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Computes, and leaves what has come where it is. */
+/* Computes until `end_ticks`, without receiving. */
 static void wait_until(uint64_t end_ticks)
 {
     while (cycles_now() < end_ticks)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* loggp.h: what a datagram between two nodes costs, as the parameters of LogGP [Hoefler10 §III-A]. */
+/* loggp.h: measures the cost of a datagram between two nodes, for the LogGP parameters [Hoefler10 §III-A]. */
 #ifndef LOGGP_H
 #define LOGGP_H
 
@@ -9,7 +9,7 @@
 #define LOGGP_BURST  16
 
 /*
- * Two ranks that have met exchange datagrams; each prints when it did what, in ticks of its cycle counter:
+ * Exchanges datagrams between two ranks that have met. Each rank prints times, in ticks of its cycle counter:
  *
  *     ping   SENT_BEGIN SENT_END RECEIVED     rank 0, which waits for each answer
  *     pong   RECEIVED SENT_END                rank 1, which waits for each ping
@@ -17,7 +17,7 @@
  *     burst  BEGIN END …                      rank 0 sends LOGGP_BURST, one after the other
  *     taken  END …                            rank 1 takes them, once its card has had them for long
  *
- * `late_ticks` is for how long rank 1 computes before it takes what its card has.
+ * `late_ticks` is how long rank 1 computes before it takes datagrams that its card has.
  */
 void loggp_measure(struct exchange *exchange, uint64_t late_ticks);
 

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cost.c: what the kernel costs a program that does nothing: an empty system call, the time from reset to
- * main(), the memory that the system keeps. Prints `key value` lines on standard output. The same ELF file
- * runs on Tacet and Linux.
+ * cost.c: measures the kernel's cost to a program that does nothing: an empty system call, the time from
+ * reset to main(), the memory that the system keeps. Prints `key value` lines on standard output. The same
+ * ELF file runs on Tacet and Linux.
  *
- * Ticks are those of cycles_now(). Under QEMU's `-icount shift=0` an instruction is a nanosecond, so that the
- * figures are the same in every run: on x86_64 a tick is one guest instruction, on POWER 1.95; elsewhere they
- * are time.
+ * Ticks are those of cycles_now(). Under QEMU's `-icount shift=0` an instruction is a nanosecond, and the
+ * figures are the same in every run: on x86_64 a tick is one guest instruction, on POWER 1.95. Elsewhere
+ * ticks are time.
  *
- * An empty system call is getpid by the system call instruction itself, without a library around it. Its cost
- * is the ticks between two clock reads with the call between them, less those between two clock reads with
- * everything but the call between them: the system call instruction, the kernel, and the return instruction.
- * Where a tick is more than an instruction, several calls stand between them, and a call's share is printed
- * with decimals.
+ * The empty system call is getpid with the bare system call instruction, without a library. Two clock reads
+ * are timed with the call between them, and with everything except the call. The difference is its cost: the
+ * system call instruction, the kernel, and the return instruction. If a tick is more than an instruction,
+ * several calls are between the reads, and a call's share is printed with decimals.
  *
- * On Tacet the same call is timed with the flight log's class of system calls on: it writes two events then,
- * so that one costs half of the difference, the saving of registers around it included.
+ * On Tacet the same call is also timed with the flight log's class of system calls on. The call then writes
+ * two events, so an event costs half of the difference, including the saving of registers around it.
  *
- * With -b: what a page costs from mmap over its first touch to munmap, in a small mapping and a large one
- * (map.h). With -w: what it costs to wake a thread on another CPU (wake.h). With -s: what it costs two
- * threads to share one (share.h). With -t: what a timer costs, and a crowd of them (timer.h). With -u: what
- * the network costs (wire.h).
+ *     -b  a page, from mmap and its first touch to munmap, in a small mapping and a large one (map.h)
+ *     -w  waking a thread on another CPU (wake.h)
+ *     -s  two threads sharing a CPU (share.h)
+ *     -t  a timer, and a crowd of timers (timer.h)
+ *     -u  the network (wire.h)
  *
- * Reading the monotonic clock is timed as a program does it, by the C library's clock_gettime, and as the
- * bare system call, both with the library's few instructions around them.
+ * The monotonic clock is read by the C library's clock_gettime, as programs do, and by the bare system call;
+ * both include the library's few instructions around them.
  *
- * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with the
- * exact timers that it requested, and with the system's default.
+ * The last figures are times, not ticks: how late the program wakes up from sleeps of a millisecond, with
+ * exact timers, which it requests, and with the system's default.
  */
 #define _GNU_SOURCE
 #include "cycles.h"
@@ -53,7 +53,7 @@
 #include <unistd.h>
 
 #define CALLS_DEFAULT 1000
-#define CALLS_MAX     10000 /* few, because the arrays are memory that is zeroed before main() */
+#define CALLS_MAX     10000 /* few, because the arrays are zeroed before main() */
 
 static uint64_t calls_ticks[CALLS_MAX], reads_ticks[CALLS_MAX];
 
@@ -62,13 +62,13 @@ static void key_print(const char *key, uint64_t value)
     printf("%s %" PRIu64 "\n", key, value);
 }
 
-/* Ticks of CYCLES_CALLS calls, as those of one. */
+/* Prints the ticks of CYCLES_CALLS calls, divided by their number. */
 static void call_print(const char *key, uint64_t ticks)
 {
     printf("%s %.*f\n", key, CYCLES_CALLS > 1 ? 3 : 0, (double)ticks / CYCLES_CALLS);
 }
 
-/* Smallest ticks of CYCLES_CALLS empty system calls in many timings; sorts them. */
+/* Times CYCLES_CALLS empty system calls many times; sorts the timings and returns the smallest, in ticks. */
 static uint64_t calls_time(size_t calls)
 {
     for (size_t i = 0; i < calls; i++)
@@ -77,7 +77,7 @@ static uint64_t calls_time(size_t calls)
     return calls_ticks[0];
 }
 
-/* Switches the logging of system calls on or off; whether this system has such a thing. */
+/* Switches the logging of system calls on or off; false if this system has no such log. */
 static bool calls_log(const char *command)
 {
     int log = open("/proc/tacet/klog", O_WRONLY);
@@ -105,7 +105,7 @@ static void system_call_measure(size_t calls)
 {
     uint64_t read_min, read_median, call_min;
 
-    /* Touched beforehand, so that no first store of a page falls between two reads. */
+    /* Touches the pages, so that no first store to a page is between two reads. */
     memset(calls_ticks, 0xff, calls * sizeof *calls_ticks);
     memset(reads_ticks, 0xff, calls * sizeof *reads_ticks);
     for (size_t i = 0; i < calls; i++)
@@ -127,7 +127,7 @@ static void signal_ignore(int number)
     (void)number;
 }
 
-/* Smallest ticks of a call through the library. */
+/* Returns the smallest ticks of a call through the library. */
 static uint64_t call_time(size_t calls, long number, long first, long second)
 {
     uint64_t minimum = UINT64_MAX;
@@ -142,7 +142,7 @@ static uint64_t call_time(size_t calls, long number, long first, long second)
     return minimum;
 }
 
-/* From the call of kill through the handler to the return from kill, less an empty call. */
+/* Times a signal: from the call of kill through the handler to the return from kill, less an empty call. */
 static void signal_measure(size_t calls)
 {
     struct sigaction action = { .sa_handler = signal_ignore };
@@ -153,7 +153,7 @@ static void signal_measure(size_t calls)
     key_print("signal_ticks", handled > empty ? handled - empty : 0);
 }
 
-/* A line of /proc/meminfo, bytes; 0 if it is not there. */
+/* Returns the value of a line of /proc/meminfo, in bytes; 0 if there is no such line. */
 static uint64_t meminfo_bytes(const char *name)
 {
     FILE *info = fopen("/proc/meminfo", "r");
@@ -172,7 +172,7 @@ static uint64_t meminfo_bytes(const char *name)
     return found_bytes;
 }
 
-/* On Linux: what of the machine's memory is no longer free when the first program starts. */
+/* Prints, on Linux, how much of the machine's memory is no longer free when the first program starts. */
 static void memory_taken_print(uint64_t machine_bytes)
 {
     uint64_t total_bytes = meminfo_bytes("MemTotal"), free_bytes = meminfo_bytes("MemFree");
@@ -185,8 +185,8 @@ static void memory_taken_print(uint64_t machine_bytes)
         key_print("memory_gone_bytes", machine_bytes - free_bytes);
 }
 
-/* Smallest ticks of a call of the library's clock_gettime: from before the call to after its return, less
- * what an empty reading costs. Also of the same call made of the kernel by the bare number. */
+/* Measures the smallest ticks of the library's clock_gettime, from before the call to after its return, less
+ * the cost of an empty reading. Does the same for the system call. */
 static void clock_measure(size_t calls)
 {
     struct timespec time;
@@ -213,7 +213,7 @@ static void sleep_print(const char *which, unsigned long slack_ns)
     struct sleep_lateness lateness;
 
     if (!sleep_lateness_measure(slack_ns, &lateness)) {
-        fprintf(stderr, "cost: a sleep failed, or its exactness could not be set\n");
+        fprintf(stderr, "cost: a sleep failed, or its timer slack could not be set\n");
         return;
     }
     printf("sleep_%s_late_min_ns %" PRId64 "\n", which, lateness.min_ns);
@@ -221,7 +221,7 @@ static void sleep_print(const char *which, unsigned long slack_ns)
     printf("sleep_%s_late_max_ns %" PRId64 "\n", which, lateness.max_ns);
 }
 
-/* Memory from mmap to munmap, a page of the machine's; nothing is printed of what does not fit. */
+/* Prints the ticks per page of the machine from mmap to munmap; nothing if the memory does not suffice. */
 static void map_print(const char *key, uint64_t bytes, unsigned times)
 {
     const uint64_t page_bytes = (uint64_t)getpagesize();
@@ -231,7 +231,7 @@ static void map_print(const char *key, uint64_t bytes, unsigned times)
         key_print(key, ticks / (bytes / page_bytes));
 }
 
-/* The status of the program. */
+/* Measures and prints a wake; returns the exit status. */
 static int wake_print(void)
 {
     uint64_t minimum_ticks, median_ticks;
@@ -239,7 +239,7 @@ static int wake_print(void)
 
     if (error) {
         fprintf(stderr, "cost: -w: %s\n",
-                error == -ENODEV ? "a waker and a waiter need a CPU each, and there is only one"
+                error == -ENODEV ? "the waker and the waiter need a CPU each, and there is only one"
                                  : strerror(-error));
         return 1;
     }
@@ -268,11 +268,11 @@ static const char *crowd_error_text(int error)
 {
     switch (error) {
     case -EAGAIN:
-        return "it takes 1,001 threads: threads=1024";
+        return "it needs 1,001 threads: boot with threads=1024";
     case -ERANGE:
         return "a sleep ended before its time";
     case -ETIMEDOUT:
-        return "the threads did not all sleep in time, in 8 attempts: it takes rotation=off";
+        return "the threads did not all sleep in time, in 8 attempts: boot with rotation=off";
     default:
         return strerror(-error);
     }
@@ -353,11 +353,12 @@ int main(int argc, char **argv)
                 "Prints the cost of an empty system call (CALLS of them, default %d), the clock at "
                 "main(), and the\n"
                 "memory that the kernel keeps; -m MIB is the machine's memory, which Linux does not report.\n"
-                "With -b only what a page costs from mmap to munmap, of 16 pages and of MIB;\n"
-                "with -w only what it costs to wake a thread on another CPU; with -s only what it costs two\n"
-                "threads to share one; with -t only what a timer costs, and 1,000 of them;\n"
-                "with -u only what the network costs, with PEER, ADDRESS:PORT, as it is described in "
-                "wire.h.\n",
+                "Each of these prints one cost only:\n"
+                "  -b MIB   a page from mmap to munmap, in 16 pages and in MIB\n"
+                "  -w       waking a thread on another CPU\n"
+                "  -s       two threads that share a CPU\n"
+                "  -t       a timer, and 1,000 of them\n"
+                "  -u PEER  the network; PEER is ADDRESS:PORT, see wire.h\n",
                 CALLS_DEFAULT);
             return 0;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * map.c: see map.h. Whether the system zeroes pages in mmap, at the first touch or in advance is its own
- * business: all three calls are inside.
+ * map.c: see map.h. All three steps are timed, so it does not matter whether the system zeroes pages in mmap,
+ * at the first touch or in advance.
  */
 #define _GNU_SOURCE
 #include "map.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * map.h: what memory costs from mmap over the first touch of every page to munmap.
+ * map.h: the cost of memory, from mmap and the first touch of every page to munmap.
  */
 #ifndef COST_MAP_H
 #define COST_MAP_H
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Smallest ticks, of `times` times, to map `bytes` of anonymous memory, to write a word of each of its pages,
- * and to unmap it. False where there is not so much memory. */
+/* Maps `bytes` of anonymous memory, writes a word of each of its pages, and unmaps it, `times` times; *ticks
+ * is the smallest duration. Returns false if there is too little memory. */
 bool map_measure(size_t bytes, unsigned times, uint64_t *ticks);
 
 #endif

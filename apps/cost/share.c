@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * share.c: see share.h. Both threads are bound to one CPU, so that at any time one of them runs and the other
- * waits in its call.
+ * share.c: see share.h. Both threads are bound to one CPU, so one of them runs while the other waits in its
+ * call.
  */
 #define _GNU_SOURCE
 #include "share.h"
@@ -91,7 +91,7 @@ static int policy_set(int policy)
     return syscall(SYS_sched_setscheduler, 0, policy, &priority) ? -errno : 0;
 }
 
-/* Times many rounds against another thread, with this one's policy. */
+/* Times many rounds against another thread; this thread has the policy `policy`. */
 static int rounds_time(void *(*other)(void *), uint64_t (*round)(uint32_t), int policy, uint64_t *minimum,
                        uint64_t *median)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sleep.c: see sleep.h. A sleep ends at an absolute time of the monotonic clock, so that what comes before
- * the kernel knows of it does not count; the lateness holds the timer's own, the way back to the program, and
- * one reading of the clock.
+ * sleep.c: see sleep.h. A sleep ends at an absolute time of the monotonic clock, so the way into the kernel
+ * does not count. The lateness is the timer's, plus the way back to the program, plus one reading of the
+ * clock.
  */
 #define _GNU_SOURCE
 #include "sleep.h"
@@ -38,7 +38,7 @@ bool sleep_lateness_measure(unsigned long slack_ns, struct sleep_lateness *laten
     if (prctl(PR_SET_TIMERSLACK, slack_ns))
         return false;
     for (int i = 0; i < SLEEPS; i++) {
-        int64_t deadline_ns = now_ns() + SLEEP_NS + i * 997; /* at no fixed place between two ticks */
+        int64_t deadline_ns = now_ns() + SLEEP_NS + i * 997; /* at varying places between two ticks */
         struct timespec deadline = { deadline_ns / NS_PER_S, deadline_ns % NS_PER_S };
 
         if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL))

@@ -7,14 +7,13 @@
 
 #include <stdint.h>
 
-/* Lateness over many sleeps until an absolute time, ns. Never below 0 on a system that keeps POSIX's promise.
- */
+/* Lateness over many sleeps until an absolute time, ns. By POSIX never below 0. */
 struct sleep_lateness {
     int64_t min_ns, median_ns, max_ns;
 };
 
-/* Sleeps with timer slack `slack_ns`: 1 is exact, 0 the system's default. False where it cannot be set or a
- * sleep failed. */
+/* Sleeps with timer slack `slack_ns`: 1 is exact, 0 the system's default. Returns false if the slack cannot
+ * be set or a sleep failed. */
 _Bool sleep_lateness_measure(unsigned long slack_ns, struct sleep_lateness *lateness);
 
 #endif /* SLEEP_H */

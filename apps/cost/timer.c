@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timer.c: see timer.h. [Tsafrir05 §4.2]: the attack is very many events that are nanoseconds apart.
+ * timer.c: see timer.h. The crowd is the attack of [Tsafrir05 §4.2]: very many events, nanoseconds apart.
  */
 #define _GNU_SOURCE
 #include "timer.h"
@@ -36,7 +36,7 @@ static struct timespec timespec_of(int64_t ns)
 
 /* ---- One ---- */
 
-/* Ticks of the call. */
+/* Sets the timer; returns the ticks of the call. */
 static uint64_t timer_set(timer_t timer, int64_t deadline_ns)
 {
     const struct itimerspec setting = { .it_value = timespec_of(deadline_ns) };
@@ -46,7 +46,7 @@ static uint64_t timer_set(timer_t timer, int64_t deadline_ns)
     return cycles_now() - start;
 }
 
-/* Ticks from the last reading of the clock before the interruption to the first one after it. */
+/* Returns the ticks from the last reading of the clock before the interruption to the first after it. */
 static uint64_t interruption_time(timer_t timer)
 {
     uint64_t previous, now;
@@ -85,8 +85,8 @@ int timer_measure(struct timer_costs *costs)
 /* ---- A crowd ---- */
 
 #define BOUND_NS    (1 << 20)
-#define LEAD_NS     (50 * NS_PER_MS) /* to put all to sleep */
-#define ATTEMPTS    8                /* each with twice the lead of the one before */
+#define LEAD_NS     (50 * NS_PER_MS) /* until all sleep */
+#define ATTEMPTS    8                /* each with twice the lead of the last */
 #define STACK_BYTES 16384
 #define TIMER       0xf1 /* the local timer's interrupt */
 
@@ -103,7 +103,7 @@ static uint64_t interrupts_taken(void)
     return tacet_counters(0)->interrupts[TIMER];
 }
 
-/* All are on one CPU, and none loses it: no two of them store at a time. */
+/* Runs one sleeper. All sleepers are on one CPU, and none is preempted, so no two of them store at once. */
 static void *sleep_each_time(void *number)
 {
     const long index = (long)number;
@@ -150,7 +150,7 @@ int crowd_measure(uint64_t *interrupts)
         return error;
     for (int attempt = 0; attempt == 0 || (crowd.some_late && attempt < ATTEMPTS); attempt++) {
         crowd.some_late = false;
-        /* All between two boundaries, multiples of the bound. */
+        /* All deadlines are between two boundaries, which are multiples of the bound. */
         crowd.first_ns = (now_ns() + lead_ns) / BOUND_NS * BOUND_NS + 1;
         lead_ns *= 2;
         pthread_barrier_wait(&crowd.barrier);

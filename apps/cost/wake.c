@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wake.c: see wake.h. The waiter says that it is about to wait, and the waker gives it the time to fall
- * asleep.
+ * wake.c: see wake.h. The waiter announces that it is about to wait; the waker gives it time to fall asleep.
  */
 #define _GNU_SOURCE
 #include "wake.h"
@@ -49,7 +48,7 @@ static void *wait_each_time(void *error)
     return NULL;
 }
 
-/* Waits for the other thread, and lets it run where CPUs take turns. */
+/* Waits for the other thread; lets it run if CPUs take turns. */
 static void word_await(const uint32_t *word, uint32_t value)
 {
     while (!word_is(word, value))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wire.c: see wire.h. No call blocks: a system that halts while it waits would have its clock jump, in a
- * deterministic machine, to the next timer, which is not the cost of anything.
+ * wire.c: see wire.h. No call blocks: if the system halts while it waits, a deterministic machine's clock
+ * jumps to the next timer, and the jump would count as cost.
  */
 #define _GNU_SOURCE
 #include "wire.h"
@@ -23,12 +23,12 @@
 #define ECHO_BYTES   64
 #define STREAM_BYTES (2u << 20)
 #define PIECE_BYTES  (16u << 10)
-/* Long enough for a peer's answer to be there, mostly, and shorter than a tick of Linux's. */
+/* Mostly long enough for a peer's answer to come, and shorter than a tick of Linux. */
 #define WAIT_TURNS 1000000
-/* Then there is no peer. */
+/* After this number of waits without an answer there is no peer. */
 #define WAITS_MAX 5000
 
-static uint64_t wait_ticks; /* of one wait, nothing happening */
+static uint64_t wait_ticks; /* of one wait without interruption */
 static uint64_t echoes_ticks[ECHOES];
 static uint8_t piece[PIECE_BYTES];
 
@@ -38,7 +38,7 @@ static void wait_some(void)
         __asm__ volatile("" ::: "memory");
 }
 
-/* The least of some waits, which nothing interrupted. */
+/* Sets wait_ticks to the least of some waits, which nothing interrupted. */
 static void wait_calibrate(void)
 {
     wait_ticks = UINT64_MAX;
@@ -67,7 +67,8 @@ static int address_parse(const char *text, struct sockaddr_in *address)
     return 0;
 }
 
-/* One echo. Its ticks without the waiting, 0 if it took more than one wait; -ETIMEDOUT. */
+/* Makes one echo. *ticks is its duration without the wait, 0 if it took more than one wait. Returns 0, or
+ * -errno, such as -ETIMEDOUT. */
 static int echo_once(int socket, uint64_t *ticks)
 {
     uint8_t datagram[ECHO_BYTES] = { 0 };
@@ -104,7 +105,7 @@ static int echo_measure(const struct sockaddr_in *peer, struct wire_costs *costs
     return error;
 }
 
-/* A connection that has told the peer how many bytes it has to send; -errno. */
+/* Opens a connection and tells the peer how many bytes to send. Returns the socket, or -errno. */
 static int stream_open(const struct sockaddr_in *peer, uint64_t peer_bytes)
 {
     int connection = socket(AF_INET, SOCK_STREAM, 0);
@@ -118,7 +119,7 @@ static int stream_open(const struct sockaddr_in *peer, uint64_t peer_bytes)
     return errno ? -errno : -EIO;
 }
 
-/* Moves the stream in one direction. Ticks of a KiB, the waiting taken off. */
+/* Moves the stream in one direction. *kib_ticks is the ticks of a KiB without the waits. */
 static int stream_move(int connection, bool sends, uint64_t *kib_ticks)
 {
     uint64_t start = cycles_now(), waits = 0;

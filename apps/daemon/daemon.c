@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * daemon.c: a stand-in for a daemon: it wakes up every period, computes for a while, and goes to sleep again,
- * as what a node's Linux has beside the application does. On a Tacet node it runs as the service
- * (service=/sbin/daemon), where SCHED_IDLE is its class by default and disturbs nobody [Betti09 §IV, Fig. 4].
+ * daemon.c: a stand-in for a daemon: it wakes up every period, computes for a while, and sleeps again, like
+ * the daemons of a Linux node next to the application. On a Tacet node it runs as the service
+ * (service=/sbin/daemon). The service's default class is SCHED_IDLE, so it disturbs no other thread [Betti09
+ * §IV, Fig. 4].
  *
- * With -s daemons of several nodes whose clocks agree wake together, or apart, as their seeds say, in each
- * run at the same times: noise to order, co-scheduled or not [Tsafrir05 §2].
+ * With -s, daemons of several nodes whose clocks agree wake together (same seed) or apart (different seeds),
+ * at the same times in each run: noise on demand, co-scheduled or not [Tsafrir05 §2].
  *
- * How often it has computed stands in a file, as a line "rounds N", so that others can see it at work.
+ * A file holds how often it has computed, as a line "rounds N", so that others can see that it works.
  */
 #define _GNU_SOURCE
 #include "parse.h"
@@ -34,18 +35,17 @@ static const char usage[] =
     "\n"
     "A stand-in for a daemon: every PERIOD it computes for WORK.\n"
     "\n"
-    "  -p PERIOD  10ms, 500us, or ns without a unit (default 1ms)\n"
-    "  -w WORK    the same (default 100us)\n"
-    "  -n ROUNDS  it ends after so many (default: it goes on)\n"
-    "  -s SEED    it wakes at multiples of PERIOD of the monotonic clock, and a time later that SEED "
-    "determines\n"
-    "  -r         it has the CPU as soon as it wakes (SCHED_FIFO)\n"
-    "  -f FILE    where it writes how often it has computed (default /dev/shm/daemon)\n"
+    "  -p PERIOD  such as 10ms or 500us; without a unit, ns (default 1ms)\n"
+    "  -w WORK    such as 10ms or 500us; without a unit, ns (default 100us)\n"
+    "  -n ROUNDS  ends after this number of rounds (default: runs forever)\n"
+    "  -s SEED    wakes at multiples of PERIOD of the monotonic clock, plus a time from SEED\n"
+    "  -r         gets the CPU as soon as it wakes (SCHED_FIFO)\n"
+    "  -f FILE    file to write how often it has computed (default /dev/shm/daemon)\n"
     "  -h         this text\n";
 
 static struct {
     uint64_t period_ns, work_ns, rounds;
-    uint64_t seed; /* of its phase; 0: the time of its start is */
+    uint64_t seed; /* of its phase; 0: the phase is that of its start */
 } given = { .period_ns = PERIOD_NS_DEFAULT, .work_ns = WORK_NS_DEFAULT, .rounds = UINT64_MAX };
 
 _Noreturn static void refuse(const char *what, const char *value, const char *right)
@@ -82,7 +82,7 @@ static uint64_t now_ns(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* A number that looks random, the same for the same seed: splitmix64's output function. */
+/* Returns a number that looks random, the same for the same seed: splitmix64's output function. */
 static uint64_t random_of(uint64_t seed)
 {
     uint64_t mixed = seed * UINT64_C(0x9e3779b97f4a7c15);
@@ -92,7 +92,7 @@ static uint64_t random_of(uint64_t seed)
     return mixed ^ mixed >> 31;
 }
 
-/* The first time after now at which it wakes. */
+/* Returns the first time after now at which the daemon wakes. */
 static uint64_t first_ns(uint64_t period_ns, uint64_t seed)
 {
     const uint64_t phase_ns = seed ? random_of(seed) % period_ns : 0;
@@ -104,7 +104,7 @@ static void run_first(void)
 {
     const struct sched_param param = { .sched_priority = 1 };
 
-    /* By the system call: musl has no such function for a process. */
+    /* A system call, as musl has no such function for a process. */
     if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param)) {
         fprintf(stderr, "daemon: -r: SCHED_FIFO: %s\n", strerror(errno));
         exit(2);

@@ -2,7 +2,7 @@
 /*
  * dgemm.c [-t THREADS] [-n SIZE] [-r REPETITIONS]: C = A * B of square matrices of doubles, the loop that
  * the floating-point units limit. Rows of C are split among threads; blocks of B stay in the cache while
- * they are used. Small code of our own: what is compared is the system below it, not the library. Prints
+ * they are used. The code is small and uses no library, as it compares systems, not libraries. Prints
  * `key value` lines: what crew.h measures, and the floating-point operations of one repetition. The same
  * ELF file runs on Tacet and Linux; under QEMU's `-icount shift=0` the quickest repetition's ticks are its
  * instructions.
@@ -18,7 +18,7 @@ static size_t elements(size_t size)
     return size * size;
 }
 
-/* A[i][k] = i + 1, B[k][j] = j - k: whole numbers, so that every order of adding gives the same. */
+/* Sets A[i][k] = i + 1, B[k][j] = j - k: whole numbers, so that the order of additions does not matter. */
 static void fill(const struct crew_arrays *m)
 {
     for (size_t i = 0; i < m->size; i++)
@@ -28,7 +28,7 @@ static void fill(const struct crew_arrays *m)
         }
 }
 
-/* One row of C, the part that rows `from` .. `to` of B give. */
+/* Adds to one row of C the contribution of rows `from` .. `to` of B. */
 static void row_add(double *restrict c, const double *restrict a, const double *restrict b, size_t from,
                     size_t to, size_t size)
 {

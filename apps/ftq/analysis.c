@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * analysis.c: from FTQ counts to noise figures [Betti09 §VI-A], by the definitions in analysis.h. Pure C, no
- * system call, no allocation; runs after the measuring window and in the host tests.
+ * analysis.c: computes noise figures from FTQ counts [Betti09 §VI-A], by the definitions in analysis.h. Pure
+ * C: no system call, no allocation. Runs after the measuring window and in the host tests.
  */
 #include "analysis.h"
 
@@ -10,12 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-/* One quantum in so many must have reached the nominal count. */
+/* One quantum in this number must have reached the nominal count. */
 #define NOMINAL_ONE_IN 20
-/* Above it, sums of counts may overflow, and order_floor_find too. */
+/* Larger counts might overflow sums, and order_floor_find. */
 #define COUNT_MAX ((uint64_t)1 << 48)
 
-/* Of rising values: those from `from` to `to`. */
+/* Returns how many of rising values are in `from` .. `to`. */
 static size_t within(const uint64_t *sorted, size_t samples, uint64_t from, uint64_t to)
 {
     size_t above_to = order_above(sorted, samples, to);
@@ -23,7 +23,8 @@ static size_t within(const uint64_t *sorted, size_t samples, uint64_t from, uint
     return (from ? order_above(sorted, samples, from - 1) : samples) - above_to;
 }
 
-/* The mode of the quanta that did any work, and its reach. Makes rising losses of rising counts for that. */
+/* Finds the mode of the quanta that did any work, and its reach. Turns the rising counts into rising
+ * losses. */
 static void floor_find(uint64_t *sorted, size_t samples, uint64_t best, struct ftq_analysis *result)
 {
     const size_t working = order_above(sorted, samples, 0);
@@ -51,7 +52,7 @@ static void floor_find(uint64_t *sorted, size_t samples, uint64_t best, struct f
     }
 }
 
-/* The median, and the operations that last as long as the threshold. */
+/* Takes the median as nominal count, and as least loss the operations that last as long as the threshold. */
 static void threshold_apply(const uint64_t *sorted, size_t samples, uint64_t quantum_ns,
                             uint64_t threshold_ns, struct ftq_analysis *result)
 {
@@ -62,7 +63,7 @@ static void threshold_apply(const uint64_t *sorted, size_t samples, uint64_t qua
     result->disturbed_from = operations > FTQ_DISTURBED_LOSS ? (uint64_t)operations : FTQ_DISTURBED_LOSS;
 }
 
-/* The nominal count, and the loss from which on a quantum is disturbed. False if the counts have none. */
+/* Finds the nominal count and the least loss of a disturbed quantum; false if the counts have none. */
 static bool nominal_find(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t threshold_ns,
                          uint64_t *scratch, struct ftq_analysis *result)
 {
@@ -93,7 +94,7 @@ static bool is_disturbed(uint64_t count, const struct ftq_analysis *result)
     return loss_of(count, result->nominal_count) >= result->disturbed_from;
 }
 
-/* The index after the end of the detour that begins in the disturbed quantum `first`. */
+/* Returns the index after the end of the detour that begins in the disturbed quantum `first`. */
 static size_t detour_end(const uint64_t *counts, size_t samples, size_t first,
                          const struct ftq_analysis *result)
 {

@@ -2,16 +2,16 @@
 /*
  * ftq.c: the fixed time quantum benchmark, after the description in [Betti09 §VI-A] and Sottile and Minnich,
  * "Analysis of microbenchmarks for performance tuning of clusters", 2004. Time is cut into quanta on an
- * absolute grid; each basic operation counts for the quantum in which it finished; what a quantum lacks, the
- * system took.
+ * absolute grid. Each basic operation counts for the quantum in which it finished. The system took the time
+ * of operations that are missing in a quantum.
  *
- * The same ELF file runs on Tacet and on Linux. With one CPU it starts no thread and takes no signal, and
- * between the two readings of the kernel's entry counters it executes nothing but operations and stores into
- * memory that was touched, and locked where that works, beforehand. With several CPUs one pinned thread runs
- * on each, on one common grid; they begin and end together.
+ * The same ELF file runs on Tacet and on Linux. With one CPU it starts no thread and takes no signal. Between
+ * the two readings of the kernel's entry counters it executes only operations, and stores into memory that
+ * was touched before (and locked if possible). With several CPUs one pinned thread runs on each, on one
+ * common grid; they begin and end together.
  *
- * The data format is the public tool's: `PREFIX_T.dat` with `#` lines, then `ns count`. A quantum wholly lost
- * has the count 0 and its place on the grid.
+ * The data format is the public tool's: `PREFIX_T.dat` with `#` lines, then `ns count`. A quantum that was
+ * lost whole is there with count 0.
  */
 #define _GNU_SOURCE
 #include "analysis.h"
@@ -29,16 +29,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From which ratio on it is said that even the best quanta lack something: well above the floor of a 1 ms
- * quantum. */
+/* The shortfall ratio from which on the summary has a note: well above the floor of a 1 ms quantum. */
 #define SHORTFALL_NOTED 0.0005
 
-/* What one CPU finds: one count a quantum, and as much room for the analysis. */
+/* Results of one CPU: one count a quantum, and room for the analysis. */
 struct measurement {
     uint64_t *counts, *scratch;
 };
 
-/* What all CPUs share. Written before the windows open. */
+/* Shared by all CPUs. Written before the windows open. */
 static struct {
     struct ftq_options options;
     double operation_ticks;
@@ -48,8 +47,8 @@ static struct {
 } run;
 
 /*
- * Fills `counts` from the origin of the grid on. The operation that passes the end of a quantum finished in a
- * later one and counts there; quanta that it skipped stay 0.
+ * Fills `counts` from the origin of the grid on. An operation that passes the end of a quantum finishes in a
+ * later quantum and counts there; quanta that it skips stay 0.
  */
 __attribute__((noinline)) static void grid_measure(uint64_t *counts, size_t samples, uint64_t origin_ticks,
                                                    uint64_t quantum_ticks)
@@ -64,13 +63,12 @@ __attribute__((noinline)) static void grid_measure(uint64_t *counts, size_t samp
                 return;
             end_ticks += quantum_ticks;
         }
-        /* The last one of these finishes later; for it, the one that ended the quantum before finished here.
-         */
+        /* Of these the last finishes in a later quantum; instead, the last of the quantum before counts. */
         counts[i] = operations_until(end_ticks, &now_ticks);
     }
 }
 
-/* Before the window. */
+/* Rehearses before the window. */
 static void window_rehearse(struct team_member *member)
 {
     const struct measurement *m = member->data;
@@ -80,7 +78,7 @@ static void window_rehearse(struct team_member *member)
     memset(m->counts, 0, samples * sizeof *m->counts);
 }
 
-/* The measuring window of one CPU. */
+/* Runs the measuring window of one CPU. */
 static void window_measure(struct team_member *member, uint64_t origin_ticks)
 {
     const struct measurement *m = member->data;
@@ -88,7 +86,7 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     grid_measure(m->counts, run.options.samples, origin_ticks, run.quantum_ticks);
 }
 
-/* Finds memory and output files before anything is measured. False, with a message, if one is missing. */
+/* Prepares memory and output files. On failure prints a message and returns false. */
 static bool team_prepare(void)
 {
     const size_t counts_bytes = (size_t)run.options.samples * sizeof *run.measurements->counts;
@@ -113,7 +111,7 @@ static bool team_prepare(void)
     return true;
 }
 
-/* Writes the data of one CPU in the public tool's form. False, with a message, if it cannot be written. */
+/* Writes the data of one CPU in the public tool's format. On failure prints a message and returns false. */
 static bool data_write(struct team_member *member, const struct ftq_analysis *result)
 {
     const double work_max = (double)result->maximum_count * (double)run.options.samples;
@@ -146,14 +144,14 @@ static const char *nominal_kind(const struct ftq_analysis *r)
     return "the mode";
 }
 
-/* Those that reached the nominal count. */
+/* Returns a name for the quanta that reached the nominal count. */
 static const char *nominal_quanta(void)
 {
     return run.options.threshold_ns ? "better half of the" : "best";
 }
 
-/* Whether the quanta lack more than the floor, and more than the calibration's short runs may have gained:
- * the machine may move their beginning and their end by up to the threshold each. */
+/* Returns whether the quanta lack more than the floor, and more than the calibration's short runs may have
+ * gained: the machine may move both their beginning and their end by up to the threshold. */
 static bool shortfall_noted(double ratio)
 {
     const double run_ns = CALIBRATE_OPERATIONS * bench_ns(&run.options.bench, run.operation_ticks);
@@ -161,7 +159,7 @@ static bool shortfall_noted(double ratio)
     return ratio > SHORTFALL_NOTED && ratio * run_ns > 2 * (double)run.options.threshold_ns;
 }
 
-/* The figures of one CPU, `key: value unit`, a line each; lab/ftq.py reads them. */
+/* Prints the figures of one CPU as lines `key: value unit`; lab/ftq.py reads them. */
 static void summary_print(const struct team_member *member, const struct ftq_analysis *r)
 {
     const double capacity = (double)run.quantum_ticks / run.operation_ticks;
@@ -184,7 +182,7 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
     fprintf(out, "quantisation_floor_ratio: %.9f (at most)\n", r->floor_ratio);
     fprintf(out, "quantisation_floor_measured: %.9f (quanta one count short: %" PRIu64 ")\n",
             r->measured_floor_ratio, r->one_short_quanta);
-    fprintf(out, "disturbed_quanta: %" PRIu64 " (lost so much)\n", r->disturbed_quanta);
+    fprintf(out, "disturbed_quanta: %" PRIu64 " (lost at least that)\n", r->disturbed_quanta);
     fprintf(out, "lost_quanta: %" PRIu64 " (no operation at all)\n", r->lost_quanta);
     bench_detours_print(r->detours);
     fprintf(out, "detours_per_second: %.6f\n", r->detours_per_second);
@@ -199,20 +197,20 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
     if (shortfall_noted(shortfall))
         fprintf(
             out,
-            "note: even the %s quanta fall short of the calibrated operation: either noise comes in every "
-            "quantum, which the figures above cannot show (a shorter quantum does), or the processor "
-            "changed its speed\n",
+            "note: even the %s quanta hold fewer operations than calibrated: either every quantum has noise, "
+            "which the figures above cannot show (use a shorter quantum), or the processor changed its "
+            "speed\n",
             nominal_quanta());
     if (!r->separable)
         fprintf(out,
-                "note: undisturbed quanta cannot be distinguished from disturbed ones here, so that there is "
-                "no floor: disturbed are only those that lost half of the best, and the figures are lower "
+                "note: undisturbed quanta cannot be distinguished from disturbed ones here: there is no "
+                "floor; only quanta that lost half of the best count as disturbed, and the figures are lower "
                 "bounds\n");
     bench_entries_print(member);
 }
 
-/* Finds out what a tick and an operation last, and the quantum in ticks. False, with a message and *status.
- */
+/* Measures a tick and an operation, and sets the quantum in ticks. On failure prints a message, sets *status
+ * and returns false. */
 static bool clock_prepare(int *status)
 {
     const double operations_min = 10;

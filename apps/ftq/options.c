@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.c: reads the command line of FTQ; what it has in common with the other benchmarks is in
- * apps/lib/bench.c.
+ * options.c: reads the command line of FTQ; apps/lib/bench.c has the options that all benchmarks share.
  */
 #define _GNU_SOURCE
 #include "options.h"
@@ -24,14 +23,14 @@ static void help_print(const struct bench *bench)
         "\n"
         "Fixed time quanta: counts the basic operations (%d instructions each) that finish in each quantum "
         "of an\n"
-        "absolute time grid. What is missing in a quantum went to the system: noise [Betti09 §VI-A].\n"
+        "absolute time grid. The system took the time of those that are missing: noise [Betti09 §VI-A].\n"
         "\n"
         "  -n SAMPLES  number of quanta (default %d)\n"
         "  -q QUANTUM  length of a quantum: 1ms, 500us, or ns without a unit (default 1ms)\n"
         "  -f HZ       the same as a frequency\n"
-        "  -d TIME     shortest loss that counts, against the median, where the machine itself moves time "
+        "  -d TIME     shortest loss that counts, from the median; for machines that themselves move time "
         "between\n"
-        "              quanta (default: two operations, or what undisturbed quanta differ by)\n"
+        "              quanta (default: two operations, or the spread of undisturbed quanta)\n"
         "  -w          wired: fail if the thread cannot be bound to its CPU (-t and -c imply it)\n" BENCH_HELP
         "\n"
         "Data: '#' lines, then 'ns count' a quantum, ns from the grid's origin to the start of the "
@@ -52,7 +51,7 @@ static void quantum_from_frequency(struct ftq_options *options, const char *text
     options->quantum_ns = (uint64_t)llround(1e9 / hz);
 }
 
-/* The quantum, the loss that counts, and the window as a whole. */
+/* Checks the quantum, the threshold, and the length of the window. */
 static void window_check(const struct ftq_options *options)
 {
     const uint64_t month_ns = UINT64_C(30) * 86400 * 1000000000;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.h: the command line of FTQ. The letters -n -f -o -t -T -w are those of the public tool, with its
- * meaning.
+ * options.h: the command line of FTQ. -n -f -o -t -T -w mean what they mean in the public tool.
  */
 #ifndef FTQ_OPTIONS_H
 #define FTQ_OPTIONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * analysis.c: from FWQ samples to noise figures, by the definitions in analysis.h. Pure C, no system call, no
- * allocation; runs after the measuring window and in the host tests.
+ * analysis.c: computes noise figures from FWQ samples, by the definitions in analysis.h. Pure C: no system
+ * call, no allocation. Runs after the measuring window and in the host tests.
  */
 #include "analysis.h"
 
@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-/* Without a floor, a twentieth of the samples is not longer than the nominal length. */
+/* Without a floor, the nominal length is the quantile that a twentieth of the samples does not exceed. */
 #define NOMINAL_PER_MILLION 50000
 
-/* Above it, order_floor_find may overflow. */
+/* Longer samples might overflow order_floor_find. */
 #define TICKS_MAX ((uint64_t)1 << 48)
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -20,7 +20,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The nominal length, and the excess above which a sample is disturbed. */
+/* Finds the nominal length, and the excess above which a sample is disturbed. */
 static void nominal_find(const uint64_t *sorted, size_t count, uint64_t threshold_ticks,
                          struct fwq_analysis *result)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fwq.c: the fixed work quantum benchmark, in the terms of LLNL's: a sample is the time that 2^w turns of a
- * fixed loop take; what a sample takes longer than others, the system took. See Sottile and Minnich,
+ * fwq.c: the fixed work quantum benchmark, in LLNL's terms: a sample is the time that 2^w turns of a fixed
+ * loop take. If a sample takes longer than others, the system took the difference. See Sottile and Minnich,
  * "Analysis of microbenchmarks for performance tuning of clusters", 2004.
  *
- * One clock reading ends a sample and begins the next: storing it belongs to the following sample, and no
- * time is unseen. So the running sum of the samples is the time since the window opened.
+ * One clock reading ends a sample and begins the next. The time to store it belongs to the next sample, so no
+ * time goes unmeasured, and the running sum of the samples is the time since the window opened.
  *
- * The same ELF file runs on Tacet and on Linux; between the two readings of the kernel's entry counters it
- * executes nothing but the loop, clock readings, and stores into memory that was touched beforehand.
+ * The same ELF file runs on Tacet and on Linux. Between the two readings of the kernel's entry counters it
+ * executes only the loop, clock readings, and stores into memory that was touched before.
  *
- * The data format is the public tool's: `PREFIX_T_times.dat`, ticks a line; before them '#' lines, unless -H
- * omits them.
+ * The data format is the public tool's: `PREFIX_T_times.dat` with '#' lines (unless -H is given), then one
+ * line per sample, its ticks.
  */
 #define _GNU_SOURCE
 #include "analysis.h"
@@ -34,7 +34,7 @@
 #define SAMPLES_MAX     10000000
 #define SAMPLES_DEFAULT 10000
 
-/* Warm-up: so many samples, or as many as fit into this time, but at least two. */
+/* Warm-up: this number of samples, or as many as fit into this time, but at least two. */
 #define WARM_UP_SAMPLES 1000
 #define WARM_UP_NS      100000000
 
@@ -42,7 +42,7 @@
  * a silent processor's samples differ, far below any interrupt of a general-purpose kernel. */
 #define THRESHOLD_NS_DEFAULT 100
 
-/* What one CPU finds: samples + 1 clock readings, and as much room for the analysis. */
+/* Results of one CPU: samples + 1 clock readings, and the same room for the analysis. */
 struct measurement {
     uint64_t *times, *scratch;
 };
@@ -51,7 +51,7 @@ static struct {
     struct bench bench;
     uint64_t samples;
     uint64_t work_bits;
-    uint64_t threshold_ns; /* 0: by default */
+    uint64_t threshold_ns; /* 0: the default */
     uint64_t threshold_ticks;
     bool header_left_away;
     struct team team;
@@ -85,7 +85,7 @@ static void help_print(void)
         "           [-T TICKS] [-b TIME] [-h]\n"
         "\n"
         "Fixed work quanta: measures how long 2^BITS turns of a fixed loop (%d instructions a turn) take,\n"
-        "again and again without a gap. What a sample takes longer went to the system: noise.\n"
+        "again and again without a gap. If a sample takes longer, the system took the time: noise.\n"
         "\n"
         "  -n SAMPLES  number of samples (default %d)\n"
         "  -w BITS     turns a sample as a power of two, %d to %d (default %d)\n"
@@ -129,7 +129,7 @@ static void options_read(int argc, char **argv)
     bench_options_check(bench, argc, argv);
 }
 
-/* What the clock cannot resolve is no detour: four readings back to back and two of its steps. */
+/* Sets the threshold; at least what the clock can resolve: four readings back to back and two steps. */
 static void threshold_decide(void)
 {
     const uint64_t minimum_ticks = 4 * run.bench.grain.read_ticks + 2 * run.bench.grain.step_ticks;
@@ -146,7 +146,7 @@ static void threshold_decide(void)
     run.threshold_ticks = minimum_ticks;
 }
 
-/* Finds memory and output files before anything is measured. False, with a message, if one is missing. */
+/* Prepares memory and output files. On failure prints a message and returns false. */
 static bool team_prepare(void)
 {
     const size_t times_bytes = ((size_t)run.samples + 1) * sizeof *run.measurements->times;
@@ -221,8 +221,8 @@ static void summary_print(const struct team_member *member, const struct fwq_ana
     if (!r->separable)
         fprintf(
             out,
-            "note: undisturbed samples cannot be distinguished from disturbed ones here, so that there is no "
-            "floor: disturbed are only those that took twice as long, and the figures are lower "
+            "note: undisturbed samples cannot be distinguished from disturbed ones here: there is no floor; "
+            "only samples that took twice as long count as disturbed, and the figures are lower "
             "bounds\n");
     bench_entries_print(member);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * affinity.c: which CPUs there are and how to stay on one, with Linux's calls, all before the measuring
- * window.
+ * affinity.c: finds the CPUs and binds to one, with Linux's system calls, before the measuring window.
  */
 #define _GNU_SOURCE
 #include "affinity.h"
@@ -46,6 +45,6 @@ int affinity_pin(uint32_t cpu)
     CPU_SET(cpu, &set);
     if (!sched_setaffinity(0, sizeof set, &set))
         return 0;
-    /* A system without the call has no scheduler that would move a thread. */
+    /* A system without this call has no scheduler that moves threads. */
     return errno == ENOSYS && affinity_current() == cpu ? 0 : -errno;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * affinity.h: on which CPU a measurement runs. A benchmark that the scheduler may move measures nobody's CPU,
- * so every measurement is pinned unless there is only one CPU to be on; then no system call is made.
+ * affinity.h: the CPU on which a measurement runs. A thread that the scheduler moves measures several CPUs
+ * mixed, so every measurement is pinned. With a single CPU there is no need, and no system call is made.
  */
 #ifndef AFFINITY_H
 #define AFFINITY_H
@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CPUs that this process may use, rising, into `cpus` (room for `room`); the number found, at least 1.
- * Where the system does not say, that is the CPU it runs on. */
+/* Writes the CPUs that this process may use to `cpus` (room for `room`), in rising order, and returns their
+ * number, at least 1. If the system does not tell, that is the current CPU. */
 size_t affinity_allowed(uint32_t *cpus, size_t room);
 
-/* The CPU that the caller runs on now; 0 where the system does not say. */
+/* Returns the CPU that the caller runs on now; 0 if the system does not tell. */
 uint32_t affinity_current(void);
 
-/* Binds the calling thread to `cpu`. 0, or a negative errno; 0 without a system call of its own if the thread
- * can be nowhere else. */
+/* Binds the calling thread to `cpu`. Returns 0, or a negative errno. If `cpu` is the only CPU that the thread
+ * may use, returns 0 and does not bind. */
 int affinity_pin(uint32_t cpu);
 
 #endif /* AFFINITY_H */

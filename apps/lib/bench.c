@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bench.c: options, output and common summary lines of the noise benchmarks; bench.h documents them. All of
- * it runs before or after the measuring windows.
+ * bench.c: options, output and common summary lines of the noise benchmarks; bench.h documents them. Runs
+ * outside of the measuring windows.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -160,7 +160,7 @@ double bench_ns(const struct bench *bench, double ticks)
     return ticks / bench->ticks_per_ns;
 }
 
-/* Opens the output of one member. False, with a message. */
+/* Opens the output of one member. On failure prints a message and returns false. */
 static bool output_open(const struct bench *bench, struct team_member *member)
 {
     member->output = stdout;
@@ -207,7 +207,7 @@ bool bench_team_prepare(const struct bench *bench, struct team *team)
     return true;
 }
 
-/* The line of /proc/cpuinfo that names the processor, if this system has one. */
+/* Prints the line of /proc/cpuinfo that names the processor, if this system has one. */
 static void processor_print(FILE *out)
 {
     FILE *info = fopen("/proc/cpuinfo", "r");

@@ -26,8 +26,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Reads both clocks several times and keeps the quickest reading, so that no detour stands between
- * them. */
+/* Reads both clocks several times and keeps the quickest pair, so that no detour is between the two reads. */
 static struct clock_pair clock_pair_read(void)
 {
     struct clock_pair best = { 0, 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * calibrate.h: what one tick of the clock and one basic operation of this machine last, found out before a
- * measuring window opens. Spins; may call clock_gettime.
+ * calibrate.h: measures, before a measuring window opens, how long a tick of the clock and a basic operation
+ * of this machine last. Spins; may call clock_gettime.
  */
 #ifndef CALIBRATE_H
 #define CALIBRATE_H
@@ -15,18 +15,19 @@ struct clock_grain {
 };
 
 /*
- * Ticks of cycles_now() in a nanosecond. On Tacet the kernel's own calibration, elsewhere measured against
- * CLOCK_MONOTONIC_RAW for about 100 ms. Answers 0 when there is no clock to measure against.
+ * Returns the ticks of cycles_now() in a nanosecond: on Tacet from the kernel's calibration, elsewhere
+ * measured against CLOCK_MONOTONIC_RAW for about 100 ms. 0 if the system has no such clock.
  */
 double calibrate_ticks_per_ns(void);
 
-/* The reading of CLOCK_MONOTONIC_RAW, ns, at the moment at which cycles_now() read `ticks`, by this rate. */
+/* Returns what CLOCK_MONOTONIC_RAW showed, in ns, when cycles_now() returned `ticks`, by this rate. */
 uint64_t calibrate_ns_of(uint64_t ticks, double ticks_per_ns);
 
-/* The clock's grain from a few thousand reads back to back. */
+/* Measures the clock's grain with a few thousand reads back to back. */
 struct clock_grain calibrate_clock_grain(void);
 
-/* Ticks of one undisturbed basic operation: the smallest mean of many short runs of so many operations. */
+/* Returns the ticks of one undisturbed basic operation: the smallest mean of many short runs of this number
+ * of operations. */
 #define CALIBRATE_OPERATIONS 2000
 double calibrate_operation_ticks(void);
 

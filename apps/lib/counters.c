@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * counters.c: kernel entries of one CPU by cause, from Tacet's counters or Linux's /proc/interrupts: the
- * proof beside every noise figure (a core that lost no operation and took no interrupt was silent). Reading
- * Tacet's counters is loads from mapped memory; reading Linux's is open, read, close. No allocation.
+ * counters.c: kernel entries of one CPU by cause, from Tacet's counters or Linux's /proc/interrupts. They are
+ * the proof of a noise figure: a core that lost no operation and took no interrupt was silent. Tacet's
+ * counters are read with loads from mapped memory, Linux's with open, read, close. No allocation.
  */
 #include "counters.h"
 
@@ -37,8 +37,8 @@ static void tacet_read(struct counters_snapshot *snapshot, const volatile struct
         row_add(snapshot, "interrupt", i, counters->interrupts[i]);
 }
 
-/* Which of the columns "CPU0 CPU2 …" of the first line is `cpu`; -1 if none. `*columns` is how many there
- * are. */
+/* Returns the index of the column of `cpu` in the first line "CPU0 CPU2 …"; -1 if none. `*columns` is the
+ * number of columns. */
 static int column_find(const char *line, uint32_t cpu, int *columns)
 {
     int found = -1;
@@ -59,7 +59,7 @@ static int column_find(const char *line, uint32_t cpu, int *columns)
     return found;
 }
 
-/* How many of the rows so far have this name. */
+/* Returns how many of the rows so far have this name. */
 static uint32_t rows_named(const struct counters_snapshot *snapshot, const char *name)
 {
     uint32_t found = 0;
@@ -69,8 +69,8 @@ static uint32_t rows_named(const struct counters_snapshot *snapshot, const char 
     return found;
 }
 
-/* One row, `LOC:  250  12  Local timer interrupts`. Rows with a single count for all CPUs (ERR, MIS) are
- * skipped. */
+/* Reads a row such as `LOC:  250  12  Local timer interrupts`. Skips rows with a single count for all CPUs
+ * (ERR, MIS). */
 static void interrupts_row_parse(struct counters_snapshot *snapshot, const char *line, int column,
                                  int columns)
 {
@@ -151,7 +151,8 @@ void counters_read(struct counters_snapshot *snapshot, uint32_t cpu)
         counters_parse_interrupts(snapshot, cpu, snapshot->text);
 }
 
-/* What `row` of `after` gained since `before`. Rows keep their order, but Linux may insert one. */
+/* Returns by how much `row` of `after` has grown since `before`. Rows keep their order, but Linux may insert
+ * one. */
 static uint64_t row_difference(const struct counters_snapshot *before, const struct counters_row *row)
 {
     for (uint32_t i = 0; i < before->row_count; i++) {

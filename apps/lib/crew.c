@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * crew.c: threads that share one piece of work; crew.h says what for. Threads are made before anything is
- * timed, and stay until all is done: each repetition is two meetings at a barrier with a count and a
- * generation, which the last thread to arrive advances.
+ * crew.c: threads that share one work; crew.h documents them. Threads are made before anything is timed, and
+ * stay until all is done. In each repetition they meet twice at a barrier. The barrier is a count of arrivals
+ * and a generation, which the last thread to arrive advances.
  */
 #define _GNU_SOURCE
 #include "crew.h"
@@ -38,8 +38,7 @@ struct crew {
     struct crew_arrays arrays;
     uint64_t threads, repetitions;
     uint64_t minimum_ticks, sum_ticks; /* of the quickest repetition, of all of them */
-    /* In cache lines of their own: threads that wait read the one while threads that arrive write the
-     * other. */
+    /* In separate cache lines: waiting threads read the generation while arriving threads write the count. */
     _Alignas(64) _Atomic uint32_t arrived;
     _Alignas(64) _Atomic uint32_t generation;
     _Alignas(64) struct crew_member members[CREW_MAX];
@@ -67,7 +66,7 @@ static void *crew_member_run(void *argument)
 
     member->pinned = affinity_pin(member->cpu) == 0;
     crew_meet(crew);
-    program->part(&crew->arrays, member->number, crew->threads); /* every page and cache line once */
+    program->part(&crew->arrays, member->number, crew->threads); /* touches every page and cache line */
     crew_meet(crew);
     entries = tacet_kernel_entries(member->cpu);
     for (uint64_t i = 0; i < crew->repetitions; i++) {
@@ -85,12 +84,12 @@ static void *crew_member_run(void *argument)
         }
     }
     member->kernel_entries = tacet_kernel_entries(member->cpu) - entries;
-    /* No thread ends before all have read the counters: to end enters the kernel and may wake another CPU. */
+    /* No thread ends before all have read the counters, as the end enters the kernel and may wake a CPU. */
     crew_meet(crew);
     return NULL;
 }
 
-/* Reads the command line over the defaults. False, with what was wrong and the usage on standard error. */
+/* Reads the command line over the defaults. On an error prints it with the usage, and returns false. */
 static bool options_read(int count, char **words, struct crew *crew)
 {
     const struct crew_program *program = crew->program;
@@ -113,7 +112,7 @@ static bool options_read(int count, char **words, struct crew *crew)
     return !wrong;
 }
 
-/* False, with a message, if there is no memory for the arrays. */
+/* Allocates the arrays. If there is no memory, prints a message and returns false. */
 static bool arrays_make(const struct crew_program *program, struct crew_arrays *arrays)
 {
     size_t elements = program->elements(arrays->size);
@@ -129,7 +128,7 @@ static bool arrays_make(const struct crew_program *program, struct crew_arrays *
     return true;
 }
 
-/* False, with a message, if threads or CPUs are missing. */
+/* Runs the threads. If threads or CPUs are missing, prints a message and returns false. */
 static bool crew_run(struct crew *crew)
 {
     const char *name = crew->program->name;
@@ -138,7 +137,7 @@ static bool crew_run(struct crew *crew)
     bool pinned = true;
 
     if (crew->threads > allowed) {
-        fprintf(stderr, "%s: %" PRIu64 " threads need as many CPUs; there are %zu\n", name, crew->threads,
+        fprintf(stderr, "%s: %" PRIu64 " threads need a CPU each; there are %zu CPUs\n", name, crew->threads,
                 allowed);
         return false;
     }
@@ -148,7 +147,7 @@ static bool crew_run(struct crew *crew)
     for (size_t i = 1; i < crew->threads; i++) {
         int error = pthread_create(&crew->members[i].handle, NULL, crew_member_run, &crew->members[i]);
 
-        if (error) { /* threads that run already wait for this one: only the end of the process stops them */
+        if (error) { /* threads that already run wait for this one; only the process's end stops them */
             fprintf(stderr, "%s: thread %zu cannot be started: %s\n", name, i, strerror(error));
             return false;
         }

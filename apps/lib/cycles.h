@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cycles.h: the clock that the noise benchmarks read, the basic operation that FTQ counts, and the loops of
- * the others. This is the one place of the benchmarks that knows the architecture: another one adds its block
- * here, nothing else changes.
+ * the other benchmarks. This is their only file that depends on the architecture: a port adds a block here.
  *
- * The basic operation [Betti09 §VI-A] is straight-line register arithmetic, each instruction waiting for the
- * one before, then a read of the clock, a count and a comparison. It is written in assembly so that its
- * length in instructions is a constant of the source and no compiler's choice: OPERATION_INSTRUCTIONS, the
- * loop's branch and the clock read included. It touches no memory and has one, always predicted, branch. The
- * additions are of registers, because some processors perform additions of constants in no time at all. 64
- * instructions are about 80 cycles, so that a millisecond at the 2.66 GHz of the paper holds about the
- * paper's 31300 operations.
+ * The basic operation [Betti09 §VI-A] is straight-line register arithmetic, in which each instruction waits
+ * for the one before it, then a read of the clock, a count, and a comparison. It is in assembly, so that the
+ * source and not the compiler fixes its length: OPERATION_INSTRUCTIONS, with the clock read and the loop's
+ * branch. It touches no memory and has one branch, always predicted. It adds registers, because some
+ * processors add constants in no time. 64 instructions are about 80 cycles, so a millisecond at the paper's
+ * 2.66 GHz holds about the paper's 31300 operations.
  *
- * Runs in user mode; no function here enters the kernel but the one that is there for it.
+ * Runs in user mode. No function here enters the kernel except the one whose purpose it is.
  */
 #ifndef CYCLES_H
 #define CYCLES_H
@@ -30,12 +28,12 @@
 
 #define CYCLES_CLOCK_NAME "TSC"
 
-/* Instructions of an operation that are its clock read, count and comparison; the rest is arithmetic. */
+/* An operation's instructions for the clock read, the count and the comparison; the rest is arithmetic. */
 #define OPERATION_READ_INSTRUCTIONS  6
 #define OPERATION_ARITH_INSTRUCTIONS 58
 
-/* The time stamp counter, ticks since reset (Intel SDM 3B §18.17). Not serialising: the operations around it
- * are long enough, and a fence would cost more than it orders. */
+/* Returns the time stamp counter, in ticks since reset (Intel SDM 3B §18.17). Does not serialise: the
+ * operations around it are long, and a fence would cost more than the disorder. */
 static inline uint64_t cycles_now(void)
 {
     uint32_t low, high;
@@ -44,7 +42,7 @@ static inline uint64_t cycles_now(void)
     return (uint64_t)high << 32 | low;
 }
 
-/* Whether the clock keeps its rate in every power state (CPUID 0x80000007, EDX bit 8). */
+/* Returns whether the clock keeps its rate in every power state (CPUID 0x80000007, EDX bit 8). */
 static inline bool cycles_invariant(void)
 {
     uint32_t eax = 0x80000000, ebx, ecx = 0, edx;
@@ -59,8 +57,8 @@ static inline bool cycles_invariant(void)
 }
 
 /*
- * Performs basic operations until the clock at the end of one reads `end_ticks` or later; at least one.
- * Returns how many, the one that passed the end included; `*now_ticks` is the clock at the end of that one.
+ * Performs basic operations until the clock at the end of an operation reads `end_ticks` or later; at least
+ * one. Returns their number, the last included; `*now_ticks` is the clock at the end of the last.
  */
 static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
 {
@@ -83,7 +81,7 @@ static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
     return count;
 }
 
-/* In a wait for another CPU: this one may rest for a moment. */
+/* Tells the processor that this CPU spins, waiting for another, and may slow down for a moment. */
 static inline void cycles_relax(void)
 {
     __asm__ volatile("pause" : : : "memory");
@@ -94,8 +92,8 @@ static inline void cycles_relax(void)
 #define CLOCK_WATCH_INSTRUCTIONS 11
 
 /*
- * The work of FWQ and the empty loop of [Tsafrir05 §3.1]: `iterations` (at least 1) turns that lead nowhere.
- * A turn is register additions, each waiting for the one before.
+ * Performs the work of FWQ, the empty loop of [Tsafrir05 §3.1]: `iterations` turns (at least 1) without a
+ * result. A turn is register additions, each of which waits for the one before it.
  */
 static inline void fixed_work(uint64_t iterations)
 {
@@ -114,9 +112,9 @@ static inline void fixed_work(uint64_t iterations)
 }
 
 /*
- * Reads the clock over and over, until a read lies more than `threshold_ticks` after the one before it, or
- * not before `end_ticks`. `*now_ticks` is the read to begin with, and then the last one; `*previous_ticks`
- * the one before that. A clock that goes backwards ends it too. Returns the number of reads.
+ * Reads the clock again and again, until a read is more than `threshold_ticks` after the one before it, or
+ * not before `end_ticks`, or the clock goes backwards. `*now_ticks` is the read to begin with; on return it
+ * is the last read, and `*previous_ticks` the one before it. Returns the number of reads.
  */
 static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks, uint64_t *previous_ticks,
                                    uint64_t *now_ticks)
@@ -144,13 +142,13 @@ static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks,
     return count;
 }
 
-/* System calls of one timing: as many as make a tick of the clock small beside one call. Here a tick is. */
+/* System calls in one timing: enough that a tick of the clock is small compared to them. Here one is. */
 #define CYCLES_CALLS 1
 
 /*
- * Ticks between two clock reads with CYCLES_CALLS times the system call `number` (without arguments) between
- * them, made by the bare instruction; and with everything but that instruction between them. Their difference
- * is what the calls cost: the system call instruction, the kernel, and the return instruction.
+ * Two timings, in ticks between two clock reads: one with CYCLES_CALLS times the bare instruction of system
+ * call `number` (no arguments) between the reads, the other with everything except that instruction. Their
+ * difference is the calls' cost: the system call instruction, the kernel, and the return instruction.
  */
 #define CYCLES_AROUND(times, instruction)                                                        \
     uint64_t first, last;                                                                        \
@@ -178,7 +176,7 @@ static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks,
 #define OPERATION_READ_INSTRUCTIONS  4
 #define OPERATION_ARITH_INSTRUCTIONS 60
 
-/* The timebase, ticks since reset (Power ISA Book II §5.2). */
+/* Returns the timebase, in ticks since reset (Power ISA Book II §5.2). */
 static inline uint64_t cycles_now(void)
 {
     uint64_t now;
@@ -187,13 +185,13 @@ static inline uint64_t cycles_now(void)
     return now;
 }
 
-/* The timebase keeps its rate in every power state by definition of the architecture. */
+/* Returns true: by the architecture, the timebase keeps its rate in every power state. */
 static inline bool cycles_invariant(void)
 {
     return true;
 }
 
-/* As for x86_64 above. */
+/* Performs basic operations until `end_ticks`, as on x86_64. */
 static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
 {
     uint64_t now, count = 0, work = 0;
@@ -213,7 +211,7 @@ static inline uint64_t operations_until(uint64_t end_ticks, uint64_t *now_ticks)
     return count;
 }
 
-/* As for x86_64 above. */
+/* Tells the processor that this CPU spins, as on x86_64. */
 static inline void cycles_relax(void)
 {
     __asm__ volatile("or 27, 27, 27" : : : "memory");
@@ -222,7 +220,7 @@ static inline void cycles_relax(void)
 #define FIXED_WORK_INSTRUCTIONS  16
 #define CLOCK_WATCH_INSTRUCTIONS 8
 
-/* As for x86_64 above. */
+/* Performs the work of FWQ, as on x86_64. */
 static inline void fixed_work(uint64_t iterations)
 {
     uint64_t work = 0;
@@ -239,7 +237,7 @@ static inline void fixed_work(uint64_t iterations)
                      : "ctr");
 }
 
-/* As for x86_64 above. */
+/* Reads the clock until a gap or the end, as on x86_64. */
 static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks, uint64_t *previous_ticks,
                                    uint64_t *now_ticks)
 {
@@ -263,10 +261,10 @@ static inline uint64_t clock_watch(uint64_t end_ticks, uint64_t threshold_ticks,
     return count;
 }
 
-/* The time base is slower than the processor: of one call it would say little. */
+/* The timebase is slower than the processor, too coarse for a single call. */
 #define CYCLES_CALLS             64
 
-/* As for x86_64 above. */
+/* The two timings, as on x86_64. */
 #define CYCLES_AROUND(times, instruction)                                                                 \
     uint64_t first, last;                                                                                 \
                                                                                                           \

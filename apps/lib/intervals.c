@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * intervals.c: the loop that times fixed work without a gap; intervals.h says what it promises. It is a file
- * of its own so that no caller's code is mixed into the loop.
+ * intervals.c: the loop that times fixed work without a gap; intervals.h documents it. It has its own file,
+ * so that the compiler mixes no caller's code into it.
  */
 #include "intervals.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.c: memory that is there before the measuring window opens [Tsafrir05 §3.1, footnote 2].
+ * memory.c: memory that is present before the measuring window opens [Tsafrir05 §3.1, footnote 2].
  */
 #include "memory.h"
 
@@ -15,12 +15,11 @@ void *memory_ready(size_t bytes)
 
     if (!memory)
         return NULL;
-    /* Ones first, and seen: else the compiler may make this a calloc(), whose pages are not there yet. */
+    /* Ones first, and visibly: else the compiler may turn this into calloc(), whose pages are not present. */
     memset(memory, 0xff, bytes);
     __asm__ volatile("" : : "r"(memory) : "memory");
     memset(memory, 0, bytes);
-    /* Without locking (no such call, no right to) the pages are there all the same; only swap could take
-     * them. */
+    /* If locking fails (no such call, no right), the pages are present all the same, unless swapped out. */
     if (mlock(memory, bytes))
         errno = 0;
     return memory;

@@ -41,7 +41,7 @@ size_t order_above(const uint64_t *sorted, size_t count, uint64_t limit)
     return count - low;
 }
 
-/* Length of the range of `window` values that begins at `first`. */
+/* Returns the length of the range of `window` values that begins at `first`. */
 static uint64_t range(const uint64_t *sorted, size_t first, size_t window)
 {
     return sorted[first + window - 1] - sorted[first];

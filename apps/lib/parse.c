@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * parse.c: option values of the benchmarks: counts, times, CPU lists. Strict: a value is taken whole or
- * refused with a phrase that says what would be right, because a benchmark that silently measured something
- * else is worse than one that did not run. Pure; no allocation.
+ * refused, because a benchmark that silently measures something else is worse than one that does not run.
+ * Pure; no allocation.
  */
 #include "parse.h"
 
@@ -57,7 +57,7 @@ const char *parse_positive(const char *text, double maximum, double *value)
     return NULL;
 }
 
-/* A time without what may follow it; false if there is none or it is out of range. */
+/* Reads a time up to a comma or the end; false if there is none or it is out of range. */
 static bool time_read(const char **text, uint64_t ns_max, uint64_t *time_ns)
 {
     static const struct {

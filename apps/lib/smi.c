@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * smi.c: the processor's count of system management interrupts, where a program can read it (Intel SDM 4,
- * MSR 0x34). Everything else is a reason, in words, why it cannot.
+ * smi.c: the processor's count of system management interrupts (Intel SDM 4, MSR 0x34), or the reason why a
+ * program cannot read it.
  */
 #define _GNU_SOURCE
 #include "smi.h"
@@ -17,7 +17,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* Why this processor has no such register, or NULL. */
+/* Returns why this processor has no such register; NULL if it has. */
 static const char *processor_refuses(void)
 {
     uint32_t eax, ebx, ecx, edx;

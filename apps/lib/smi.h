@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * smi.h: how many system management interrupts a CPU has taken (Intel SDM 4, MSR_SMI_COUNT, 0x34). The
- * firmware takes them below every kernel: no kernel's counter shows them, and they are detours all the same,
- * so a noise figure from real hardware needs them beside it.
+ * firmware handles them below the kernel, so no kernel counter shows them. They are detours all the same: a
+ * noise figure from real hardware needs their count with it.
  *
- * The register is Intel's and can be read by a kernel only. Linux hands it to root as /dev/cpu/N/msr. Reading
- * it is system calls: it belongs outside the window.
+ * Only Intel processors have the register, and only a kernel can read it. Linux offers it to root as
+ * /dev/cpu/N/msr. Reading it takes system calls, so read it outside the window.
  */
 #ifndef SMI_H
 #define SMI_H

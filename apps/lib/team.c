@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * team.c: windows that open and close together; team.h says how. The only file of the benchmarks that starts
- * threads, and only where several CPUs are requested.
+ * team.c: windows that open and close together; team.h documents them. Starts threads only if several CPUs
+ * are requested.
  */
 #define _GNU_SOURCE
 #include "team.h"
@@ -28,7 +28,7 @@ static uint64_t origin_soon(const struct team *team)
     return cycles_now() + (uint64_t)(team->ticks_per_ns * SOON_NS) + 1;
 }
 
-/* The common start of ranks. */
+/* Returns the common start of the ranks. */
 static uint64_t origin_by_clock(const struct team *team)
 {
     const struct tacet_node *node = tacet_node();
@@ -51,7 +51,7 @@ static uint64_t origin_wait(void)
     return origin_ticks;
 }
 
-/* The first member waits for the others and sets the start. */
+/* Waits for the other members and sets the start; called by the first member. */
 static uint64_t origin_decide(const struct team *team)
 {
     uint64_t origin_ticks;
@@ -76,7 +76,7 @@ static uint64_t origin_agree(const struct team_member *member)
     return member == member->team->members ? origin_decide(member->team) : origin_wait();
 }
 
-/* No member returns before the windows of all members are closed. */
+/* Waits until the windows of all members are closed. */
 static void all_done_wait(const struct team_member *member)
 {
     const struct team *team = member->team;
@@ -98,7 +98,7 @@ static void window_run(struct team_member *member)
     uint64_t origin_ticks;
 
     member->team->rehearse(member);
-    counters_read(member->after, member->cpu); /* once before it counts, so that it is known to the caches */
+    counters_read(member->after, member->cpu); /* warms the caches for the reading that counts */
     smi_read(&member->smi_before, member->cpu);
     counters_read(member->before, member->cpu);
     origin_ticks = origin_agree(member);

@@ -2,13 +2,12 @@
 /*
  * team.h: measuring windows on one or several CPUs that open and close together.
  *
- * With one CPU there is no thread. With several, on Linux, one pinned thread runs on each; they meet at a
- * barrier of their own, which spins, and no thread ends (which would enter the kernel and may wake another
- * CPU) before every window is closed. On a Tacet node each rank is a process; ranks meet by the clock
- * (together.h).
+ * With one CPU no thread is started. With several, on Linux, one pinned thread runs on each. They meet at a
+ * barrier that spins. No thread ends before every window is closed, because that would enter the kernel and
+ * might wake another CPU. On a Tacet node each rank is a process; ranks meet by the clock (together.h).
  *
- * Around each window stand two readings of the kernel's entry counters and of the SMI counter. Between the
- * former and the window there is nothing but spinning.
+ * The kernel's entry counters and the SMI counter are read before and after each window. Between the readings
+ * of the entry counters and the window there is nothing but spinning.
  */
 #ifndef TEAM_H
 #define TEAM_H
@@ -24,7 +23,7 @@
 
 #define TEAM_MAX 256
 
-/* One CPU: what it does and finds. */
+/* One CPU, with its measurement and results. */
 struct team_member {
     struct team *team;
     size_t number; /* thread, or rank */
@@ -45,19 +44,19 @@ struct team {
     double ticks_per_ns;
     bool pin_required;
     struct together_place place;
-    uint64_t start_ticks;   /* when ranks start, if the user said so; else 0 */
+    uint64_t start_ticks;   /* when ranks start, if the user gave it; else 0 */
     uint64_t planned_ticks; /* how long a window should last */
-    /* Walks once through everything that the window will execute, so that no page and no cache line is new in
-     * it. */
+    /* Runs once everything that the window will execute, so that the window meets no new page or cache
+     * line. */
     void (*rehearse)(struct team_member *member);
-    /* The window. */
+    /* Runs the window. */
     void (*measure)(struct team_member *member, uint64_t origin_ticks);
     size_t count;
     struct team_member members[TEAM_MAX];
 };
 
-/* Opens and closes the windows of all members, once; may be called again. False, with a message, if a CPU
- * is not available. */
+/* Opens and closes the windows of all members once; may be called again. If a CPU is not available, prints a
+ * message and returns false. */
 bool team_run(struct team *team);
 
 #endif /* TEAM_H */

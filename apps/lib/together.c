@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * together.c: a common start by the common clock; together.h says how and what its limit is.
+ * together.c: a common start by the common clock; together.h documents it and its limit.
  */
 #include "together.h"
 

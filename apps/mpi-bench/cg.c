@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cg.c: conjugate gradients (M. Hestenes, E. Stiefel, 1952) for the Laplacian on a grid of two or three
- * dimensions with fixed ends: a sparse matrix, rows in blocks. What it asks of a library: two allreduces of
- * one number in every iteration, and persistent sends and receives of the vector's elements that rows of
- * another rank need; the lists of these are made once by alltoall and alltoallv, as solvers do that do not
- * know the matrix's origin.
+ * dimensions with fixed ends. The matrix is sparse; each rank has a block of rows. The MPI library gets: in
+ * every iteration two allreduces of one number, and persistent sends and receives of the vector's elements
+ * that other ranks' rows need. The lists of these elements are made once by alltoall and alltoallv, as in
+ * solvers that do not know the matrix's origin.
  *
- * The right side is made from a known solution, row by row, without messages. Verified: the error's norm is
- * at most the residual's over the least eigenvalue, which is known (with a factor of 2 for rounding).
+ * The right side is made from a known solution, row by row, without messages. The result is verified: the
+ * error's norm is at most the residual's over the least eigenvalue, which is known (with a factor of 2 for
+ * rounding).
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -26,11 +27,11 @@
 static const char usage[] =
     "usage: cg [options]\n"
     "\n"
-    "Conjugate gradients for the Laplacian on a grid.\n"
+    "Solves for the Laplacian on a grid by conjugate gradients.\n"
     "\n"
     "  -g, --grid X,Y[,Z]    points (default 32,32,32)\n"
-    "  -t, --tolerance T     of the residual over the right side, in norm (default 1e-10)\n"
-    "  -n, --iterations N    at most (default 1000)\n"
+    "  -t, --tolerance T     norm of the residual over that of the right side (default 1e-10)\n"
+    "  -n, --iterations N    most iterations (default 1000)\n"
     "      --help            this text\n";
 
 static struct {
@@ -41,8 +42,8 @@ static struct {
 
 /*
  * The rows `first` to `end` of the matrix, compressed: row i's elements are at begins[i] to begins[i + 1].
- * Columns are places in a vector of this rank: its own rows, and then the ghosts, elements of other ranks
- * in rising order of their rows.
+ * A column is a place in a vector of this rank, which holds its own rows and then the ghosts: elements of
+ * other ranks in rising order of their rows.
  */
 static struct {
     int64_t first, end, plane;
@@ -53,7 +54,7 @@ static struct {
     int *ghost_places;
 } matrix;
 
-/* Who needs what: for each rank the elements sent and received; the requests that do it. */
+/* The exchange: for each rank the elements to send and to receive; and the requests. */
 static struct {
     int *sent, *sent_first, *received, *received_first, *indices;
     double *packed;
@@ -85,13 +86,13 @@ static const struct bench_option options[] = {
 
 /* ---- The matrix ---- */
 
-/* The solution to be found: a multiple of 1/256 from 1 to below 2. */
+/* Returns the known solution: a multiple of 1/256 from 1 to below 2. */
 static double solution_at(int64_t row)
 {
     return 1 + (double)((uint64_t)(row + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 56) / 256;
 }
 
-/* The rows of a point's neighbours in the grid, rising; how many. */
+/* Lists the rows of a point's neighbours in the grid, rising; returns their number. */
 static int neighbours_of(int64_t row, int64_t rows[NEIGHBOURS_MAX])
 {
     const int64_t x_size = (int64_t)given.grid[0], y_size = (int64_t)given.grid[1];
@@ -114,7 +115,7 @@ static int neighbours_of(int64_t row, int64_t rows[NEIGHBOURS_MAX])
     return count;
 }
 
-/* Where the place of another rank's row is noted; a neighbour is at most a plane away. */
+/* Returns the note of the place of another rank's row; a neighbour is at most a plane away. */
 static int *ghost_place(int64_t row)
 {
     return &matrix.ghost_places[row < matrix.first ? row - (matrix.first - matrix.plane)
@@ -126,7 +127,8 @@ static bool is_own(int64_t row)
     return row >= matrix.first && row < matrix.end;
 }
 
-/* Which elements of others the rows need: numbers them. Returns how many elements the matrix has here. */
+/* Assigns places to the elements of other ranks that the rows need. Returns how many elements the matrix has
+ * on this rank. */
 static size_t ghosts_find(void)
 {
     int64_t rows[NEIGHBOURS_MAX];
@@ -185,7 +187,7 @@ static void matrix_make(double **right)
 
 /* ---- The exchange ---- */
 
-/* The rows of the ghosts, in order, and how many of each rank. */
+/* Lists the rows of the ghosts in order, and counts them for each rank. */
 static int *ghost_rows_list(void)
 {
     int *rows = bench_memory((size_t)matrix.ghosts * sizeof *rows);
@@ -205,7 +207,7 @@ static int *ghost_rows_list(void)
     return rows;
 }
 
-/* Asks every owner for the ghosts' elements, once. */
+/* Tells every owner, once, which of its elements are ghosts here. */
 static void plan_make(void)
 {
     const size_t row = (size_t)bench.ranks * sizeof(int);
@@ -232,12 +234,12 @@ static void plan_make(void)
     for (int i = 0; i < plan.total_sent; i++) {
         plan.indices[i] -= (int)matrix.first;
         if (plan.indices[i] < 0 || plan.indices[i] >= matrix.rows)
-            bench_fail("it was asked for a row that it does not have");
+            bench_fail("another rank requests a row that this rank does not have");
     }
     free(ghost_rows);
 }
 
-/* Prepares to fill the ghosts of `vector`, again and again. */
+/* Makes the persistent requests that fill the ghosts of `vector`. */
 static void requests_make(double *vector)
 {
     for (int r = 0; r < bench.ranks; r++) {
@@ -283,8 +285,8 @@ static void matrix_multiply(const double *vector, double *product)
     }
 }
 
-/* Solves for `right`, which becomes the residual, into `found`, zeroes at first. Returns the iterations made;
- * `*square` is the residual's square at the end. */
+/* Solves for `right` into `found`, which is zero at first; `right` becomes the residual. Returns the number
+ * of iterations; `*square` is the residual's square at the end. */
 static uint64_t solve(double *right, double *found, uint64_t *times_ns, double *square)
 {
     double *direction = bench_memory((size_t)(matrix.rows + matrix.ghosts) * sizeof *direction);

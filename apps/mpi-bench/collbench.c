@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * collbench.c: how long collectives take, by size. A repetition begins with a barrier; each rank times the
- * collective alone; the sample is the largest of these times over the ranks. Statistics are of the samples.
+ * collbench.c: times collectives, by size. A repetition begins with a barrier; each rank times the collective
+ * alone; the sample is the largest of these times over the ranks. Statistics are of the samples.
  *
- * The bias of that: ranks leave the barrier one after the other, so a sample contains how long the first to
- * leave waits for the last, about as much as the barrier's own skew; and data that a rank has sent early does
- * not make the next repetition shorter, for there is a barrier between. Roots are rank 0.
+ * The bias: ranks leave the barrier one after the other, so a sample includes the time that the first to
+ * leave waits for the last, about the barrier's own skew. Data that a rank sends early does not shorten the
+ * next repetition, because there is a barrier in between. Roots are rank 0.
  *
- * Bytes of a row are what one rank contributes to or receives from one other: the vector of bcast, reduce,
- * allreduce and scan, the part of one rank of the others. Reductions add doubles.
+ * The bytes of a row are what a rank contributes to, or receives from, one other rank: for bcast, reduce,
+ * allreduce and scan the vector, for the others one rank's part. Reductions add doubles.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -32,10 +32,10 @@ static const char usage[] =
     "  -c, --collectives LIST  with commas, of: barrier bcast reduce allreduce gather scatter allgather\n"
     "                          alltoall reduce_scatter scan (default: all)\n"
     "  -s, --sizes SIZES       8:1M (powers of two), or 8,1000,64K; bytes of one rank (default 8:1M)\n"
-    "  -n, --repetitions N     (default 100)\n"
+    "  -n, --repetitions N     number of samples (default 100)\n"
     "  -w, --warm-up N         repetitions that are not timed (default 10)\n"
-    "      --check             verify what each collective delivers, once per size\n"
-    "  -o, --output FILE       the rows for scripts, tab separated\n"
+    "      --check             verify the data that each collective delivers, once per size\n"
+    "  -o, --output FILE       write the rows for scripts, tab separated\n"
     "      --help              this text\n";
 
 static struct {
@@ -49,8 +49,8 @@ static struct {
     char *sent, *received;
 } buffers;
 
-/* What a part of the received data consists of: the sum, over ranks `first` to `last`, of what they sent as
- * part `part`. */
+/* The origin of a part of the received data: it is the sum, over ranks `first` to `last`, of their sent part
+ * `part`. */
 struct origin {
     int first, last, part;
 };
@@ -114,7 +114,7 @@ static void scan_run(int count)
     MPI_Scan(buffers.sent, buffers.received, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-/* Where part `part` of what this rank receives comes from. */
+/* Returns the origin of part `part` of the data that this rank receives; so do the next functions. */
 static struct origin from_root(int part)
 {
     return (struct origin){ ROOT, ROOT, part };
@@ -156,7 +156,7 @@ enum receivers { NOBODY, THE_ROOT, ALL_BUT_ROOT, EVERYBODY };
 static const struct collective {
     const char *name;
     void (*run)(int count);
-    /* Sends, receives a part for each rank and not only one; adds doubles. */
+    /* It sends a part to each rank; receives a part from each rank; adds doubles. */
     bool sends_parts, receives_parts, adds;
     enum receivers receivers;
     struct origin (*origin)(int part);
@@ -176,7 +176,7 @@ static const struct collective {
 
 /* ---- Data ---- */
 
-/* What rank `rank` sends at `index` of its part `part`: small, so that sums are exact. */
+/* Returns what rank `rank` sends at `index` of its part `part`: small numbers, so that sums are exact. */
 static unsigned pattern(int rank, int part, size_t index)
 {
     return (unsigned)((size_t)rank * 37 + (size_t)part * 101 + index * 7 + index / 251) % 251;
@@ -219,7 +219,7 @@ static bool part_is_right(const struct collective *collective, int part, size_t 
     return true;
 }
 
-/* Runs it once, and whether every rank has received what it should; on all ranks. */
+/* Runs the collective once. Returns, on all ranks, whether every rank has received the right data. */
 static bool data_is_right(const struct collective *collective, size_t bytes, int count)
 {
     const bool is_root = bench.rank == ROOT;
@@ -256,7 +256,7 @@ static struct bench_times times_measure(const struct collective *collective, int
     return bench_times_of_all(times_ns, given.repetitions);
 }
 
-/* Prints a row; whether its data is right. */
+/* Measures and prints a row; returns whether its data is right. */
 static bool row_measure(const struct collective *collective, uint64_t bytes, FILE *output)
 {
     const int count = (int)(collective->adds ? bytes / ELEMENT_BYTES : bytes);
@@ -320,7 +320,7 @@ static const struct bench_option options[] = {
     { 0 },
 };
 
-/* What a chosen reduction cannot take. */
+/* Refuses sizes that a chosen reduction cannot take. */
 static void sizes_check(void)
 {
     for (int c = 0; c < COLLECTIVES; c++) {
@@ -332,7 +332,7 @@ static void sizes_check(void)
     }
 }
 
-/* The file of -o, on rank 0; all ranks end if it cannot be written. */
+/* Opens the file of -o on rank 0; all ranks end if it cannot be written. */
 static FILE *output_open(void)
 {
     FILE *output = NULL;
@@ -355,8 +355,8 @@ static void header_say(FILE *output)
     bench_say("# collbench: %" PRIu64 " repetitions after %" PRIu64 " of warm-up%s\n", given.repetitions,
               given.warm_up, given.check ? "; data is verified once per size" : "");
     bench_say_where();
-    bench_say("# Sample: the largest time over the ranks of one repetition, each begun from a barrier, whose "
-              "skew it contains\n");
+    bench_say("# Sample: the largest time of a rank in one repetition, from a barrier on; it includes the "
+              "barrier's skew\n");
     bench_say("# Times [us]; bytes of one rank (of one pair of ranks for alltoall); root %d\n", ROOT);
     bench_say("#%-13s %9s %11s %11s %11s %11s  check\n", "collective", "bytes", "min", "median", "p99",
               "max");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * common.c: options, time, statistics and output of the MPI benchmarks; common.h describes them. Called by
- * one thread of each rank, between bench_begin() and bench_end().
+ * common.c: options, time, statistics and output of the MPI benchmarks; common.h documents them. One thread
+ * of each rank calls them, between bench_begin() and bench_end().
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -132,7 +132,7 @@ void *bench_memory(size_t bytes)
     void *memory = aligned_alloc(PAGE_BYTES, room);
 
     if (!memory)
-        bench_fail("there is no memory for %zu bytes: take smaller sizes or fewer ranks", bytes);
+        bench_fail("no memory for %zu bytes: use smaller sizes or fewer ranks", bytes);
     return memset(memory, 0, room);
 }
 
@@ -162,7 +162,8 @@ struct bench_times bench_times_of_all(uint64_t *times_ns, size_t count)
 
 /* ---- Options ---- */
 
-/* Which option a word is, `-x`, `--name` or `--name=value`, that value into `*value`; NULL if none. */
+/* Returns the option that a word is: `-x`, `--name` or `--name=value`, with the value in `*value`. NULL if it
+ * is none. */
 static const struct bench_option *option_find(const struct bench_option *options, const char *word,
                                               const char **value)
 {
@@ -180,7 +181,7 @@ static const struct bench_option *option_find(const struct bench_option *options
     return NULL;
 }
 
-/* Takes the value, or refuses. */
+/* Takes an option's value, or refuses it. */
 static void option_take(const struct bench_option *option, const char *word, const char *value)
 {
     const int name = (int)strcspn(word, "=");
@@ -221,7 +222,7 @@ void bench_options_read(const struct bench_option *options, const char *usage, i
 
 /* ---- Values of options ---- */
 
-/* A size at `*text`, such as 8, 64K or 1M, and moves past it; false if it is none. */
+/* Reads a size at `*text`, such as 8, 64K or 1M, and moves past it; false if it is none. */
 static bool size_read(const char **text, uint64_t *bytes)
 {
     static const char units[] = "KMG";
@@ -242,7 +243,7 @@ static bool size_read(const char **text, uint64_t *bytes)
     return *bytes <= BENCH_SIZE_MAX;
 }
 
-/* `first:last`, by powers of two times the first; after a first of 0 comes 1. */
+/* Fills in the sizes of `first:last`, doubling from the first on; after 0 comes 1. */
 static bool sizes_between(uint64_t first, uint64_t last, struct bench_sizes *sizes)
 {
     if (first > last)

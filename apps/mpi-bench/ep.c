@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ep.c: Embarrassingly Parallel, in the manner of the NAS Parallel Benchmarks: pairs of uniform numbers
- * become pairs of Gaussian ones by acceptance and rejection; their sums, and how many lie in each square
- * annulus, are added over the ranks. It tells what nodes compute where hardly anything is sent.
+ * become pairs of Gaussian numbers by acceptance and rejection; their sums, and their counts in each square
+ * annulus, are added over the ranks. It measures what nodes compute if they hardly communicate.
  *
- * Written from D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, section 2.2.1; the sums to verify
- * against are the published ones. Ranks take blocks of 2^16 pairs; any number of ranks.
+ * Written from D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, section 2.2.1; the sums are
+ * verified against the published ones. Ranks take blocks of 2^16 pairs; any number of ranks.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -42,7 +42,7 @@ static const struct problem {
 
 static const struct problem *problem = problems;
 
-/* What a rank has found, or all of them. */
+/* The results of a rank, or of all ranks. */
 struct tally {
     double sums[2];
     uint64_t counts[ANNULI];
@@ -64,7 +64,7 @@ static const struct bench_option options[] = {
     { 0 },
 };
 
-/* Uniform in -1 .. 1. */
+/* Returns the next number, uniform in -1 .. 1. */
 static double uniform_next(uint64_t *state)
 {
     return 2 * ((double)generator_next(state) / (double)(UINT64_C(1) << GENERATOR_BITS)) - 1;

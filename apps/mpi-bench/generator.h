@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * generator.h: the pseudo-random numbers of the NAS Parallel Benchmarks: x' = 5^13 x mod 2^46, a number is
- * x' / 2^46. Whole numbers of 64 bits: the product's low 46 bits are exact. Any place of the sequence is
- * reached by a power of the multiplier, so that ranks share one sequence whatever their number is.
+ * generator.h: the pseudo-random numbers of the NAS Parallel Benchmarks: x' = 5^13 x mod 2^46; the number is
+ * x' / 2^46. It uses whole numbers of 64 bits, in which the product's low 46 bits are exact. A power of the
+ * multiplier reaches any place of the sequence, so any number of ranks can share one sequence.
  *
  * Source: D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, section 2.3.
  */
@@ -15,14 +15,14 @@
 #define GENERATOR_MASK       ((UINT64_C(1) << GENERATOR_BITS) - 1)
 #define GENERATOR_MULTIPLIER UINT64_C(1220703125)
 
-/* The next number, times 2^46. */
+/* Returns the next number, times 2^46. */
 static inline uint64_t generator_next(uint64_t *state)
 {
     *state = *state * GENERATOR_MULTIPLIER & GENERATOR_MASK;
     return *state;
 }
 
-/* The state after `steps` numbers from `seed`. */
+/* Returns the state after `steps` numbers from `seed`. */
 static inline uint64_t generator_after(uint64_t seed, uint64_t steps)
 {
     uint64_t power = GENERATOR_MULTIPLIER;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * halo.c: a stencil whose blocks exchange their faces: Jacobi's iteration for Laplace's equation on a grid of
- * two or three dimensions, with 4 or 6 neighbours of a point. The processes form a Cartesian grid
- * (MPI_Dims_create, MPI_Cart_create); faces are datatypes (subarray and vector), so that nothing is packed by
- * hand; a step is Irecv and Isend with each neighbour, Waitall, and the computation.
+ * two or three dimensions; a point has 4 or 6 neighbours. The processes form a Cartesian grid
+ * (MPI_Dims_create, MPI_Cart_create). Faces are datatypes (subarray and vector), so nothing is packed by
+ * hand. A step is Irecv and Isend with each neighbour, Waitall, and the computation.
  *
- * A point's next value is its neighbours' sum, in one order, times a constant: it has the same bits however
- * the grid is divided, and so has the checksum, a sum of whole numbers modulo 2^64 of the values' bits
- * weighted by place. --check computes the whole grid on rank 0, too, and compares.
+ * A point's next value is its neighbours' sum, in a fixed order, times a constant: so it has the same bits
+ * however the grid is divided. So has the checksum, the sum modulo 2^64 of the values' bits as whole numbers,
+ * weighted by place. --check also computes the whole grid on rank 0, and compares.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -24,13 +24,13 @@
 static const char usage[] =
     "usage: halo [options]\n"
     "\n"
-    "A stencil over a grid that the ranks share; they exchange faces each step.\n"
+    "Computes a stencil over a grid that the ranks share; they exchange faces in each step.\n"
     "\n"
     "  -g, --grid X,Y[,Z]     points; X is contiguous in memory (default 64,64,64)\n"
-    "  -p, --processes X,Y,Z  how the ranks divide it, 0 for the library's choice (default 0,0,0)\n"
-    "  -n, --steps N          (default 100)\n"
+    "  -p, --processes X,Y,Z  how the ranks divide the grid, 0 for the library's choice (default 0,0,0)\n"
+    "  -n, --steps N          number of steps (default 100)\n"
     "      --periodic         the grid's ends meet; else they are held at fixed values\n"
-    "      --check            compute it on rank 0 alone, too, and compare\n"
+    "      --check            compute the grid on rank 0 alone, too, and compare\n"
     "      --help             this text\n";
 
 static struct {
@@ -40,8 +40,8 @@ static struct {
 } given = { .grid = { 64, 64, 64 }, .steps = 100, .dimensions = 3 };
 
 /*
- * This process's block of the grid: `size` points from `first` on in x, y, z, with a layer of others' points
- * around; `low` and `high` are the neighbours, MPI_PROC_NULL at an end.
+ * This process's block of the grid: `size` points from `first` on in x, y, z, with a layer of other blocks'
+ * points around; `low` and `high` are the neighbours, MPI_PROC_NULL at an end.
  */
 struct block {
     MPI_Comm comm;
@@ -84,7 +84,7 @@ static size_t place_of(const struct block *block, int64_t x, int64_t y, int64_t 
     return (size_t)z * block->plane + (size_t)y * block->row + (size_t)x;
 }
 
-/* The faces at right angles to x, y and z, one layer deep. */
+/* Makes the datatypes of the faces at right angles to x, y and z, one layer deep. */
 static void faces_make(struct block *block)
 {
     const int x = (int)block->size[0], y = (int)block->size[1], z = (int)block->size[2];
@@ -97,7 +97,7 @@ static void faces_make(struct block *block)
         MPI_Type_commit(&block->face[d]);
 }
 
-/* A value from a point's place in the grid, the same on every process; a multiple of 1/256 below 1. */
+/* Returns a value for a point's place in the grid, the same on every process; a multiple of 1/256 below 1. */
 static double value_at(const int64_t place[3])
 {
     uint64_t mixed = 0;
@@ -107,7 +107,7 @@ static double value_at(const int64_t place[3])
     return (double)(mixed >> 56) / 256;
 }
 
-/* The first values: of the block's own points, and of the layer around, constant at the ends. */
+/* Sets the initial values of the block's points and of the layer around, which is constant at the ends. */
 static void block_fill(struct block *block)
 {
     for (int64_t z = 0; z < block->size[2] + 2; z++) {
@@ -123,7 +123,7 @@ static void block_fill(struct block *block)
     }
 }
 
-/* How so many ranks divide the grid, into `processes`, where 0 leaves the choice; refused if they cannot. */
+/* Decides how `ranks` ranks divide the grid: fills in the zeros of `processes`. Refuses what does not fit. */
 static void processes_choose(int processes[3], int ranks)
 {
     int64_t product = 1;
@@ -146,7 +146,7 @@ static void processes_choose(int processes[3], int ranks)
     }
 }
 
-/* All processes of `comm` call it, those of one grid. */
+/* Makes this process's block. All processes of `comm` call it; they share one grid. */
 static void block_make(struct block *block, MPI_Comm comm)
 {
     const int periods[3] = { given.periodic, given.periodic, given.periodic };
@@ -212,7 +212,8 @@ static void faces_exchange(struct block *block)
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
 }
 
-/* One row of x. The sums are in one order, and no product is added to: the bits depend on nothing else. */
+/* Computes one row of x. Sums have a fixed order, and no multiply-add applies, so the bits are always the
+ * same. */
 static void row_compute(const struct block *block, size_t begin)
 {
     const double *restrict now = block->now + begin;
@@ -244,7 +245,7 @@ static void step(struct block *block)
 
 /* ---- The result ---- */
 
-/* What does not depend on how the grid is divided. */
+/* The results, which do not depend on how the grid is divided. */
 struct result {
     uint64_t checksum;
     double change; /* the largest of the last step */
@@ -275,7 +276,7 @@ static struct result result_of(const struct block *block)
     return all;
 }
 
-/* The same on rank 0 alone; on all ranks whether it agrees. */
+/* Computes the same on rank 0 alone. Returns, on all ranks, whether the results agree. */
 static bool result_is_right(const struct result *found)
 {
     bool right = true;

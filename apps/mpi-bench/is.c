@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * is.c: Integer Sort, in the manner of the NAS Parallel Benchmarks: ranks of keys that are nearly normally
- * distributed, ten times, two keys changed before each. What it asks of a library: an allreduce of bucket
- * sizes, an alltoall of counts, and an alltoallv of all keys.
+ * is.c: Integer Sort, in the manner of the NAS Parallel Benchmarks: computes the ranks of keys, nearly
+ * normally distributed, ten times; two keys change before each time. The MPI library gets: an allreduce of
+ * bucket sizes, an alltoall of counts, and an alltoallv of all keys.
  *
  * Written from D. Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, section 2.2.5 (partial and full
- * verification: its tables; class W's values: NPB 2.3 and later). A key's rank is how many keys are less.
- * Buckets go to processes in rising order, so that process p's keys are not above those of p + 1; any number
+ * verification: its tables; class W's values: NPB 2.3 and later). A key's rank is the number of smaller keys.
+ * Buckets go to processes in rising order, so that process p's keys are not above those of p + 1. Any number
  * of processes.
  */
 #define _GNU_SOURCE
@@ -29,14 +29,14 @@
 static const char usage[] =
     "usage: is [-c CLASS]\n"
     "\n"
-    "Ranks of integer keys, ten times, in the manner of NPB's IS.\n"
+    "Computes the ranks of integer keys, ten times, in the manner of NPB's IS.\n"
     "\n"
     "  -c, --class CLASS   S: 2^16 keys below 2^11; W: 2^20, 2^16; A: 2^23, 2^19 (default S)\n"
     "      --help          this text\n";
 
 /*
- * In iteration i, 1 to 10, the rank of the key at `place` is `rank` + (i + `shift`) if it rises, and else
- * `rank` - (i + `shift`).
+ * A test key: in iteration i, 1 to 10, the rank of the key at `place` is `rank` + (i + `shift`) if it
+ * `rises`, else `rank` - (i + `shift`).
  */
 static const struct problem {
     char name;
@@ -83,8 +83,8 @@ static struct {
     int *by_bucket;
 } mine;
 
-/* The keys whose values are from `low` to below `high`, which this process ranks; and how many are less than
- * those. `less[v - low]` is how many of all keys are less than v. */
+/* The keys that this process ranks, with values from `low` to below `high`; `before` is the number of smaller
+ * keys. `less[v - low]` is the number of all keys that are less than v. */
 static struct {
     int low, high, count, room;
     int *values;
@@ -92,7 +92,7 @@ static struct {
     int64_t *less;
 } ranked;
 
-/* For each process: keys that go there and come from there, and where they begin. */
+/* For each process: the number of keys to send there and to receive from it, and where they begin. */
 static struct {
     int *sent, *sent_first, *received, *received_first;
 } parts;
@@ -113,7 +113,8 @@ static const struct bench_option options[] = {
     { 0 },
 };
 
-/* A key is a quarter of the largest times the sum of four numbers; whole numbers throughout. */
+/* Generates the keys of this process. A key is a quarter of the largest key times the sum of four random
+ * numbers, computed in whole numbers. */
 static void keys_generate(void)
 {
     const uint64_t total = UINT64_C(1) << problem->keys_log2;
@@ -146,7 +147,7 @@ static int bucket_of(int key)
     return key >> (problem->key_log2 - BUCKETS_LOG2);
 }
 
-/* Sorts the keys of this process into buckets; `ends` becomes where each bucket ends. */
+/* Sorts the keys of this process into buckets; sets `ends` to the end of each bucket. */
 static void buckets_fill(const int *sizes, int *ends)
 {
     int sum = 0;
@@ -160,8 +161,9 @@ static void buckets_fill(const int *sizes, int *ends)
 }
 
 /*
- * Gives buckets to processes, so that each has about as many keys: a bucket goes to the process in whose
- * share of the keys the bucket's middle lies. Notes what is sent where, and what this process ranks.
+ * Gives buckets to processes, so that each has about the same number of keys: a bucket goes to the process
+ * whose share of the keys holds the bucket's middle. Notes how many keys to send to each process, and which
+ * keys this process ranks.
  */
 static void buckets_share(const int *sizes, const int *all_sizes)
 {
@@ -210,7 +212,7 @@ static void keys_exchange(void)
                   parts.received_first, MPI_INT, MPI_COMM_WORLD);
 }
 
-/* How many keys are less than each value of this process; false if it received one that is not its own. */
+/* Counts, for each value of this process, the keys that are less; false if it received a foreign key. */
 static bool keys_count(void)
 {
     const int width = ranked.high - ranked.low;
@@ -231,7 +233,7 @@ static bool keys_count(void)
     return true;
 }
 
-/* One ranking: the values of the test keys and all keys' ranks. */
+/* Computes the ranks of all keys once, and gets the values of the test keys. Returns false on an error. */
 static bool keys_rank(int iteration, int *test_values)
 {
     static int sizes[BUCKETS], all_sizes[BUCKETS], ends[BUCKETS];
@@ -256,7 +258,7 @@ static bool keys_rank(int iteration, int *test_values)
     return keys_count();
 }
 
-/* How many of the test keys that this process ranks have the published rank. */
+/* Returns how many of the test keys that this process ranks have the published rank. */
 static int tests_passed(int iteration, const int *test_values)
 {
     int passed = 0;
@@ -271,7 +273,7 @@ static int tests_passed(int iteration, const int *test_values)
     return passed;
 }
 
-/* Number, sum and sum of squares of keys: what sorting preserves. */
+/* Computes number, sum and sum of squares of keys, which sorting preserves. */
 static void keys_digest(const int *values, int count, uint64_t digest[3])
 {
     digest[0] = (uint64_t)count;
@@ -290,8 +292,8 @@ static int value_compare(const void *a, const void *b)
 }
 
 /*
- * Puts each key where its rank says; then the whole sequence must rise, also from process to process, and be
- * what it was before. On all processes.
+ * Puts each key at the place of its rank. Returns, on all processes, whether the whole sequence rises, also
+ * from process to process, and has the same keys as before.
  */
 static bool is_sorted(void)
 {
@@ -309,7 +311,7 @@ static bool is_sorted(void)
     }
     for (int i = 1; i < ranked.count; i++)
         rises = rises && value_compare(&sorted[i - 1], &sorted[i]) <= 0;
-    /* A process without keys passes on what came before it: the largest of all before. */
+    /* A process without keys adds -1, so the next gets the largest key of all processes before it. */
     const int largest = ranked.count ? sorted[ranked.count - 1] : -1;
 
     MPI_Exscan(&largest, &largest_before, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -346,7 +348,7 @@ int main(int count, char **words)
     bench_say_where();
     keys_generate();
     memory_prepare();
-    /* Once before, to touch memory and make connections. It changes keys as the first iteration does. */
+    /* Once untimed, to touch memory and make connections. It changes keys as the first iteration does. */
     good = bench_all(keys_rank(1, test_values));
     for (int i = 1; i <= ITERATIONS && good; i++) {
         MPI_Barrier(MPI_COMM_WORLD);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pingpong.c: messages between two ranks: latency, bandwidth one way and both ways, and message rate. Ranks
- * come in pairs, rank i of the lower half with rank i + N/2; one pair unless more are asked for, while the
- * other ranks wait for its end (with more ranks than CPUs they disturb it).
+ * form pairs, rank i of the lower half with rank i + N/2. By default there is one pair. The other ranks wait
+ * for its end (if there are more ranks than CPUs, they disturb it).
  *
  * latency        half of a round trip; a sample is the mean of `batch` of them
  * bandwidth      a window of messages one way, then an empty answer
  * bidirectional  a window each way at the same time, then an empty answer
  * rate           as bandwidth, with RATE_WINDOWS windows before the answer; messages of all pairs are added
  *
- * The lower rank times; of several pairs the slowest counts. Every message of a window has its own place at
- * both ends, so that large windows do not stay in a cache; WINDOW_BYTES bounds what a window takes.
+ * The lower rank measures; of several pairs the slowest counts. Every message of a window has its own place
+ * at both ends, so that large windows do not stay in a cache; WINDOW_BYTES limits a window's memory.
  */
 #define _GNU_SOURCE
 #include "common.h"
@@ -37,10 +37,10 @@ static const char usage[] =
     "  -s, --sizes SIZES     0:4M (powers of two), or 0,1000,64K; bytes (default 0:4M)\n"
     "  -n, --repetitions N   samples (default 100)\n"
     "  -w, --warm-up N       repetitions that are not timed (default 10)\n"
-    "  -W, --window N        messages under way in one direction, at most 64M in all (default 64)\n"
-    "  -b, --batch N         round trips of a sample of latency (default 1)\n"
+    "  -W, --window N        messages in flight in one direction, at most 64M in all (default 64)\n"
+    "  -b, --batch N         round trips per latency sample (default 1)\n"
     "  -p, --pairs N         pairs at the same time, rank i with rank i + N/2 (default 1)\n"
-    "      --check           verify the data that one repetition leaves, once per size\n"
+    "      --check           verify the data that a repetition leaves, once per size\n"
     "      --help            this text\n";
 
 static struct {
@@ -49,7 +49,7 @@ static struct {
     bool check, chosen[8];
 } given = { .repetitions = 100, .warm_up = 10, .window = 64, .batch = 1, .pairs = 1 };
 
-/* This rank's part: its peer, if it is in a pair, and whether it is the lower one, which begins. */
+/* This rank's role: whether it is in a pair, its peer, and whether it is the lower rank, which begins. */
 static struct {
     bool active, lower;
     int peer;
@@ -133,7 +133,7 @@ static const struct mode {
     void (*run)(const struct load *load);
     /* Windows of a repetition, both directions; 0 for messages one by one. */
     int windows;
-    /* Who receives data: the upper rank does in every mode. */
+    /* Whether the lower rank receives data; the upper rank does in every mode. */
     bool lower_receives;
 } modes[] = {
     { "latency", latency_run, 0, true },
@@ -176,7 +176,7 @@ static struct bench_times times_measure(const struct mode *mode, const struct lo
         times_ns = bench_memory(given.repetitions * sizeof *times_ns);
     for (uint64_t i = 0; i < given.warm_up && self.active; i++)
         mode->run(load);
-    /* Pairs begin together; within one, a repetition begins when the one before has been answered. */
+    /* Pairs begin together; within a pair, a repetition begins when the one before has been answered. */
     MPI_Barrier(MPI_COMM_WORLD);
     for (uint64_t i = 0; i < given.repetitions && self.active; i++) {
         const uint64_t begin_ns = bench_now_ns();
@@ -189,7 +189,7 @@ static struct bench_times times_measure(const struct mode *mode, const struct lo
     return bench_times_of_all(times_ns, given.repetitions);
 }
 
-/* Prints a row; whether its data is right. */
+/* Measures and prints a row; returns whether its data is right. */
 static bool row_measure(const struct mode *mode, uint64_t bytes)
 {
     struct load load = { .bytes = (int)bytes, .window = 1 };
@@ -201,7 +201,7 @@ static bool row_measure(const struct mode *mode, uint64_t bytes)
     }
     const bool right = !given.check || data_is_right(mode, &load);
     const struct bench_times times = times_measure(mode, &load);
-    /* What a sample is divided by: it is half of a round trip, or a repetition. */
+    /* The divisor of a sample, which is half of a round trip, or a repetition. */
     const double parts = mode->windows ? 1 : 2 * (double)given.batch;
     const double messages = (mode->windows ? mode->windows * load.window : 1) * (double)given.pairs;
     const double median_us = times.median / parts;
@@ -270,7 +270,7 @@ static void pairs_make(void)
     self.peer = self.lower ? bench.rank + half : bench.rank - half;
 }
 
-/* Room for the largest window of the largest messages. */
+/* Allocates room for the largest window of the largest messages. */
 static void buffers_make(void)
 {
     uint64_t largest = WINDOW_BYTES, needed = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offsets.c: how far the global clocks (CLOCK_TAI, docs/nettick.md) of several nodes are apart. It runs on
- * all of them at once, with the addresses of all; each asks each other one what time it is, by UDP.
+ * offsets.c: measures how far the global clocks (CLOCK_TAI, docs/nettick.md) of several nodes are apart. It
+ * runs on all of them at once, with the addresses of all; each node asks each other for its time by UDP.
  *
- * An exchange gives four times: asked and answered by the own clock, heard and answered by the other's. From
- * these follow the offset, ((t1 - t0) + (t2 - t3)) / 2, and the delay, (t3 - t0) - (t2 - t1) [Mills, RFC 5905
- * §8]. Nothing says which way took longer: an offset is right to half its delay and no better. So of a few
- * exchanges the one with the least delay is kept.
+ * An exchange gives four times. By the own clock: request sent (t0), reply received (t3). By the other's:
+ * request received (t1), reply sent (t2). The offset is ((t1 - t0) + (t2 - t3)) / 2, the delay (t3 - t0) -
+ * (t2 - t1) [Mills, RFC 5905 §8]. It is unknown which way took longer, so an offset is only right to half its
+ * delay. So of a few exchanges the one with the least delay is kept.
  *
- * A node has its samples when it has asked all others often enough, and goes on answering until all of them
- * have theirs. One thread; each packet says whether its sender has all.
+ * A node has its samples when it has asked all others often enough. It goes on answering until all others
+ * have theirs, too. Each packet says whether its sender has all its samples. One thread.
  */
 #define _GNU_SOURCE
 #include "cycles.h"
@@ -34,15 +34,15 @@
 #define PORT_DEFAULT  35020
 #define SAMPLES_MAX   1000000
 #define BURST_MAX     1000
-#define LIMIT_NS      60000000000ULL        /* until all nodes have to be there */
+#define LIMIT_NS      60000000000ULL        /* longest wait for all nodes to answer */
 #define REPLY_NS      50000000ULL           /* an exchange that takes longer is lost */
-#define LINGER        20                    /* intervals in which others may ask once more */
+#define LINGER        20                    /* intervals at the end in which others may still ask */
 #define PACKET_MAGIC  0x6f66667365747331ULL /* "offsets1" */
 #define NS_PER_SECOND 1000000000ULL
 
 enum kind { REQUEST = 1, REPLY = 2 };
 
-/* On the wire, all in network byte order. */
+/* A packet on the wire, in network byte order. */
 struct packet {
     uint64_t magic;
     uint32_t kind;
@@ -58,8 +58,8 @@ struct peer {
 };
 
 struct exchange {
-    uint64_t at_ns; /* when the answer came, by the own clock */
-    uint64_t ticks; /* of the cycle counter, then */
+    uint64_t at_ns; /* when the reply came, by the own clock */
+    uint64_t ticks; /* and by the cycle counter */
     int64_t offset_ns, delay_ns;
 };
 
@@ -73,19 +73,16 @@ static uint64_t exchanges, lost;
 static const char usage[] =
     "usage: offsets [-n SAMPLES] [-b BURST] [-i INTERVAL] [-w WAIT] [-p PORT] [-h] ADDRESS ADDRESS...\n"
     "\n"
-    "How far the global clocks of nodes are apart. It runs on all of them, with the IPv4 addresses of all, "
-    "and\n"
-    "prints a line for each sample: the other node, when by the own clock (ns) and by the cycle counter, "
-    "how\n"
-    "far the other clock is ahead (ns), and the delay of the exchange (ns): half of it is what the offset "
-    "may\n"
-    "be wrong by.\n"
+    "Measures how far the global clocks of nodes are apart. Run it on all nodes, with the IPv4 addresses\n"
+    "of all. It prints a line for each sample: the other node, the time by the own clock (ns) and by the\n"
+    "cycle counter, how far the other clock is ahead (ns), and the delay of the exchange (ns). The offset\n"
+    "is right to half of the delay.\n"
     "\n"
-    "  -n SAMPLES   of each other node (default 100)\n"
-    "  -b BURST     exchanges for a sample, of which the one with the least delay counts (default 8)\n"
+    "  -n SAMPLES   number of samples for each other node (default 100)\n"
+    "  -b BURST     exchanges per sample; the one with the least delay counts (default 8)\n"
     "  -i INTERVAL  from one round of samples to the next: 10ms, 500us, or ns without a unit (default 10ms)\n"
-    "  -w WAIT      until the first one, for clocks to settle (default 1ns)\n"
-    "  -p PORT      of UDP (default 35020)\n"
+    "  -w WAIT      time until the first round, for clocks to settle (default 1ns)\n"
+    "  -p PORT      UDP port (default 35020)\n"
     "  -h           this text\n";
 
 _Noreturn static void refuse(const char *what, const char *value, const char *right)
@@ -108,7 +105,7 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* What limits go by: global time may step until beats have come. */
+/* Returns the time that limits are measured with: global time may step until beats have come. */
 static uint64_t local_ns(void)
 {
     return clock_ns(CLOCK_MONOTONIC);
@@ -120,7 +117,7 @@ static void packet_send(struct peer *peer, struct packet *packet)
 {
     packet->magic = htobe64(PACKET_MAGIC);
     packet->has_all = htobe32(has_all);
-    /* What is lost is asked for again: a node may not be there yet, or no longer. */
+    /* Errors are ignored, as a lost packet is sent again: the node may not run yet, or no longer. */
     (void)!sendto(wire, packet, sizeof(*packet), 0, (void *)&peer->address, sizeof(peer->address));
 }
 
@@ -134,8 +131,8 @@ static struct peer *peer_find(const struct sockaddr_in *from)
 }
 
 /*
- * Takes one packet, which has to come before `until_ns`; others' questions are answered. True where it is the
- * answer to exchange `number` of this peer: *exchange is that.
+ * Takes one packet, waiting until `until_ns` at most, and replies to it if it is a request. Returns true if
+ * it is the reply of peer `expected` to exchange `number`, and sets *exchange.
  */
 static bool packet_take(uint64_t until_ns, const struct peer *expected, uint64_t number,
                         struct exchange *exchange)
@@ -181,7 +178,7 @@ static void serve_until(uint64_t until_ns)
         packet_take(until_ns, NULL, 0, &none);
 }
 
-/* Asks once; false where no answer has come in time. */
+/* Asks once; false if no reply comes in time. */
 static bool exchange_make(struct peer *peer, struct exchange *exchange)
 {
     const uint64_t number = ++exchanges, until_ns = local_ns() + REPLY_NS;
@@ -205,7 +202,7 @@ static void all_await(void)
     for (struct peer *peer = peers; peer < peers + peer_count; peer++)
         while (!peer->is_there && !exchange_make(peer, &exchange))
             if (local_ns() >= until_ns)
-                refuse("no answer from", peer->name, "offsets has to run there, too, with the same -p");
+                refuse("no answer from", peer->name, "run offsets on that node, too, with the same -p");
 }
 
 static void sample(struct peer *peer, uint64_t burst)
@@ -233,7 +230,7 @@ static bool all_have_all(void)
     return all;
 }
 
-/* Answers until nobody asks any more. */
+/* Answers until all others have their samples, and a while longer. */
 static void others_await(uint64_t interval_ns)
 {
     const uint64_t until_ns = local_ns() + LIMIT_NS;
@@ -270,11 +267,11 @@ static uint64_t count_read(const char *option, const char *text, uint64_t maximu
     return count;
 }
 
-/* Which of the addresses is this node's is found by the one that can be bound. */
+/* Reads the addresses. This node's is the one to which a socket can be bound. */
 static void addresses_take(char **words, int count, uint16_t port)
 {
     if (count < 2 || count > NODES_MAX)
-        refuse("addresses", "", "of two nodes at least, and of 64 at most");
+        refuse("addresses", "", "give those of two nodes at least, 64 at most");
     if ((wire = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) < 0)
         give_up("a socket");
     for (int i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * distribution.c: figures of phase durations, by the definitions in distribution.h. Pure C, no system call,
- * no allocation.
+ * distribution.c: computes figures of phase durations, by the definitions in distribution.h. Pure C: no
+ * system call, no allocation.
  */
 #include "distribution.h"
 
@@ -18,7 +18,7 @@ double distribution_mean(const uint64_t *sorted, size_t count)
 {
     double excess = 0;
 
-    /* Above the shortest, so that a million equal values have exactly that mean. */
+    /* Sums distances from the shortest, so that the mean of a million equal values is exact. */
     for (size_t i = 0; i < count; i++)
         excess += (double)(sorted[i] - sorted[0]);
     return (double)sorted[0] + excess / (double)count;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * phase.c: the micro benchmark of [Tsafrir05 §3.1]. A computation phase is an empty loop, calibrated to last
- * a grain; very many phases are run one after the other, and how long each one really took gives the
- * distribution D: from it p, the probability that a phase is delayed, and with it how a job of n nodes slows
- * down, because a phase of the job lasts as long as the longest phase of its nodes [Tsafrir05 §2.4].
+ * a grain. Very many phases run one after the other; their real durations give the distribution D. From D
+ * follow p, the probability that a phase is delayed, and the slowdown of a job of n nodes, because a phase of
+ * the job lasts as long as the longest phase of its nodes [Tsafrir05 §2.4].
  *
  * Calibration is the paper's: runs of a loop of fixed length are timed, sorted, and averaged over the second
- * decile. The same with loops of one turn gives what a phase costs beside its loop. A phase is a whole number
- * of turns, so that it lasts only nearly the grain; what it lasts by the calibration is the G of E(Y)/G. The
- * calibration's loops are short, so that most escape the noise: G is the noiseless length of a phase even
- * where every phase of that grain suffers noise, and where the shortest of D would hide it.
+ * decile. The same with loops of one turn gives a phase's cost outside its loop. A phase is a whole number of
+ * turns, so it lasts only nearly the grain; its calibrated length is the G of E(Y)/G. The calibration's loops
+ * are short, so most of them escape the noise. So G is the noiseless length of a phase even if every phase of
+ * that grain suffers noise, which the shortest of D would hide.
  *
- * One clock reading ends a phase and begins the next: no time is unseen. The readings go into an array that
- * was touched beforehand; its size is bounded, whatever the grain. The same ELF file runs on Tacet and on
- * Linux.
+ * One clock reading ends a phase and begins the next, so no time goes unmeasured. The readings go into an
+ * array that was touched before; its size is bounded, whatever the grain. The same ELF file runs on Tacet and
+ * on Linux.
  *
- * Data: for each grain '#' lines and then `ticks<TAB>phases`, every duration that occurred, rising: the whole
- * empirical distribution.
+ * Data: for each grain '#' lines, then a line `ticks<TAB>phases` for each duration that occurred, rising: the
+ * whole empirical distribution.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -43,11 +43,12 @@
 #define GRAIN_NS_MIN     UINT64_C(100)
 #define GRAIN_NS_MAX     UINT64_C(100000000000)
 
-/* The calibration's loop, turns, and how often it runs: a thousandth of the paper's, which lasts a minute. */
+/* The calibration's loop, in turns, and how often it runs: a thousandth of the paper's, which lasts a
+ * minute. */
 #define BASE_ITERATIONS 2000
 #define BASE_RUNS       2000
 
-/* What one CPU finds: phases + 1 clock readings. */
+/* Results of one CPU: phases + 1 clock readings. */
 struct measurement {
     uint64_t *times;
 };
@@ -60,19 +61,19 @@ static struct {
     size_t node_count;
     uint64_t phases_max;
     uint64_t limit_ns;     /* for one grain */
-    uint64_t threshold_ns; /* what the machine itself moves between phases */
+    uint64_t threshold_ns; /* time that the machine itself moves between phases */
     uint64_t threshold_ticks;
-    /* Of the grain that runs. */
+    /* The grain that runs. */
     struct grain {
         uint64_t ns; /* as requested */
         uint64_t iterations, phases;
-        double calibrated_ticks; /* what a phase lasts without noise */
+        double calibrated_ticks; /* length of a phase without noise */
     } grain;
     struct team team;
     struct measurement measurements[TEAM_MAX];
 } run;
 
-/* Second decile of what a phase of `iterations` lasts, ticks. */
+/* Returns the second decile's mean of durations of a phase of `iterations`, in ticks. */
 static double phase_ticks_calibrate(uint64_t *scratch, uint64_t iterations)
 {
     intervals_measure(scratch, BASE_RUNS, iterations);
@@ -81,7 +82,7 @@ static double phase_ticks_calibrate(uint64_t *scratch, uint64_t iterations)
     return distribution_second_decile(scratch, BASE_RUNS);
 }
 
-/* At least one phase, however long. */
+/* Returns how many phases of a grain to run: those that fit into the limits, at least one. */
 static uint64_t phases_of(uint64_t grain_ns)
 {
     uint64_t fitting = run.limit_ns / grain_ns;
@@ -90,7 +91,8 @@ static uint64_t phases_of(uint64_t grain_ns)
     return fitting < run.phases_max ? fitting : run.phases_max;
 }
 
-/* How many turns make a phase of each grain. False, with a message, if a grain is shorter than that. */
+/* Calibrates the turns of a phase of each grain. If a grain is shorter than a phase of one turn, prints a
+ * message and returns false. */
 static bool grains_calibrate(struct grain *grains)
 {
     static uint64_t scratch[BASE_RUNS + 1];
@@ -148,10 +150,10 @@ static void help_print(void)
         "the distribution D, the probability p of a delay, and the slowdown of n nodes [Tsafrir05 §2-3].\n"
         "\n"
         "  -g GRAINS   grains with commas (default 1us,10us,100us,1ms,10ms,100ms)\n"
-        "  -n PHASES   at most so many phases a grain (default %d)\n"
-        "  -l TIME     at most so long a grain (default 10s)\n"
-        "  -d TIME     shortest delay that counts, where the machine itself moves time between phases\n"
-        "              (default: what undisturbed phases differ by)\n"
+        "  -n PHASES   most phases to run for each grain (default %d)\n"
+        "  -l TIME     longest time to run each grain (default 10s)\n"
+        "  -d TIME     shortest delay that counts, for machines that themselves move time between phases\n"
+        "              (default: the spread of undisturbed phases)\n"
         "  -N NODES    numbers of nodes with commas (default 1,10,100,1000,10000,100000)\n" BENCH_HELP "\n"
         "Data: for each grain '#' lines, then 'ticks phases' for each duration that occurred.\n"
         "Summary: 'key: value' lines on standard error, a block a grain.\n",
@@ -209,7 +211,7 @@ static void options_read(int argc, char **argv)
                       parse_count_list(nodes, 1, 1000000000, run.nodes, NODES_MAX, &run.node_count));
 }
 
-/* Finds memory and output files before anything is measured. False, with a message, if one is missing. */
+/* Prepares memory and output files. On failure prints a message and returns false. */
 static bool team_prepare(void)
 {
     uint64_t maximum = 16;
@@ -273,18 +275,18 @@ static void delays_print(const uint64_t *sorted)
     }
     if (!distribution_separable(sorted, (size_t)run.grain.phases, run.threshold_ticks))
         fprintf(stderr,
-                "note: undisturbed phases cannot be distinguished from delayed ones here: no p means much\n");
+                "note: undisturbed phases cannot be distinguished from delayed ones here: p means little\n");
     if ((double)run.bench.grain.step_ticks >= 0.01 * (double)sorted[0])
         fprintf(stderr,
-                "note: a step of the clock is 1 %% of this grain or more: p at +1 %% is partly its grain\n");
+                "note: the clock's step is at least 1 %% of this grain: it distorts p at +1 %%\n");
 }
 
-/* The figures of one CPU and one grain; lab/phase.py reads them. */
+/* Prints the figures of one CPU and one grain; lab/phase.py reads them. */
 static void summary_print(const struct team_member *member)
 {
     struct order_floor floor;
     double
-        noiseless_ticks; /* G; where the machine moves time, the calibration's short runs have gained some */
+        noiseless_ticks; /* G; if the machine moves time, the calibration's short runs have gained some */
     const uint64_t *sorted = ((const struct measurement *)member->data)->times;
     const size_t count = (size_t)run.grain.phases;
     FILE *out = stderr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * policy.c: starts a program in a scheduling class, for comparisons on Linux: the benchmark as SCHED_FIFO,
- * which no daemon preempts [Tsafrir05 §3.2, Table 2], or a daemon as SCHED_IDLE, which preempts nobody
- * [Betti09 §VI-B].
+ * which no daemon preempts [Tsafrir05 §3.2, Table 2], or a daemon as SCHED_IDLE, which preempts no other
+ * program [Betti09 §VI-B].
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Above everything else of the kernel's that has a class for real time by default (50). */
+/* Above the default of the kernel's own real-time threads (50). */
 #define FIFO_PRIORITY 80
 
 static const struct {
@@ -41,7 +41,7 @@ int main(int count, char **words)
 
         if (strcmp(words[1], classes[i].name))
             continue;
-        /* By the system call: musl has no such function for a process. */
+        /* A system call, as musl has no such function for a process. */
         if (syscall(SYS_sched_setscheduler, 0, classes[i].policy, &param)) {
             fprintf(stderr, "policy: class %s: %s\n", words[1], strerror(errno));
             return 2;

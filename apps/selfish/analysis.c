@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * analysis.c: figures of detours, and the threshold, by the definitions in analysis.h. Pure C, no system
- * call, no allocation.
+ * analysis.c: computes figures of detours, and the threshold, by the definitions in analysis.h. Pure C: no
+ * system call, no allocation.
  */
 #include "analysis.h"
 

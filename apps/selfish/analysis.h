@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * analysis.h: what the detours that selfish saw amount to. Pure; lab/selfish.py computes the same figures.
+ * analysis.h: figures of the detours that selfish recorded. Pure; lab/selfish.py computes the same figures.
  */
 #ifndef SELFISH_ANALYSIS_H
 #define SELFISH_ANALYSIS_H
@@ -22,16 +22,16 @@ struct selfish_analysis {
     double mean;
 };
 
-/* Analyses the lengths of `count` detours, and sorts them. All zero when there are none. */
+/* Analyses the lengths of `count` detours, and sorts them. All figures are zero if there are none. */
 void selfish_analyse(uint64_t *lengths, size_t count, struct selfish_analysis *result);
 
 /*
- * The threshold to use, ticks: `requested_ticks`, but never less than what separates a detour from the loop's
- * own grain. Two reads of an undisturbed loop of `loop_ticks` lie at most one clock step further apart than
- * that, and the path through the recording of a detour costs less than two turns of the loop more: hence four
- * turns, and where the clock's steps are coarse, one turn and four steps. Both are counts of instructions in
- * disguise: on an emulator where an instruction takes 2^S ns, loop and threshold grow by 2^S together, and
- * stay below the shortest kernel entry, which grows likewise.
+ * Returns the threshold to use, in ticks: `requested_ticks`, but at least what separates a detour from the
+ * loop's own grain. That is four turns of the loop; if the clock's steps are coarse, one turn and four steps.
+ * Reasons: two reads of an undisturbed loop are at most `loop_ticks` plus one clock step apart, and recording
+ * a detour costs less than two more turns. Both limits are in effect counts of instructions: on an emulator
+ * where an instruction takes 2^S ns, loop and threshold grow by 2^S together, and stay below the shortest
+ * kernel entry, which grows likewise.
  */
 uint64_t selfish_threshold_ticks(uint64_t requested_ticks, double loop_ticks, uint64_t step_ticks);
 

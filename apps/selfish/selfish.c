@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * selfish.c: the selfish detour benchmark [Beckman06 §3.2]: a loop reads the clock and does nothing else;
- * two reads further apart than a threshold enclose a detour, and its length is what they lie apart, less the
+ * selfish.c: the selfish detour benchmark [Beckman06 §3.2]: a loop reads the clock and does nothing else. Two
+ * reads that are further apart than a threshold enclose a detour. Its length is their distance less the
  * loop's own time.
  *
- * It runs for a fixed time, so that it ends on a silent kernel too. The threshold is absolute, because on a
- * processor whose clock advances in steps a multiple of the smallest distance makes noise of every step; it
- * is raised, and the summary says so, where the clock or the loop is too coarse for it. The record of detours
- * was touched beforehand. Recording one belongs to the next distance: no time is unseen.
+ * It runs for a fixed time, so that it ends on a silent kernel too. The threshold is absolute: if the clock
+ * advances in steps, a multiple of the smallest distance would turn every step into noise. If the clock or
+ * the loop is too coarse for the threshold, it is raised, and the summary says so. The record of detours was
+ * touched before. The time to record a detour belongs to the next distance, so no time goes unmeasured.
  *
- * The same ELF file runs on Tacet and on Linux; between the two readings of the kernel's entry counters there
- * is no system call, unless -k asks for some: those are a test of the method, which must see each of them.
+ * The same ELF file runs on Tacet and on Linux. Between the two readings of the kernel's entry counters there
+ * is no system call, except those that -k requests: they test the method, which must see each of them.
  *
- * The data format is that of netgauge's noise benchmark: '#' lines, `start<TAB>duration` in ns a detour, and
- * the overhead and the period at the end.
+ * The data format is that of netgauge's noise benchmark: '#' lines, then `start<TAB>duration` in ns for each
+ * detour, then the overhead and the period.
  */
 #define _GNU_SOURCE
 #include "analysis.h"
@@ -41,7 +41,7 @@ struct detour {
     uint64_t gap_ticks;   /* from that read to the next */
 };
 
-/* What one CPU finds. */
+/* Results of one CPU. */
 struct measurement {
     struct detour *detours;
     uint64_t *lengths;
@@ -57,7 +57,7 @@ struct measurement {
 static struct {
     struct bench bench;
     uint64_t runtime_ns;
-    uint64_t threshold_ns; /* 0: by default */
+    uint64_t threshold_ns; /* 0: the default */
     uint64_t control_ns;   /* 0: none */
     uint64_t records;
     uint64_t threshold_ticks;
@@ -79,7 +79,7 @@ static void detour_record(struct measurement *m, uint64_t previous_ticks, uint64
         m->gap_max_ticks = gap_ticks;
 }
 
-/* Watches for `runtime_ticks`. From the first reading on, all time is seen. */
+/* Watches for `runtime_ticks`. From the first reading on, no time goes unmeasured. */
 __attribute__((noinline)) static void window_watch(struct measurement *m, uint64_t runtime_ticks)
 {
     const uint64_t control_ticks = run.control_ticks ? run.control_ticks : UINT64_MAX / 2;
@@ -97,7 +97,7 @@ __attribute__((noinline)) static void window_watch(struct measurement *m, uint64
         else if (now_ticks - previous_ticks > run.threshold_ticks)
             detour_record(m, previous_ticks, now_ticks - previous_ticks);
         if (now_ticks >= control_at_ticks && now_ticks < end_ticks) {
-            cycles_around_system_call(SYS_getpid); /* the watch times it, not this */
+            cycles_around_system_call(SYS_getpid); /* clock_watch times it; the result here is ignored */
             m->controls++;
             control_at_ticks += run.control_ticks;
         }
@@ -123,9 +123,8 @@ static void window_measure(struct team_member *member, uint64_t origin_ticks)
     window_watch(member->data, run.team.planned_ticks);
 }
 
-/* The smallest mean of many short runs: what a turn takes when nothing disturbs it, whatever the clock's
- * step.
- */
+/* Returns the ticks of an undisturbed turn: the smallest mean of many short runs, whatever the clock's
+ * step. */
 static double loop_ticks_calibrate(void)
 {
     uint64_t span_ticks = 0;
@@ -136,7 +135,7 @@ static double loop_ticks_calibrate(void)
         double mean;
 
         if (!span_ticks) {
-            /* The first run finds out how long a thousand turns are. */
+            /* The first run measures how long a thousand turns last. */
             for (int turn = 0; turn < 1000; turn++)
                 turns += clock_watch(0, UINT64_MAX, &previous_ticks, &now_ticks);
             span_ticks = now_ticks - first_ticks;
@@ -157,12 +156,12 @@ static void help_print(void)
            "\n"
            "Selfish detours: reads the clock in a loop (%d instructions a turn) and records where two reads "
            "lie\n"
-           "further apart than a threshold: there the system had the processor [Beckman06 §3.2].\n"
+           "further apart than a threshold: in between the system had the processor [Beckman06 §3.2].\n"
            "\n"
            "  -r TIME     runtime, such as 10s (default 10s)\n"
            "  -d TIME     threshold: shortest distance of two reads that is a detour (default %dns, or more\n"
-           "              where the clock or the loop is too coarse for that)\n"
-           "  -n DETOURS  room for so many (default %d); more are counted, not listed\n"
+           "              if the clock or the loop is too coarse for that)\n"
+           "  -n DETOURS  most detours to list (default %d); further ones are only counted\n"
            "  -k TIME     control: one empty system call each TIME, which must show as a detour\n" BENCH_HELP
            "\n"
            "Data: '#' lines and 'start duration' a detour, ns, duration without the loop's own time.\n"
@@ -202,7 +201,7 @@ static void options_read(int argc, char **argv)
     bench_options_check(bench, argc, argv);
 }
 
-/* The threshold that the user, or else the default, requests; the measurement may have to raise it. */
+/* Returns the threshold that the user gave, or else the default; the measurement may have to raise it. */
 static uint64_t requested_ns(void)
 {
     return run.threshold_ns ? run.threshold_ns : THRESHOLD_NS_DEFAULT;
@@ -232,7 +231,7 @@ static void threshold_decide(void)
     }
 }
 
-/* Finds memory and output files before anything is measured. False, with a message, if one is missing. */
+/* Prepares memory and output files. On failure prints a message and returns false. */
 static bool team_prepare(void)
 {
     if (!bench_team_prepare(&run.bench, &run.team))
@@ -264,7 +263,7 @@ static double window_ns(const struct measurement *m)
     return bench_ns(&run.bench, (double)(m->last_ticks - m->first_ticks));
 }
 
-/* What the system took: all detours less the turns of the loop that they enclose. */
+/* Returns the time that the system took: all detours less the turns of the loop that they enclose. */
 static double noise_ns(const struct measurement *m)
 {
     return bench_ns(&run.bench, (double)m->gap_sum_ticks - (double)m->found * run.loop_ticks);
@@ -275,7 +274,7 @@ static double length_ns(uint64_t gap_ticks)
     return bench_ns(&run.bench, (double)gap_ticks - run.loop_ticks);
 }
 
-/* As netgauge writes it. */
+/* Writes the data as netgauge does. */
 static bool data_write(struct team_member *member)
 {
     const struct measurement *m = member->data;

@@ -222,7 +222,7 @@ def test_a_global_interrupt_meets_two_detours_and_no_more() -> None:
         assert all(1.9 < one <= 2 for one in increase)
     assert result(*words, 200_000, "-n", 1, "--coscheduled")["max_ns"] < 1600 + 200_001
     done = sim("goal", "global-interrupt", "-n", 4)
-    assert done.returncode == 1 and "network of its own" in done.stderr
+    assert done.returncode == 1 and "separate network" in done.stderr
 
 
 def test_the_quiet_simulation_can_be_left_out() -> None:
