@@ -9,12 +9,12 @@ reproduce, cli.
 import importlib.util
 import sys
 
-# While `python3 -m lab…` looks for its module, argv[0] is "-m". Python's own words would be a traceback.
+# While `python3 -m lab…` looks for its module, argv[0] is "-m". Without this, Python prints a traceback.
 if sys.argv[:1] == ["-m"]:
     _names = [word for word in sys.orig_argv if word.startswith("lab.")]
     _words = " ".join(["tools/lab", *(_names[0].split(".")[-1:] if _names else ["COMMAND"])])
     for _module in ("numpy", "matplotlib"):
         if importlib.util.find_spec(_module) is None:
-            sys.exit(f"lab: {sys.executable} has no {_module}; type {_words}, which takes Debian's Python")
+            sys.exit(f"lab: {sys.executable} has no {_module}; type {_words}, which uses Debian's Python")
     if _names and importlib.util.find_spec(_names[0]) is None:
-        sys.exit(f"lab: {_names[0]} is no module; type {_words}")
+        sys.exit(f"lab: {_names[0]} is not a module; type {_words}")

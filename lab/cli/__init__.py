@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `tools/lab`: the dispatcher, and the subcommands that read measured files."""
+"""The command `tools/lab`: the dispatcher, and those subcommands that are not experiments of lab/bench/."""

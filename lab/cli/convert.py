@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab convert`: a trace in another tool's format: netgauge's selfish file, or the noise file that the
+"""`lab convert`: writes a trace in another tool's format: netgauge's selfish file, or the noise file that the
 simulator replays."""
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from lab.formats.trace import WRITERS
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "convert",
-        description="Write a file's detours as another tool reads them. A silent trace is written, too: it "
-        "has no line of data.",
+        description="Write a file's detours in another tool's format. A silent trace becomes a file without "
+        "a line of data.",
     )
     parser.add_argument(
         "file",
         type=Path,
         metavar="FILE",
-        help="measured data of any format with starts and lengths of detours",
+        help="measured data in any format that has starts and lengths of detours",
     )
     parser.add_argument(
         "--to",
@@ -32,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
         default="noise",
         help="noise: for build/simulator/sim --noise (default); selfish: for netgauge's readers",
     )
-    parser.add_argument("--cpu", type=int, metavar="N", help="which CPU's, if the file holds several")
+    parser.add_argument("--cpu", type=int, metavar="N", help="the CPU to write, if the file holds several")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="OUT")
     add_assumed(parser)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab report FOLDER`: one HTML page on the hosts that tacet-noise (kit/) has measured; lab/cli/report.py
-hands over to it when a folder is given."""
+"""`lab report FOLDER`: makes one HTML page on the hosts that tacet-noise (kit/) has measured.
+lab/cli/report.py calls it when a folder is given."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ TITLE = "What do these hosts lose, and what to tune first?"
 
 
 def run(options: argparse.Namespace, title: str) -> int:
-    """`title`: the user's, or empty."""
+    """Writes the page, prints the answer, and returns 0. `title` is the user's, or empty."""
     if options.node or options.runs:
         raise DataError(
-            f"{options.folder}: a folder of hosts comes alone, without --node and --runs; name one or the "
+            f"{options.folder}: a folder of hosts cannot be combined with --node or --runs; give one or the "
             "other"
         )
     judged = judge(hosts_read(options.folder))

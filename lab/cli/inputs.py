@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the subcommands' command lines have in common: measured files with names, and what the user adds to
+"""The arguments that several subcommands share: measured files with names, and what the user knows about
 them."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lab.pictures.style import NAMES, STYLES, System, key_of
 
 @dataclass(frozen=True)
 class Input:
-    """A file of the command line, and the system that it is of."""
+    """A file of the command line, and the key of the system that it belongs to."""
 
     key: str
     path: Path
@@ -28,18 +28,18 @@ class Input:
 
 
 def positive(text: str) -> float:
-    """A positive number; argparse's error says what would be right."""
+    """Parses a positive number; argparse's error says what is right."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0 < value < 2.0**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number; give one such as 2.6")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number; give one such as 2.6")
     return value
 
 
 def system_file(text: str) -> Input:
-    """`NAME=FILE` or `FILE`, whose name then gives the system where it can."""
+    """Parses `NAME=FILE` or `FILE`; of the latter the file's name gives the system if it can."""
     name, equals, path = text.partition("=")
     if equals and "/" not in name and name:
         return Input(
@@ -51,31 +51,31 @@ def system_file(text: str) -> Input:
 
 def add_files(
     parser: argparse.ArgumentParser,
-    what: str = "measured data; with the system's name where the file's name does not give it",
+    what: str = "measured data; with the system's name if the file's name does not give it",
 ) -> None:
     parser.add_argument("files", nargs="+", type=system_file, metavar="[NAME=]FILE", help=what)
 
 
 def add_assumed(parser: argparse.ArgumentParser) -> None:
-    """What the user says where a file does not."""
-    group = parser.add_argument_group("where a file does not say")
+    """Adds the options for what a file does not state."""
+    group = parser.add_argument_group("if a file does not state it")
     group.add_argument(
-        "--format", choices=registry.NAMES, help="the files' format, if it is not the one that they look like"
+        "--format", choices=registry.NAMES, help="the files' format, if the lab does not recognise it"
     )
     group.add_argument(
-        "--ticks-per-ns", type=positive, metavar="RATE", help="the clock's rate, for the public FWQ's files"
+        "--ticks-per-ns", type=positive, metavar="RATE", help="the clock's rate, for files of the public FWQ"
     )
     group.add_argument(
         "--threshold",
         type=positive,
         metavar="NS",
-        help="FWQ: a sample so much longer than undisturbed is a detour (default: the file's, or 100)",
+        help="FWQ: a sample longer than undisturbed by this is a detour (default: the file's, or 100)",
     )
     group.add_argument(
         "--span",
         type=positive,
         metavar="SECONDS",
-        help="the time measured, for sysjitter's files without an interruption",
+        help="the time measured, for files of sysjitter without an interruption",
     )
 
 
@@ -93,7 +93,7 @@ def traces_of(given: Input, assumed: Assumed) -> list[Trace]:
 
 
 def systems_of(files: list[Input], assumed: Assumed) -> list[System]:
-    """A system for each trace of each file; several of a file are named by their CPUs."""
+    """Returns a system for each trace of each file; if a file has several, their names have the CPU, too."""
     systems = []
     for given in files:
         traces = traces_of(given, assumed)
@@ -107,8 +107,8 @@ def systems_of(files: list[Input], assumed: Assumed) -> list[System]:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the files of a command line and of its folders hold; `left_out` says of each other file of a
-    folder what it is, in a line."""
+    """The content of the files and folders of a command line; `left_out` has a line on each other file of a
+    folder."""
 
     systems: list[System]
     phases: list[tuple[Path, phase.PhaseData]]
@@ -116,8 +116,8 @@ class Shown:
 
 
 def files_of(files: list[Input], assumed: Assumed) -> Shown:
-    """Every file's content. A file that is named must be good: DataError or OSError; one in a folder may be
-    none."""
+    """Reads every file. DataError or OSError if a named file is not good; such a file in a folder is left
+    out."""
     shown = Shown([], [], [])
 
     def add(given: Input) -> None:
@@ -139,13 +139,13 @@ def files_of(files: list[Input], assumed: Assumed) -> Shown:
 
 
 def phases_of(path: Path, assumed: Assumed) -> list[phase.PhaseData] | None:
-    """The measured phases of a file, or None if it holds detours."""
+    """Returns the measured phases of a file, or None if it holds detours."""
     name = assumed.format or registry.detect(path)
     return phase.read(path) if name == "phase" else None
 
 
 def grains_apart(data: list[phase.PhaseData], path: Path) -> dict[int, phase.PhaseData]:
-    """By grain. Of several CPUs the first, and DataError if there is none."""
+    """Returns the phases by grain, ns; of several CPUs the first. DataError if there are none."""
     found: dict[int, phase.PhaseData] = {}
     for block in data:
         found.setdefault(block.grain_ns, block)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab plot KIND FILE…`: the field's pictures, as build/lab/KIND.png unless `-o` names a file. A kind is a
-row of `KINDS`; lab/pictures/ draws."""
+"""`lab plot KIND FILE…`: draws the field's pictures, to build/lab/KIND.png unless `-o` names a file. A kind
+is a row of `KINDS`; lab/pictures/ draws."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from lab.pictures.survival import SurvivalCurves, survival_picture, trace_curves
 
 
 def curves_of(given: Input, assumed: Assumed, grain_ns: int) -> list[DelayCurve]:
-    """The delays of one grain: as measured, or as a trace's detours mean them."""
+    """Returns the delays of one grain: measured phases, or derived from a trace's detours."""
     phases = phases_of(given.path, assumed)
     if phases is None:
         systems = systems_of([given], assumed)
@@ -43,8 +43,8 @@ def curves_of(given: Input, assumed: Assumed, grain_ns: int) -> list[DelayCurve]
     grains = grains_apart(phases, given.path)
     if grain_ns not in grains:
         raise DataError(
-            f"{given.path}: no phases of {time_text(grain_ns)}; there are "
-            f"{', '.join(map(time_text, grains))} (--grain)"
+            f"{given.path}: no phases of {time_text(grain_ns)}; give a grain that it has with --grain: "
+            f"{', '.join(map(time_text, grains))}"
         )
     return [DelayCurve(given.key, given.name, statistics.delays_of_phases(grains[grain_ns]))]
 
@@ -56,7 +56,7 @@ def all_curves(options: argparse.Namespace) -> list[DelayCurve]:
 
 
 def survival_curves(given: Input, assumed: Assumed) -> list[SurvivalCurves]:
-    """A system's delays at several grains."""
+    """Returns a system's delays at several grains."""
     phases = phases_of(given.path, assumed)
     if phases is not None:
         return [SurvivalCurves(given.key, given.name, grains_apart(phases, given.path))]
@@ -68,7 +68,7 @@ def ftq_panels(options: argparse.Namespace) -> list[Panel]:
     for system in systems_of(options.files, assumed_of(options)):
         if not isinstance(system.trace.samples, ftq.FtqData):
             raise DataError(
-                f"{system.trace.source}: {system.trace.format}, not FTQ; this picture is of FTQ's samples: "
+                f"{system.trace.source}: {system.trace.format}, not FTQ; this picture needs samples of FTQ: "
                 "try `lab plot series`"
             )
         panels.append(
@@ -82,7 +82,7 @@ Draw = Callable[[argparse.Namespace, dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class Kind:
-    """A picture: its name, what it shows, who draws it, and whether it is of one grain."""
+    """A picture: its name, what it shows, the function that draws it, and whether it is of one grain."""
 
     name: str
     summary: str
@@ -115,7 +115,7 @@ def _boxes(options: argparse.Namespace, common: dict[str, Any]) -> None:
 KINDS = (
     Kind(
         "ftq",
-        "operations lost in each quantum, a panel a system [Betti09 Fig. 3]",
+        "operations lost in each quantum, a panel per system [Betti09 Fig. 3]",
         lambda o, c: ftq_picture(ftq_panels(o), o.out, **c),
     ),
     Kind(
@@ -130,7 +130,7 @@ KINDS = (
     ),
     Kind(
         "spectrum",
-        "at which frequencies noise comes [Hoefler10 §II]",
+        "frequencies of the noise [Hoefler10 §II]",
         lambda o, c: spectrum_picture(systems_of(o.files, assumed_of(o)), o.out, **c),
     ),
     Kind(
@@ -139,7 +139,7 @@ KINDS = (
         lambda o, c: cdf_picture(all_curves(o), o.out, **c),
         True,
     ),
-    Kind("survival", "how likely phases of several grains are delayed [Tsafrir05 Fig. 5]", _survival),
+    Kind("survival", "the probability of delays at several grains [Tsafrir05 Fig. 5]", _survival),
     Kind("law", "the probability that a step of n nodes is delayed [Tsafrir05 Fig. 2]", _law, True),
     Kind("slowdown", "how much a step of n nodes is slowed, E(Y)/G [Tsafrir05 §2.4]", _slowdown, True),
     Kind(
@@ -150,7 +150,7 @@ KINDS = (
 )
 
 
-#: Where a picture goes unless the user says otherwise: in the folder of the call.
+#: Where pictures go by default, in the current folder.
 OUT = Path("build/lab")
 
 
@@ -162,7 +162,7 @@ def picture_file(text: str) -> Path:
 
 def pixels(text: str) -> int:
     if not text.isdigit() or not 200 <= int(text) <= 10_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no width; give 200 to 10000 pixels")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a width; give 200 to 10000 pixels")
     return int(text)
 
 
@@ -182,19 +182,19 @@ def add_parser(subparsers: Any) -> None:
             metavar="OUT",
             help=f"a .png or .svg (default {OUT}/{kind.name}.png)",
         )
-        one.add_argument("--title", help="instead of the picture's own")
+        one.add_argument("--title", help="a title instead of the default one")
         one.add_argument(
             "--note",
             action="append",
             default=[],
             metavar="TEXT",
-            help="small print under the picture; may be repeated",
+            help="small print below the picture; may be repeated",
         )
         one.add_argument(
             "--width",
             type=pixels,
             default=1400,
-            help="of a PNG (default 1400; up to 1000 few colours, up to 800 larger letters)",
+            help="width of a PNG in pixels (default 1400; up to 1000 few colours, up to 800 larger letters)",
         )
         if kind.grain:
             one.add_argument(
@@ -202,7 +202,7 @@ def add_parser(subparsers: Any) -> None:
                 type=time_ns,
                 default="1ms",
                 metavar="TIME",
-                help="of the computation phase (default 1ms)",
+                help="length of the computation phase (default 1ms)",
             )
         if kind.name == "law":
             one.add_argument(
@@ -210,7 +210,7 @@ def add_parser(subparsers: Any) -> None:
                 type=positive,
                 default=1.0,
                 metavar="PERCENT",
-                help="a phase delayed by more of its grain is delayed (default 1)",
+                help="a phase counts as delayed if its delay exceeds this share of its grain (default 1)",
             )
         if kind.name == "slowdown":
             one.add_argument(
@@ -218,7 +218,7 @@ def add_parser(subparsers: Any) -> None:
                 type=positive,
                 default=1.0,
                 metavar="PERCENT",
-                help="the line to look for (default 1)",
+                help="the slowdown at which to draw a line (default 1)",
             )
         add_assumed(one)
 

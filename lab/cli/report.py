@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab report`: one HTML page on measured nodes. Its first sentence is the answer: how far would this noise
-let a job scale?"""
+"""`lab report`: makes one HTML page on measured nodes. Its first sentence is the answer: how far this noise
+lets a job scale."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from lab.report.answer import Options, apart_text, sentence, verdicts
 from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
 from lab.report.page import page_html
 
-#: Of a page on nodes; the one on many hosts has its own.
+#: Default title of a page on nodes; lab/cli/hosts.py has the other.
 TITLE = "How far would this noise let a job scale?"
 
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "report",
-        description="One HTML page on one node or several, with tables, pictures, parameters and the "
-        "commands to repeat it. It needs no other file and opens with the answer.",
-        epilog="A folder may hold files of any format that the lab reads; what is no data in it is passed "
-        "over. tacet, linux, linux-tuned and linux-rt have colours of their own.",
+        description="Make one HTML page on one or several nodes, with tables, pictures, parameters and the "
+        "commands to repeat it. The page needs no other file and begins with the answer.",
+        epilog="A folder may hold files in any format that the lab reads; other files in it are skipped. "
+        "tacet, linux, linux-tuned and linux-rt have colours of their own.",
     )
     parser.add_argument(
         "folder",
         nargs="?",
         type=Path,
         metavar="FOLDER",
-        help="what tacet-noise has left, a folder a host: a page on many hosts (docs/lab/your-nodes.md)",
+        help="the folder that tacet-noise wrote: a page on many hosts (docs/lab/your-nodes.md)",
     )
     parser.add_argument(
         "--node",
         action="append",
         default=[],
         metavar="NAME=DIR",
-        help="a node and the folder (or file) with what was measured on it; may be repeated",
+        help="a node and the folder (or file) with its measurements; may be repeated",
     )
     parser.add_argument(
         "--runs",
         type=Path,
         metavar="DIR",
-        help="what `make run` and `make bench` leave: PROGRAM-SYSTEM.dat, in build/report",
+        help="the folder that `make run` and `make bench` write, with PROGRAM-SYSTEM.dat: build/report",
     )
     parser.add_argument(
         "-o",
@@ -73,22 +73,22 @@ def add_parser(subparsers: Any) -> None:
         type=positive,
         default=1.0,
         metavar="PERCENT",
-        help="slowdown that is tolerated (default 1)",
+        help="slowdown to tolerate (default 1)",
     )
-    parser.add_argument("--title", default="", help=f"of the page (default {TITLE!r})")
+    parser.add_argument("--title", default="", help=f"title of the page (default {TITLE!r})")
     parser.add_argument(
         "--note",
         action="append",
         default=[],
         metavar="TEXT",
-        help="something that readers must know; may be repeated",
+        help="a note for the page's readers; may be repeated",
     )
     add_assumed(parser)
 
 
 def collect(options: argparse.Namespace) -> Collection:
     if not options.node and not options.runs:
-        raise DataError("no node; give --node NAME=DIR once or more, or --runs build/report after `make run`")
+        raise DataError("no node given; give --node NAME=DIR, or --runs build/report after `make run`")
     collection = Collection()
     assumed = assumed_of(options)
     if options.runs:

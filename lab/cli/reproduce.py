@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab reproduce NAME…`: repeats experiments of the papers; `lab reproduce list` names them.
 
-Each leaves in `OUT/NAME/` its table (table.txt), its values (result.json) and its picture (picture.png), and
-in `OUT/points/` every simulated point, so that an interrupted run goes on where it was, and experiments share
-points. Results are written whole or not at all.
+Each writes to `OUT/NAME/` its table (table.txt), its values (result.json) and its picture (picture.png), and
+to `OUT/points/` every simulated point: an interrupted run continues from there, and experiments share points.
+Each file is written whole or not at all.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *hoefler.EXPERIMENTS,
     *betti.EXPERIMENTS,
 )
-#: What cannot be repeated yet.
+#: Experiments that cannot be repeated here yet.
 WAITING: tuple[Waiting, ...] = (
     Waiting(
-        "Tsafrir05 Table 1", "cache misses as the four platforms' own counters have them", "those machines"
+        "Tsafrir05 Table 1", "cache misses from the four platforms' own counters", "those machines"
     ),
     Waiting(
         "Tsafrir05 Fig. 7",
@@ -40,8 +40,8 @@ WAITING: tuple[Waiting, ...] = (
     ),
     Waiting(
         "Beckman06 Table 1",
-        "how long typical detours are on PowerPC",
-        "a real POWER machine: an emulator has no times",
+        "length of typical detours on PowerPC",
+        "a real POWER machine: times in an emulator are not real",
     ),
     Waiting("Hoefler10 Table III", "LogGP parameters of five networks", "a cluster to measure them on"),
     Waiting(
@@ -66,36 +66,36 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=listed(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="+", metavar="NAME", help="experiments as listed below, all, or list")
-    parser.add_argument("--out", type=Path, default=OUT, help=f"folder for the results ({OUT})")
+    parser.add_argument("names", nargs="+", metavar="NAME", help="experiments listed below, all, or list")
+    parser.add_argument("--out", type=Path, default=OUT, help=f"folder for the results (default {OUT})")
     parser.add_argument(
-        "--quick", action="store_true", help="few ranks, simulations and phases: some minutes for all"
+        "--quick", action="store_true", help="fewer ranks, simulations and phases: some minutes for all"
     )
     parser.add_argument(
         "--simulations",
         type=positive,
         metavar="N",
-        help="of each number of ranks (1000 up to two thousand ranks, then fewer, at least 20; the paper: "
-        "1000)",
+        help="simulations for each number of ranks (default 1000 up to two thousand ranks, then fewer, at "
+        "least 20; the paper: 1000)",
     )
     parser.add_argument(
-        "--largest", type=positive, default=20, metavar="LOG2", help="log2 of the most ranks (20)"
+        "--largest", type=positive, default=20, metavar="LOG2", help="log2 of the most ranks (default 20)"
     )
     parser.add_argument(
-        "--threads", type=positive, default=0, metavar="N", help="of the simulator (all processors)"
+        "--threads", type=positive, default=0, metavar="N", help="the simulator's threads (default: all CPUs)"
     )
-    parser.add_argument("--seed", type=positive, default=1, metavar="N", help="of the synthetic traces (1)")
+    parser.add_argument("--seed", type=positive, default=1, metavar="N", help="seed of synthetic traces (1)")
     parser.add_argument(
         "--thumbnails",
         type=Path,
         metavar="FOLDER",
-        help="small pictures for the documentation, too: FOLDER/reproduce-NAME.png",
+        help="write small pictures for the documentation, too: FOLDER/reproduce-NAME.png",
     )
 
 
 def positive(text: str) -> int:
     if not text.isdigit() or not 0 < int(text[:10]) < 2**31:
-        raise argparse.ArgumentTypeError(f"{text!r} is no count; give a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count; give a whole number from 1")
     return int(text)
 
 
@@ -104,7 +104,7 @@ def listed() -> str:
     paper = max(len(experiment.paper) for experiment in EXPERIMENTS)
     lines = ["experiments:", *(f"  {e.name:<{name}}  {e.paper:<{paper}}  {e.summary}" for e in EXPERIMENTS)]
     paper = max(len(one.paper) for one in WAITING)
-    lines += ["", "waiting for what is not here:"]
+    lines += ["", "not possible here yet:"]
     lines += [f"  {one.paper:<{paper}}  {one.summary}: needs {one.needs}" for one in WAITING]
     return "\n".join(lines)
 
@@ -120,7 +120,7 @@ def chosen(names: list[str]) -> list[Experiment]:
 
 
 def keep(outcome: Outcome, folder: Path, thumbnail: Path | None) -> None:
-    """Writes an outcome; result.json comes last, so that where it is, everything is."""
+    """Writes an outcome. result.json comes last: if it exists, the other files do, too."""
     (folder / "result.json").unlink(missing_ok=True)
     if outcome.draw:
         with written_whole(folder / "picture.png") as part:
@@ -138,8 +138,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if not LARGEST_MIN <= options.largest <= LARGEST_MAX:
         raise LabError(
-            f"--largest {options.largest}: give {LARGEST_MIN} to {LARGEST_MAX}: fewer ranks show nothing, "
-            "more have not been tried"
+            f"--largest {options.largest}: out of range; give {LARGEST_MIN} to {LARGEST_MAX} (fewer ranks "
+            "show nothing, more were never tried)"
         )
     for experiment in chosen(options.names):
         folder = options.out / (f"{experiment.name}-quick" if options.quick else experiment.name)
@@ -158,13 +158,13 @@ def run(options: argparse.Namespace) -> int:
             outcome = experiment.run(settings)
         except KeyboardInterrupt:
             print(
-                f"\n{experiment.name}: interrupted after {progress.done} points, which are kept; the same "
-                "command goes on from here"
+                f"\n{experiment.name}: interrupted after {progress.done} points, which are kept; run the "
+                "same command to continue"
             )
             return INTERRUPTED
         keep(outcome, folder, options.thumbnails and options.thumbnails / f"reproduce-{experiment.name}.png")
         print(
             f"\n{outcome.as_text()}\n{folder}: table.txt, result.json, picture.png; {progress.done} points, "
-            f"{progress.again} of them from before\n"
+            f"{progress.again} of them from earlier runs\n"
         )
     return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab show`: what a file holds, and its figures. One table, a column a trace; `--json` for programs."""
+"""`lab show`: shows a file's content and figures in a table, a column per trace; `--json` for programs."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from lab.formats.phase import PhaseData
 from lab.pictures.style import System
 from lab.statistics import DetourFigures
 
-#: More are no table.
+#: The most columns of a table; more traces make another table.
 COLUMNS_MAX = 8
 
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "show",
-        description="What measured files hold, and their figures: the format is recognised by the content.",
+        description="Show the content and the figures of measured files. The content gives the format.",
     )
-    add_files(parser, "measured data, or a folder, of which every file is shown; with the system's name")
+    add_files(parser, "measured data, or a folder, whose files are all shown; with the system's name")
     add_assumed(parser)
     parser.add_argument("--json", action="store_true", help="the figures as JSON, in ns and fractions of one")
     parser.add_argument(
-        "--parameters", action="store_true", help="also everything that the files say of themselves"
+        "--parameters", action="store_true", help="also all parameters that the files state"
     )
 
 
@@ -41,7 +41,7 @@ def _length(value: float | None) -> str:
 
 
 def _known(value: float) -> float | None:
-    """A number, or None for none."""
+    """Returns the number, or None for NaN."""
     return None if math.isnan(value) else value
 
 
@@ -123,7 +123,7 @@ def _phases_print(found: Sequence[tuple[Path, PhaseData]]) -> None:
     ]
     print(table([*header, *(f"p, {100 * delay:g} %" for delay in phase.DELAYS)], rows), end="\n\n")
     if not all(data.separable for _, data in found):
-        print("?: undisturbed phases cannot be distinguished from delayed ones; that p means little\n")
+        print("?: undisturbed phases cannot be distinguished from delayed ones, so p means little\n")
 
 
 def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: bool) -> None:

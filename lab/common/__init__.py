@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every other package uses: errors, paths, figures as text, the simulator. Uses none of them."""
+"""Used by every other package: errors, paths, figures as text, the simulator. Uses none of them."""

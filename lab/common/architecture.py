@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What differs between the architectures that the lab measures on, a record each, and the option `--arch`
-that chooses one. How a machine is started is the runner's business (tools/qemu/architectures.py)."""
+"""The differences between the architectures that the lab measures on, a record each, and the option `--arch`.
+tools/qemu/architectures.py has how a machine is started."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lab.common.paths import REPORT, ROOT
 class Architecture:
     """One architecture, as the lab needs it.
 
-    name       that of build/NAME and of `make ARCH=NAME`
-    clock_hz   ticks a second of the clock that programs read, in QEMU with `icount`
-    page_kib   a page
-    firmware   what starts the machines where nobody chooses; None: there is one only
-    systems    those that FTQ is compared on
-    strip      the program that takes a kernel's symbols away
-    zeroing    bytes that the kernel clears in one counted instruction
+    name       as in build/NAME and `make ARCH=NAME`
+    clock_hz   ticks per second of the clock that programs read, in QEMU with `icount`
+    page_kib   size of a page, KiB
+    firmware   default firmware of the machines; None if there is only one
+    systems    the systems on which FTQ is compared
+    strip      the program that removes a kernel's symbols
+    zeroing    bytes that the kernel clears per counted instruction
     """
 
     name: str
@@ -42,12 +42,12 @@ class Architecture:
 
     @property
     def report(self) -> Path:
-        """Where results go unless the user says otherwise: in the folder of the call."""
+        """The default folder of results, in the current folder."""
         return REPORT if self.name == DEFAULT else REPORT.with_name(f"{REPORT.name}-{self.name}")
 
     @property
     def instructions_a_tick(self) -> float:
-        """With `icount` and shift 0, where an instruction lasts a nanosecond."""
+        """Instructions per tick of the clock with `icount` and shift 0: an instruction lasts a nanosecond."""
         return 1e9 / self.clock_hz
 
 
@@ -55,10 +55,10 @@ DEFAULT = "x86_64"
 ALL = {
     architecture.name: architecture
     for architecture in (
-        # `rep stosq` counts as an instruction for each of its words.
+        # `rep stosq` counts as one instruction per word.
         Architecture("x86_64", 10**9, 4, None, ("tacet", "linux", "linux_tuned"), "strip", 8),
-        # A loop of three instructions clears a line of the cache. The two CPUs of a tuned Linux have no turns
-        # there that anybody bounds (tools/qemu/linux_systems.py).
+        # A loop of three instructions clears a cache line. A tuned Linux is missing, because the turns of its
+        # two CPUs are not bounded on ppc64 (tools/qemu/linux_systems.py).
         Architecture(
             "ppc64", 512 * 10**6, 64, "slof", ("tacet", "linux"), "powerpc64le-linux-gnu-strip", 128 / 3
         ),
@@ -67,12 +67,12 @@ ALL = {
 
 
 def options_add(parser: argparse.ArgumentParser) -> None:
-    """`--arch`, and `--firmware` of its machines. `options_settle` belongs to them."""
+    """Adds `--arch` and `--firmware`. After parsing, call `options_settle`."""
     parser.add_argument(
         "--arch", choices=list(ALL), default=DEFAULT, help="the machines' architecture (default x86_64)"
     )
     parser.add_argument(
-        "--firmware", help="what starts ppc64's machines: slof, the real one (default), or vof, QEMU's own"
+        "--firmware", help="firmware of ppc64's machines: slof, the real one (default), or vof, QEMU's own"
     )
 
 
@@ -81,8 +81,8 @@ def chosen(options: argparse.Namespace) -> Architecture:
 
 
 def options_settle(options: argparse.Namespace, **programs: str) -> None:
-    """Gives the options that name files, and were not given, what this architecture has: `out`, `kernel`,
-    `apps`, and programs of `make apps`, each by the name of its option."""
+    """Sets each option that names a file and was not given to this architecture's default: `out`, `kernel`,
+    `apps`, and `programs` of `make apps`, by the name of their option."""
     architecture = chosen(options)
     options.firmware = options.firmware or architecture.firmware
     usual = {"out": architecture.report, "kernel": architecture.kernel, "apps": architecture.apps}

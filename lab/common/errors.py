@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Failures that the user can do something about: one line that says what is wrong and what would be right."""
+"""Errors that the user can correct: one line that says what is wrong and what is right."""
 
 from __future__ import annotations
 
 
 class DataError(ValueError):
-    """Data that is not what its reader expects; the message names file and line."""
+    """Data that its reader does not accept; the message names file and line."""
 
 
 class LabError(Exception):
-    """A failure that the user should read, without a traceback."""
+    """A failure that is shown to the user without a traceback."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files written whole or not at all: what is there stays until the new content is complete."""
+"""Writes files whole or not at all: the old file stays until the new content is complete."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from lab.common.errors import LabError
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A path of the same ending, beside it, to write to; what is there becomes `path` at the end, or is
-    removed when something fails, an interrupt too. LabError if it cannot be written: on a full disk the
-    system's own error names no file. A pipe or a device is written as it is."""
-    target = Path(os.path.realpath(path))  # a link stays, and its file is another one
+    """Yields a path in the same folder, with the same suffix, to write to. At the end that file replaces
+    `path`; on any failure, also an interrupt, it is removed. A pipe or a device is written directly. LabError
+    if the file cannot be written: the system's own error on a full disk names no file."""
+    target = Path(os.path.realpath(path))  # a symbolic link stays; the file that it names is replaced
     regular = target.is_file() or not target.exists()
     part = target.with_name(f"{target.stem}.part{os.getpid()}{target.suffix}") if regular else target
     try:
@@ -29,7 +29,7 @@ def written_whole(path: Path) -> Iterator[Path]:
             try:
                 part.unlink(missing_ok=True)
             except OSError:
-                pass  # where nothing can be written, nothing was
+                pass  # if the folder cannot be written, there is no file to remove
         if isinstance(error, OSError):
             kept = "; what was there before is unchanged" if regular and target.is_file() else ""
             raise LabError(f"{path}: cannot be written: {error.strerror or error}{kept}") from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where things are, from whatever folder a command is called."""
+"""Paths that do not depend on the current folder, and the default folder of results."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What `make kernel`, `make apps`, `make sim` and `make caches` build.
+#: The results of `make kernel`, `make apps`, `make sim` and `make caches`.
 KERNEL = ROOT / "build/x86_64/tacet.elf"
 APPS = ROOT / "build/x86_64/apps"
 SIMULATOR = ROOT / "build/simulator/sim"
 CACHES = ROOT / "build/caches.so"
 
-#: Where results go unless the user says otherwise: in the folder of the call.
+#: The default folder of results, in the current folder.
 REPORT = Path("build/report")

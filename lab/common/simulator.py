@@ -11,7 +11,7 @@ from lab.common.errors import LabError
 
 
 def sim(words: Sequence[object]) -> str:
-    """What the simulator prints; LabError with its own words if it fails."""
+    """Runs the simulator and returns its output. LabError with its message if it fails."""
     program = paths.SIMULATOR
     if not program.is_file():
         raise LabError(f"{program}: no simulator; build it with `make sim`")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Figures as people read them: times with a unit that suits them, ratios in percent, counts in groups of
-three; tables."""
+"""Formats figures for readers: times with a suitable unit, ratios in percent, counts in groups of three;
+tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import re
 
 
 def time_text(ns: float) -> str:
-    """A time with a unit that suits it."""
+    """Returns a time with a suitable unit."""
     ns = float(f"{ns:.3g}") if 1e3 > ns > 999.4 or ns >= 1e3 else ns  # 999.9 µs is 1 ms to three digits
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= size:
@@ -20,33 +20,33 @@ def time_text(ns: float) -> str:
 
 
 def percent_text(ratio: float) -> str:
-    """A ratio in percent; an exact zero is a plain 0."""
+    """Returns a ratio in percent; an exact zero is `0 %`."""
     return "0 %" if ratio == 0 else f"{100 * ratio:.3g} %"
 
 
 def count_text(value: float) -> str:
-    """A count, or that it has no bound."""
+    """Returns a count, or `any number` for infinity."""
     return "any number" if math.isinf(value) else f"{value:,.0f}"
 
 
 def rate_text(per_second: float) -> str:
-    """A rate; small ones keep their digits."""
+    """Returns a rate, with three digits below 100."""
     return "0" if per_second == 0 else f"{per_second:,.0f}" if per_second >= 100 else f"{per_second:.3g}"
 
 
 def time_ns(text: str) -> int:
-    """A time as the benchmarks of `apps/` take it, ns; argparse's error says what would be right."""
+    """Parses a time as the benchmarks of `apps/` do, to ns; argparse's error says what is right."""
     match = re.fullmatch(r"(\d+)(ns|us|µs|ms|s|)", text)
     scale = {"": 1, "ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": 10**9}
     if not match or not 1 <= int(match[1]) * scale[match[2]] <= 3600 * 10**9:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no time; give a whole number with ns, us, ms or s, such as 1ms"
+            f"{text!r} is not a time; give a whole number with ns, us, ms or s, such as 1ms"
         )
     return int(match[1]) * scale[match[2]]
 
 
 def time_option(ns: int) -> str:
-    """A whole time as `time_ns` takes it, with the largest unit that keeps it whole."""
+    """Returns a time in ns as `time_ns` parses it, with the largest unit in which it is whole."""
     for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
         if ns % size == 0:
             return f"{ns // size}{unit}"
@@ -54,7 +54,7 @@ def time_option(ns: int) -> str:
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """A table of text: the first column left, the others right; a rule below the header."""
+    """Returns a table of text: the first column left, the others right; a rule below the header."""
     lines = [header, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
 

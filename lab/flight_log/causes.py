@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The flight log as tables: every event, or the causes of each CPU with how often and how long."""
+"""Makes tables of the flight log: every event, or the causes on each CPU with count and time."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from lab.common.text import table
 from lab.flight_log.names import cause, fields, unknown
 from lab.formats.klog import FlightLog, Kind
 
-#: A pair has an end named after its beginning; these two are named otherwise.
+#: The kind that ends a pair is NAME_end; these are the exceptions.
 FURTHER_PAIRS = {"program_end": "program_enter"}
 
 
 @dataclass(frozen=True)
 class Span:
-    """A beginning and its end on one CPU, as indices of events."""
+    """The beginning and the end of a pair on one CPU, as indices of events."""
 
     begin: int
     end: int
 
 
 def pairs(kinds: Sequence[Kind]) -> dict[int, int]:
-    """Kinds that end something, with the kinds that begin it."""
+    """Returns the kinds that end a pair, with the kinds that begin it."""
     numbers = {kind.name: i for i, kind in enumerate(kinds)}
     found = {}
     for name, number in numbers.items():
@@ -36,8 +36,8 @@ def pairs(kinds: Sequence[Kind]) -> dict[int, int]:
 
 
 def spans(log: FlightLog) -> list[Span]:
-    """All pairs that are whole: an end belongs to the newest beginning of its kind on its CPU with the same
-    first word. What began before the log does, or has not ended (an exit), has no partner."""
+    """Returns all complete pairs: an end belongs to the newest beginning of its kind on its CPU with the same
+    first word. A pair that began before the log, or that never ends (an exit), is left out."""
     begin_of = pairs(log.kinds)
     begins = set(begin_of.values())
     opened: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -57,18 +57,18 @@ def spans(log: FlightLog) -> list[Span]:
 
 
 def heading(log: FlightLog) -> str:
-    """What the file holds, in a line or a few."""
+    """Returns what the file holds, in a line or a few."""
     span = f", from {log.time_ns[0]} to {log.time_ns[-1]} ns since boot" if len(log) else ""
     cpus = f"{len(log.cpus)} CPU{'s' if len(log.cpus) > 1 else ''} of {log.architecture}"
     lines = [f"{log.name}: {len(log)} events of {cpus}{span}", *unknown(log.architecture)]
     if log.clock_hz == 0:
         lines.append("The node ended before it knew its clock's rate: times are ticks of the clock.")
-    lines += [f"CPU {part.cpu}: {part.lost} older events are overwritten" for part in log.cpus if part.lost]
+    lines += [f"CPU {part.cpu}: {part.lost} older events were overwritten" for part in log.cpus if part.lost]
     return "\n".join(lines)
 
 
 def _event_rows(log: FlightLog, longest: int, node: str = "") -> Iterator[tuple[int, str]]:
-    """Each event's time and line; `node` is a column before the CPU's, if there is one."""
+    """Yields each event's time and line; `node` is a column before the CPU's, if not empty."""
     columns = zip(log.time_ns.tolist(), log.cpu.tolist(), log.kind.tolist(), log.words.tolist())
     for time_ns, cpu, number, words in columns:
         kind = log.kinds[number]
@@ -79,7 +79,7 @@ def _event_rows(log: FlightLog, longest: int, node: str = "") -> Iterator[tuple[
 
 
 def rows(log: FlightLog) -> Iterator[str]:
-    """The table of events, line by line."""
+    """Yields the lines of the table of events."""
     longest = max((len(kind.name) for kind in log.kinds), default=0)
     yield f"{'time_ns':>15}  {'cpu':>3}  {'event':<{longest}}  words"
     for _, line in _event_rows(log, longest):
@@ -87,7 +87,7 @@ def rows(log: FlightLog) -> Iterator[str]:
 
 
 def node_rows(logs: Mapping[str, FlightLog]) -> Iterator[str]:
-    """The same of the logs of several nodes, whose times are on one line."""
+    """Yields the lines of the table of several nodes' events; their times have one origin."""
     longest = max((len(kind.name) for log in logs.values() for kind in log.kinds), default=0)
     widest = max([4, *map(len, logs)])
     yield f"{'time_ns':>15}  {'node':<{widest}}  {'cpu':>3}  {'event':<{longest}}  words"
@@ -98,8 +98,8 @@ def node_rows(logs: Mapping[str, FlightLog]) -> Iterator[str]:
 
 @dataclass
 class Cause:
-    """What happened for one reason on one CPU. The times are those of whole pairs; `late_ns` is the longest
-    time after a deadline."""
+    """What happened for one reason on one CPU. The times are those of complete pairs; `late_ns` is the
+    longest time after a deadline."""
 
     count: int = 0
     total_ns: int | None = None
@@ -108,7 +108,7 @@ class Cause:
 
 
 def causes(log: FlightLog) -> dict[tuple[int, str], Cause]:
-    """Counts and times by CPU and cause. A pair counts once; half a pair too."""
+    """Returns counts and times by CPU and cause. A pair counts once, and so does half a pair."""
     found: dict[tuple[int, str], Cause] = defaultdict(Cause)
     begin_of = pairs(log.kinds)
     ended = {span.end: span.begin for span in spans(log)}
@@ -133,7 +133,7 @@ COLUMNS = ["cause", "cpu", "count", "total ns", "longest ns", "most late ns"]
 
 
 def _cause_rows(log: FlightLog) -> list[list[str]]:
-    """Each CPU's causes, the longest together first."""
+    """Returns each CPU's causes, those with the longest total first."""
 
     def cell(value: int | None) -> str:
         return "" if value is None else str(value)
@@ -148,11 +148,11 @@ def _cause_rows(log: FlightLog) -> list[list[str]]:
 
 
 def summary(log: FlightLog) -> str:
-    """The table of causes."""
+    """Returns the table of causes."""
     return table(COLUMNS, _cause_rows(log))
 
 
 def node_summary(logs: Mapping[str, FlightLog]) -> str:
-    """The same of several nodes."""
+    """Returns the table of causes of several nodes."""
     lines = [[name, *line] for name, log in logs.items() for line in _cause_rows(log)]
     return table(["node", *COLUMNS], lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The flight log in Chrome's trace format, for https://ui.perfetto.dev or chrome://tracing."""
+"""Writes the flight log in Chrome's trace format, for https://ui.perfetto.dev or chrome://tracing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lab.formats.klog import FlightLog
 
 
 def _argument(value: str) -> int | str:
-    """Numbers that JavaScript holds exactly stay numbers."""
+    """Returns a number if JavaScript holds it exactly, else the text."""
     return int(value) if re.fullmatch(r"-?\d{1,15}", value) else value
 
 
 def _tracks(log: FlightLog, node: int, node_name: str) -> Iterator[dict[str, Any]]:
-    """Names: the node, and each CPU with the rank that ran there."""
+    """Yields the names of the node and of each CPU, with the rank that ran there."""
     ranks: dict[int, int] = {}
     for i, kind in enumerate(log.kinds):
         if kind.words[0] == "rank":
@@ -33,7 +33,7 @@ def _tracks(log: FlightLog, node: int, node_name: str) -> Iterator[dict[str, Any
 
 
 def _events(log: FlightLog, node: int) -> list[dict[str, Any]]:
-    """Whole pairs as durations, everything else as instants; µs."""
+    """Returns complete pairs as durations, all other events as instants; times in µs."""
     whole = spans(log)
     ends = {span.end for span in whole}
     end_of = {span.begin: span.end for span in whole}
@@ -68,7 +68,7 @@ def _events(log: FlightLog, node: int) -> list[dict[str, Any]]:
 
 
 def _trace(logs: Mapping[str, FlightLog], lost: dict[str, int]) -> dict[str, Any]:
-    """A process a node, a track a CPU."""
+    """Returns a trace with a process per node and a track per CPU."""
     tracks = [track for i, (name, log) in enumerate(logs.items()) for track in _tracks(log, i, name)]
     events = [event for i, log in enumerate(logs.values()) for event in _events(log, i)]
     events.sort(key=lambda event: (event["ts"], -event.get("dur", 0.0)))
@@ -76,10 +76,10 @@ def _trace(logs: Mapping[str, FlightLog], lost: dict[str, int]) -> dict[str, Any
 
 
 def chrome(log: FlightLog) -> dict[str, Any]:
-    """The log as a Chrome trace."""
+    """Returns the log as a Chrome trace."""
     return _trace({"Tacet node": log}, {f"CPU {part.cpu}": part.lost for part in log.cpus if part.lost})
 
 
 def node_chrome(logs: Mapping[str, FlightLog]) -> dict[str, Any]:
-    """The logs of several nodes as one trace: none has lost an event of the time that it shows."""
+    """Returns the logs of several nodes as one trace. No log has lost an event of the time that it shows."""
     return _trace(logs, {})

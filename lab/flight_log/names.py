@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the numbers of the flight log mean to a person.
+"""Translates the numbers of the flight log to names.
 
-Names of system calls and of interrupts come from the tree (syscalls.def, a header of each architecture), by
-the architecture that the log names; without them, or of another architecture, numbers are shown.
+Names of system calls and of interrupts come from the tree (syscalls.def, a header of each architecture), for
+the architecture that the log names. Without them, or for another architecture, numbers are shown.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from lab.common.paths import ROOT
 from lab.formats.klog import NEVER, Kind
 
-#: Words that are addresses or the hardware's numbers.
+#: Words that are shown in hexadecimal: addresses and the hardware's numbers.
 HEXADECIMAL = {"address", "entry", "instruction", "vector"}
 
-#: Intel SDM 3A, table 6-1.
+#: Source: Intel SDM 3A, table 6-1.
 X86_64_EXCEPTIONS = {
     0: "divide error",
     1: "debug",
@@ -43,7 +43,7 @@ X86_64_EXCEPTIONS = {
     21: "control protection",
 }
 
-#: Power ISA 3.0B III §6.5, by the address of the vector over 256, as the kernel counts them.
+#: Source: Power ISA 3.0B III §6.5; key: the vector's address divided by 256, the kernel's number.
 PPC64_EXCEPTIONS = {
     1: "system reset",
     2: "machine check",
@@ -59,11 +59,11 @@ PPC64_EXCEPTIONS = {
 
 @dataclass(frozen=True)
 class Numbers:
-    """Where an architecture's numbers have their names."""
+    """The names of an architecture's numbers."""
 
     exceptions: Mapping[int, str]
-    header: str  #: which numbers its interrupts,
-    prefix: str  #: by names that begin so
+    header: str  #: the header that numbers its interrupts
+    prefix: str  #: the prefix of their names there
 
 
 #: In the order of syscalls.def's columns.
@@ -74,16 +74,16 @@ ARCHITECTURES = {
 
 
 def unknown(architecture: str) -> list[str]:
-    """A line that says so, where this program does not know the architecture."""
+    """Returns a line that says so if this program does not know the architecture."""
     if architecture in ARCHITECTURES:
         return []
     known = ", ".join(ARCHITECTURES)
-    return [f"Calls and vectors of {architecture} have no names here, where {known} are known."]
+    return [f"Calls and vectors of {architecture} are shown as numbers; names are known for {known}."]
 
 
 @functools.cache
 def system_calls(architecture: str) -> dict[int, str]:
-    """Names by the architecture's number; empty without the kernel's list."""
+    """Returns the names of system calls by number; empty without the kernel's list."""
     try:
         text = next((ROOT / "kernel").rglob("syscalls.def")).read_text(encoding="utf-8")
         column = list(ARCHITECTURES).index(architecture)
@@ -96,7 +96,7 @@ def system_calls(architecture: str) -> dict[int, str]:
 
 @functools.cache
 def vectors(architecture: str) -> dict[int, str]:
-    """Names of the architecture's exceptions and interrupts by number."""
+    """Returns the names of the architecture's exceptions and interrupts by number."""
     if architecture not in ARCHITECTURES:
         return {}
     numbers = ARCHITECTURES[architecture]
@@ -116,7 +116,7 @@ def signed(value: int) -> int:
 
 
 def word_text(field: str, value: int, architecture: str) -> str:
-    """A word's value as a person wants to see it, by the name that the file gives it."""
+    """Returns a word's value as text; `field` is its name in the file."""
     if field == "number":
         return system_calls(architecture).get(value, str(value))
     if field == "vector":
@@ -134,7 +134,7 @@ def word_text(field: str, value: int, architecture: str) -> str:
 
 
 def fields(kind: Kind, words: Sequence[int], architecture: str) -> dict[str, str]:
-    """An event's words by name; how late it came, where it holds a deadline and the time."""
+    """Returns an event's words by name; with `late_ns` if it holds a deadline and the time."""
     found: dict[str, str] = {}
     for field, value in zip(kind.words, words):
         if field != "0":
@@ -145,7 +145,8 @@ def fields(kind: Kind, words: Sequence[int], architecture: str) -> dict[str, str
 
 
 def cause(kind: Kind, words: Sequence[int], architecture: str) -> str:
-    """What an event counts as: system calls by name, exceptions and interrupts by number, others by kind."""
+    """Returns what an event counts as: system calls by name, exceptions and interrupts by number, others by
+    kind."""
     if kind.words[0] in ("number", "vector"):
         return f"{kind.name} {word_text(kind.words[0], words[0], architecture)}"
     return kind.name

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Readers and writers of the files that the field's tools write, ours and others': one module for each
-format.
+"""Readers and writers of the files of the field's tools, ours and others', one module per format.
 
-`registry` recognises a file and reads it as traces; `trace` is the one structure that statistics and pictures
-know.
+`registry` recognises a file and reads it as traces; `trace` is the structure that statistics and pictures
+use.
 """

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text of a few columns of numbers, ten million lines in seconds: what all readers of the benchmarks' data
-stand on.
+"""Reads text of a few columns of numbers, ten million lines in seconds; all readers of benchmarks' data use
+it.
 
-The files are `#` lines and lines of a fixed count of numbers. They come in pieces of some megabytes, so that
-the text itself never is in memory as a whole. numpy converts a piece at once if all its bytes can be part of
-numbers, each line has the right count of words, and as many numbers came out as words went in: then no word
-can have been split or skipped. Any other piece is read line by line, which finds the first wrong line and
-says what is wrong with it.
-"""
+The files are `#` lines and lines with a fixed count of numbers. They are read in pieces of some megabytes, so
+the whole text is never in memory. numpy converts a piece at once if all its bytes can be part of numbers,
+each line has the right count of words, and the count of numbers equals the count of words: then no word was
+split or skipped. Any other piece is read line by line, which finds the first wrong line and says what is
+wrong. """
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ from lab.common.errors import DataError
 from lab.formats.reading import whole
 
 CHUNK_BYTES = 4 << 20
-#: Longer ones are no lines of numbers.
+#: A longer line cannot be a line of numbers, bytes.
 LINE_BYTES_MAX = 1 << 16
-#: 1.6 GB of memory for two columns; no benchmark's trace is larger.
+#: The most rows: 1.6 GB of memory for two columns; no benchmark's trace is larger.
 ROWS_MAX = 100_000_000
-#: Of a decimal number that surely fits 63 bits.
+#: A decimal number with this number of digits fits in 63 bits.
 DIGITS_SAFE = 18
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -37,12 +36,12 @@ DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True)
 class Layout:
-    """What a data line is: the count of numbers, whether they are whole, and how to say so; `error` is what
-    is raised."""
+    """The layout of a data line: the count of numbers, whether they are whole, texts for messages, and the
+    exception to raise."""
 
     columns: int
     whole: bool
-    #: "not a sample" and "a sample is 'ns count', two whole numbers"
+    #: the parts of a message: "not a sample" and "a sample is 'ns count', two whole numbers"
     noun: str
     right: str
     error: type[DataError] = DataError
@@ -58,8 +57,7 @@ class Comment:
 
 @dataclass(frozen=True)
 class Rows:
-    """Data lines that follow each other: int64 or float64, a row a line; `lines[i]` is row i's line
-    number."""
+    """Consecutive data lines: int64 or float64, a row per line; `lines[i]` is the line number of row i."""
 
     lines: np.ndarray
     values: np.ndarray
@@ -80,7 +78,7 @@ def _quoted(line: str) -> str:
 
 
 def _numbers(line: str, layout: Layout) -> list[int] | list[float] | None:
-    """One line's numbers, or None. Not negative, below 2^63."""
+    """Returns one line's numbers, or None if they are not the layout's, negative, or not below 2^63."""
     words = line.split()
     if len(words) != layout.columns:
         return None
@@ -92,7 +90,7 @@ def _numbers(line: str, layout: Layout) -> list[int] | list[float] | None:
 
 
 def _slowly(name: str, data: bytes, first_line: int, layout: Layout) -> Rows:
-    """Line by line; finds the first wrong one."""
+    """Reads line by line; raises the layout's error at the first wrong line."""
     lines: list[int] = []
     rows: list[list[int] | list[float]] = []
     for number, raw in enumerate(data.split(b"\n"), start=first_line):
@@ -113,7 +111,7 @@ def _slowly(name: str, data: bytes, first_line: int, layout: Layout) -> Rows:
 
 
 def _quickly(data: bytes, first_line: int, layout: Layout) -> Rows | None:
-    """All lines at once, or None if one of them may be wrong."""
+    """Reads all lines at once; None if one of them may be wrong."""
     octets = np.frombuffer(data, dtype=np.uint8)
     if not _ALLOWED[layout.whole][octets].all():
         return None
@@ -136,7 +134,7 @@ def _quickly(data: bytes, first_line: int, layout: Layout) -> Rows | None:
             return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # numpy warns where it cannot go on
+            warnings.simplefilter("error")  # numpy warns if it cannot read on
             values = np.fromstring(data, dtype=np.int64 if layout.whole else np.float64, sep=" ")
     except (DeprecationWarning, ValueError):
         return None
@@ -156,7 +154,7 @@ def _rows(name: str, data: bytes, first_line: int, layout: Layout) -> Iterator[R
 
 
 def _piece(name: str, data: bytes, line: int, layout: Layout) -> Iterator[Comment | Rows]:
-    """The parts of some whole lines: comments, and the data between them."""
+    """Yields the parts of some whole lines: comments, and the data between them."""
     begun = 0
     at = data.find(b"#")
     while at >= 0:
@@ -181,8 +179,8 @@ def _piece(name: str, data: bytes, line: int, layout: Layout) -> Iterator[Commen
 def scan_stream(
     file: BinaryIO, name: str, layout: Layout, lines_end: bool = False
 ) -> Iterator[Comment | Rows]:
-    """Comments and rows of a stream in their order; `name` stands in messages. Raises `layout.error`, with
-    `lines_end` also for a last line without its end."""
+    """Yields comments and rows of a stream in their order; `name` is used in messages. Raises `layout.error`,
+    with `lines_end` also if the last line has no newline."""
     line, kept, rows = 1, b"", 0
     while chunk := file.read(CHUNK_BYTES):
         data = kept + chunk
@@ -200,26 +198,27 @@ def scan_stream(
     if kept:
         if lines_end:
             raise layout.error(
-                f"{name}:{line}: the line has no end: the file is cut off; if the line is whole, end it with "
-                "a newline"
+                f"{name}:{line}: no newline at the end, so the file may be cut off; if the line is complete, "
+                "add a newline"
             )
         yield from _piece(name, kept, line, layout)
 
 
 def scan_text(text: str, name: str, layout: Layout) -> Iterator[Comment | Rows]:
-    """The same of a string."""
+    """Yields comments and rows of a string, like `scan_stream`."""
     return scan_stream(io.BytesIO(text.encode("utf-8", errors="replace")), name, layout)
 
 
 def scan_file(path: Path | str, layout: Layout) -> Iterator[Comment | Rows]:
-    """The same of a file; OSError if it cannot be read. A last line without its end counts as cut off."""
+    """Yields comments and rows of a file, like `scan_stream`. A last line without newline is an error. Raises
+    OSError if the file cannot be read."""
     with Path(path).open("rb") as file:
         yield from scan_stream(file, str(path), layout, lines_end=True)
 
 
 def rows_joined(parts: list[Rows], layout: Layout) -> Rows:
-    """Several in one. Takes the list's elements away, one after the other, so that memory holds each row
-    once."""
+    """Joins several parts. Removes the list's elements one after the other, so that memory holds each row
+    only once."""
     if len(parts) == 1:
         return parts[0]
     count = sum(len(part.lines) for part in parts)
@@ -237,7 +236,7 @@ def rows_joined(parts: list[Rows], layout: Layout) -> Rows:
 
 @dataclass(frozen=True)
 class Block:
-    """The comments of one CPU's data, and the data."""
+    """The comments and the data of one CPU."""
 
     header: tuple[str, ...]
     rows: Rows
@@ -246,8 +245,8 @@ class Block:
 def blocks(
     parts: Iterable[Comment | Rows], layout: Layout, ends: Callable[[str], bool] | None = None
 ) -> Iterator[Block]:
-    """Cuts a file that holds several CPUs' data: before each comment that follows data, or after each
-    comment that `ends` a block."""
+    """Cuts a file with the data of several CPUs into blocks: before each comment that follows data, or after
+    each comment for which `ends` is true."""
     header: list[str] = []
     rows: list[Rows] = []
     for part in parts:
@@ -266,7 +265,7 @@ def blocks(
 
 
 def check_rising(name: str, rows: Rows, column: int, layout: Layout) -> None:
-    """Time may stand still, as clocks are coarse, but not run backwards."""
+    """Raises the layout's error if time falls. It may stand still, because clocks are coarse."""
     values = rows.values[:, column]
     wrong = values[1:] < values[:-1]
     if wrong.any():
@@ -278,10 +277,10 @@ def check_rising(name: str, rows: Rows, column: int, layout: Layout) -> None:
 
 
 def check_sum(name: str, rows: Rows, column: int, layout: Layout) -> None:
-    """So that no sum of the column overflows."""
+    """Raises the layout's error if a sum of the column could overflow."""
     if rows.values[:, column].sum(dtype=np.float64) >= 2.0**62:
         i = int(rows.values[:, column].argmax())
         raise layout.error(
-            f"{name}:{rows.lines[i]}: {rows.values[i, column]} is more than any benchmark counts; "
+            f"{name}:{rows.lines[i]}: {rows.values[i, column]} is more than a benchmark can count; "
             f"{layout.right}"
         )

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""FTQ data: reader, noise figures, and the program's own summary.
+"""Reads FTQ data and computes its noise figures; reads the program's own summary.
 
-Reads the files of `apps/ftq` and of the public FTQ: `#` lines, then `ns count` a quantum, ns being the start
-of the quantum. The figures are those of [Betti09 §VI-A] with the definitions of `apps/ftq/analysis.h`, which
-explains them (nominal count, quantisation floor, disturbed quantum, detour); a test compares the two on the
-same data.
-"""
+The files are those of `apps/ftq` and of the public FTQ: `#` lines, then a line `ns count` per quantum, where
+ns is the start of the quantum. The figures are those of [Betti09 §VI-A] with the definitions of
+`apps/ftq/analysis.h`, which explains them (nominal count, quantisation floor, disturbed quantum, detour). A
+test compares the two on the same data. """
 
 from __future__ import annotations
 
@@ -31,16 +30,16 @@ from lab.formats.columns import (
 )
 from lab.formats.reading import floor_of, header_number, header_whole
 
-#: Loss from which on a quantum is disturbed at the earliest, counts. One count is the beat between time grid
-#: and loop.
+#: The least loss of a disturbed quantum, counts. A loss of one count can be the beat between time grid and
+#: loop.
 DISTURBED_LOSS = 2
 
-#: One quantum in so many must have reached the nominal count.
+#: At least one quantum in this number must have reached the nominal count.
 NOMINAL_ONE_IN = 20
 
 
 class FtqError(DataError):
-    """Data that is no FTQ data; the message names file and line."""
+    """Data that is not FTQ data; the message names file and line."""
 
 
 LAYOUT = Layout(2, True, "a sample", "a sample is 'ns count', two whole numbers", FtqError)
@@ -52,8 +51,8 @@ class FtqData:
 
     `quantum_ns`: length of a quantum; `start_ns`: start of each quantum, from the origin that the file uses;
     `counts`: operations that finished in it; `header`: the `#` lines without the `#`;
-    `operation_instructions`: length of an operation in instructions, `threshold_ns`: the shortest loss that
-    counts, where the file states them.
+    `operation_instructions`: length of an operation in instructions; `threshold_ns`: the shortest loss that
+    counts; both None if the file does not state them.
     """
 
     name: str
@@ -66,7 +65,7 @@ class FtqData:
 
     @property
     def window_ns(self) -> int:
-        """Length of the measuring window, ns."""
+        """Length of the measured window, ns."""
         return max(
             self.quantum_ns * len(self.counts), int(self.start_ns[-1] - self.start_ns[0]) + self.quantum_ns
         )
@@ -100,13 +99,14 @@ class FtqSummary:
     floor_ns: float
     floor_ratio: float
     measured_floor_ratio: float
-    #: counts lost by each quantum against the nominal count
+    #: operations that each quantum lost, compared with the nominal count
     losses: np.ndarray = field(repr=False, compare=False)
 
 
 def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
-    """Length of a quantum: as the header says, if their median distance or one in twenty agrees (the public
-    tool runs after the grid when it has lost the CPU, by quanta of no length), else that median."""
+    """Returns the length of a quantum, ns. It is the header's value if the median distance of the samples, or
+    one distance in twenty, agrees (after the public tool has lost the CPU it catches up with its grid in
+    quanta of no length). Else it is that median."""
     stated = header_number(header, "quantum_ns")
     if stated is None:
         frequency_hz = header_number(header, "Frequency")
@@ -117,12 +117,12 @@ def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
     if stated and (np.abs(np.diff(start_ns) - stated) <= 0.01 * stated).mean() >= 1 / NOMINAL_ONE_IN:
         return round(stated)
     if measured is None or measured < 1:
-        raise FtqError(f"{name}: neither the header nor the samples show how long a quantum is")
+            raise FtqError(f"{name}: neither the header nor the samples give the length of a quantum")
     return round(measured)
 
 
 def _siblings_total(path: Path) -> int:
-    """What the files of the other threads of that run hold: NAME_0.dat, NAME_1.dat, …"""
+    """Returns the sum of the counts in the files of the run's other threads: NAME_0.dat, NAME_1.dat, …"""
     match = re.fullmatch(r"(.*)_\d{1,5}\.dat", path.name)
     if not match:
         return 0
@@ -146,9 +146,9 @@ def _block(name: str, block: Block, path: Path | None) -> FtqData:
         # The public tool states the sum of all threads in each thread's file.
         if path is None or stated != total + _siblings_total(path):
             raise FtqError(
-                f"{name}: the header says a total count of {stated}, the samples have {total}: some are "
-                "missing or damaged; of several threads, keep all files NAME_0.dat, NAME_1.dat … "
-                "in one folder"
+                f"{name}: the header states a total count of {stated}, but the samples sum to {total}: some "
+                "are missing or damaged; if the run had several threads, keep all files NAME_0.dat, "
+                "NAME_1.dat … in one folder"
             )
     return FtqData(
         name=name,
@@ -169,20 +169,20 @@ def _blocks(name: str, parts: Iterator[Comment | Rows], path: Path | None = None
 
 
 def parse(text: str, name: str) -> list[FtqData]:
-    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#`
-    lines."""
+    """Returns every block of samples in `text`, one per CPU; `name` is used in messages. A block begins with
+    its `#` lines."""
     return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[FtqData]:
-    """The blocks of an FTQ file; raises FtqError on anything else, OSError if it cannot be read."""
+    """Returns the blocks of an FTQ file. FtqError on any other content, OSError if it cannot be read."""
     return _blocks(str(path), scan_file(path, LAYOUT), Path(path))
 
 
 @dataclass(frozen=True)
 class Nominal:
-    """What an undisturbed quantum reaches, the loss from which on one is disturbed, and whether that
-    separates them."""
+    """The count of an undisturbed quantum, the least loss of a disturbed one, and whether that separates
+    them."""
 
     count: int
     disturbed_from: int
@@ -190,8 +190,8 @@ class Nominal:
 
 
 def nominal(counts: np.ndarray) -> Nominal:
-    """By `apps/ftq/analysis.h`: the count that one quantum in twenty reached, where that is sharp; else the
-    mode and its reach; where these do not separate, half of the best."""
+    """Returns the nominal count by `apps/ftq/analysis.h`: the count that one quantum in twenty reached, if it
+    is sharp; else the mode and its reach; if these do not separate, half of the best."""
     falling = np.sort(counts)[::-1]
     samples = len(falling)
     best = int(falling[(samples - 1) // NOMINAL_ONE_IN])
@@ -210,7 +210,8 @@ def nominal(counts: np.ndarray) -> Nominal:
 
 
 def nominal_above(counts: np.ndarray, quantum_ns: int, threshold_ns: int) -> Nominal:
-    """Where the file states a shortest loss that counts: the median, and that loss in operations."""
+    """Returns the nominal count if the file states the shortest loss that counts: the median, and that loss
+    in operations."""
     falling = np.sort(counts)[::-1]
     count = int(falling[(len(falling) - 1) // 2])
     operations = math.ceil(float(threshold_ns) * float(count) / float(quantum_ns))
@@ -218,8 +219,8 @@ def nominal_above(counts: np.ndarray, quantum_ns: int, threshold_ns: int) -> Nom
 
 
 def detours(counts: np.ndarray, losses: np.ndarray, disturbed_from: int) -> list[tuple[int, int]]:
-    """The detours as ranges of quanta, [first, end): wholly lost quanta belong to the detour around
-    them."""
+    """Returns the detours as ranges of quanta, [first, end). Quanta that were lost completely belong to the
+    detour around them."""
     found: list[tuple[int, int]] = []
     for i in np.flatnonzero(losses >= disturbed_from).tolist():
         joins = found and found[-1][1] == i and (counts[i] == 0 or counts[i - 1] == 0)
@@ -231,11 +232,11 @@ def detours(counts: np.ndarray, losses: np.ndarray, disturbed_from: int) -> list
 
 
 def summarise(data: FtqData) -> FtqSummary:
-    """The noise figures of one CPU's samples."""
+    """Computes the noise figures of one CPU's samples."""
     counts = data.counts
     by = nominal_above(counts, data.quantum_ns, data.threshold_ns) if data.threshold_ns else nominal(counts)
     if by.count < DISTURBED_LOSS:
-        raise FtqError(f"{data.name}: fewer than two operations in the best quanta: nothing to judge")
+        raise FtqError(f"{data.name}: fewer than two operations in the best quanta: too few to judge")
     losses = np.maximum(by.count - counts, 0)
     quiet = losses < by.disturbed_from
     largest, largest_at = 0, 0
@@ -278,9 +279,10 @@ def summarise(data: FtqData) -> FtqSummary:
 
 
 def parse_report(text: str) -> dict[str, str]:
-    """The `key: value` lines that the program writes on standard error; the value without unit and remark.
+    """Returns the `key: value` lines that the program writes on standard error; values without unit and
+    remark.
 
-    Keeps the first CPU's lines if there are several; lines of another form are passed over.
+    Keeps the first CPU's lines if there are several; skips lines of another form.
     """
     report: dict[str, str] = {}
     for line in text.splitlines():

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""FWQ data: reader and noise figures.
+"""Reads FWQ data and computes its noise figures.
 
-Reads the files of `apps/fwq` and of the public FWQ: ticks of one sample a line, without a time axis; ours
-begin with `#` lines. Ours have no gap between samples, so that their running sum is the time. The figures are
-those of `apps/fwq/analysis.h`, which explains them; a test compares the two on the same data.
-"""
+The files are those of `apps/fwq` and of the public FWQ: the ticks of one sample per line, without a time
+axis. Files of `apps/fwq` begin with `#` lines and have no gap between samples, so the running sum is the
+time. The figures are those of `apps/fwq/analysis.h`, which explains them; a test compares the two on the same
+data. """
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lab.common.errors import DataError
 from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
 from lab.formats.reading import floor_of, floor_separable, header_number, header_whole, quantile
 
-#: Samples that have a floor are shorter, ticks.
+#: A floor is computed only if all samples are shorter than this, ticks.
 FLOOR_BELOW = 1 << 48
 
 
 class FwqError(DataError):
-    """Data that is no FWQ data."""
+    """Data that is not FWQ data."""
 
 
 LAYOUT = Layout(1, True, "a sample", "a sample is one whole number of ticks", FwqError)
@@ -31,7 +31,7 @@ LAYOUT = Layout(1, True, "a sample", "a sample is one whole number of ticks", Fw
 
 @dataclass(frozen=True)
 class FwqData:
-    """One CPU's samples, ticks. What the public tool does not write is None: ticks a ns, work, threshold."""
+    """One CPU's samples, ticks. Ticks per ns, work and threshold are None in the public tool's files."""
 
     name: str
     ticks: np.ndarray
@@ -83,19 +83,19 @@ def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[FwqData]:
 
 
 def parse(text: str, name: str) -> list[FwqData]:
-    """Every block of samples in `text`, one a CPU; `name` stands in messages. A block begins with its `#`
-    lines."""
+    """Returns every block of samples in `text`, one per CPU; `name` is used in messages. A block begins with
+    its `#` lines."""
     return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[FwqData]:
-    """The blocks of an FWQ file; DataError on anything else, OSError if it cannot be read."""
+    """Returns the blocks of an FWQ file. DataError on any other content, OSError if it cannot be read."""
     return _blocks(str(path), scan_file(path, LAYOUT))
 
 
 def _nominal(rising: np.ndarray, threshold: int) -> tuple[int, int, bool]:
-    """The nominal length, the excess above which a sample is disturbed, and whether that separates the
-    two."""
+    """Returns the nominal length, the excess above which a sample is disturbed, and whether that separates
+    disturbed samples from others."""
     if int(rising[-1]) < FLOOR_BELOW:
         floor = floor_of(rising)
         if floor_separable(floor, rising):
@@ -105,15 +105,15 @@ def _nominal(rising: np.ndarray, threshold: int) -> tuple[int, int, bool]:
 
 
 def summarise(data: FwqData, threshold_ticks: int | None = None) -> FwqSummary:
-    """The noise figures of one CPU's samples; the threshold is the file's, unless given."""
+    """Computes the noise figures of one CPU's samples; `threshold_ticks` replaces the file's threshold."""
     threshold = data.threshold_ticks if threshold_ticks is None else threshold_ticks
     if threshold is None:
-        raise FwqError(f"{data.name}: the file names no threshold; give one in ticks")
+        raise FwqError(f"{data.name}: the file states no threshold; give one in ticks")
     ticks = data.ticks
     rising = np.sort(ticks)
     nominal, limit, separable = _nominal(rising, threshold)
     if nominal == 0:
-        raise FwqError(f"{data.name}: the samples are shorter than a step of the clock: nothing to judge")
+        raise FwqError(f"{data.name}: the samples are shorter than a tick of the clock: nothing to judge")
     excess = np.maximum(ticks - nominal, 0)
     disturbed = excess > limit
     total = int(ticks.sum())

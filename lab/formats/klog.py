@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The flight log of a Tacet node, read from its file.
+"""Reads the flight log of a Tacet node from its file.
 
-The file is what `tools/run --klog FILE` keeps and what /proc/tacet/klog reads as; the kernel's klog.h defines
-it. It names its events, their classes and words itself, so a log of another version of the kernel reads just
-as well.
+The file is written by `tools/run --klog FILE`, or a copy of /proc/tacet/klog; the kernel's klog.h defines its
+format. It describes its events, their classes and words itself, so logs of other kernel versions can be read,
+too.
 
-Times are nanoseconds since the kernel's first instruction, computed as the kernel computes them (its
-clock.c): they are comparable, to the nanosecond, with the times inside of events and with CLOCK_MONOTONIC in
-programs on the node.
-"""
+Times are nanoseconds since the kernel's first instruction, computed as the kernel's clock.c does. They are
+comparable, to the nanosecond, with the times inside of events and with CLOCK_MONOTONIC in programs on the
+node. """
 
 from __future__ import annotations
 
@@ -23,32 +22,32 @@ from lab.common.errors import LabError
 
 MAGIC = b"TACETLOG"
 VERSION = 2
-#: Of version 1, which does not say it.
+#: The architecture of files of version 1, which do not state it.
 FIRST_ARCHITECTURE = "x86_64"
 
-#: struct klog_header but for its end, which is the architecture's name from version 2 on, struct klog_kind,
-#: struct klog_cpu, struct klog_event.
+#: struct klog_header without its end (from version 2 on the architecture's name), struct klog_kind, struct
+#: klog_cpu, struct klog_event.
 HEADER = struct.Struct("<8sIIIIQQ")
 NAME = struct.Struct("<16s")
 KIND = struct.Struct("<24s16s40s")
 CPU = struct.Struct("<IIQ")
 EVENT = np.dtype([("ticks", "<u8"), ("kind", "<u4"), ("cpu", "<u4"), ("words", "<u8", (2,))])
 
-#: Kind of an event that its CPU overwrote while the kernel read it.
+#: The kind of an event that its CPU overwrote while the kernel read it.
 OVERWRITTEN = 0xFFFFFFFF
 
-#: More than any node can hand out; what claims to be larger is no flight log.
+#: Above the limits of any node; a larger file is not a flight log.
 CPUS_MAX = 1024
 KINDS_MAX = 1024
 FILE_MAX = 64 << 20
 
 NS_PER_S = 1_000_000_000
-#: As a time: no time at all.
+#: The time of an event that never comes.
 NEVER = 2**64 - 1
 
 
 class KlogError(LabError):
-    """A file that is no flight log, or not a whole one: what is wrong, and at which offset."""
+    """A file that is not a complete flight log; the message names the error and its offset."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,12 @@ class Kind:
 
     name: str
     event_class: str
-    words: tuple[str, str]  #: "0" where a word says nothing
+    words: tuple[str, str]  #: "0" if a word is unused
 
 
 @dataclass(frozen=True)
 class CpuPart:
-    """One CPU's share: events that are there, and older ones that are not."""
+    """One CPU's part: the number of events in the file, and of older ones that were lost."""
 
     cpu: int
     kept: int
@@ -71,35 +70,35 @@ class CpuPart:
 
 @dataclass(frozen=True)
 class FlightLog:
-    """A whole log; the arrays run over the events of all CPUs in the order of time."""
+    """A whole log; the arrays hold the events of all CPUs in order of time."""
 
     name: str
-    clock_hz: int  #: 0 where the node ended before it knew; times are ticks then
+    clock_hz: int  #: 0 if the node ended before it knew; then times are ticks
     kinds: tuple[Kind, ...]
     cpus: tuple[CpuPart, ...]
     time_ns: np.ndarray
     cpu: np.ndarray
     kind: np.ndarray
-    words: np.ndarray  #: two to an event
+    words: np.ndarray  #: two per event
     ticks: np.ndarray  #: the cycle counter's own stamps
-    architecture: str = FIRST_ARCHITECTURE  #: whose system calls and vectors the numbers are; any name
+    architecture: str = FIRST_ARCHITECTURE  #: whose system calls and vectors the numbers mean; any name
 
     def __len__(self) -> int:
         return len(self.time_ns)
 
     def select(self, keep: np.ndarray) -> FlightLog:
-        """The log with those events only."""
+        """Returns the log with these events only."""
         arrays = ("time_ns", "cpu", "kind", "words", "ticks")
         return replace(self, **{array: getattr(self, array)[keep] for array in arrays})
 
     def of(self, kind: str) -> np.ndarray:
-        """The words of all events of one kind, in the order of time."""
+        """Returns the words of all events of one kind, in order of time."""
         numbers = [i for i, k in enumerate(self.kinds) if k.name == kind]
         return self.words[np.isin(self.kind, numbers)]
 
 
 class _Bytes:
-    """The file's bytes from front to back."""
+    """The file's bytes, read in order."""
 
     def __init__(self, data: bytes, name: str) -> None:
         self.data = data
@@ -112,20 +111,21 @@ class _Bytes:
     def take(self, count: int, what: str) -> memoryview:
         left = len(self.data) - self.offset
         if left < count:
-            raise self.error(f"the file ends {count - left} bytes short, in {what}")
+            raise self.error(f"the file is {count - left} bytes too short, in {what}")
         self.offset += count
         return memoryview(self.data)[self.offset - count : self.offset]
 
     def text(self, field: bytes, pattern: str, what: str, offset: int | None = None) -> str:
-        """A NUL-padded name. Only what a kernel would write: names go to a terminal."""
+        """Returns a NUL-padded name. Accepts only what a kernel writes, because names go to a terminal."""
         plain, _, rest = field.partition(b"\0")
         if rest.strip(b"\0") or not re.fullmatch(pattern.encode(), plain):
-            raise self.error(f"{what} is {field[:24]!r}, no name", offset)
+            raise self.error(f"{what} is {field[:24]!r}, not a name", offset)
         return plain.decode("ascii")
 
 
 def ticks_to_ns(ticks: np.ndarray, clock_hz: int) -> np.ndarray:
-    """As the kernel does: one multiplication by ns per tick times 2**32, and a shift, without overflow."""
+    """Converts ticks as the kernel does: a multiplication by ns per tick times 2**32, and a shift, without
+    overflow. Returns ticks if `clock_hz` is 0."""
     if clock_hz == 0:
         return ticks
     whole, part = divmod((NS_PER_S << 32) // clock_hz, 1 << 32)
@@ -155,8 +155,9 @@ def _kinds(source: _Bytes, count: int) -> tuple[Kind, ...]:
 def _cpu_events(
     source: _Bytes, header: tuple[int, int, int], kinds: int, boot_ticks: int
 ) -> tuple[CpuPart, np.ndarray]:
-    """One CPU's events, checked. A CPU that overtook the kernel's reading has left gaps: what comes before
-    the last one is left out, so that what is kept is everything that happened from its first event on."""
+    """Returns one CPU's events, checked. If the CPU overwrote events during the kernel's reading there are
+    gaps; events before the last gap are dropped, so that the kept events are complete from the first one
+    on."""
     cpu, count, lost = header
     start = source.offset
     events = np.frombuffer(
@@ -172,7 +173,7 @@ def _cpu_events(
 
     refuse(events["kind"] >= kinds, f"an event of a kind that the file does not describe (CPU {cpu})")
     refuse(events["cpu"] != cpu, f"an event of another CPU among those of CPU {cpu}")
-    refuse(events["ticks"] < boot_ticks, f"an event from before the node was started (CPU {cpu})")
+    refuse(events["ticks"] < boot_ticks, f"an event from before the node's boot (CPU {cpu})")
     older = np.zeros(len(events), dtype=bool)
     older[1:] = events["ticks"][1:] < events["ticks"][:-1]
     refuse(older, f"an event that is older than the one before it (CPU {cpu})")
@@ -180,15 +181,15 @@ def _cpu_events(
 
 
 def parse(data: bytes, name: str = "flight log") -> FlightLog:
-    """A log from its bytes; KlogError says what is wrong with them, and where."""
+    """Returns a log from its bytes. KlogError says what is wrong with them, and where."""
     source = _Bytes(data, name)
     if not data:
         raise KlogError(
-            f"{name}: the file is empty: the node did not come to its end, or was not configured to send its "
+            f"{name}: the file is empty: the node did not end normally, or was not configured to send its "
             "log"
         )
     if not data.startswith(MAGIC[: len(data)]):
-        raise source.error(f"no flight log: it begins with {data[:8]!r} instead of {MAGIC!r}")
+        raise source.error(f"not a flight log: it begins with {data[:8]!r} instead of {MAGIC!r}")
     _, version, cpu_count, kind_count, event_bytes, hz, boot_ticks = HEADER.unpack(
         source.take(HEADER.size, "the header")
     )
@@ -212,7 +213,7 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
         at = source.offset
         header = CPU.unpack(source.take(CPU.size, f"the part of CPU {i}"))
         if header[0] != i:
-            raise source.error(f"the part of CPU {header[0]} where that of CPU {i} should be", at)
+            raise source.error(f"the part of CPU {header[0]} instead of CPU {i}", at)
         part, events = _cpu_events(source, header, kind_count, boot_ticks)
         parts.append(part)
         arrays.append(events)
@@ -227,12 +228,12 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
 
 
 def read(path: Path) -> FlightLog:
-    """A log from a file."""
+    """Returns a log from a file. Raises KlogError."""
     try:
         with path.open("rb") as file:
             data = file.read(FILE_MAX + 1)
     except OSError as error:
         raise KlogError(f"{path}: {error.strerror}") from None
     if len(data) > FILE_MAX:
-        raise KlogError(f"{path}: more than {FILE_MAX} bytes: no flight log is that large")
+        raise KlogError(f"{path}: more than {FILE_MAX} bytes: a flight log is never that large")
     return parse(data, str(path))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The flight logs of all nodes, as `conductorctl klog --to DIR` has fetched them, on one time line.
+"""Reads the flight logs of all nodes, as `conductorctl klog --to DIR` fetches them, on one time line.
 
-DIR has a file for each node (formats/klog.py) and nodes.json: for each node its name, its log's file, and one
-moment, the hold, on the node's clock (`local_ns`, since its boot) and on the conductor's (`global_ns`), with
-by how much the conductor's clock runs faster (`drift`, in 2**-32). So each event has a global time, and the
-same beat comes at the same time to all.
+DIR has a file for each node (formats/klog.py) and nodes.json. For each node nodes.json has its name, its
+log's file, and one moment, the hold, on the node's clock (`local_ns`, since its boot) and on the conductor's
+(`global_ns`), with the excess of the conductor's clock rate (`drift`, in 2**-32). So each event has a global
+time, and each beat has the same global time on all nodes.
 
-What is kept is the interval that all logs have whole: a CPU that was busy overwrites its older events sooner
-than others do, and nodes that were held at another beat end at another time.
+Only the interval that all logs cover completely is kept: a busy CPU overwrites its older events sooner than
+others do, and nodes that were held at different beats end at different times.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lab.formats.klog import FlightLog, KlogError, read
 NODES = "nodes.json"
 NODES_MAX = 16384
 JSON_MAX = 64 << 20
-#: The event with which a log goes on after it was held.
+#: The event with which a log continues after it was held.
 RELEASE = "log_release"
 
 
 @dataclass(frozen=True)
 class NodeLog:
-    """A node's log with its clock beside the conductor's."""
+    """A node's log, and the relation of its clock to the conductor's."""
 
     name: str
     log: FlightLog
@@ -39,12 +39,12 @@ class NodeLog:
     drift: int
 
     def global_of(self, time_ns: np.ndarray) -> np.ndarray:
-        """Global times of the node's own."""
+        """Converts the node's times to global times, ns."""
         after = time_ns.astype(np.int64) - np.int64(self.local_ns)
         return np.int64(self.global_ns) + after + np.rint(after * (self.drift / 2**32)).astype(np.int64)
 
     def covered_from(self) -> int:
-        """From when on, in global time, no CPU has lost an event: nor by an earlier hold."""
+        """Returns the global time from which no CPU has lost an event, also by an earlier hold, ns."""
         released = [i for i, kind in enumerate(self.log.kinds) if kind.name == RELEASE]
         begins = [0, *self.log.time_ns[np.isin(self.log.kind, released)][-1:].tolist()]
         for part in self.log.cpus:
@@ -56,14 +56,14 @@ class NodeLog:
 
 @dataclass(frozen=True)
 class Interval:
-    """The logs of all nodes within the time that all of them have, in ns from its beginning on."""
+    """The logs of all nodes within the time that all cover; times in ns from its beginning."""
 
     begin_ns: int  #: global time
     length_ns: int
     logs: dict[str, FlightLog]
 
     def beats(self) -> dict[int, dict[str, int]]:
-        """When each beat came to each node, by the beat's number."""
+        """Returns when each beat reached each node, by the beat's number."""
         found: dict[int, dict[str, int]] = {}
         for name, log in self.logs.items():
             number = next((i for i, kind in enumerate(log.kinds) if kind.name == "beat"), None)
@@ -73,66 +73,67 @@ class Interval:
         return found
 
     def beat_spread_ns(self) -> tuple[int, int]:
-        """How many beats came to all nodes, and how far apart the same one came at most."""
+        """Returns the number of beats that reached all nodes, and the largest difference of one beat's times,
+        ns."""
         whole = [times.values() for times in self.beats().values() if len(times) == len(self.logs)]
         return len(whole), max((max(times) - min(times) for times in whole), default=0)
 
 
 def _entry(entry: Any, where: str) -> tuple[str, str, int, int, int]:
-    """What nodes.json says of a node, checked."""
+    """Returns a node's entry in nodes.json, checked."""
     if not isinstance(entry, dict):
-        raise KlogError(f"{where}: a node is {entry!r:.40}, no object")
+        raise KlogError(f"{where}: a node is {entry!r:.40}, not an object")
     found: list[Any] = []
     for name, kind in (("name", str), ("file", str), ("local_ns", int), ("global_ns", int), ("drift", int)):
         value = entry.get(name)
         if type(value) is not kind:
-            raise KlogError(f"{where}: a node's {name!r} is {value!r:.40}, no {kind.__name__}")
+            raise KlogError(f"{where}: a node's {name!r} is {value!r:.40}, not of type {kind.__name__}")
         if kind is int and abs(value) >= 1 << 62:
-            raise KlogError(f"{where}: a node's {name!r} is {value}: no time of a clock")
+            raise KlogError(f"{where}: a node's {name!r} is {value}: out of range for a clock")
         found.append(value)
     name, file = found[0], found[1]
     if not name.isprintable() or not file.isprintable() or "/" in file or file in ("", ".", ".."):
-        raise KlogError(f"{where}: {file!r} of node {name!r} is no file beside it")
+        raise KlogError(f"{where}: {file!r} of node {name!r} is not the name of a file in its folder")
     return tuple(found)  # type: ignore[return-value]
 
 
 def read_folder(folder: Path) -> list[NodeLog]:
-    """All logs of a folder; KlogError says what is wrong, and where."""
+    """Returns all logs of a folder. KlogError says what is wrong, and where."""
     path = folder / NODES
     try:
         with path.open("rb") as file:
             report = json.loads(file.read(JSON_MAX))
     except OSError as error:
         raise KlogError(
-            f"{path}: {error.strerror}; a folder of logs is what conductorctl klog makes"
+            f"{path}: {error.strerror}; give a folder that `conductorctl klog --to DIR` has written"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise KlogError(f"{path}: no JSON: {error}") from None
+        raise KlogError(f"{path}: not JSON: {error}") from None
     entries = report.get("nodes") if isinstance(report, dict) else None
     if not isinstance(entries, list) or not 1 <= len(entries) <= NODES_MAX:
-        raise KlogError(f"{path}: 'nodes' is no list of 1 to {NODES_MAX} nodes")
+        raise KlogError(f"{path}: 'nodes' is not a list of 1 to {NODES_MAX} nodes")
     found: dict[str, NodeLog] = {}
     for entry in entries:
         name, file_name, *clocks = _entry(entry, str(path))
         shown = name if name and name not in found else file_name.removesuffix(".klog")
         if shown in found:
-            raise KlogError(f"{path}: node {name!r} stands there twice")
+            raise KlogError(f"{path}: node {name!r} is listed twice")
         found[shown] = NodeLog(shown, read(folder / file_name), *clocks)
     return list(found.values())
 
 
 def together(nodes: list[NodeLog], last_ns: int | None = None) -> Interval:
-    """What all logs have, or the last of it."""
+    """Returns the time that all logs cover, or the last `last_ns` of it."""
     unclocked = [node.name for node in nodes if node.log.clock_hz == 0]
     if unclocked:
-        raise KlogError(f"{unclocked[0]}: the node did not know its clock's rate: its times are no ns")
+        raise KlogError(f"{unclocked[0]}: the node did not know its clock's rate, so its times are not in ns")
     begin, end = max(node.covered_from() for node in nodes), min(node.global_ns for node in nodes)
     if begin >= end:
         late = max(nodes, key=NodeLog.covered_from).name
         early = min(nodes, key=lambda node: node.global_ns).name
         raise KlogError(
-            f"no time is in all logs: that of {late} begins {begin - end} ns after that of {early} ends; "
-            "fewer classes of events reach further back (conductorctl trace -CLASS)"
+            f"the logs have no time in common: that of {late} begins {begin - end} ns after that of {early} "
+            "ends; record fewer classes of events (conductorctl trace -CLASS), then logs reach further back"
         )
     if last_ns is not None:
         begin = max(begin, end - last_ns)

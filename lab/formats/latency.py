@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Latency tools of Linux: cyclictest, oslat and hwlatdetect (rt-tests), and `rtla timerlat`: readers.
+"""Reads Linux's latency tools: cyclictest, oslat and hwlatdetect (rt-tests), and `rtla timerlat`.
 
-cyclictest and timerlat do not measure detours but how late a timer woke them up: each sample is a latency, so
-that there are percentiles and a longest one, and neither a noise ratio nor anything to replay. oslat counts
-turns of a loop by their length in whole µs, rounded up: those longer than the shortest ones are detours, the
-last bucket holds all that are longer still. hwlatdetect lists gaps that it saw with interrupts off, of which
-it says the end and the length, for a part of each window only.
-"""
+cyclictest and timerlat do not measure detours but how late a timer woke them: each sample is a latency. They
+have percentiles and a longest latency, but no noise ratio, and cannot be replayed. oslat counts turns of a
+loop by their length in whole µs, rounded up: turns longer than the shortest ones are detours, and the last
+bucket holds all longer ones. hwlatdetect lists gaps that it saw with interrupts off, with their end and
+length, for only a part of each window. """
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ US_NS = 1e3
 
 
 class LatencyError(DataError):
-    """Text that is none of these tools'."""
+    """Text that is not of these tools."""
 
 
 def _whole_words(where: str, words: list[str], count: int, right: str) -> list[int]:
@@ -39,12 +38,12 @@ def _whole_words(where: str, words: list[str], count: int, right: str) -> list[i
 def _histogram(
     path: Path | str, name: str, of: str, buckets: list[tuple[float, int]], over: tuple[float, int, float]
 ) -> tuple[np.ndarray, Totals, dict[str, str]]:
-    """Lengths, totals and parameters of (length, count) buckets; `over` are the last bucket's end, how many
-    were longer, and the longest."""
+    """Returns lengths, totals and parameters of (length, count) buckets. `over` is the last bucket's end, the
+    number of longer samples, and the longest one."""
     counts = [count for _, count in buckets]
     total = sum(counts) + over[1]
     if total > ROWS_MAX:
-        raise LatencyError(f"{path}: {of}: more than {ROWS_MAX} samples; that is no histogram of {name}")
+        raise LatencyError(f"{path}: {of}: more than {ROWS_MAX} samples; this is not a histogram of {name}")
     lengths = np.concatenate(
         [np.repeat([length for length, _ in buckets], counts), np.full(over[1], over[0])]
     )
@@ -54,9 +53,9 @@ def _histogram(
 
 
 def over_doubt(count: int) -> str:
-    """What is said where lengths are beyond the histogram."""
+    """Returns why figures are doubtful if `count` lengths are beyond the histogram; empty if none is."""
     return (
-        f"{count} are longer than the last bucket, by how much is not known: the sum is a lower bound; run "
+        f"{count} are longer than the last bucket, by an unknown amount, so the sum is a lower bound; run "
         "the tool with more buckets"
         if count
         else ""
@@ -67,7 +66,7 @@ def over_doubt(count: int) -> str:
 
 
 def read_cyclictest(path: Path | str) -> list[Trace]:
-    """A trace a thread of `cyclictest -h`."""
+    """Returns a trace per thread of `cyclictest -h`."""
     rows: list[tuple[int, list[int]]] = []
     summary: dict[str, list[int]] = {}
     width = None
@@ -89,7 +88,7 @@ def read_cyclictest(path: Path | str) -> list[Trace]:
             rows.append((index, counts))
     if not rows or "Total" not in summary:
         raise LatencyError(
-            f"{path}: no histogram with its '# Total:' line; give what `cyclictest -h 200` prints"
+            f"{path}: no histogram with its '# Total:' line; give the output of `cyclictest -h 200`"
         )
     traces = []
     for thread in range(width or 0):
@@ -97,8 +96,8 @@ def read_cyclictest(path: Path | str) -> list[Trace]:
         listed = sum(counts[thread] for _, counts in rows)
         if listed != summary["Total"][thread]:
             raise LatencyError(
-                f"{path}: thread {thread}: {listed} samples in the buckets, {summary['Total'][thread]} by "
-                "'# Total': lines are missing or damaged"
+                f"{path}: thread {thread}: {listed} samples in the buckets, but {summary['Total'][thread]} "
+                "in '# Total': lines are missing or damaged"
             )
         longest = summary.get("Max Latencies", [0] * (width or 0))[thread] * US_NS
         last = (rows[-1][0] + 1) * US_NS
@@ -141,10 +140,10 @@ def _json_of(path: Path | str) -> dict[str, Any]:
     try:
         found = json.loads(Path(path).read_bytes())
     except ValueError as error:
-        raise LatencyError(f"{path}: JSON that is cut off or damaged: {error}") from None
+        raise LatencyError(f"{path}: the JSON is cut off or damaged: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("thread"), dict) or not found["thread"]:
         raise LatencyError(
-            f"{path}: JSON without 'thread': no file of rt-tests; give one written with --json"
+            f"{path}: JSON without 'thread', so not a file of rt-tests; give one written with --json"
         )
     return found
 
@@ -161,25 +160,25 @@ def _json_buckets(path: Path | str, thread: dict[str, Any]) -> list[tuple[int, i
     try:
         buckets = sorted((int(key), int(count)) for key, count in found.items())
     except (AttributeError, TypeError, ValueError):
-        raise LatencyError(f"{path}: a histogram that is not of µs and counts") from None
+        raise LatencyError(f"{path}: the histogram does not map µs to counts; the file is damaged") from None
     if any(key < 0 or not 0 <= count < 2**48 for key, count in buckets):
-        raise LatencyError(f"{path}: a histogram with a negative or impossible number")
+        raise LatencyError(f"{path}: the histogram has a negative or too large number; the file is damaged")
     return buckets
 
 
 def read_rttests_json(path: Path | str) -> list[Trace]:
-    """What cyclictest or oslat write with --json: a trace a thread."""
+    """Returns a trace per thread of what cyclictest or oslat write with --json."""
     found = _json_of(path)
     command = str(found.get("cmdline:", found.get("cmdline", "")))
     tool = Path(command.split(" ")[0]).name
     if tool not in ("cyclictest", "oslat"):
         raise LatencyError(
-            f"{path}: JSON of {tool or 'an unknown tool'!r}; the lab reads cyclictest's and oslat's"
+            f"{path}: JSON of {tool or 'an unknown tool'!r}; the lab reads only cyclictest's and oslat's"
         )
     traces = []
     for key, thread in found["thread"].items():
         if not isinstance(thread, dict):
-            raise LatencyError(f"{path}: thread {key[:20]!r} is no object")
+            raise LatencyError(f"{path}: thread {key[:20]!r} is not an object")
         cpu = thread.get("cpu") if isinstance(thread.get("cpu"), int) else None
         buckets = _json_buckets(path, thread)
         longest = _number(path, thread, "max") * US_NS
@@ -209,10 +208,10 @@ def _oslat(
     span_ns: float,
     parameters: dict[str, str],
 ) -> Trace:
-    """One CPU's: what is longer than the shortest turns is a detour, the middle of its µs."""
+    """Returns one CPU's trace: turns longer than the shortest are detours, each the middle of its µs."""
     filled = [us for us, count in buckets if count]
     if not filled:
-        raise LatencyError(f"{path}: CPU {cpu}: no turn of the loop in any bucket")
+        raise LatencyError(f"{path}: CPU {cpu}: all buckets are empty")
     last_us = buckets[-1][0]
     middles = [((us - 0.5) * US_NS, count) for us, count in buckets if filled[0] < us < last_us]
     over = buckets[-1][1] if last_us > filled[0] else 0
@@ -226,7 +225,7 @@ def _oslat(
 
 
 def read_oslat(path: Path | str) -> list[Trace]:
-    """A trace a CPU of oslat's text."""
+    """Returns a trace per CPU of oslat's text."""
     cpus: list[int] = []
     rows: list[tuple[int, list[int]]] = []
     longest: list[int] = []
@@ -252,7 +251,7 @@ def read_oslat(path: Path | str) -> list[Trace]:
     if not cpus or not rows or not longest or not spans:
         raise LatencyError(
             f"{path}: no table with cores, buckets, 'Maximum' and 'Duration': the file is cut off; give "
-            "all that oslat prints"
+            "oslat's whole output"
         )
     return [
         _oslat(path, cpu, [(us, counts[i]) for us, counts in rows], longest[i] * US_NS, spans[i], {})
@@ -266,16 +265,16 @@ _GAP = re.compile(r"ts: (\d{1,12})\.(\d{9}), inner:(\d{1,9}), outer:(\d{1,9})")
 
 
 def read_hwlatdetect(path: Path | str) -> list[Trace]:
-    """The one trace of hwlatdetect's output or report: each sample is a gap as long as the longer of its two
-    figures. Only a part of each window is measured (`Sample width` of `Sample window`)."""
+    """Returns the one trace of hwlatdetect's output or report: each sample is a gap as long as the longer of
+    its two figures. Only a part of each window is measured (`Sample width` of `Sample window`)."""
     seconds, window, width, threshold, stated = 0.0, 1.0, 1.0, None, None
     starts, lengths = [], []
     for number, line in text_lines(path, LatencyError, "hwlatdetect's output"):
         text = line.strip()
         if "Traceback" in text or "DetectorNotAvailable" in text:
             raise LatencyError(
-                f"{path}:{number}: hwlatdetect did not measure: that kernel has no hwlat tracer; hand over "
-                "its output from a kernel with CONFIG_HWLAT_TRACER"
+                f"{path}:{number}: hwlatdetect did not measure, because that kernel has no hwlat tracer; run "
+                "it on a kernel with CONFIG_HWLAT_TRACER"
             )
         if match := re.search(r"test duration (\d{1,9}) seconds", text):
             seconds = float(match[1])
@@ -291,20 +290,20 @@ def read_hwlatdetect(path: Path | str) -> list[Trace]:
             gap = _GAP.match(text)
             if not gap:
                 raise LatencyError(
-                    f"{path}:{number}: not a sample: {text[:60]!r}; it is 'ts: S.N, inner:US, outer:US'"
+                    f"{path}:{number}: not a sample: {text[:60]!r}; it must be 'ts: S.N, inner:US, outer:US'"
                 )
             start = int(gap[1]) * 10**9 + int(gap[2])
             if starts and start < starts[-1]:
-                raise LatencyError(f"{path}:{number}: time runs backwards, from one sample to the next")
+                raise LatencyError(f"{path}:{number}: time runs backwards from the sample before")
             starts.append(start)
             lengths.append(max(int(gap[3]), int(gap[4])) * US_NS)
     if not seconds or stated is None:
         raise LatencyError(
-            f"{path}: no 'test duration' or no 'Samples recorded'; give all that hwlatdetect prints"
+            f"{path}: no 'test duration' or no 'Samples recorded'; give hwlatdetect's whole output"
         )
     if stated != len(starts):
         raise LatencyError(
-            f"{path}: {stated} samples recorded, {len(starts)} lines of them: lines are missing"
+            f"{path}: {stated} samples recorded, but {len(starts)} lines of them: lines are missing"
         )
     origin = starts[0] if starts else 0
     measured_ns = seconds * 1e9 * min(width / window, 1.0) if window else 0.0
@@ -326,8 +325,8 @@ _TIMERLAT_ROW = re.compile(
 
 
 def read_timerlat_top(path: Path | str) -> list[Trace]:
-    """Two traces a CPU of `rtla timerlat top -q`, of the interrupt and of the thread: totals only. Of several
-    screens the last one counts."""
+    """Returns two traces per CPU of `rtla timerlat top -q`, of the interrupt and of the thread: totals only.
+    Of several screens the last one counts."""
     rows: dict[int, list[Trace]] = {}
     scale = US_NS
     begun = False
@@ -341,8 +340,8 @@ def read_timerlat_top(path: Path | str) -> list[Trace]:
         if not match:
             if begun and re.match(r"\s*\d+ #", line):
                 raise LatencyError(
-                    f"{path}:{number}: not a CPU's line: {line[:60]!r}; it is CPU, #count, and cur, min, "
-                    "avg, max of the interrupt and of the thread"
+                    f"{path}:{number}: not a CPU's line: {line[:60]!r}; it must be CPU, #count, and cur, "
+                    "min, avg, max of the interrupt and of the thread"
                 )
             continue
         cpu, count = int(match[1]), int(match[2])
@@ -350,7 +349,7 @@ def read_timerlat_top(path: Path | str) -> list[Trace]:
         for part, figures in (("IRQ", match[3]), ("thread", match[4])):
             _, low, mean, high = (int(word) * scale for word in figures.split())
             if not low <= mean <= high:
-                raise LatencyError(f"{path}:{number}: {part}: {low:g}, {mean:g} and {high:g} ns do not rise")
+                raise LatencyError(f"{path}:{number}: {part}: {low:g}, {mean:g}, {high:g} ns do not rise")
             totals = Totals(count, mean * count, high, low, mean)
             rows[cpu].append(
                 _latencies(f"{path}:CPU {cpu} {part}", "timerlat-top", np.empty(0), totals, {}, cpu=cpu)
@@ -362,13 +361,13 @@ def read_timerlat_top(path: Path | str) -> list[Trace]:
 
 def _timerlat_row(where: str, words: list[str], names: list[str], kind: str) -> list[int]:
     index = "an index and " if kind == "a bucket" else ""
-    right = f"{kind}; it is {index}a count for each of {len(names)} columns"
+    right = f"{kind}; it must be {index}a count for each of {len(names)} columns"
     return _whole_words(where, words, len(names) + (kind == "a bucket"), right)
 
 
 def read_timerlat_hist(path: Path | str) -> list[Trace]:
-    """A trace for each column of `rtla timerlat hist`: interrupt, thread and, where measured, return to user
-    space of each CPU. A latency is the middle of its bucket."""
+    """Returns a trace for each column of `rtla timerlat hist`: interrupt, thread and, if measured, return to
+    user space of each CPU. A latency is the middle of its bucket."""
     names: list[str] = []
     rows: list[tuple[int, list[int]]] = []
     summary: dict[str, list[int]] = {}
@@ -383,9 +382,9 @@ def read_timerlat_hist(path: Path | str) -> list[Trace]:
         elif words[:1] == ["Index"]:
             names = words[1:]
             if not names or not all(re.fullmatch(r"(IRQ|Thr|Usr)-\d{1,5}", name) for name in names):
-                raise LatencyError(f"{where}: not a heading: {line[:60]!r}; it is 'Index IRQ-000 Thr-000 …'")
+                raise LatencyError(f"{where}: not a heading: {line[:60]!r}; as 'Index IRQ-000 Thr-000 …'")
         elif words[:1] == ["ALL:"]:
-            break  # what follows sums up what was read
+            break  # the rest sums up the lines before
         elif words and words[0] in ("over:", "count:", "max:"):
             found = [word if word != "-" else "0" for word in words[1:]]
             summary[words[0][:-1]] = _timerlat_row(where, found, names, "a summary")
@@ -396,7 +395,7 @@ def read_timerlat_hist(path: Path | str) -> list[Trace]:
             rows.append((index, counts))
     if not names or "count" not in summary:
         raise LatencyError(
-            f"{path}: no 'Index IRQ-000 …' or no 'count:' line; leave rtla's header and summary in"
+            f"{path}: no 'Index IRQ-000 …' or no 'count:' line; keep rtla's header and summary in the file"
         )
     width = math.gcd(*(index for index, _ in rows)) or 1
     last = (rows[-1][0] + width) * scale if rows else 0.0
@@ -406,7 +405,7 @@ def read_timerlat_hist(path: Path | str) -> list[Trace]:
         listed = sum(counts[i] for _, counts in rows) + over
         if listed != summary["count"][i]:
             raise LatencyError(
-                f"{path}: {name}: {listed} in the buckets, {summary['count'][i]} in the summary: lines "
+                f"{path}: {name}: {listed} in the buckets, but {summary['count'][i]} in the summary: lines "
                 "are missing"
             )
         longest = summary.get("max", [0] * len(names))[i] * scale

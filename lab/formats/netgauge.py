@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""netgauge's noise benchmark (`-x noise`), methods ftq and fwq: readers. Its selfish files are read by
-selfish.py.
+"""Reads netgauge's noise benchmark (`-x noise`), methods ftq and fwq. selfish.py reads its selfish files.
 
-Both are `#` lines and then a line a cycle with its number: of FTQ the operations of a quantum, whose length
-stands in the header, of FWQ the duration of the fixed work in whole µs. Without gaps the cycles' numbers are
-the time."""
+Both are `#` lines and then a line per cycle with its number. For FTQ the line has the operations of a
+quantum, whose length is in the header; for FWQ the duration of the fixed work in whole µs. Cycles have no
+gaps, so their numbers give the time."""
 
 from __future__ import annotations
 
@@ -20,14 +19,14 @@ from lab.formats.reading import header_whole
 
 
 class NetgaugeError(DataError):
-    """Data that is none of netgauge's."""
+    """Data that is not netgauge's."""
 
 
 LAYOUT = Layout(2, True, "a cycle", "a cycle is its number and its figure, two whole numbers", NetgaugeError)
 
 
 def _cycles(path: Path | str) -> Block:
-    """The file's lines, all there: numbers from 0 on, as many as the header says."""
+    """Returns the file's lines; checks that their numbers begin at 0 and that none is missing."""
     found = list(blocks(scan_file(path, LAYOUT), LAYOUT, lambda _text: False))
     if not found or not len(found[0].rows.lines):
         raise NetgaugeError(f"{path}: no cycles; {LAYOUT.right}")
@@ -37,30 +36,30 @@ def _cycles(path: Path | str) -> Block:
     if wrong.any():
         i = int(wrong.argmax())
         raise NetgaugeError(
-            f"{path}:{block.rows.lines[i]}: cycle {numbers[i]} where {i} should be: lines are missing"
+            f"{path}:{block.rows.lines[i]}: cycle {numbers[i]} instead of {i}: lines are missing"
         )
     stated = header_whole(block.header, "Number of Cycles/Detours")
     if stated is not None and stated != len(numbers):
         raise NetgaugeError(
-            f"{path}: {stated} cycles by the header, {len(numbers)} lines of them: lines are missing "
-            "or damaged"
+            f"{path}: the header states {stated} cycles, but there are {len(numbers)} lines: some are "
+            "missing or damaged"
         )
     check_sum(str(path), block.rows, 1, LAYOUT)
     return block
 
 
 def read_ftq(path: Path | str) -> FtqData:
-    """The samples of `-x noise -m ftq`."""
+    """Returns the samples of `-x noise -m ftq`."""
     block = _cycles(path)
     quantum_us = header_whole(block.header, "Compute-Cycle Duration")
     if not quantum_us:
-        raise NetgaugeError(f"{path}: no '# Compute-Cycle Duration: N usec': how long is a quantum?")
+        raise NetgaugeError(f"{path}: no '# Compute-Cycle Duration: N usec': the quantum is unknown")
     counts = block.rows.values[:, 1].copy()
     starts = np.arange(len(counts), dtype=np.int64) * (quantum_us * 1000)
     return FtqData(str(path), quantum_us * 1000, starts, counts, block.header)
 
 
 def read_fwq(path: Path | str) -> FwqData:
-    """The samples of `-x noise -m fwq`; a tick is the µs that it writes, and a detour at least two."""
+    """Returns the samples of `-x noise -m fwq`; a tick is 1 µs, and a detour is at least two ticks."""
     block = _cycles(path)
     return FwqData(str(path), block.rows.values[:, 1].copy(), 1e-3, None, 1, block.header)

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux's own noise tracer: the text of tracefs, and what rtla makes of it (`rtla osnoise top`, `rtla osnoise
-hist`).
+"""Reads the output of Linux's noise tracer: the text of tracefs, `rtla osnoise top` and `rtla osnoise hist`.
 
-Linux, Documentation/trace/osnoise-tracer.rst and Documentation/tools/rtla. Three texts, of which only the
-first has detours one by one:
+Sources: Linux, Documentation/trace/osnoise-tracer.rst and Documentation/tools/rtla. Of the three texts only
+the first has single detours:
 
-    tracefs   `sample_threshold: start S.NNNNNNNNN duration D ns interferences N`: a detour; and, at the end
-              of each period, a line of RUNTIME, NOISE, %, MAX SINGLE in µs and five interference counters.
+    tracefs   `sample_threshold: start S.NNNNNNNNN duration D ns interferences N`: a detour. At the end of
+    each
+              period, a line of RUNTIME, NOISE, %, MAX SINGLE in µs and five interference counters.
               irq_noise, thread_noise … are causes, not detours.
-    top       a line a CPU: period, runtime, noise, % available, max noise, max single, counters; µs. Only
-              totals.
-    hist      detours by length in buckets, a column a CPU. A detour is taken as the middle of its bucket. The
-              times are unknown.
+    top       a line per CPU: period, runtime, noise, % available, max noise, max single, counters; in µs.
+              Totals only.
+    hist      detours by length in buckets, a column per CPU. A detour gets the middle of its bucket as its
+              length. The times are unknown.
 
-The counters (HW, NMI, IRQ, softirq, thread) count interferences; several may be one detour. They go into the
-parameters.
+The counters (HW, NMI, IRQ, softirq, thread) count interferences; several may be one detour. They become
+parameters of the trace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lab.formats.columns import LINE_BYTES_MAX, ROWS_MAX
 from lab.formats.trace import Totals, Trace
 
 COUNTERS = ("HW", "NMI", "IRQ", "softirq", "thread")
-#: What the tracer takes where nobody has set tracing_threshold.
+#: The tracer's threshold unless tracing_threshold is set.
 THRESHOLD_NS_DEFAULT = 5_000.0
 
 _DETOUR = re.compile(r"\[(\d{1,5})\].* sample_threshold: start (\d{1,12})\.(\d{9}) duration (\d{1,18}) ns")
@@ -48,11 +48,11 @@ _DURATION = re.compile(r"[Dd]uration:\s+(\d{1,6}) (\d\d):(\d\d):(\d\d)")
 
 
 class OsnoiseError(DataError):
-    """Text that is none of the tracer's."""
+    """Text that is not the tracer's."""
 
 
 def text_lines(path: Path | str, error: type[DataError], what: str) -> Iterator[tuple[int, str]]:
-    """Numbered lines of ASCII; one that is cut off or no text is the error."""
+    """Yields numbered lines of ASCII; raises `error` at a line that is not text or has no newline."""
     with Path(path).open("rb") as file:
         number = 0
         while raw := file.readline(LINE_BYTES_MAX):
@@ -60,7 +60,7 @@ def text_lines(path: Path | str, error: type[DataError], what: str) -> Iterator[
             if not raw.isascii():
                 raise error(f"{path}:{number}: not text; give {what}")
             if not raw.endswith(b"\n"):
-                raise error(f"{path}:{number}: the line has no end: the file is cut off, or no text")
+                raise error(f"{path}:{number}: no newline at the end: the file is cut off, or is not text")
             yield number, raw.decode("ascii").rstrip()
 
 
@@ -70,7 +70,7 @@ def _lines(path: Path | str) -> Iterator[tuple[int, str]]:
 
 @dataclass
 class _Cpu:
-    """What the trace says of one CPU."""
+    """The trace of one CPU."""
 
     starts: list[int] = field(default_factory=list)
     durations: list[int] = field(default_factory=list)
@@ -112,7 +112,7 @@ def _tracefs_trace(path: Path | str, number: int, cpu: _Cpu) -> Trace:
     starts = np.array(cpu.starts, dtype=np.float64)
     durations = np.array(cpu.durations, dtype=np.float64)
     origin = starts[0] if cpu.begun_ns is None else min(starts[0], float(cpu.begun_ns))
-    # Periods in which the tracer slept are no time measured, but part of the time axis.
+    # Periods in which the tracer slept were not measured, but are part of the time axis.
     span_ns = float(max(starts[-1] + durations[-1] - origin, cpu.runtime_us * 1e3))
     parameters["runtime_us"] = str(cpu.runtime_us) if cpu.runtime_us else "unknown: first to last detour"
     return Trace(
@@ -121,7 +121,7 @@ def _tracefs_trace(path: Path | str, number: int, cpu: _Cpu) -> Trace:
 
 
 def read_tracefs(path: Path | str) -> list[Trace]:
-    """A trace a CPU of the text in tracefs, `trace` or `trace_pipe`. DataError or OSError."""
+    """Returns a trace per CPU of tracefs's `trace` or `trace_pipe`. Raises DataError or OSError."""
     cpus: dict[int, _Cpu] = {}
     found = 0
     for number, line in _lines(path):
@@ -136,7 +136,7 @@ def read_tracefs(path: Path | str) -> list[Trace]:
             start = int(match[2]) * 10**9 + int(match[3])
             if cpu.starts and start < cpu.starts[-1]:
                 raise OsnoiseError(
-                    f"{path}:{number}: time runs backwards on CPU {match[1]}; lines must be in the order of "
+                    f"{path}:{number}: time runs backwards on CPU {match[1]}; lines must be in order of "
                     "time"
                 )
             cpu.starts.append(start)
@@ -148,14 +148,15 @@ def read_tracefs(path: Path | str) -> list[Trace]:
             _period_add(cpus.setdefault(int(match[1]), _Cpu()), match)
     if not cpus:
         raise OsnoiseError(
-            f"{path}: no 'sample_threshold' event and no period's line; trace with the osnoise tracer, or "
-            "enable events/osnoise"
+            f"{path}: neither a 'sample_threshold' event nor a line of a period; trace with the osnoise "
+            "tracer, or enable events/osnoise"
         )
     return [_tracefs_trace(path, number, cpu) for number, cpu in sorted(cpus.items())]
 
 
 def read_top(path: Path | str) -> list[Trace]:
-    """A trace a CPU of `rtla osnoise top -q`: totals only. Of several screens the last one counts."""
+    """Returns a trace per CPU of `rtla osnoise top -q`: totals only. Of several screens the last one
+    counts."""
     rows: dict[int, Trace] = {}
     scale, begun = 1e3, False
     for number, line in _lines(path):
@@ -168,15 +169,15 @@ def read_top(path: Path | str) -> list[Trace]:
         if not match:
             if begun and line.strip() and line.split()[0].isdigit():
                 raise OsnoiseError(
-                    f"{path}:{number}: not a CPU's line: {line[:60]!r}; it is CPU, #periods, runtime, noise, "
-                    "%, max noise, max single and counters"
+                    f"{path}:{number}: not a CPU's line: {line[:60]!r}; it must be CPU, #periods, runtime, "
+                    "noise, %, max noise, max single and counters"
                 )
             continue
         runtime, noise, single = int(match[3]) * scale, int(match[4]) * scale, int(match[7]) * scale
         if noise > runtime or single > noise:
             raise OsnoiseError(
                 f"{path}:{number}: noise of {noise:.0f} ns, longest {single:.0f} ns, in {runtime:.0f} ns: "
-                "that cannot be"
+                "impossible, so the line is damaged"
             )
         if not runtime:
             continue
@@ -202,8 +203,8 @@ def read_top(path: Path | str) -> list[Trace]:
 
 @dataclass
 class _Histogram:
-    """What rtla's text holds: `rows` are a bucket's index and a count for each CPU, in the session's unit of
-    time."""
+    """The content of rtla's text: each of `rows` is a bucket's index and a count for each CPU, in the
+    session's unit of time."""
 
     scale_ns: float = 1e3
     span_ns: float = 0.0
@@ -213,14 +214,14 @@ class _Histogram:
 
 
 def _counts(where: str, line: str, words: list[str], what: str) -> list[int]:
-    """Whole numbers, or the error with what a line of that kind is."""
+    """Parses whole numbers; the error says what such a line must hold."""
     if not all(re.fullmatch(r"\d{1,12}", word) for word in words):
         raise OsnoiseError(f"{where}: not {what.partition(';')[0]}: {line[:60]!r};{what.partition(';')[2]}")
     return list(map(int, words))
 
 
 def _hist_line(found: _Histogram, where: str, line: str) -> None:
-    """Takes one line's share."""
+    """Adds one line."""
     words = line.split()
     if line.startswith("# Time unit is"):
         found.scale_ns = 1.0 if "nanoseconds" in line else 1e3
@@ -244,18 +245,19 @@ def _hist_line(found: _Histogram, where: str, line: str) -> None:
 
 
 def _hist_trace(path: Path | str, found: _Histogram, place: int, width: int) -> Trace:
-    """One CPU's: each detour the middle of its bucket, those over the last one as long as that."""
+    """Returns one CPU's trace: each detour has the middle of its bucket as its length; those over the last
+    bucket have its end."""
     cpu, counts = found.cpus[place], [row[1][place] for row in found.rows]
     over = found.summary.get("over", [0] * len(found.cpus))[place]
     listed = sum(counts) + over
     stated = found.summary.get("count")
     if stated is not None and listed != stated[place]:
         raise OsnoiseError(
-            f"{path}: CPU {cpu}: {listed} detours in the buckets, {stated[place]} in the summary: lines are "
-            "missing"
+            f"{path}: CPU {cpu}: {listed} detours in the buckets, but {stated[place]} in the summary: lines "
+            "are missing"
         )
     if listed > ROWS_MAX:
-        raise OsnoiseError(f"{path}: CPU {cpu}: more than {ROWS_MAX} detours; that is no histogram of noise")
+        raise OsnoiseError(f"{path}: CPU {cpu}: more than {ROWS_MAX} detours; this is not a noise histogram")
     middles = (np.array([row[0] for row in found.rows], dtype=np.float64) + width / 2) * found.scale_ns
     last_ns = (found.rows[-1][0] + width) * found.scale_ns if found.rows else 0.0
     durations = np.concatenate([np.repeat(middles, counts), np.full(over, last_ns)])
@@ -276,19 +278,19 @@ def _hist_trace(path: Path | str, found: _Histogram, place: int, width: int) -> 
 
 
 def read_hist(path: Path | str) -> list[Trace]:
-    """A trace a CPU of `rtla osnoise hist`; durations to a bucket, no starts. The measured time is the
-    session's, which is the longest that it can be. DataError or OSError."""
+    """Returns a trace per CPU of `rtla osnoise hist`; durations to a bucket, no starts. The measured time is
+    the session's, an upper bound. Raises DataError or OSError."""
     found = _Histogram()
     for number, line in _lines(path):
         _hist_line(found, f"{path}:{number}", line)
     if found.span_ns <= 0:
-        raise OsnoiseError(f"{path}: no '# Duration: D HH:MM:SS'; leave rtla's header in")
+        raise OsnoiseError(f"{path}: no '# Duration: D HH:MM:SS'; keep rtla's header in the file")
     if not found.cpus and found.summary.get("count") == [0]:
-        found.cpus, found.summary = [0], {}  # rtla names no CPU where there was no detour
+        found.cpus, found.summary = [0], {}  # rtla names no CPU if there was no detour
     if not found.cpus:
-        raise OsnoiseError(f"{path}: no 'Index CPU-000 …' line; leave rtla's header and index in")
+        raise OsnoiseError(f"{path}: no 'Index CPU-000 …' line; keep rtla's header and index in the file")
     if any(len(counts) != len(found.cpus) for counts in found.summary.values()):
-        raise OsnoiseError(f"{path}: the summary is not of {len(found.cpus)} CPUs; the file is damaged")
-    # Buckets without a detour are left out, but all begin at multiples of the width.
+        raise OsnoiseError(f"{path}: the summary does not have {len(found.cpus)} CPUs; the file is damaged")
+    # Buckets without a detour are missing, but all begin at multiples of the width.
     width = math.gcd(*(index for index, _ in found.rows)) or 1
     return [_hist_trace(path, found, place, width) for place in range(len(found.cpus))]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase durations: reader, the distribution D, the probability of a delay, the slowdown of n nodes [Tsafrir05
-§2-3].
+"""Reads phase durations and computes the distribution D, the probability of a delay, and the slowdown of n
+nodes [Tsafrir05 §2-3].
 
-Reads the files of `apps/phase`: for each grain `#` lines, then `ticks phases`, every duration that occurred.
-That is the whole empirical distribution, so that everything can be drawn again from it. The figures are those
-of `apps/phase/distribution.h`, which explains them; a test compares the two on the same data.
+The files are those of `apps/phase`: for each grain `#` lines, then `ticks phases` for every duration that
+occurred. This is the whole empirical distribution, so all figures can be computed from it. They are those of
+`apps/phase/distribution.h`, which explains them; a test compares the two on the same data.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum,
 from lab.formats.ftq import parse_report
 from lab.formats.reading import Floor, floor_of, floor_separable, header_number, header_whole
 
-#: the delays at which the program reports p
+#: The delays for which the program reports p.
 DELAYS = (0.01, 0.10, 1.00)
 
 
 class PhaseError(DataError):
-    """Data that is no phase data."""
+    """Data that is not phase data."""
 
 
 LAYOUT = Layout(2, True, "a duration", "a duration is 'ticks phases', two positive whole numbers", PhaseError)
@@ -36,8 +36,8 @@ LAYOUT = Layout(2, True, "a duration", "a duration is 'ticks phases', two positi
 class PhaseData:
     """The durations of one grain on one CPU: `phases[i]` phases lasted `ticks[i]`, rising.
 
-    `grain_ns` was requested; `calibrated_ns` is what a phase lasts without noise; `threshold_ticks` is what
-    the machine itself moves between phases, where the file states it.
+    `grain_ns` was requested; `calibrated_ns` is the length of a phase without noise; `threshold_ticks` is the
+    variation between phases that the machine itself makes, 0 if the file does not state it.
     """
 
     name: str
@@ -51,19 +51,19 @@ class PhaseData:
 
     @property
     def count(self) -> int:
-        """Number of phases."""
+        """The number of phases."""
         return int(self.phases.sum())
 
     @cached_property
     def floor(self) -> Floor:
-        """The undisturbed phase, ticks: `apps/phase/distribution.h` says why it is not the shortest."""
+        """The undisturbed phase, ticks. `apps/phase/distribution.h` says why it is not the shortest."""
         found = floor_of(self.ticks, self.phases)
         return replace(found, reach=max(found.reach, self.threshold_ticks))
 
     @property
     def noiseless_ns(self) -> float:
-        """G: as calibrated, but where the machine moves time the undisturbed phase, for the calibration's
-        runs are short."""
+        """G, ns: the calibrated length. If the machine itself varies, the undisturbed phase, because the
+        calibration's runs are short."""
         return self.floor.mode / self.ticks_per_ns if self.threshold_ticks else self.calibrated_ns
 
     @property
@@ -88,21 +88,21 @@ class PhaseData:
 
 
 def delayed(data: PhaseData, delay: float) -> int:
-    """How many phases lasted longer than the undisturbed one and `delay` of it, and longer than the spread of
-    undisturbed ones allows."""
+    """Returns the number of phases that were longer than the undisturbed one by more than `delay` of it, and
+    by more than the spread of undisturbed ones."""
     floor = data.floor
     limit = max(float(floor.mode) * (1 + delay), float(floor.mode + floor.reach))
     return int(data.phases[data.ticks > limit].sum())
 
 
 def probability(data: PhaseData, delay: float) -> float:
-    """p: how likely a phase is to be delayed so much."""
+    """Returns p: the probability that a phase is delayed by more than `delay` of its length."""
     return delayed(data, delay) / data.count
 
 
 def survival(data: PhaseData) -> tuple[np.ndarray, np.ndarray]:
-    """The survival function: delays, relative to the undisturbed phase, and the share of phases delayed more
-    than that. What is within the reach of the undisturbed phase is no delay."""
+    """Returns the survival function: delays relative to the undisturbed phase, and the share of phases with a
+    longer delay. A delay within the reach of the undisturbed phase counts as none."""
     floor = data.floor
     above = (data.count - np.cumsum(data.phases)) / data.count
     first = int(np.searchsorted(data.ticks, floor.mode + floor.reach, side="right"))
@@ -111,8 +111,8 @@ def survival(data: PhaseData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def expected_longest_ns(data: PhaseData, nodes: int) -> float:
-    """E(Y): the mean of the longest of `nodes` phases drawn from the whole distribution, ns [Tsafrir05
-    §2.4]."""
+    """Returns E(Y): the mean of the longest of `nodes` phases drawn from the whole distribution, ns
+    [Tsafrir05 §2.4]."""
     not_above = np.power(np.cumsum(data.phases) / data.count, float(nodes))
     share = np.diff(not_above, prepend=0.0)
     excess = float(((data.ticks - data.ticks[0]) * share).sum())
@@ -120,16 +120,16 @@ def expected_longest_ns(data: PhaseData, nodes: int) -> float:
 
 
 def slowdown(data: PhaseData, nodes: int) -> float:
-    """E(Y)/G, G being the noiseless duration of a phase."""
+    """Returns E(Y)/G, where G is the noiseless duration of a phase."""
     return expected_longest_ns(data, nodes) / data.noiseless_ns
 
 
 def _check_durations(name: str, rows: Rows) -> None:
-    """Positive, and each longer than the one before."""
+    """Checks that durations are positive, and each longer than the one before."""
     zero = (rows.values == 0).any(axis=1)
     if zero.any():
         raise PhaseError(
-            f"{name}:{rows.lines[int(zero.argmax())]}: not a duration: it has a zero; {LAYOUT.right}"
+            f"{name}:{rows.lines[int(zero.argmax())]}: not a duration: a number is zero; {LAYOUT.right}"
         )
     ticks = rows.values[:, 0]
     falls = ticks[1:] <= ticks[:-1]
@@ -157,13 +157,13 @@ def _block(name: str, block: Block) -> PhaseData:
         ("ticks_per_ns", rate),
     ):
         if not value:
-            raise PhaseError(f"{name}: no '# {key}' before a block of durations")
+            raise PhaseError(f"{name}: no '# {key}' before a block of durations; the data are incomplete")
     assert grain and stated and calibrated and rate
     ticks, phases = block.rows.values.T.copy()
     arrived = int(phases.sum())
     if arrived != stated:
         raise PhaseError(
-            f"{name}: grain {grain} ns: {stated} phases were run, {arrived} arrived: output was lost"
+            f"{name}: grain {grain} ns: {stated} phases ran, but {arrived} are in the file: output was lost"
         )
     threshold = header_whole(header, "threshold_ticks") or 0
     return PhaseData(name, grain, calibrated, rate, ticks, phases, header, threshold)
@@ -177,17 +177,18 @@ def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[PhaseData]:
 
 
 def parse(text: str, name: str) -> list[PhaseData]:
-    """Every grain's durations in `text`; `name` stands in messages. A block begins with its `#` lines."""
+    """Returns every grain's durations in `text`; `name` is used in messages. A block begins with its `#`
+    lines."""
     return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[PhaseData]:
-    """The blocks of a phase file; DataError on anything else, OSError if it cannot be read."""
+    """Returns the blocks of a phase file. DataError on any other content, OSError if it cannot be read."""
     return _blocks(str(path), scan_file(path, LAYOUT))
 
 
 def parse_reports(text: str) -> list[dict[str, str]]:
-    """The program's summary, one dictionary for each grain on each CPU, in the order of the data."""
+    """Returns the program's summary, a dictionary for each grain on each CPU, in the order of the data."""
     parts: list[list[str]] = []
     for line in text.splitlines():
         if line.startswith("grain: "):
@@ -198,14 +199,15 @@ def parse_reports(text: str) -> list[dict[str, str]]:
 
 
 def check_reports(name: str, blocks: Sequence[PhaseData], reports: Sequence[dict[str, str]]) -> None:
-    """Program and lab must agree on the figures, or one of them is wrong, or output was lost."""
+    """Checks that program and lab agree on the figures. PhaseError if not: output was lost, or one is
+    wrong."""
     if [str(block.grain_ns) for block in blocks] != [report.get("grain") for report in reports]:
-        raise PhaseError(f"{name}: the grains of the data are not those of the summary: output was lost")
+        raise PhaseError(f"{name}: data and summary have different grains: output was lost")
     for block, report in zip(blocks, reports):
         for delay in DELAYS:
             key = f"p_{round(100 * delay)}_percent"
             if report.get(key) != f"{probability(block, delay):.9f}":
                 raise PhaseError(
-                    f"{name}: grain {block.grain_ns} ns: the program says {key} {report.get(key)}, its data "
+                    f"{name}: grain {block.grain_ns} ns: the program says {key} {report.get(key)}, the lab "
                     f"{probability(block, delay):.9f}"
                 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the readers of the benchmarks' files have in common: numbers and `#` lines."""
+"""Shared by the readers of the benchmarks' files: numbers, `#` lines, quantiles, the floor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def whole(word: str) -> int | None:
-    """A whole number of fewer than 64 bits, or None."""
+    """Returns a whole number below 2^63, or None."""
     if not (word.isascii() and word.isdigit()):
         return None
     value = int(word)
@@ -19,8 +19,8 @@ def whole(word: str) -> int | None:
 
 
 def header_number(header: Sequence[str], pattern: str) -> float | None:
-    """The number of 0 or more, below 2^63, after `pattern` in one of the header lines; units and remarks may
-    follow it."""
+    """Returns the number, from 0 to below 2^63, after `pattern` in a header line, or None. Units and remarks
+    may follow it."""
     for line in header:
         match = re.match(pattern + r"\s*[:=]?\s+([0-9.]+(?:[eE][+-]?[0-9]+)?)(?:\s|%|$)", line)
         if match:
@@ -33,21 +33,21 @@ def header_number(header: Sequence[str], pattern: str) -> float | None:
 
 
 def header_whole(header: Sequence[str], pattern: str) -> int | None:
-    """The same, if it is a whole number."""
+    """Returns the same as `header_number` if it is a whole number, else None."""
     value = header_number(header, pattern)
     return int(value) if value is not None and value == int(value) else None
 
 
 def quantile(values: np.ndarray, per_million: int) -> float:
-    """The smallest of rising `values` that so many millionths do not exceed, as `apps/include/order.h` has
-    it."""
+    """Returns the smallest of the rising `values` that is not below `per_million` millionths of them, as
+    defined in `apps/include/order.h`."""
     rank = (len(values) * per_million + 999_999) // 1_000_000
     return float(values[max(rank, 1) - 1])
 
 
 @dataclass(frozen=True)
 class Floor:
-    """Where undisturbed values lie, if disturbance only ever raises one: `apps/lib/order.h` defines it."""
+    """Where undisturbed values lie if disturbance can only raise a value: `apps/lib/order.h` defines it."""
 
     mode: int
     spread: int
@@ -55,8 +55,8 @@ class Floor:
 
 
 def floor_of(values: np.ndarray, counts: np.ndarray | None = None) -> Floor:
-    """The floor of rising whole `values`, each of which occurs `counts` times (default once), as
-    `order_floor_find` has it."""
+    """Returns the floor of rising whole `values`, each of which occurs `counts` times (default once), as
+    `order_floor_find` does."""
     rising = values if counts is None else np.repeat(values, counts)
     window = (len(rising) + 7) // 8
     ranges = rising[window - 1 :] - rising[: len(rising) - window + 1]
@@ -76,8 +76,8 @@ def floor_of(values: np.ndarray, counts: np.ndarray | None = None) -> Floor:
 
 
 def floor_separable(floor: Floor, values: np.ndarray, counts: np.ndarray | None = None) -> bool:
-    """Whether disturbed values can be distinguished from undisturbed ones, as
-    `order_floor_separable` has it."""
+    """Returns whether disturbed values can be distinguished from undisturbed ones, as `order_floor_separable`
+    does."""
     below = values < floor.mode - floor.reach
     of = len(values) if counts is None else int(counts.sum())
     shorter = int(below.sum() if counts is None else counts[below].sum())

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every file format that holds noise, and how each becomes traces.
+"""Knows every file format that holds noise, and reads each as traces.
 
-`detect` finds a file's format by its content, `read` answers its traces, one a CPU. A format is a row of
-`FORMATS`. What no reader can make sense of ends in one DataError: the file, the line where there is one, what
-is wrong, and what would be right.
+`detect` finds a file's format by its content; `read` returns its traces, one per CPU. A format is a row of
+`FORMATS`. If no reader accepts a file, one DataError names the file, the line if there is one, what is wrong,
+and what is right.
 
-How samples become detours: a quantum of FTQ that lost two operations or more is a detour that begins with its
-quantum and is as long as the lost operations; wholly lost quanta belong to the detour around them
-(ftq.py). A sample of FWQ that is longer than the undisturbed one by more than the threshold, and by more than
-undisturbed ones differ by themselves, is a detour of that excess, at the beginning of the sample
-(fwq.py). Starts are right to a quantum or a sample, then,
-and two detours in one are taken for one.
+How samples become detours:
+
+* FTQ: a quantum that lost two operations or more is a detour. It begins with its quantum and is as long as
+the
+  lost operations. Quanta that were lost completely belong to the detour around them (ftq.py).
+* FWQ: a sample is a detour if its excess over the undisturbed sample is more than the threshold and more than
+  the spread of undisturbed samples. It begins with its sample and is as long as the excess (fwq.py).
+
+So starts are exact to a quantum or a sample, and two detours in one quantum or sample count as one.
 """
 
 from __future__ import annotations
@@ -28,32 +31,33 @@ from lab.formats.columns import Layout, blocks, check_rising, scan_file
 from lab.formats.reading import header_number
 from lab.formats.trace import Totals, Trace, header_parameters, system_text
 
-#: What is looked at to find the format, bytes: the public FTQ's header holds all of /proc/cpuinfo.
+#: Bytes at the beginning of a file that decide its format: the public FTQ's header holds all of
+#: /proc/cpuinfo.
 HEAD_BYTES = 1 << 18
-#: FWQ's threshold where the file has none: the default of apps/fwq.
+#: FWQ's threshold if the file has none: the default of apps/fwq.
 THRESHOLD_NS_DEFAULT = 100.0
 
 
-#: What is said of data without a floor.
+#: Why figures of data without a floor are doubtful.
 FTQ_DOUBT = (
-    "undisturbed quanta cannot be distinguished from disturbed ones: there is no floor; only quanta that "
-    "lost half of "
-    "the best are counted, and all figures are lower bounds; measure on a CPU that nothing else uses"
+    "undisturbed quanta cannot be distinguished from disturbed ones, so only quanta that lost half of "
+    "the best "
+    "are counted and all figures are lower bounds; measure on a CPU that runs nothing else"
 )
 FWQ_DOUBT = (
-    "undisturbed samples cannot be distinguished from disturbed ones: there is no floor; only samples that "
-    "took twice "
-    "as long are counted, and all figures are lower bounds; measure on a CPU that nothing else uses"
+    "undisturbed samples cannot be distinguished from disturbed ones, so only samples that took twice as "
+    "long "
+    "are counted and all figures are lower bounds; measure on a CPU that runs nothing else"
 )
 
 
 class FormatError(DataError):
-    """A file of which no reader knows the format."""
+    """A file whose format no reader knows."""
 
 
 @dataclass(frozen=True)
 class Assumed:
-    """What the user says where the file does not."""
+    """What the user stated because the file does not."""
 
     format: str | None = None
     ticks_per_ns: float | None = None
@@ -65,7 +69,7 @@ NOTHING = Assumed()
 
 
 def _core(header: tuple[str, ...]) -> int | None:
-    """The CPU of `# thread 0, core 3`."""
+    """Returns the CPU in a line such as `# thread 0, core 3`, or None."""
     for line in header:
         if match := re.match(r"thread \d{1,6},? core (\d{1,6})", line):
             return int(match[1])
@@ -186,7 +190,8 @@ NOISE = Layout(2, False, "a detour", "a detour is 'start<TAB>duration' in ns", F
 
 
 def _read_noise(path: Path, assumed: Assumed) -> list[Trace]:
-    """As the simulator takes it: without a stated period, the last start and the mean distance."""
+    """Reads the file as the simulator does: without a stated period, the period is the last start plus the
+    mean distance of the starts."""
     found = list(blocks(scan_file(path, NOISE), NOISE, lambda _text: False))
     if not found:
         raise FormatError(f"{path}: empty; {NOISE.right}")
@@ -198,8 +203,8 @@ def _read_noise(path: Path, assumed: Assumed) -> list[Trace]:
     if span_ns is None:
         if len(starts) < 2:
             raise FormatError(
-                f"{path}: {len(starts)} detours and no '# Measurement period: SECONDS s': they recur after "
-                "an unknown time"
+                f"{path}: {len(starts)} detours and no '# Measurement period: SECONDS s', so the time after "
+                "which they recur is unknown; give it with --span SECONDS"
             )
         span_ns = float(starts[-1] + (starts[-1] - starts[0]) / (len(starts) - 1))
     return [
@@ -219,8 +224,8 @@ def _read_noise(path: Path, assumed: Assumed) -> list[Trace]:
 
 
 def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
-    """Exceptions and interrupts while a program ran, by CPU. The log says when they came, not how long they
-    took."""
+    """Returns, by CPU, the exceptions and interrupts while a program ran. The log has their times but not
+    their lengths."""
     try:
         log = klog.read(path)
     except klog.KlogError as error:
@@ -228,7 +233,7 @@ def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
     names = np.array([kind.name for kind in log.kinds])
     if not log.clock_hz:
         raise FormatError(
-            f"{path}: the node ended before it knew its clock's rate; its log has no times in ns"
+            f"{path}: the node ended before it knew its clock's rate, so its log has no times in ns"
         )
     kinds = names[log.kind] if len(log) else np.empty(0, dtype=str)
     traces = []
@@ -270,14 +275,14 @@ def _read_klog(path: Path, _assumed: Assumed) -> list[Trace]:
 def _read_phase(path: Path, _assumed: Assumed) -> list[Trace]:
     phase.read(path)
     raise FormatError(
-        f"{path}: durations of phases, not detours; `lab plot survival`, `lab plot cdf` and `lab report` "
-        "take them"
+        f"{path}: holds durations of phases, not detours; use it with `lab plot survival`, `lab plot cdf` or "
+        "`lab report`"
     )
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format: who writes it, what of a file's head gives it away, and its reader."""
+    """A format: its name, the program that writes it, a pattern that recognises a file's head, its reader."""
 
     name: str
     writer: str
@@ -289,7 +294,7 @@ def _sign(text: str) -> re.Pattern[str]:
     return re.compile(text, re.MULTILINE)
 
 
-#: In the order in which their signs are looked for.
+#: The order in which the signs are tried.
 FORMATS = (
     Format(
         "klog", "Tacet's flight log (tools/run --klog, /proc/tacet/klog)", _sign(r"\ATACETLOG"), _read_klog
@@ -407,29 +412,29 @@ FORMATS = (
 )
 
 
-#: What people hand over instead of the data: its sign, what it is, and what to hand over.
+#: Files that users give by mistake: the sign, what the file is, and which one to give.
 MISTAKEN = (
     (
         _sign(r"^# Info:\s+Netgauge v|^\[\d+\] CPU overhead due to noise"),
-        "what netgauge prints on the console, without its detours; hand over the file that it names there "
-        "(-o FILE, by default ng.out)",
+        "netgauge's console output, which has no detours; give the file that it names (-o FILE, by default "
+        "ng.out)",
     ),
-    (_sign(r"\A\x7fELF"), "an ELF program; run it, and hand over what it writes"),
+    (_sign(r"\A\x7fELF"), "an ELF program; run it, and give the file that it writes"),
     (
         _sign(r"\A\x1f\x8b|\ABZh|\A\xfd7zXZ|\A\x28\xb5\x2f\xfd|\APK\x03\x04"),
         "a compressed file; unpack it first",
     ),
     (
         _sign(r"\A\x89PNG|\A\xff\xd8\xff|\A%PDF|\A<svg|\A<\?xml"),
-        "a picture or document; hand over the data behind it",
+        "a picture or document; give the data from which it was made",
     ),
-    (_sign(r"\A\x17\x08\x44tracing"), "trace-cmd's binary; hand over what `trace-cmd report` prints of it"),
-    (_sign(r"\APERFILE2"), "perf's binary record; hand over what one of the tools above has written"),
-    (_sign(r"(?i)\A\s*<(!doctype )?html"), "an HTML page; hand over the data behind it"),
-    (_sign(r"\A\s*[\[{]"), "JSON, but of none of the tools that the lab reads (cyclictest, oslat)"),
+    (_sign(r"\A\x17\x08\x44tracing"), "trace-cmd's binary; give the output of `trace-cmd report`"),
+    (_sign(r"\APERFILE2"), "perf's binary record, which the lab cannot read; measure with another tool"),
+    (_sign(r"(?i)\A\s*<(!doctype )?html"), "an HTML page; give the data from which it was made"),
+    (_sign(r"\A\s*[\[{]"), "JSON, but not of a tool that the lab reads (cyclictest, oslat)"),
     (
         _sign(r"^Traceback \(most recent call last\)"),
-        "a tool's error message; run the tool again where it can measure",
+        "a tool's error message; run the tool on a machine where it can measure",
     ),
     (
         _sign(r"^# /dev/cpu_dma_latency|^T: ?\d+ \("),
@@ -445,12 +450,12 @@ def _by_name(name: str) -> Format:
 
 
 def detect(path: Path | str) -> str:
-    """The name of a file's format. FormatError if it is none or could be several, OSError if it cannot be
-    read."""
+    """Returns the name of a file's format. FormatError if it is unknown or ambiguous, OSError if the file
+    cannot be read."""
     with Path(path).open("rb") as file:
         head = file.read(HEAD_BYTES)
     if not head:
-        raise FormatError(f"{path}: empty; give a file of one of: {', '.join(NAMES)}")
+        raise FormatError(f"{path}: empty; give a file in one of these formats: {', '.join(NAMES)}")
     text = head.decode("latin-1")
     for known in FORMATS:
         if known.sign.search(text):
@@ -467,23 +472,23 @@ def detect(path: Path | str) -> str:
                 return "fwq"
             if len(words) == 2:
                 raise FormatError(
-                    f"{path}:{number}: two columns and no header that says what they are; say --format ftq, "
+                    f"{path}:{number}: two columns and no header that names them; give --format ftq, "
                     "selfish or noise"
                 )
         break
     raise FormatError(
-        f"{path}:1: none of the formats that the lab reads: {', '.join(NAMES)}; --format says which if you "
-        "know better"
+        f"{path}:1: no format that the lab reads: {', '.join(NAMES)}; if it is one of these, name it with "
+        "--format"
     )
 
 
 def read(path: Path | str, assumed: Assumed = NOTHING) -> list[Trace]:
-    """The traces of a file, one a CPU. DataError or OSError."""
+    """Returns the traces of a file, one per CPU. Raises DataError or OSError."""
     path = Path(path)
     name = assumed.format or detect(path)
     if name not in NAMES:
-        raise FormatError(f"{path}: no such format: {name!r}; there are {', '.join(NAMES)}")
+        raise FormatError(f"{path}: unknown format {name!r}; formats are {', '.join(NAMES)}")
     traces = _by_name(name).read(path, assumed)
     if not traces:
-        raise FormatError(f"{path}: no CPU's data")
+        raise FormatError(f"{path}: it holds no CPU's data")
     return traces

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Selfish detour data: reader and figures.
+"""Reads selfish detour data and computes its figures.
 
-Reads the files of `apps/selfish` and of netgauge's noise benchmark: `#` lines, then `start duration` of each
-detour in ns, the duration without the loop's own time, at the end the overhead and the period as `#` lines
-[Beckman06 §3]. A file without a single detour is what a silent kernel leaves, and is read like any other.
-"""
+The files are those of `apps/selfish` and of netgauge's noise benchmark: `#` lines; then `start duration` of
+each detour in ns, the duration without the loop's own time; at the end the overhead and the period as `#`
+lines [Beckman06 §3]. A silent kernel leaves a file without a detour, which is read like any other. """
 
 from __future__ import annotations
 
@@ -21,16 +20,16 @@ from lab.formats.reading import header_number, header_whole, quantile
 
 
 class SelfishError(DataError):
-    """Data that is no selfish detour data."""
+    """Data that is not selfish detour data."""
 
 
 LAYOUT = Layout(2, False, "a detour", "a detour is 'start duration' in ns", SelfishError)
 
-#: as many ns as 63 bits hold
+#: The longest period in seconds: 2^63 ns.
 SECONDS_MAX = 2**63 / 1e9
 
 
-#: the quantiles of `apps/selfish`, by the names in its summary, in millionths
+#: The quantiles of `apps/selfish`, by the names in its summary, in millionths.
 QUANTILES = {
     "median": 500_000,
     "p90": 900_000,
@@ -43,7 +42,7 @@ QUANTILES = {
 
 @dataclass(frozen=True)
 class SelfishData:
-    """One CPU's detours. `found` may be more than are listed, if there was no room for all."""
+    """One CPU's detours. `found` is more than the listed detours if there was no room for all."""
 
     name: str
     start_ns: np.ndarray
@@ -58,7 +57,7 @@ class SelfishData:
 
 @dataclass(frozen=True)
 class SelfishSummary:
-    """Figures of one CPU's detours; lengths in ns, all zero when there are none."""
+    """Figures of one CPU's detours; lengths in ns, all zero if there are none."""
 
     detours: int
     detours_per_second: float
@@ -70,8 +69,8 @@ class SelfishSummary:
 
 
 def _period_s(name: str, block: Block, seconds: float) -> float:
-    """The measured time. netgauge rounds it to 10 ms, so that of a short run "0.00 s" is left: there the time
-    is what its detours took over the share that they took, which it states to 0.01 %."""
+    """Returns the measured time, s. netgauge rounds it to 10 ms, so a short run has "0.00 s". Then the time
+    is computed from the time of its detours and their share, which the file states to 0.01 %."""
     rounded = any(re.fullmatch(r"Measurement period: \d+\.\d\d s", line) for line in block.header)
     rows = block.rows.values
     if not rounded or not len(rows):
@@ -84,15 +83,15 @@ def _period_s(name: str, block: Block, seconds: float) -> float:
         share = float(rows[:, 1].sum()) / 1e7 / end_s if end_s else 0.0
         if share < 0.9 * overhead:
             raise SelfishError(
-                f"{name}: its detours take {share:.3g} % of the time until the last one, {overhead:g} % by "
-                "the file's own account: lines are missing; give the whole file"
+                f"{name}: its detours take {share:.3g} % of the time until the last one, but the file states "
+                f"{overhead:g} %: lines are missing; give the whole file"
             )
         return max(float(rows[:, 1].sum()) / 1e7 / overhead, end_s)
     return end_s if seconds < end_s <= seconds + 0.005 else seconds
 
 
 def _threshold_ns(header: tuple[str, ...]) -> float | None:
-    """In ns, or netgauge's percent of the loop's shortest turn."""
+    """Returns the threshold in ns; netgauge states it in percent of the loop's shortest turn."""
     loop_ns = header_number(header, r"Minimal cycle length \[ns\]")
     percent = header_number(header, r"Threshold: \[% minimal cycle length\]")
     if loop_ns is not None and percent is not None:
@@ -108,11 +107,11 @@ def _block(name: str, block: Block) -> SelfishData:
         seconds = _period_s(name, block, seconds)
     if not seconds or seconds >= SECONDS_MAX:
         raise SelfishError(
-            f"{name}: no '# Measurement period' in seconds: the end of the data is missing or damaged"
+            f"{name}: no '# Measurement period' in seconds at its end: the data are cut off or damaged"
         )
     found = header_whole(header, "Detours")
     if found is not None and found < listed:
-        raise SelfishError(f"{name}: {listed} detours where the header says {found}")
+        raise SelfishError(f"{name}: {listed} detours listed, but the header states only {found}")
     overhead = header_number(header, "CPU overhead due to noise")
     start_ns, duration_ns = block.rows.values.T.copy()
     return SelfishData(
@@ -139,21 +138,21 @@ def _blocks(name: str, parts: Iterator[Comment | Rows]) -> list[SelfishData]:
 
 
 def parse(text: str, name: str) -> list[SelfishData]:
-    """Every CPU's detours in `text`; `name` stands in messages. The period's line ends a block."""
+    """Returns every CPU's detours in `text`; `name` is used in messages. The period's line ends a block."""
     return _blocks(name, scan_text(text, name, LAYOUT))
 
 
 def read(path: Path | str) -> list[SelfishData]:
-    """The blocks of a selfish file; DataError on anything else, OSError if it cannot be read."""
+    """Returns the blocks of a selfish file. DataError on any other content, OSError if it cannot be read."""
     return _blocks(str(path), scan_file(path, LAYOUT))
 
 
 def summarise(data: SelfishData) -> SelfishSummary:
-    """The figures of one CPU's detours. The ratio is the file's where not all detours are listed."""
+    """Computes the figures of one CPU's detours. If not all detours are listed, the ratio is the file's."""
     rising = np.sort(data.duration_ns)
     listed = len(rising)
     if data.found > listed and data.overhead_ratio is None:
-        raise SelfishError(f"{data.name}: {data.found} detours, {listed} listed, and no overhead stated")
+        raise SelfishError(f"{data.name}: {data.found} detours, only {listed} listed, and no overhead stated")
     return SelfishSummary(
         detours=data.found,
         detours_per_second=data.found * 1e9 / data.period_ns,

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""sysjitter's raw files (`--raw PREFIX`, one a core): reader.
+"""Reads sysjitter's raw files (`--raw PREFIX`, one per core) and its summary.
 
-`#` lines with the clock's rate, the threshold, the number of interruptions and the time measured, then a line
-for each interruption: ns since the start, µs since the one before, cycles, ns; sorted by length (`--sort`)
-without the second column. The time is that of the reading *after* the interruption, so that it began its
-length earlier. A core without interruptions gets three `#` lines and no measured time: such a file says that
-there was none, but not in how long.
-"""
+A raw file has `#` lines with the clock's rate, the threshold, the number of interruptions and the measured
+time, then a line per interruption: ns since the start, µs since the one before, cycles, ns. Files sorted by
+length (`--sort`) lack the second column. The time is read *after* the interruption, so the interruption began
+earlier by its length. The file of a core without interruptions has three `#` lines and no measured time. """
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from lab.formats.osnoise import text_lines
 from lab.formats.reading import header_number, header_whole
 from lab.formats.trace import Totals, Trace, header_parameters
 
-#: in millionths
+#: The percentiles in millionths.
 PARTS = {
     "median": 500_000,
     "p90": 900_000,
@@ -33,7 +31,7 @@ PARTS = {
 
 
 class SysjitterError(DataError):
-    """Data that is no raw file of sysjitter."""
+    """Data that is not a raw file of sysjitter."""
 
 
 _RIGHT = "an interruption is 'timestamp_ns delta_us cycles ns', whole numbers"
@@ -67,7 +65,7 @@ _PERCENTILES = {
 
 
 def read_summary(path: Path | str) -> list[Trace]:
-    """A trace a core of the summary that sysjitter prints: totals and percentiles, no single interruption."""
+    """Returns a trace per core of sysjitter's summary: totals and percentiles, no single interruptions."""
     rows: dict[str, list[float]] = {}
     for number, line in text_lines(path, SysjitterError, "what sysjitter prints"):
         key, _, rest = line.partition(": ")
@@ -82,7 +80,7 @@ def read_summary(path: Path | str) -> list[Trace]:
     for key in ("runtime(ns)", "threshold(ns)", "int_n", "int_total(ns)", "int_max(ns)"):
         if key not in rows:
             raise SysjitterError(
-                f"{path}: no {key!r}: the summary is cut off; give all that sysjitter prints"
+                f"{path}: no {key!r}: the summary is cut off; give sysjitter's whole output"
             )
     return [
         _summary_trace(path, {key: values[i] for key, values in rows.items()})
@@ -107,7 +105,7 @@ def _summary_trace(path: Path | str, core: dict[str, float]) -> Trace:
     )
     if core["int_total(ns)"] > core["runtime(ns)"]:
         raise SysjitterError(
-            f"{path}: core {core['core_i']:.0f}: interruptions of more than the time measured"
+            f"{path}: core {core['core_i']:.0f}: the interruptions are longer than the measured time"
         )
     empty = np.empty(0)
     number = int(core["core_i"])
@@ -118,7 +116,7 @@ def _summary_trace(path: Path | str, core: dict[str, float]) -> Trace:
 
 
 def read_bare(path: Path | str, span_ns: float | None = None) -> list[Trace]:
-    """The one trace of a raw file without header; the time measured is what the user says, or up to the last
+    """Returns the one trace of a raw file without header. The measured time is `span_ns`, else up to the last
     interruption."""
     found = list(blocks(scan_file(path, LAYOUT_BARE), LAYOUT_BARE, lambda _text: False))
     if not found or not len(found[0].rows.lines):
@@ -129,7 +127,7 @@ def read_bare(path: Path | str, span_ns: float | None = None) -> list[Trace]:
     if wrong.any():
         i = int(wrong.argmax())
         raise SysjitterError(
-            f"{path}:{rows.lines[i]}: {rows.values[i, 1]:g} µs are not {rows.values[i, 3]:.0f} ns; "
+            f"{path}:{rows.lines[i]}: {rows.values[i, 1]:g} µs do not equal {rows.values[i, 3]:.0f} ns; "
             f"{LAYOUT_BARE.right}"
         )
     header = () if span_ns else ("measured: unknown, up to the last interruption",)
@@ -137,7 +135,7 @@ def read_bare(path: Path | str, span_ns: float | None = None) -> list[Trace]:
 
 
 def _layout(path: Path | str) -> Layout:
-    """By the first line of data."""
+    """Returns the layout of a file's first line of data."""
     with Path(path).open("rb") as file:
         for raw in file.read(1 << 16).split(b"\n"):
             if raw.strip() and not raw.lstrip().startswith(b"#"):
@@ -146,14 +144,14 @@ def _layout(path: Path | str) -> Layout:
 
 
 def _cpu(path: Path | str) -> int | None:
-    """The core is known from the file's name only: PREFIX.N."""
+    """Returns the core, which only the file's name states: PREFIX.N."""
     match = re.search(r"\.(\d{1,5})$", str(path))
     return int(match[1]) if match else None
 
 
 def read(path: Path | str, span_ns: float | None = None) -> list[Trace]:
-    """The one trace of a raw file; `span_ns` is the measured time where the file has none. DataError or
-    OSError."""
+    """Returns the one trace of a raw file; `span_ns` is the measured time if the file has none. Raises
+    DataError or OSError."""
     layout = _layout(path)
     found = list(blocks(scan_file(path, layout), layout, lambda _text: False))
     header = found[0].header if found else ()
@@ -163,13 +161,13 @@ def read(path: Path | str, span_ns: float | None = None) -> list[Trace]:
     if stated is None:
         if not any(re.fullmatch(r"n_interruptions: 0", line) for line in header):
             raise SysjitterError(
-                f"{path}: no '# n_interruptions'; give a file that sysjitter --raw has written"
+                f"{path}: no '# n_interruptions'; give a file written by sysjitter --raw"
             )
         stated = 0
     if stated != count:
         raise SysjitterError(
-            f"{path}: {stated} interruptions by the header, {count} lines of them: lines are missing or "
-            "damaged"
+            f"{path}: the header states {stated} interruptions, but there are {count} lines: some are "
+            "missing or damaged"
         )
     seconds = [
         header_number([line], "total_runtime")
@@ -179,7 +177,7 @@ def read(path: Path | str, span_ns: float | None = None) -> list[Trace]:
     measured_ns = seconds[0] * 1e9 if seconds and seconds[0] else span_ns
     if measured_ns is None:
         raise SysjitterError(
-            f"{path}: zero interruptions, and sysjitter does not say in how long; give it with --span SECONDS"
+            f"{path}: no interruptions, and sysjitter does not state the measured time; give --span SECONDS"
         )
     threshold = next(
         (re.fullmatch(r"threshold: (\d{1,12})ns", line) for line in header if line.startswith("threshold")),

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One structure for measured noise, whatever tool has measured it: the detours of one CPU, and what is known
-about them.
+"""The one structure for measured noise of any tool: the detours of one CPU, and what is known about them.
 
-A *detour* is a time in which the CPU did not work for the program: start and length in ns. Readers
-(registry.py) make a `Trace` of every file format that the lab knows; statistics, pictures, the report
-and the writers know nothing else. All times are float64 ns: whole numbers stay exact up to 2^53 ns, which is
-104 days.
+A *detour* is an interval during which the CPU did not run the program: start and length in ns. Readers
+(registry.py) make a `Trace` from every file format that the lab knows; statistics, pictures, the report and
+the writers use nothing else. All times are float64 ns: whole numbers are exact up to 2^53 ns, which is 104
+days.
 
-What a source does not state is None, an empty text or a False, and never a made-up value.
+What a source does not state is None, an empty text or False, never an invented value.
 """
 
 from __future__ import annotations
@@ -24,19 +23,20 @@ from lab.common.files import written_whole
 from lab.formats.ftq import FtqData
 from lab.formats.fwq import FwqData
 
-#: What rounding in a file may add to the last detour's end, ns.
+#: The most that rounding in a file may add to the last detour's end, ns.
 ROUNDING_NS = 1_000.0
-#: Lines that a writer makes text of at a time.
+#: Lines that a writer converts to text at a time.
 WRITE_LINES = 1 << 16
 
 
 class TraceError(DataError):
-    """A trace that contradicts itself, or one that lacks what is needed of it."""
+    """A trace that contradicts itself, or that lacks data needed for a figure."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What a source counted itself, beyond what it lists: rtla's summary, a selfish array that was full."""
+    """Figures that a source counted over all detours, more than it lists: rtla's summary, a full selfish
+    array."""
 
     detours: int
     noise_ns: float
@@ -51,23 +51,24 @@ class Trace:
     """The detours of one CPU.
 
     source          the file; a part of it is named after a colon
-    format          its format, a name from registry.py
-    start_ns        of each detour since the beginning of the measurement, not falling
-    duration_ns     of each detour; at least 0
-    span_ns         how long was measured; above 0
+    format          the file's format, a name from registry.py
+    start_ns        start of each detour since the beginning of the measurement, never falling
+    duration_ns     length of each detour, at least 0
+    span_ns         measured time, above 0
     threshold_ns    shorter detours were not recorded; None if the source does not state it
-    system          what ran there, as the source states it ("Linux 6.1.0-56-amd64 #1 SMP PREEMPT_DYNAMIC")
-    cpu             its number, if stated
-    parameters      of the measurement, by the source's own names
+    system          the system that ran, as the source states it ("Linux 6.1.0-56-amd64 #1 SMP
+    PREEMPT_DYNAMIC")
+    cpu             number of the CPU, if stated
+    parameters      parameters of the measurement, by the source's own names
     samples         FTQ's or FWQ's samples, from which the detours were derived
     starts_known    False: the source is a histogram; starts are all 0
     durations_known False: the source has times only; durations are all 0
-    totals          what the source counted itself, where that is more than it lists
-    over            how many of the lengths, the longest ones, are known as a lower bound only
+    totals          figures that the source counted, if they cover more than it lists
+    over            number of lengths, the longest ones, that are lower bounds only
     doubt           why nothing may be concluded from the figures, or empty
-    latencies       True: each is not a detour but how late a timer was; they share no time, and span_ns may
-    be
-                    unknown (not a number)
+    latencies       True: each length is not a detour but how late a timer was; they share no time, and
+    span_ns
+                    may be NaN (unknown)
     """
 
     source: str
@@ -88,12 +89,12 @@ class Trace:
     latencies: bool = False
 
     def __post_init__(self) -> None:
-        """The promises above; TraceError if the source breaks one."""
+        """Checks the conditions above; TraceError if the source breaks one."""
         starts, durations = self.start_ns, self.duration_ns
         if starts.shape != durations.shape or starts.ndim != 1:
             raise TraceError(
-                f"{self.source}: {len(starts)} starts and {len(durations)} durations; there must be one of "
-                "each a detour"
+                f"{self.source}: {len(starts)} starts and {len(durations)} durations; each detour must have "
+                "one of both"
             )
         if not 0 < self.span_ns < 2.0**63 and not (self.latencies and math.isnan(self.span_ns)):
             raise TraceError(
@@ -108,7 +109,7 @@ class Trace:
             and durations.min() >= 0
         ):
             raise TraceError(
-                f"{self.source}: a negative or infinite time; starts and durations are ns from 0 on"
+                f"{self.source}: a negative or infinite time; starts and durations must be ns from 0 on"
             )
         if (starts[1:] < starts[:-1]).any():
             i = int((starts[1:] < starts[:-1]).argmax()) + 1
@@ -128,22 +129,22 @@ class Trace:
 
     @property
     def listed(self) -> int:
-        """Detours that are there one by one."""
+        """The number of detours that are listed one by one."""
         return len(self.start_ns)
 
     @property
     def detours(self) -> int:
-        """Detours that were found, listed or not."""
+        """The number of detours that were found, listed or not."""
         return max(self.totals.detours, self.listed) if self.totals else self.listed
 
     @property
     def noise_ns(self) -> float:
-        """What all detours took."""
+        """The time that all detours took, ns."""
         return self.totals.noise_ns if self.totals else float(self.duration_ns.sum())
 
     @property
     def listed_span_ns(self) -> float:
-        """The time of which every detour is listed: up to the last one, where the source had no room for
+        """The time in which every detour is listed, ns: up to the last one if the source had no room for
         all."""
         if self.detours > self.listed:
             return (
@@ -153,13 +154,13 @@ class Trace:
 
     @property
     def complete(self) -> bool:
-        """Whether start and length of detours are known, so that phases can be replayed: a trace without a
-        single detour is complete."""
+        """Whether start and length of all detours are known, so that phases can be replayed; true for a trace
+        without detours."""
         return self.starts_known and self.durations_known and self.listed_span_ns > 0
 
 
 def system_text(header: tuple[str, ...]) -> str:
-    """What the `#` lines of FTQ, FWQ and selfish say of the system, in a line."""
+    """Returns what the `#` lines of FTQ, FWQ and selfish state about the system, in a line."""
     words: dict[str, str] = {}
     for line in header:
         for key in ("Sysname", "Release", "Version"):
@@ -169,7 +170,7 @@ def system_text(header: tuple[str, ...]) -> str:
 
 
 def header_parameters(header: tuple[str, ...]) -> dict[str, str]:
-    """`key: value` and `key value` lines as a dictionary; the first of several."""
+    """Returns `key: value` and `key value` lines as a dictionary; of equal keys the first."""
     found: dict[str, str] = {}
     for line in header:
         key, colon, value = line.partition(":")
@@ -184,7 +185,7 @@ def header_parameters(header: tuple[str, ...]) -> dict[str, str]:
 
 
 def _number(value: float) -> str:
-    """ns without needless digits; three decimals are a picosecond, which is what the simulator counts in."""
+    """Returns ns without needless digits; three decimals are a picosecond, the simulator's unit."""
     return str(int(value)) if value == int(value) else f"{value:.3f}".rstrip("0")
 
 
@@ -200,15 +201,15 @@ def _replayable(trace: Trace) -> Trace:
     if not trace.complete:
         missing = "starts" if not trace.starts_known else "durations" if not trace.durations_known else "list"
         raise TraceError(
-            f"{trace.source}: the {trace.format} format does not hold the {missing} of detours; such a trace "
+            f"{trace.source}: the {trace.format} format does not hold the {missing} of detours, so the trace "
             "cannot be replayed"
         )
     return trace
 
 
 def selfish_write(trace: Trace, path: Path) -> None:
-    """The trace as netgauge's noise benchmark writes it; readers of its files take it. TraceError if detours
-    are not known one by one."""
+    """Writes the trace in the format of netgauge's noise benchmark. TraceError if the detours are not known
+    one by one."""
     _replayable(trace)
     span_ns = trace.listed_span_ns
     with written_whole(path) as part, part.open("w", encoding="ascii", errors="replace") as out:
@@ -227,7 +228,7 @@ def selfish_write(trace: Trace, path: Path) -> None:
 
 
 def noise_write(trace: Trace, path: Path) -> None:
-    """The trace as the simulator replays it: the first start is 0, the period a comment. TraceError as
+    """Writes the trace in the simulator's format: the first start is 0, the period a comment. TraceError as
     above."""
     _replayable(trace)
     first_ns = float(trace.start_ns[0]) if trace.listed else 0.0
@@ -237,5 +238,5 @@ def noise_write(trace: Trace, path: Path) -> None:
         out.writelines(_lines(trace.start_ns - first_ns, trace.duration_ns))
 
 
-#: what `lab convert --to` knows
+#: The formats of `lab convert --to`.
 WRITERS = {"selfish": selfish_write, "noise": noise_write}

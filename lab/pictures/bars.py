@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bars of parts, a bar a system: what takes the time of each [Tsafrir05 Table 3]."""
+"""Draws a bar per system, made of parts: what takes its time [Tsafrir05 Table 3]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOKS = (*STYLES.values(), *OTHERS)
 
 @dataclass(frozen=True)
 class Bar:
-    """A system's parts by name; all bars of a picture have the same ones."""
+    """A system's parts by name; all bars of a picture have the same parts."""
 
     name: str
     parts: Mapping[str, float]
@@ -32,10 +32,10 @@ def bar_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """Lying bars from above to below, parts side by side; `log` is for bars of one part. DataError without a
-    bar."""
+    """Draws horizontal bars from top to bottom, their parts side by side; `log` is for bars of one part.
+    DataError without bars."""
     if not bars:
-        raise DataError("no bars to draw; there must be a system")
+        raise DataError("no bars to draw; give at least one system")
     figure, ((axes,),) = figure_new(1, 1, (14, 1.8 + 0.75 * len(bars)))
     try:
         rows = range(len(bars))

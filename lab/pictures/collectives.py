@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Latencies of collective operations by the number of ranks, as boxplots [Hoefler10 Fig. 5-7].
+"""Draws latencies of collective operations by the number of ranks, as boxplots [Hoefler10 Fig. 5-7].
 
-The box is the middle half, the line in it the median, the whiskers reach to the last value within 1.5 boxes,
-dots are beyond. A cross is the mean, which noise moves more than the median.
-"""
+The box is the middle half; the line in it is the median. The whiskers reach to the last value within 1.5
+boxes; dots are values beyond them. A cross is the mean, which noise moves more than the median. """
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ FILE_MAX = 256 << 20
 
 
 def _latencies(values: object) -> list[float] | None:
-    """A list of positive numbers, or None."""
+    """Returns a list of positive numbers, or None."""
     if not isinstance(values, list) or not values:
         return None
     good = all(
@@ -36,7 +35,7 @@ def _latencies(values: object) -> list[float] | None:
 
 
 def _simulated(path: Path | str, found: dict[str, object]) -> dict[int, list[float]]:
-    """The simulator's result: the time of each of its simulations (docs/lab/loggops.md)."""
+    """Returns the time of each simulation in a result of the simulator, by ranks (docs/lab/loggops.md)."""
     ranks, values = found.get("ranks"), _latencies(found.get("simulations_max_ns", [found.get("max_ns")]))
     if not isinstance(ranks, int) or isinstance(ranks, bool) or not 0 < ranks < 2**62 or values is None:
         raise DataError(f"{path}: no 'ranks' with positive 'simulations_max_ns'; {RIGHT}")
@@ -45,7 +44,7 @@ def _simulated(path: Path | str, found: dict[str, object]) -> dict[int, list[flo
 
 def _by_ranks(path: Path | str, system: str, found: object) -> dict[int, list[float]]:
     if not isinstance(found, dict) or not found:
-        raise DataError(f"{path}: {system[:40]!r} has no numbers of ranks; {RIGHT}")
+        raise DataError(f"{path}: {system[:40]!r} does not map ranks to latencies; {RIGHT}")
     result = {}
     for ranks, values in found.items():
         latencies = _latencies(values)
@@ -58,8 +57,8 @@ def _by_ranks(path: Path | str, system: str, found: object) -> dict[int, list[fl
 
 
 def latencies_read(path: Path | str, system: str = "") -> dict[str, dict[int, list[float]]]:
-    """Latencies from a JSON file: of several systems, or one simulation's of `system`. DataError or
-    OSError."""
+    """Reads latencies from a JSON file: of several systems, or of one simulation of `system`. Raises
+    DataError or OSError."""
     with Path(path).open("rb") as file:
         raw = file.read(FILE_MAX + 1)
     if len(raw) > FILE_MAX:
@@ -84,7 +83,7 @@ def _ranks_text(ranks: int) -> str:
 
 
 def _face(style: Style) -> str:
-    """White under a hatch; else the colour, light enough for a black median."""
+    """Returns the colour of a box: white below a hatch, else light enough for a black median."""
     if style.hatch:
         return "white"
     return "#" + "".join(f"{round(0.5 * int(style.colour[i : i + 2], 16) + 127.5):02x}" for i in (1, 3, 5))
@@ -98,10 +97,10 @@ def collective_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """Boxes of each system side by side at each number of ranks; latencies in ns, above 0, on a logarithmic
-    axis."""
+    """Draws the boxes of all systems side by side at each number of ranks; latencies in ns, above 0, on a
+    logarithmic axis. Raises DataError."""
     if not latencies_ns or not any(latencies_ns.values()):
-        raise DataError("no latencies to draw; there must be a system with ranks")
+        raise DataError("no latencies to draw; give at least one system with ranks")
     all_ranks = sorted({ranks for by_ranks in latencies_ns.values() for ranks in by_ranks})
     share = 0.8 / len(latencies_ns)
     figure, ((axes,),) = figure_new(1, 1, (14, 5.6))
@@ -151,7 +150,7 @@ def collective_picture(
         )
         figure.suptitle(title or "Latency of a collective operation", x=0.01, ha="left", fontsize=14)
         notes_below(
-            figure, ["Box: middle half and median; whiskers: 1.5 boxes; dots: beyond; cross: mean.", *notes]
+            figure, ["Box: middle half and median; whiskers: to 1.5 boxes; dots: beyond; cross: mean.", *notes]
         )
         save(figure, path, width)
     finally:

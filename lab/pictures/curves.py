@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines over the number of ranks or the length of a detour, a panel a case: what the reproductions share
+"""Draws lines over the number of ranks or the length of a detour, a panel per case, for the reproductions
 [Beckman06 Fig. 6, Hoefler10 Fig. 6(b)]."""
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from matplotlib.ticker import LogFormatter, NullFormatter
 from lab.common.errors import DataError
 from lab.pictures.style import OTHERS, STYLES, Style, bare, figure_new, grid, notes_below, plt, save
 
-#: Looks of the lines, in their order.
+#: The looks of the lines, in their order.
 LOOKS = (*STYLES.values(), *OTHERS)
-#: Markers are small from so many points of a line on.
+#: Markers are small if a line has more points than this.
 MANY = 200
-#: What a legend below all panels takes of the sheet's height.
+#: The share of the sheet's height for a legend below all panels.
 LEGEND_SHARE = 0.16
 
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """A panel: its title, and lines by name, each a list of (x, y). `points` are drawn as bare markers, in
-    the look of the line of the same name."""
+    """A panel: its title, and lines by name, each a list of (x, y). `points` are drawn as markers without a
+    line, in the look of the line with the same name."""
 
     title: str
     lines: Mapping[str, Sequence[tuple[float, float]]]
@@ -43,12 +43,12 @@ def curve_picture(
     title: str = "",
     notes: Sequence[str] = (), width: int = 1400, looks: Mapping[str, Style] | None = None,
 ) -> None:  # fmt: skip
-    """Panels side by side with one y axis, which with `log_from` is linear up to there and then logarithmic:
-    it has a place for 0. A panel's lines take their looks in their order, up to eight. With `looks`, lines of
-    the same names in all panels, each panel has a y axis of its own, and one legend below serves all.
+    """Draws panels side by side with one y axis. With `log_from` the axis is linear up to there and then
+    logarithmic, so it can show 0. A panel's lines take their looks in order, up to eight. With `looks`, which
+    gives a look to each name in all panels, each panel has its own y axis, and one legend below serves all.
     DataError without data."""
     if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
-        raise DataError("no curves to draw; there must be a point")
+        raise DataError("no curves to draw; give at least one point")
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     size = (

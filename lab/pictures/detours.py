@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Detours one by one: over time and sorted by length [Beckman06 Fig. 3-5], or as a scatter plot [Hoefler10
+"""Draws single detours: over time and sorted by length [Beckman06 Fig. 3-5], or as a scatter plot [Hoefler10
 Fig. 1].
 
-A row or a panel a system, all on the same scales. Lengths are on a logarithmic axis; a system without a
-detour says so in words.
+Each system has a row or a panel, all on the same scales. Lengths are on a logarithmic axis. The panel of a
+system without detours says so in words.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from lab.pictures.style import (
     style_of,
 )
 
-#: More than so many are drawn as an image inside of an SVG, or it would take minutes to show.
+#: More points are drawn as an image inside the SVG; as vectors they would take minutes to show.
 VECTORS_MAX = 5_000
-#: Fewer than so many get a line down to the axis, as the papers draw them.
+#: Up to this number, points have a line down to the axis, as in the papers.
 STEMS_MAX = 3_000
 
 
@@ -42,15 +42,15 @@ def _checked(systems: Sequence[System]) -> None:
     for system in systems:
         if not system.trace.durations_known:
             raise DataError(
-                f"{system.trace.source}: the {system.trace.format} format does not hold how long detours "
-                "took; nothing to draw"
+                f"{system.trace.source}: the {system.trace.format} format does not hold the lengths of "
+                "detours, so there is nothing to draw"
             )
     if not systems:
-        raise DataError("no system to draw; name one file or more")
+        raise DataError("no system to draw; give one file or more")
 
 
 def _lengths(systems: Sequence[System]) -> tuple[float, float]:
-    """The limits of the shared axis of lengths."""
+    """Returns the limits of the shared axis of lengths, ns."""
     everything = [s.trace.duration_ns[s.trace.duration_ns > 0] for s in systems]
     known = [lengths for lengths in everything if len(lengths)]
     if not known:
@@ -68,7 +68,7 @@ def _remark(trace: Trace) -> str:
 
 
 def _silent(axes: Axes, system: System, index: int) -> bool:
-    """Says so if there is nothing to draw."""
+    """Writes into the panel that there is nothing to draw, and returns True; False if there is something."""
     if system.trace.listed:
         return False
     counted = system.trace.detours
@@ -106,7 +106,7 @@ def _over_time(axes: Axes, system: System, index: int, least: float) -> None:
 
 
 def _sorted(axes: Axes, system: System, index: int) -> None:
-    """Length by rank: a flat stretch is a kind of detour, its width how common it is."""
+    """Draws length by rank: a flat stretch is a kind of detour, and its width shows how common it is."""
     style = style_of(system.key, index)
     axes.set_title("sorted by length", loc="left", fontsize=10.5)
     rising = np.sort(system.trace.duration_ns)
@@ -122,7 +122,7 @@ def series_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """Detours over time (left) and sorted by length (right), a row a system [Beckman06 Fig. 3-5]."""
+    """Draws detours over time (left) and sorted by length (right), a row per system [Beckman06 Fig. 3-5]."""
     _checked(systems)
     least, most = _lengths(systems)
     span_s = max(s.trace.span_ns for s in systems) / 1e9
@@ -168,7 +168,7 @@ def scatter_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """Every detour as a point: when, and how long [Hoefler10 Fig. 1]; two panels a row."""
+    """Draws every detour as a point by time and length [Hoefler10 Fig. 1]; two panels per row."""
     _checked(systems)
     least, most = _lengths(systems)
     columns = min(2, len(systems))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a phase of a given grain lasts: cumulative distribution, and its tail as survival function
+"""Draws how long a phase of a given grain lasts: cumulative distribution, and its tail as survival function
 [Tsafrir05 Fig. 3, 4]."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lab.statistics import Delays
 
 @dataclass(frozen=True)
 class DelayCurve:
-    """A system's distribution of delays of one grain."""
+    """A system's distribution of delays for one grain."""
 
     key: str
     name: str
@@ -29,7 +29,7 @@ class DelayCurve:
 
 
 def _steps(delays: Delays, left: float, right: float) -> tuple[np.ndarray, np.ndarray]:
-    """The distribution function as corners, from the picture's left edge to its right one."""
+    """Returns the corners of the distribution function, from the picture's left edge to its right edge."""
     below = np.cumsum(delays.share)
     x = np.concatenate([[left], np.maximum(delays.delay_ns, left), [right]])
     return x, np.concatenate([[0.0], below, [1.0]])
@@ -74,12 +74,12 @@ def cdf_picture(
     tails: Sequence[DelayCurve] = (),
     log_from_ns: float = 0,
 ) -> None:
-    """The distribution (left) and its tail (right), or that of `tails`, if there are some. All curves are of
-    one grain. DataError if they are not. `log_from_ns`: delays on a logarithmic axis from there on; shorter
-    ones, and none, are at its left edge."""
+    """Draws the distribution (left) and its tail (right), or that of `tails` if given. DataError if the
+    curves are not all of one grain. `log_from_ns`: the axis of delays is logarithmic and begins there;
+    shorter delays, and none, are at its left edge."""
     everything = [*curves, *tails]
     if not curves or len({curve.delays.grain_ns for curve in everything}) > 1 and not _near(everything):
-        raise DataError("a picture of one grain needs curves of that grain; give files with the same one")
+        raise DataError("the curves are of different grains; give files with the same grain")
     grain_ns = curves[0].delays.grain_ns
     most, most_tail = (
         1.12 * max(curve.delays.longest_ns for curve in shown) or 0.01 * grain_ns
@@ -109,9 +109,9 @@ def cdf_picture(
         figure.suptitle(
             title or f"How long a phase of {time_text(grain_ns)} lasts", x=0.01, ha="left", fontsize=14
         )
-        read = "Grey band: less than one phase of those that the data hold."
+        read = "Grey band: less than one of the measured phases, so the data show nothing there."
         if log_from_ns:
-            read += f" Left edge: delays of up to {time_text(log_from_ns)}, and none."
+            read += f" Left edge: phases delayed by up to {time_text(log_from_ns)}, or not at all."
         notes_below(figure, [read, *notes])
         save(figure, path, width)
     finally:
@@ -119,6 +119,6 @@ def cdf_picture(
 
 
 def _near(curves: Sequence[DelayCurve]) -> bool:
-    """Calibration gives each system a slightly different grain."""
+    """Whether the grains differ only by calibration, which gives each system a slightly different one."""
     grains = [curve.delays.grain_ns for curve in curves]
     return max(grains) <= 1.02 * min(grains)

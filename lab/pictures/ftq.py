@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lost operations over time, a panel a system, in the manner of [Betti09 Fig. 3, 4].
+"""Draws lost operations over time, a panel per system, like [Betti09 Fig. 3, 4].
 
-All panels share one scale, so that a small bar on one is a small bar on the other. It is linear up to the
-floor and logarithmic above (symlog): a single lost count is visible beside a detour of thousands, and nothing
-is cut off. What lies within the quantisation floor is drawn as dots in a band, what is noise as bars that
-rise from zero.
+All panels share one scale, so bars of different systems can be compared. It is linear up to the floor and
+logarithmic above (symlog): a single lost count is visible next to a detour of thousands, and nothing is cut
+off. Losses within the quantisation floor are dots in a band; noise is drawn as bars from zero.
 """
 
 from __future__ import annotations
@@ -22,20 +21,19 @@ from lab.common.text import percent_text, time_text
 from lab.formats.ftq import DISTURBED_LOSS, FtqData, FtqSummary
 from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of, title_above
 
-#: Upper edge of the band, counts: above the one count that the floor takes, below the two that are noise.
+#: Upper edge of the band, counts: above a loss of one, which is the floor, and below two, which is noise.
 FLOOR_BAND = 1.5
-#: Bars narrower than a quantum's neighbours allow, covering more than this share of the panel, are solid ink.
+#: If bars wider than a quantum cover more than this share of the panel, it is drawn as shades instead.
 SOLID_SHARE = 0.4
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One system of the picture: its key (for the colour), its title, and data with figures, or why there are
-    none.
+    """One system of the picture: its key (for the colour), its title, and its data with figures, or why there
+    are none (`absent`).
 
-    `remark` is what one must know to read the bars, because they are not this CPU's noise: it stands in the
-    panel, and bars and figures step back.
-    """
+    `remark` says why the bars are not this CPU's noise. It is written into the panel, whose bars and figures
+    are drawn paler. """
 
     key: str
     title: str
@@ -46,19 +44,19 @@ class Panel:
 
 
 def _tick_label(value: float, _position: int) -> str:
-    """1, 10, 100, 1000, 10k …"""
+    """Returns a label such as 1, 10, 100, 1000, 10k."""
     if value >= 10_000:
         return f"{value / 1000:,.0f}k"
     return f"{value:.0f}"
 
 
 def disturbed_text(count: int) -> str:
-    """The loss that disturbs a quantum."""
+    """Returns the least loss of a disturbed quantum as text."""
     return "two" if count == DISTURBED_LOSS else f"{count:,}"
 
 
 def _figures(summary: FtqSummary) -> str:
-    """The line of figures on a panel's right."""
+    """Returns the line of figures on a panel's right."""
     return (
         f"{summary.disturbed_quanta:,} of {summary.samples:,} quanta disturbed   ·   noise "
         f"{percent_text(summary.noise_ratio)}   ·   largest loss {time_text(summary.largest_loss_ns)}"
@@ -66,7 +64,7 @@ def _figures(summary: FtqSummary) -> str:
 
 
 def _scale(axes: Axes, top: float) -> None:
-    """The shared y scale: linear to 2 counts, logarithmic above."""
+    """Sets the shared y scale: linear to 2 counts, logarithmic above."""
     axes.set_yscale("symlog", linthresh=DISTURBED_LOSS, linscale=0.45)
     axes.set_ylim(0, top)
     decades = [10.0**i for i in range(1, 1 + int(np.ceil(np.log10(top)))) if 10.0**i <= top]
@@ -76,7 +74,7 @@ def _scale(axes: Axes, top: float) -> None:
 
 
 def _right_scale(axes: Axes, top: float, operation_ns: float) -> None:
-    """The same scale as time, on the right."""
+    """Draws the same scale as time, on the right."""
     right = axes.twinx()
     right.set_yscale("symlog", linthresh=DISTURBED_LOSS, linscale=0.45)
     right.set_ylim(0, top)
@@ -92,7 +90,7 @@ def _right_scale(axes: Axes, top: float, operation_ns: float) -> None:
 
 
 def _bars(axes: Axes, panel: Panel, width_points: float) -> None:
-    """Bars for the disturbed quanta, dots for what lies within the floor."""
+    """Draws bars for disturbed quanta, and dots for losses within the floor."""
     assert panel.data is not None and panel.summary is not None
     start_s = (panel.data.start_ns - panel.data.start_ns[0]) / 1e9
     losses = panel.summary.losses
@@ -117,12 +115,12 @@ def _bars(axes: Axes, panel: Panel, width_points: float) -> None:
     )  # fmt: skip
 
 
-#: A column of the density view, points wide.
+#: Width of a column of the density view, points.
 COLUMN_POINTS = 3.0
 
 
 def _density(axes: Axes, panel: Panel, width_points: float) -> None:
-    """How many quanta of a short time lost how much, as shades: where bars would be solid ink."""
+    """Draws shades for the number of quanta by time and loss, instead of bars that would cover each other."""
     assert panel.data is not None and panel.summary is not None
     losses = panel.summary.losses
     disturbed = losses >= panel.summary.disturbed_from
@@ -141,7 +139,7 @@ def _density(axes: Axes, panel: Panel, width_points: float) -> None:
 
 
 def _silence(axes: Axes, summary: FtqSummary) -> None:
-    """The words on a panel without a single bar."""
+    """Writes the words on a panel without bars."""
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
     axes.text(
         0.5, 0.6, "zero detours", transform=axes.transAxes, ha="center", va="center", fontsize=20,
@@ -187,7 +185,7 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
     axes.axhspan(0, FLOOR_BAND, color=SHADE, linewidth=0, zorder=0)
     axes.grid(axis="y", color="#d8d8d8", linewidth=0.6, zorder=1)
     axes.set_axisbelow(True)
-    # As wide as fits beside its neighbours; a few bars alone are wide enough to be seen.
+    # A bar is as wide as its quantum, but at least visible.
     points_a_quantum = width_inches * 72 / len(panel.data.counts)
     narrowest = 1.6 if panel.summary.disturbed_quanta < 100 else 0.6
     bar_points = float(np.clip(0.8 * points_a_quantum, narrowest, 3))
@@ -217,7 +215,8 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
 def ftq_picture(
     panels: Sequence[Panel], path: Path | str, *, title: str = "", note: str = "", width: int = 1400
 ) -> None:
-    """Writes the picture of FTQ on several systems as PNG or SVG, `width` by about 900 points."""
+    """Writes the picture of FTQ on several systems as PNG or SVG, `width` by about 900 points. Raises
+    ValueError without data."""
     shown = [panel for panel in panels if panel.data is not None and panel.summary is not None]
     if not shown:
         raise ValueError("no system of the picture has data")
@@ -240,9 +239,8 @@ def ftq_picture(
         all_axes[-1, 0].set_xlabel("time in the measuring window, s", fontsize=11)
         operation_ns = shown[0].summary.operation_ns if shown[0].summary else 0.0
         floor = (
-            "Grey band: quantisation floor. Time grid and loop beat against each other, so that a quantum "
-            f"of a silent core may be one operation ({operation_ns:.0f} ns) short; a loss of two or more is "
-            "noise."
+            "Grey band: quantisation floor. The loop is not a divisor of the quantum, so a quantum of a "
+            f"silent core may lack one operation ({operation_ns:.0f} ns); a loss of two or more is noise."
         )
         height = figure.get_size_inches()[1]
         title_above(figure, title or "What the system takes: FTQ", 0.06, 0.15)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A heat map of hosts: a row a host, a column a CPU or a piece of time, the colour the share of time lost, on
-a logarithmic scale. What was measured and lost nothing is white, what was not measured is hatched."""
+"""Draws a heat map of hosts: a row per host, a column per CPU or piece of time. The colour is the share of
+time lost, on a logarithmic scale. White: measured, nothing lost. Hatched: not measured."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lab.common.errors import DataError
 from lab.common.text import percent_text
 from lab.pictures.style import GREY, figure_new, notes_below, plt, save
 
-#: Each cell says its value while there are no more columns than this.
+#: Cells have their value written in if there are at most this number of columns.
 COLUMNS_TOLD = 8
-#: More rows than this have names only where they are marked, and at both ends.
+#: If there are more rows, only marked rows and those at both ends have names.
 ROWS_NAMED = 120
-#: A row is so high, in inches, and lower where there are more than ROWS_LOW.
+#: Height of a row in inches, and the lower height if there are more than ROWS_LOW.
 ROW_HEIGHT, ROW_HEIGHT_LOW, ROWS_LOW = 0.32, 0.19, 40
 ROWS_HEIGHT_MAX = 23.0
 #: The scale's ends, as shares of time.
@@ -38,10 +38,10 @@ def heat_map_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """`lost`: a share of time for each name and column, NaN where nothing was measured. Rows of `marked`
-    names are bold, with an arrow. DataError without a value."""
+    """Draws the map. `lost`: a share of time for each name and column, NaN if not measured. The names of
+    `marked` rows are bold, with an arrow. DataError without a value."""
     if lost.shape != (len(names), len(columns)) or not np.isfinite(lost).any():
-        raise DataError("no heat map: there must be a row a host, a column, and a value in them")
+        raise DataError("no heat map: give names and columns that match the values, and at least one value")
     row_height = ROW_HEIGHT if len(names) <= ROWS_LOW else ROW_HEIGHT_LOW
     height = 1.9 + min(max(row_height * len(names), 0.6), ROWS_HEIGHT_MAX)
     figure, all_axes = figure_new(1, 1, (14, height))
@@ -71,7 +71,7 @@ def heat_map_picture(
         bar = figure.colorbar(shades, ax=axes, pad=0.01, aspect=max(8, 2.0 * height))
         bar.ax.yaxis.set_major_formatter(lambda value, _position: percent_text(value))
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
-        bar.set_label("of the time lost", color=GREY)
+        bar.set_label("share of time lost", color=GREY)
         figure.suptitle(title, x=0.01, ha="left", fontsize=14)
         notes_below(figure, list(notes))
         save(figure, path, width)
@@ -94,7 +94,7 @@ def _short(name: str, most: int = 28) -> str:
 
 
 def _tell(axes: plt.Axes, lost: np.ndarray, middle: float) -> None:
-    """The value in each cell."""
+    """Writes the value into each cell."""
     for row, values in enumerate(lost.tolist()):
         for column, value in enumerate(values):
             if np.isfinite(value):

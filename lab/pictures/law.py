@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What noise means for a job of n nodes: the probability that a step is delayed, d_p(n) [Tsafrir05 Fig. 2],
-and its slowdown, E(Y)/G [§2.4]."""
+"""Draws the effect of noise on a job of n nodes: the probability that a step is delayed, d_p(n) [Tsafrir05
+Fig. 2], and its slowdown, E(Y)/G [§2.4]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lab.common.text import percent_text, time_text
 from lab.pictures.distributions import DelayCurve
 from lab.pictures.style import GREY, bare, figure_new, grid, notes_below, plt, save, style_of
 
-#: The curves of [Tsafrir05 Fig. 2].
+#: The values of p in [Tsafrir05 Fig. 2].
 REFERENCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 NODES_MAX = 1e6
 
@@ -38,7 +38,7 @@ def _node_axis(axes: Axes) -> None:
 def _references(axes: Axes, nodes: np.ndarray, logarithmic: bool) -> None:
     for p in REFERENCES:
         axes.plot(nodes, statistics.delayed_probability(p, nodes), color="#b5b5b5", linewidth=1.0, zorder=1)
-        # A label under each curve, where it is free of the others.
+        # A label below each curve, at a place without other curves.
         x = min(0.2 / p if logarithmic else 0.55 / p, NODES_MAX / 5)
         y = float(statistics.delayed_probability(p, x))
         if not logarithmic and y < 0.1:
@@ -58,10 +58,10 @@ def law_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """d_p(n) of each system, p being that of a delay of more than `delay_ratio` of the grain, over the
-    papers' grey ones [Tsafrir05 Fig. 2].
+    """Draws d_p(n) of each system over the paper's curves in grey [Tsafrir05 Fig. 2]; p is the probability of
+    a delay of more than `delay_ratio` of the grain.
 
-    The mark on a curve is where the linear law ends: up to there p n is right to 5 %."""
+    The mark on a curve is the end of the linear law: up to there p n is right to 5 %."""
     nodes = _nodes()
     figure, ((left, right),) = figure_new(1, 2, (14, 5.2))
     try:
@@ -113,7 +113,7 @@ def law_picture(
             if len(silent) < len(curves)
             else []
         )
-        words += [f"{name}: no phase is delayed so much (p = 0): no curve." for name in silent]
+        words += [f"{name}: no curve, because no phase is delayed as much (p = 0)." for name in silent]
         notes_below(figure, [*words, *notes])
         save(figure, path, width)
     finally:
@@ -129,10 +129,10 @@ def slowdown_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """E(Y)/G - 1 in percent by nodes. A curve is thin and dotted beyond as many nodes as its data hold
+    """Draws E(Y)/G - 1 in percent by nodes. A curve is thin and dotted for more nodes than its data hold
     phases: there it is an extrapolation."""
     if not curves:
-        raise DataError("no system to draw; name one file or more")
+        raise DataError("no system to draw; give one file or more")
     nodes = _nodes()
     figure, ((axes,),) = figure_new(1, 1, (11, 5.0))
     try:
@@ -195,8 +195,8 @@ def slowdown_picture(
         notes_below(
             figure,
             [
-                "Mark: as many nodes as the data hold phases; beyond (dotted), events too rare for the data "
-                "would decide.",
+                "Mark: the number of phases in the data; for more nodes (dotted), events too rare for the "
+                "data decide.",
                 *notes,
             ],
         )

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""When noise comes: the spectrum of the time that the system takes, a panel a system, with the peaks that
-stand out of noise.
+"""Draws the spectrum of the time that the system takes, a panel per system, with the peaks that stand out of
+white noise.
 
-Up to half of the sampling rate, beyond which nothing can be seen ([Hoefler10 §II]; lab/statistics/ says
-more).
+The spectrum ends at half of the sampling rate ([Hoefler10 §II]; lab/statistics/spectrum.py explains why).
 """
 
 from __future__ import annotations
@@ -30,14 +29,15 @@ from lab.pictures.style import (
 )
 from lab.statistics import Spectrum, peaks, series_of, spectrum
 
-#: Steps that a trace without samples is cut into, at most: what a picture can show.
+#: A trace without samples is cut into at most this number of steps, which is what a picture can show.
 STEPS = 1 << 14
 STEP_LEAST_NS = 10_000.0
 PEAKS_NAMED = 4
 
 
 def trace_spectrum(trace: Trace) -> Spectrum:
-    """Of the ns that detours took in each quantum of FTQ, or in each step of at least 10 µs."""
+    """Returns the spectrum of the ns that detours took in each quantum of FTQ, or in each step of at least 10
+    µs."""
     step_ns = (
         float(trace.samples.quantum_ns)
         if isinstance(trace.samples, FtqData)
@@ -54,9 +54,9 @@ def spectrum_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """Amplitude by frequency. DataError where a source has no starts or lengths."""
+    """Draws amplitude by frequency. DataError if a source has no starts or lengths."""
     if not systems:
-        raise DataError("no system to draw; name one file or more")
+        raise DataError("no system to draw; give one file or more")
     found = [trace_spectrum(system.trace) for system in systems]
     limit = max(s.limit_hz for s in found)
     figure, all_axes = figure_new(len(systems), 1, (14, 1.7 + 2.1 * len(systems)), sharex=True, sharey=True)
@@ -80,7 +80,7 @@ def spectrum_picture(
                     axes,
                     f"zero detours in {time_text(system.trace.span_ns)}"
                     if not system.trace.detours
-                    else "the same in every step",
+                    else "equal noise in every step",
                     system.key,
                     i,
                 )
@@ -106,14 +106,14 @@ def spectrum_picture(
             if s.limit_hz < 0.999 * limit:
                 axes.axvline(s.limit_hz, color=GREY, linewidth=0.8, linestyle=":")
         all_axes[-1, 0].set_xlabel("frequency, Hz")
-        figure.supylabel("amplitude, ns in a step", fontsize=11)
+        figure.supylabel("amplitude, ns per step", fontsize=11)
         figure.suptitle(
             title or "When noise comes: spectrum of the time taken", x=0.01, ha="left", fontsize=14
         )
         notes_below(
             figure,
             [
-                "A periodic detour shows at its frequency and at multiples. What is faster than the limit "
+                "A periodic detour has peaks at its frequency and at multiples. Noise faster than the limit "
                 "appears at a lower frequency.",
                 *notes,
             ],

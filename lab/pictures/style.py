@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all pictures share: one colour, line, marker and hatch a system wherever it appears, axes without
-clutter, and how a picture is saved.
+"""Shared by all pictures: one colour, line, marker and hatch for each system, plain axes, and saving.
 
-Systems differ in lightness, line style, marker and hatch too, so that a picture stays readable in grey and
-for the colour-blind.
+Systems also differ in lightness, line style, marker and hatch, so pictures are readable in grey and for
+colour-blind readers.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a cache that it can write it works, too
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # no warning if its cache cannot be written
 
 import matplotlib
 
@@ -56,10 +55,10 @@ GREY = "#6b6b6b"
 SHADE = "#e6e6e0"
 GRID = "#d8d8d8"
 
-#: A picture no wider than this is a thumbnail: few colours, small file.
+#: Up to this width a PNG has few colours and a small file, pixels.
 THUMBNAIL_MAX = 1000
 THUMBNAIL_COLOURS = 48
-#: One that is no wider than this is drawn on a sheet that is smaller, so that its letters are larger.
+#: Up to this width a picture is drawn on a smaller sheet, so that its letters are larger, pixels.
 SMALL_MAX = 800
 SMALL_SHEET = 0.68
 
@@ -83,9 +82,9 @@ STYLES = {
     "linux-tuned": Style("#5f9e8f", (0, (5, 2)), "^", "..."),
     "linux-rt": Style("#a8478f", (0, (1.5, 1.2)), "D", "xxx"),
 }
-#: What people read for the systems that have a colour of their own.
+#: The names of the systems that have a colour of their own.
 NAMES = {"tacet": "Tacet", "linux": "Linux", "linux-tuned": "Linux, tuned", "linux-rt": "Linux, PREEMPT_RT"}
-#: For systems that are none of these, in the order in which they come.
+#: The styles of other systems, in the order in which they appear.
 OTHERS = (
     Style("#555555", (0, (7, 2, 1.5, 2)), "v", "\\\\\\"),
     Style("#b08d00", (0, (3, 1)), "P", "+++"),
@@ -95,13 +94,14 @@ OTHERS = (
 
 
 def style_of(key: str, index: int = 0) -> Style:
-    """A system's style: `linux_tuned` is `linux-tuned`. `index` is an unknown one's place among the systems
-    of the picture."""
+    """Returns a system's style; `linux_tuned` is `linux-tuned`. `index`: an unknown system's place among the
+    systems of the picture."""
     return STYLES.get(key.lower().replace("_", "-"), OTHERS[index % len(OTHERS)])
 
 
 def key_of(name: str) -> str:
-    """A system's key from a name or a file's name: the longest known one that stands in it as words."""
+    """Returns a system's key from a name or a file's name: the longest known key that it contains as
+    words."""
     plain = name.lower().replace("_", "-")
     found = [key for key in STYLES if re.search(rf"(^|[^a-z]){key}($|[^a-z])", plain)]
     return max(found, key=len) if found else name
@@ -117,7 +117,7 @@ class System:
 
 
 def bare(axes: Axes) -> None:
-    """No frame above and on the right."""
+    """Removes the frame above and on the right."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
@@ -130,7 +130,7 @@ def grid(axes: Axes, axis: str = "both") -> None:
 def figure_new(
     rows: int, columns: int, size: tuple[float, float], **keywords: Any
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with a field of axes, always two-dimensional."""
+    """Returns a figure with its axes, always as a two-dimensional array."""
     figure, all_axes = plt.subplots(
         rows, columns, figsize=size, squeeze=False, layout="constrained", **keywords
     )
@@ -138,14 +138,14 @@ def figure_new(
 
 
 def title_above(figure: Figure, text: str, x: float, gap_inches: float) -> None:
-    """A picture's title from `x` on, so far below the upper edge, whatever the height."""
+    """Writes a picture's title at `x`, `gap_inches` below the upper edge."""
     y = 1 - gap_inches / figure.get_size_inches()[1]
     figure.suptitle(text, x=x, y=y, ha="left", va="top", fontsize=15)
 
 
 def log_time_axis(axis: Any, low: float, high: float) -> None:
-    """A logarithmic axis of ns from `low` to `high`, labelled with units at each decade, and between them
-    where there are few."""
+    """Sets a logarithmic axis of ns from `low` to `high`, labelled with units at each decade, and between
+    them if there are few decades."""
     decades = np.log10(high / low)
     between = (
         (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0) if decades < 1 else (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
@@ -156,14 +156,14 @@ def log_time_axis(axis: Any, low: float, high: float) -> None:
 
 
 def name_axes(axes: Axes, name: str, remark: str, key: str, index: int) -> None:
-    """A panel's title: the system in its colour, and a remark on the right."""
+    """Writes a panel's title: the system in its colour, and a remark on the right."""
     axes.set_title(name, loc="left", fontsize=12, fontweight="bold", color=style_of(key, index).colour)
     if remark:
         axes.set_title(remark, loc="right", fontsize=9.5, color=GREY)
 
 
 def nothing(axes: Axes, words: str, key: str, index: int) -> None:
-    """The words on a panel without data."""
+    """Writes the words on a panel without data."""
     axes.text(
         0.5,
         0.5,
@@ -178,20 +178,20 @@ def nothing(axes: Axes, words: str, key: str, index: int) -> None:
 
 
 def notes_below(figure: Figure, notes: list[str]) -> None:
-    """What one must know to read the picture, in small print under it."""
+    """Writes the notes that explain the picture, in small print below it."""
     lines = [note for note in notes if note]
     if lines:
         figure.supxlabel("\n".join(lines), fontsize=8.5, color=GREY, x=0.01, ha="left")
 
 
 def save(figure: Figure, path: Path | str, width: int) -> None:
-    """Writes PNG (`width` pixels) or SVG, by the name's ending, whole or not at all. DataError for another
-    ending, LabError if it cannot be written."""
+    """Writes PNG (`width` pixels) or SVG, by the name's suffix, whole or not at all. DataError for another
+    suffix, LabError if it cannot be written."""
     path = Path(path)
     if path.suffix not in (".png", ".svg"):
-        raise DataError(f"{path}: a picture is written as .png or .svg; give a name that ends so")
+        raise DataError(f"{path}: not a picture's name; give one that ends in .png or .svg")
     if not path.parent.is_dir():
-        raise DataError(f"{path}: No such file or folder: {path.parent}; give a file in one that exists")
+        raise DataError(f"{path}: No such file or folder: {path.parent}; create it, or give another name")
     with written_whole(path) as part:
         _draw(figure, part, width)
 
@@ -206,7 +206,7 @@ def _draw(figure: Figure, path: Path, width: int) -> None:
     if width > THUMBNAIL_MAX:
         figure.savefig(path, dpi=dpi, metadata={"Software": None})
         return
-    from PIL import Image  # matplotlib needs it anyway
+    from PIL import Image  # matplotlib needs it, so it is installed
 
     whole = io.BytesIO()
     figure.savefig(whole, dpi=dpi, format="png")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How likely a computation phase is delayed by how much: survival functions, a panel a grain [Tsafrir05 Fig.
-5].
+"""Draws the probability that a computation phase is delayed by more than x: survival functions, a panel per
+grain [Tsafrir05 Fig. 5].
 
-The data are measured phases (apps/phase), or the delays that a trace's detours would have meant for phases of
-that grain. The grey band is what the data cannot show: less than one phase of those that they hold.
-"""
+The data are measured phases (apps/phase), or delays of phases that are derived from a trace's detours. The
+grey band is what the data cannot show: less than one of their phases. """
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from lab.statistics import Delays, delays_of_trace
 
 @dataclass(frozen=True)
 class SurvivalCurves:
-    """One system of the survival picture: its key (for the colour), its name, and its durations by grain,
+    """One system of the survival picture: its key (for the colour), its name, and its durations by grain in
     ns."""
 
     key: str
@@ -34,32 +33,32 @@ class SurvivalCurves:
 
 
 def _points(data: phase.PhaseData | Delays) -> tuple[np.ndarray, np.ndarray, float]:
-    """Delays relative to the grain, the share of phases delayed more than that, and how many phases there
-    were."""
+    """Returns delays relative to the grain, the share of phases with a longer delay, and the number of
+    phases."""
     if isinstance(data, phase.PhaseData):
         delays, above = phase.survival(data)
         return delays, above, float(data.count)
     above = np.concatenate([np.cumsum(data.share[::-1])[::-1][1:], [0.0]])
     delays = data.delay_ns / data.grain_ns
-    if delays[0] > 0:  # not one phase is undelayed
+    if delays[0] > 0:  # all phases are delayed
         delays, above = np.concatenate([[0.0], delays]), np.concatenate([[1.0], above])
     return delays, above, data.phases
 
 
-#: Delays that the figures in the text state, as marks on the x axis.
+#: Marks on the x axis: the delays for which the text has figures.
 SURVIVAL_MARKS = (0.01, 0.10, 1.00)
 SURVIVAL_LEAST_DELAY = 1e-5
 
 
-#: Grains that the picture shows of a trace, ns [Tsafrir05 Fig. 5], and as how many phases the trace must hold
-#: of one to say something.
+#: The grains that the picture shows of a trace, ns [Tsafrir05 Fig. 5], and the least number of phases that
+#: the trace must hold for a grain to be shown.
 GRAINS_NS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 PHASES_MIN = 50
 
 
 def trace_curves(key: str, name: str, trace: Trace) -> SurvivalCurves:
-    """A trace's delays at all grains that it says something of. DataError where detours' starts and lengths
-    are not known."""
+    """Returns a trace's delays at all grains of which it holds enough phases. DataError if starts and lengths
+    of its detours are unknown."""
     grains: dict[int, phase.PhaseData | Delays] = {
         grain: delays_of_trace(trace, grain)
         for grain in GRAINS_NS
@@ -69,18 +68,18 @@ def trace_curves(key: str, name: str, trace: Trace) -> SurvivalCurves:
 
 
 def _delay_label(value: float, _position: int) -> str:
-    """A delay in percent, without needless digits."""
+    """Returns a delay in percent, without needless digits."""
     return f"+{100 * value:g} %"
 
 
 def _survival_curve(
     axes: Axes, curves: SurvivalCurves, data: phase.PhaseData | Delays, index: int, most: float
 ) -> bool:
-    """One curve; False where no phase was delayed visibly, so that there is nothing to draw."""
+    """Draws one curve. Returns False if no phase was visibly delayed, so that there is nothing to draw."""
     delays, above, _ = _points(data)
     style = style_of(curves.key, index)
-    # Above its last duration the function is zero, which a logarithmic scale has not: the curve drops out of
-    # the panel.
+    # Above its last duration the function is zero. A logarithmic scale has no zero, so the curve leaves the
+    # panel.
     floor = 1e-12
     left = int(np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right")) - 1
     if above[left] == 0:
@@ -123,7 +122,7 @@ def _survival_panel(
         data = system.grains.get(grain_ns)
         if data is not None and not _survival_curve(axes, system, data, i, most):
             silent.append((system, i))
-    # Room above p = 1 for their words, which so never stand on a curve.
+    # Their words go above p = 1, so they never cover a curve.
     decades = np.log10(2 / least)
     axes.set_ylim(least, 2 * 10 ** (decades * 0.13 * len(silent)))
     axes.yaxis.set_major_locator(FixedLocator([10.0**i for i in range(int(np.ceil(np.log10(least))), 1, 2)]))
@@ -150,7 +149,7 @@ def survival_picture(
     width: int = 1400,
 ) -> None:
     """Writes the survival functions of the phase durations as PNG or SVG, `width` by about 900 points, a
-    panel a grain."""
+    panel per grain."""
     grains_ns = sorted({grain for system in systems for grain in system.grains})
     if not grains_ns:
         raise ValueError("no system of the picture has data")
@@ -187,7 +186,7 @@ def survival_picture(
         title_above(figure, title or "How likely a computation phase is delayed", 0.07, 0.2)
         figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
         figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
-        legend = "Grey band: less than one phase of those that were run. Lines: delays of 1, 10 and 100 %."
+        legend = "Grey band: less than one of the measured phases. Lines: delays of 1, 10 and 100 %."
         figure.text(
             0.07, 0.12 / height, "\n".join([legend, *notes]), fontsize=9, color=GREY, va="bottom", ha="left"
         )

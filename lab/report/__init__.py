@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report: nodes.py collects what was measured, answer.py judges it, tables.py, figures.py and markup.py
-make its parts, page.py writes it down. `lab report` calls them.
+"""Makes the pages of `lab report`.
 
-Of many hosts that tacet-noise (kit/) has measured, hosts.py reads the folders and activity.py the counters of
-before and after; outliers.py says who stands out, comb.py finds the tick, advice.py what to tune first, and
-hosts_page.py writes it down."""
+A page on nodes: nodes.py collects the measurements, answer.py judges them, tables.py, figures.py and
+markup.py make the parts, page.py the page.
+
+A page on many hosts that tacet-noise (kit/) has measured: hosts.py reads the folders, activity.py the
+counters before and after; outliers.py finds the hosts that stand out, comb.py the clock tick, advice.py what
+to tune first; hosts_page.py makes the page."""

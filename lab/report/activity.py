@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a host did while it was measured: /proc/interrupts and /proc/stat from before and after.
+"""Reads what a host did during its measurement: /proc/interrupts and /proc/stat from before and after.
 
-Interrupts are a count a second by line and CPU; /proc/stat gives the shares of each CPU's time, of which
-`steal` is what the hypervisor kept and `busy` all that somebody computed. Where a copy is missing, damaged,
-or not older than the other, there is nothing, and never half of it.
+Interrupts are counts per second by line and CPU. /proc/stat gives shares of each CPU's time: `stolen` is what
+the hypervisor kept, `busy` all time that was neither idle nor waiting for I/O. If a copy is missing or
+damaged, or the first is not older than the second, the result is empty, never partial.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ BYTES_MAX = 1 << 24
 
 @dataclass(frozen=True)
 class Line:
-    """A line of /proc/interrupts: its name (`24`, `LOC`), what it is, and how often it came, by CPU."""
+    """A line of /proc/interrupts: its name (`24`, `LOC`), its description, and interrupts per second by
+    CPU."""
 
     name: str
     what: str
@@ -37,7 +38,7 @@ class Activity:
 
     @property
     def devices(self) -> list[Line]:
-        """Interrupts of devices: those with a number."""
+        """The interrupts of devices: the lines whose name is a number."""
         return [line for line in self.lines if line.name.isdigit()]
 
 
@@ -71,7 +72,8 @@ def _stat(text: str) -> dict[int, list[int]]:
 
 
 def activity_read(folder: Path, lasted_s: float | None) -> Activity:
-    """What lies between the two copies of a host's folder; empty where that cannot be said."""
+    """Returns the difference of the two copies in a host's folder; empty if it is unknown. `lasted_s` is the
+    length of the run, None if unknown."""
     found = Activity()
     before, after = (_interrupts(_text(folder / f"interrupts-{when}.txt")) for when in ("before", "after"))
     if lasted_s:
@@ -84,7 +86,7 @@ def activity_read(folder: Path, lasted_s: float | None) -> Activity:
                 found.lines.append(Line(name, what, rises))
     first, last = (_stat(_text(folder / f"stat-{when}.txt")) for when in ("before", "after"))
     for cpu in sorted(set(first) & set(last)):
-        spent = [b - a for a, b in zip(first[cpu], last[cpu])][:8]  # guests' time is in user's already
+        spent = [b - a for a, b in zip(first[cpu], last[cpu])][:8]  # guest time is part of user time
         if min(spent) < 0 or not sum(spent):
             continue
         found.busy[cpu] = 1 - (spent[3] + spent[4]) / sum(spent)

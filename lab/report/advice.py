@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What to tune first on Linux hosts: rules from the recorded settings and the measured noise to a setting,
-each with what was found.
+"""Decides what to tune first on Linux hosts: rules that lead from the recorded settings and the measured
+noise to a setting, each with what was found.
 
-A rule looks at one host and answers a `Finding` or None. Findings of one rule on several hosts are one piece
-of advice. Advice is ranked by the share of time that it was measured to cost, on the host where it costs
-most; what has no measured cost comes after, in the order of `RULES`. A setting that was not recorded leads to
-no advice.
+A rule looks at one host and returns a `Finding` or None. The findings of one rule on several hosts are one
+piece of advice. Advice is ranked by the measured share of time lost, on the host where it costs most. Advice
+without a measured cost comes after it, in the order of `RULES`. A setting that was not recorded leads to no
+advice.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lab.report.hosts import Figures, Host, cpu_list, cpu_text, number
 
 @dataclass(frozen=True)
 class Finding:
-    """On one host: what was found, the exact setting to change, and the share of time lost (None: not
-    measured)."""
+    """A finding on one host: what was found, the exact setting to change, and the share of time lost (None:
+    not measured)."""
 
     found: str
     setting: str
@@ -45,7 +45,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Measured:
-    """A host with what was made of its data."""
+    """A host with the figures and the comb that were derived from its data."""
 
     host: Host
     figures: Figures | None
@@ -60,7 +60,7 @@ class Measured:
 
 
 def measured(host: Host, figures: Figures | None) -> Measured:
-    """The comb is that of the CPU that loses most, by selfish detours where there are some."""
+    """Finds the comb of the CPU that loses most, in its selfish detours if it has any."""
     exact = host.by_cpu("selfish") or (host.by_cpu(figures.method) if figures else {})
     trace = exact.get(figures.worst.cpu if figures and figures.worst.cpu is not None else -1)
     trace = trace or next(iter(exact.values()), None)
@@ -92,8 +92,8 @@ def _stolen(one: Measured) -> Finding | None:
     name = one.get("hypervisor_vendor") or one.get("hypervisor") or "unknown"
     return Finding(
         f"hypervisor {name}; CPU {worst} had {percent_text(stolen[worst])} of its time stolen",
-        "on the hypervisor: a host CPU of its own for each virtual CPU (libvirt: <vcpupin>), or no virtual "
-        "machine",
+        "on the hypervisor: give each virtual CPU a host CPU of its own (libvirt: <vcpupin>), or use no "
+        "virtual machine",
         stolen[worst],
     )
 
@@ -106,8 +106,8 @@ def _load(one: Measured) -> Finding | None:
     lost = max(one.figures.lost_ratio - tick, 0.0) if one.figures else None
     return Finding(
         f"a load of {load:g} before the measurement began, on {len(one.cpus)} measured CPUs",
-        "stop what else runs here, or measure under the batch system with the node for itself (srun "
-        "--exclusive); top shows it",
+        "stop the other programs (top shows them), or measure under the batch system with the node for this "
+        "job only (srun --exclusive)",
         lost,
     )
 
@@ -123,9 +123,9 @@ def _tick(one: Measured) -> Finding | None:
         whose = (
             "the clock tick"
             if _is_tick(one.comb, rate)
-            else "not this kernel's tick, so perhaps a hypervisor's or a quota's period"
+                else "not this kernel's tick, perhaps the period of a hypervisor or of a quota"
         )
-        found.append(f"detours at {one.comb.rate_hz:g} Hz, most of {time_text(one.comb.tooth_ns)}: {whose}")
+        found.append(f"detours at {one.comb.rate_hz:g} Hz, median {time_text(one.comb.tooth_ns)}: {whose}")
     if rate >= 50:
         found.append(f"{rate_text(rate)} local timer interrupts a second on each measured CPU")
     cost = one.comb.lost_ratio if one.comb and _is_tick(one.comb, rate) else None
@@ -134,24 +134,24 @@ def _tick(one: Measured) -> Finding | None:
     if not one.host.meta:
         found.append("nohz_full unknown")
     elif not quiet:
-        found.append("nohz_full: this kernel does not have it (CONFIG_NO_HZ_FULL is not set)")
+        found.append("nohz_full is not supported by this kernel (CONFIG_NO_HZ_FULL is not set)")
     elif ticking:
         found.append(f"nohz_full is {quiet}" if quiet in ("none", "(null)") else f"nohz_full is {quiet} only")
     else:
-        found.append(f"nohz_full is {quiet} already, so that more than one task runs on these CPUs")
-        return Finding("; ".join(found), "keep others off them: isolcpus, cgroup's cpuset", cost)
+        found.append(f"nohz_full is {quiet} already, so more than one task runs on these CPUs")
+        return Finding("; ".join(found), "keep other tasks off them: isolcpus, or a cgroup's cpuset", cost)
     cpus = cpu_text([cpu for cpu in one.cpus if cpu != 0] or one.cpus)
     keep = "" if len(one.cpus) > 1 else " (and keep another CPU for the system)"
     return Finding(
         "; ".join(found),
-        f"kernel command line: nohz_full={cpus} rcu_nocbs={cpus}{keep}; then CPU 0 is the system's"
+        f"kernel command line: nohz_full={cpus} rcu_nocbs={cpus}{keep}; leave CPU 0 to the system"
         + ("" if quiet else "; needs a kernel with CONFIG_NO_HZ_FULL=y"),
         cost,
     )
 
 
 def _is_tick(comb: Comb, timer_rate: float) -> bool:
-    """Whether the timer's interrupts, where they are known, come at the comb's rate."""
+    """Whether the timer interrupts come at the comb's rate; true if their rate is unknown (0)."""
     return timer_rate == 0 or abs(timer_rate - comb.rate_hz) < 0.3 * comb.rate_hz
 
 
@@ -215,9 +215,9 @@ def _clock(one: Measured) -> Finding | None:
     if clock in ("", "tsc", "kvm-clock", "timebase", "arch_sys_counter"):
         return None
     return Finding(
-        f"the kernel keeps time by {clock}: each reading of the clock is slow",
-        "kernel command line: tsc=reliable, if the machine's TSC is (dmesg | grep -i tsc says why it is not "
-        "used)",
+        f"the kernel keeps time by {clock}, so each reading of the clock is slow",
+        "kernel command line: tsc=reliable, if the machine's TSC is reliable (dmesg | grep -i tsc says why "
+        "it is not used)",
     )
 
 
@@ -237,30 +237,30 @@ def _deep_sleep(one: Measured) -> Finding | None:
     if not deep:
         return None
     return Finding(
-        f"C-states that take long to leave are on: {', '.join(deep)}",
-        "cpupower idle-set -D 10 (or hold /dev/cpu_dma_latency open with 0); for jobs that wait, not for "
+        f"C-states with a long exit latency are enabled: {', '.join(deep)}",
+        "cpupower idle-set -D 10 (or hold /dev/cpu_dma_latency open with 0); this helps jobs that wait, not "
         "those that compute",
     )
 
 
-#: Name, why it matters, rule; in the order of advice without a measured cost.
+#: Title, why it matters, rule. Advice without a measured cost keeps this order.
 RULES: tuple[tuple[str, str, Callable[[Measured], Finding | None]], ...] = (
     ("A CPU quota", "a cgroup that has used its quota stands still until the period ends", _quota),
-    ("Time stolen by the hypervisor", "no setting of the guest brings it back", _stolen),
-    ("Other programs", "whatever else runs takes whole time slices", _load),
-    ("The clock tick", "one interrupt each period, on every CPU, at the same phase or not", _tick),
-    ("Interrupts of devices", "each takes some µs, and more where a softirq follows", _devices),
+    ("Time stolen by the hypervisor", "no setting of the guest can prevent it", _stolen),
+    ("Other programs", "each other program that runs takes whole time slices", _load),
+    ("The clock tick", "one interrupt per period on every CPU", _tick),
+    ("Interrupts of devices", "each takes some µs, and more if a softirq follows", _devices),
     ("Busy SMT siblings", "two hardware threads share one core's units and caches", _siblings),
-    ("The frequency governor", "a CPU that changes its speed makes phases of unequal length", _governor),
-    ("The clock source", "whatever reads the time pays for it", _clock),
+    ("The frequency governor", "if a CPU changes its speed, phases differ in length", _governor),
+    ("The clock source", "each program that reads the time waits for it", _clock),
     (
         "NUMA balancing",
-        "it unmaps pages to see who touches them: page faults while computing",
+        "it unmaps pages to see which CPUs touch them: page faults during computation",
         _switch("numa_balancing", r"^[1-9]", "kernel.numa_balancing", "sysctl kernel.numa_balancing=0"),
     ),
     (
         "Transparent hugepages",
-        "khugepaged moves memory while programs compute",
+        "khugepaged moves memory during computation",
         _switch(
             "transparent_hugepage",
             r"\[always\]",
@@ -270,7 +270,7 @@ RULES: tuple[tuple[str, str, Callable[[Measured], Finding | None]], ...] = (
     ),
     (
         "The NMI watchdog",
-        "a performance counter's interrupt on each CPU, some seconds apart",
+        "an interrupt of a performance counter on each CPU, every few seconds",
         _switch("nmi_watchdog", r"^1", "kernel.nmi_watchdog", "sysctl kernel.nmi_watchdog=0"),
     ),
     (
@@ -278,12 +278,12 @@ RULES: tuple[tuple[str, str, Callable[[Measured], Finding | None]], ...] = (
         "a timer on each CPU, every four seconds by default",
         _switch("watchdog", r"^1", "kernel.watchdog", "sysctl kernel.watchdog=0"),
     ),
-    ("Deep C-states", "a CPU that waits sleeps deeper, and wakes later", _deep_sleep),
+    ("Deep C-states", "an idle CPU sleeps deeper and wakes later", _deep_sleep),
 )
 
 
 def advice(everybody: Sequence[Measured]) -> list[Advice]:
-    """Ranked: what costs most first."""
+    """Returns the advice for all hosts, what costs most first."""
     found = []
     for title, why, rule in RULES:
         one = Advice(title, why)

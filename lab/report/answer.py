@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report's judgement: how far each node's noise lets a job scale, which node is quieter, and by how much,
-in one sentence.
+"""Judges the nodes in one sentence: how far each node's noise lets a job scale, which node is quieter, and by
+how much.
 
-A job scales as far as a step of it is slowed by no more than the tolerance: the largest n with E(Y)/G <= 1 +
-tolerance [Tsafrir05 §2.4]. Data that hold m phases of the grain show nothing that is rarer than one in m, and
-a step of n nodes draws n phases: for more than m nodes they cannot speak. So what is said of a node ends at
-m, and of a silent node nothing else is known than that. Where one single event decides the slowdown, that
-event was drawn once from what may hold it never or twice: there the data speak for a tenth of that.
+A job scales to the largest n for which a step is slowed by at most the tolerance: E(Y)/G <= 1 + tolerance
+[Tsafrir05 §2.4]. A step of n nodes draws n phases. Data with m phases of the grain show no event that is
+rarer than one in m, so each statement about a node ends at m nodes. For a silent node nothing else is known.
+If one single event decides the slowdown, another measurement might have seen it twice or not at all;
+statements then end at a tenth of m.
 
 Each conclusion has a 95 % interval by a bootstrap of blocks of time (lab/statistics/intervals.py).
 """
@@ -25,17 +25,17 @@ from lab.statistics import Interval, StatisticsError
 
 #: A size that people can picture, for which each node's slowdown is shown.
 NODES_SHOWN = 1_000
-#: Where one event decides, the data speak for one in so many of the nodes that they would speak for.
+#: If one event decides, the data are valid for the usual number of nodes divided by this.
 TENTH = 10
 
 
-#: Names that would trip in a sentence.
+#: Names for use in a sentence, for keys that read badly there.
 SPOKEN = {"linux-tuned": "the tuned Linux", "linux-rt": "the PREEMPT_RT Linux"}
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chose, ns and fractions; `command` is the report's own."""
+    """The user's choices. `tolerance` is a fraction; `command` makes this report again."""
 
     grain_ns: int
     tolerance: float
@@ -45,10 +45,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One node's. `scale` is the largest job within the tolerance, infinite if none is too large, and `known`
-    how many nodes the data speak for. `event_ns` is the length of the one event that decides, if one does.
-    The intervals are None where the data hold too little for one, `slowdown`'s is that of the slowdown less
-    1."""
+    """The judgement of one node.
+
+    scale      number of nodes of the largest job within the tolerance; infinite if no job is too large
+    known      the largest number of nodes for which the data are valid
+    slowdown   E(Y)/G - 1 for NODES_SHOWN nodes; `slowdown_interval` is the interval of the same
+    event_ns   length of the one event that decides, or None if no single event does
+
+    An interval is None if the data are too few for one.
+    """
 
     node: Node
     basis: Basis
@@ -62,7 +67,7 @@ class Verdict:
 
     @property
     def lost_ratio(self) -> float:
-        """The share of time lost: by the trace, or as phases of the grain show it."""
+        """The share of time lost: from the trace if there is one, else from phases of the grain."""
         if self.basis.trace is not None:
             return statistics.noise_ratio(self.basis.trace)
         mean_ns = self.basis.delays.mean_ns
@@ -102,12 +107,12 @@ def _verdict(node: Node, basis: Basis, tolerance: float) -> Verdict:
 
 
 def interval_text(verdict: Verdict) -> str:
-    """The interval of the largest job, in brackets; why there is none; empty for a silent node."""
+    """Returns the interval of the largest job in brackets, or why there is none; empty for a silent node."""
     found = verdict.scale_interval
     if verdict.event_ns is not None:
         return (
-            f" (one single event of {time_text(verdict.event_ns)} decides that: it was seen once, and "
-            "carries no interval)"
+            f" (one single event of {time_text(verdict.event_ns)} decides that; it was seen only once, so "
+            "there is no interval)"
         )
     if verdict.silent:
         return ""
@@ -119,7 +124,7 @@ def interval_text(verdict: Verdict) -> str:
 
 
 def slowed_text(verdict: Verdict) -> str:
-    """The slowdown of a size that people can picture."""
+    """Returns the slowdown of a job on NODES_SHOWN nodes, with its interval, as text."""
     text = f"{NODES_SHOWN:,} nodes are slowed by {percent_text(verdict.slowdown)}"
     if found := verdict.slowdown_interval:
         text += f" (95 %: {percent_text(found.low)} to {percent_text(found.high)})"
@@ -127,7 +132,7 @@ def slowed_text(verdict: Verdict) -> str:
 
 
 def verdicts(nodes: Sequence[Node], chosen: Mapping[str, Basis], tolerance: float) -> list[Verdict]:
-    """Each node's, the quietest first."""
+    """Returns the verdict of each node that has a basis, the quietest first."""
     found = []
     for node in nodes:
         if node.key not in chosen:
@@ -137,28 +142,29 @@ def verdicts(nodes: Sequence[Node], chosen: Mapping[str, Basis], tolerance: floa
 
 
 def scale_text(verdict: Verdict, tolerance: float) -> str:
-    """How far a job scales on that node, by itself, in words that stay true."""
+    """Returns how far a job scales on this node, without comparison to others, limited to what the data
+    show."""
     limit, known = percent_text(tolerance), count_text(verdict.known)
     if verdict.silent:
         return (
-            f"not one delay in {known} phases: as far as its data show, no job of up to so many nodes is "
-            "slowed; of larger ones they say nothing"
+            f"not one delay in {known} phases: by these data, no job of up to {known} nodes is slowed; about "
+            "larger jobs they say nothing"
         )
     if verdict.scale < 1:
-        return f"a single node is slowed by more than {limit} already"
+        return f"even a single node is slowed by more than {limit}"
     example = slowed_text(verdict)
     sure = interval_text(verdict)
     if verdict.scale <= verdict.known:
         return f"a step is slowed by at most {limit} up to {count_text(verdict.scale)} nodes{sure}; {example}"
     return (
-        f"a step is slowed by at most {limit} up to {known} nodes and perhaps beyond, where its data say "
+        f"a step is slowed by at most {limit} up to {known} nodes; about more nodes its data say "
         f"nothing{sure}; {example}"
     )
 
 
 def together(found: Sequence[Verdict], nodes: float) -> float | None:
-    """E(Y)/G of a job on all the nodes in equal parts, each with its own distribution; None for one node, or
-    for fewer nodes than there are kinds."""
+    """Returns E(Y)/G of a job on `nodes` nodes, an equal part of each kind, each kind with its own
+    distribution. None if there is only one kind, or fewer nodes than kinds."""
     if len(found) < 2 or nodes < len(found):
         return None
     return statistics.slowdown_unlike([(v.basis.delays, nodes / len(found)) for v in found])
@@ -169,35 +175,39 @@ def _name(verdict: Verdict) -> str:
 
 
 def spoken(node: Node) -> str:
-    """A node's name in a sentence."""
+    """Returns a node's name for use in a sentence."""
     return SPOKEN.get(node.key, node.plain_name)
 
 
 def apart_text(nodes: Sequence[Node], found: Sequence[Verdict]) -> str:
-    """Which nodes take no part in the answer, as a sentence that follows it; empty if all do."""
+    """Returns a sentence, to follow the answer, that names the nodes left out of it; empty if there are
+    none."""
     names = [spoken(node) for node in nodes if all(v.node is not node for v in found)]
     if not names:
         return ""
-    verb = "takes" if len(names) == 1 else "take"
+    verb = "is" if len(names) == 1 else "are"
     text = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
-    return f" {text[0].upper()}{text[1:]} * {verb} no part in this answer: what was measured there is marked."
+    return (
+        f" {text[0].upper()}{text[1:]} * {verb} left out of this answer: the measurements there are doubtful "
+        "(see the notes marked *)."
+    )
 
 
 def _part(verdict: Verdict) -> str:
-    """How far, as a part of the sentence."""
-    known = f"the {count_text(verdict.known)} nodes that its data can speak for"
+    """Returns how far a job scales on this node, as a part of the sentence."""
+    known = f"the {count_text(verdict.known)} nodes for which its data are valid"
     example, sure = slowed_text(verdict), interval_text(verdict)
     if verdict.silent:
         return f"to {known}, without a single delay"
     if verdict.scale < 1:
-        return f"not even to one node, where {example}"
+        return f"not even to one node ({example})"
     if verdict.scale <= verdict.known:
-        return f"to {count_text(verdict.scale)} nodes{sure}, where {example}"
-    return f"to {known}{sure}, where {example}"
+        return f"to {count_text(verdict.scale)} nodes{sure} ({example})"
+    return f"to {known}{sure} ({example})"
 
 
 def _quieter(found: Sequence[Verdict]) -> str:
-    """Which node is quieter, and by how much."""
+    """Returns which node is quieter, and by how much."""
     quiet, loud = found[0], found[-1]
     if quiet.lost_ratio == loud.lost_ratio:
         return "the nodes are equally quiet"
@@ -210,7 +220,7 @@ def _quieter(found: Sequence[Verdict]) -> str:
 
 
 def sentence(found: Sequence[Verdict], grain_ns: int, tolerance: float) -> str:
-    """The answer."""
+    """Returns the report's answer as one sentence."""
     first, *others = found
     parts = [
         f"{_name(first)}'s noise lets a job scale {_part(first)}",

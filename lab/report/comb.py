@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Detours that come like the teeth of a comb: the clock tick of a kernel.
+"""Finds detours at a steady rate, like the teeth of a comb: the clock tick of a kernel.
 
-Where a detour begins is an angle on a circle that turns once in a period. Detours of that period all point
-the same way, others to all sides, so the length of their sum counts those that belong to the comb (Rayleigh's
-test). It is taken second by second, so that an error of the clock's rate does not smear it. A comb of 250 Hz
-also fits 500 and 1000 Hz, so the slowest rate that fits is the one.
+The start of a detour is an angle on a circle that turns once per period. Detours of that period all point
+in one direction, other detours in all directions, so the length of the vector sum counts the detours that
+belong to the comb (Rayleigh's test). The sum is taken for each second, so that an error of the clock's rate
+does not smear it. A comb of 250 Hz also fits 500 and 1000 Hz, so the slowest rate that fits is taken.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 
 from lab.formats.trace import Trace
 
-#: What kernels are configured with.
+#: Tick rates that Linux kernels can be configured with.
 TICKS_HZ = (100.0, 250.0, 300.0, 1000.0)
 BLOCK_NS = 1e9
-#: A comb has so many of the teeth that it could have while the program ran, and is so much of all detours.
+#: The least share of the comb's possible teeth that were seen, and of all detours that belong to the comb.
 COVERAGE_MIN = 0.4
 SHARE_MIN = 0.15
-#: Cosine of how far a tooth may stand from the comb's direction.
+#: Cosine of the largest angle between a tooth and the comb's direction.
 POINTING_MIN = 0.9
 
 
 @dataclass(frozen=True)
 class Comb:
-    """Detours at a steady rate: how many of the comb's teeth are there, the median length of a tooth, and the
-    share of time that they take."""
+    """Detours at a steady rate: the share of the comb's teeth that were seen, the median length of a tooth,
+    and the share of time that they take."""
 
     rate_hz: float
     coverage: float
@@ -40,8 +40,8 @@ class Comb:
 
 
 def comb_find(trace: Trace, rates: tuple[float, ...] = TICKS_HZ) -> Comb | None:
-    """The slowest of the rates that the detours keep, or None. Starts must be exact: of FTQ and FWQ they are
-    not, and there is None."""
+    """Returns the comb of the slowest rate that the detours fit, or None. It needs exact start times, so the
+    result for FTQ and FWQ is always None."""
     if not trace.complete or trace.format in ("ftq", "fwq") or trace.listed < 8:
         return None
     starts, durations = trace.start_ns, trace.duration_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report's pictures: those that the data allow, each with the command that draws it again."""
+"""Makes the report's pictures, as far as the data allow, each with the command that draws it again."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SVG_MAX = 300_000
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of the page: its name, what it shows, who draws it into a file, and the command that draws it
-    again."""
+    """A picture of the page: its name, its caption, the function that draws it into a file, and the command
+    that draws it again."""
 
     name: str
     caption: str
@@ -44,7 +44,7 @@ def _plot_command(kind: str, files: Sequence[tuple[str, Path]], *further: str) -
 
 
 def pictures(found: Sequence[Verdict], collection: Collection, options: Options) -> list[Picture]:
-    """Those that the data allow."""
+    """Returns the pictures that the data allow."""
     curves = [DelayCurve(v.node.key, v.node.name, v.basis.delays) for v in found]
     files = [(v.node.key, v.basis.path) for v in found]
     grain = time_option(options.grain_ns)
@@ -57,7 +57,7 @@ def pictures(found: Sequence[Verdict], collection: Collection, options: Options)
         ),
         Picture(
             "cdf",
-            "How much longer than its grain a phase lasts, and the tail of that [Tsafrir05 Fig. 3].",
+            "How much longer than its grain a phase lasts: the distribution and its tail [Tsafrir05 Fig. 3].",
             lambda path: cdf_picture(curves, path),
             _plot_command("cdf", files, "--grain", grain),
         ),
@@ -69,7 +69,7 @@ def pictures(found: Sequence[Verdict], collection: Collection, options: Options)
         ),
         Picture(
             "survival",
-            "How likely phases of several grains are delayed [Tsafrir05 Fig. 5].",
+            "The probability that phases of several grains are delayed [Tsafrir05 Fig. 5].",
             lambda path: survival_picture(_survival(found), path),
             _plot_command("survival", files),
         ),
@@ -115,7 +115,7 @@ def pictures(found: Sequence[Verdict], collection: Collection, options: Options)
         shown.append(
             Picture(
                 "spectrum",
-                "At which frequencies noise comes.",
+                "The frequencies of the noise.",
                 lambda path: spectrum_picture(sampled, path),
                 _plot_command("spectrum", of_ftq),
             )
@@ -136,7 +136,7 @@ def _survival(found: Sequence[Verdict]) -> list[SurvivalCurves]:
 
 
 def figure_html(picture: Picture, folder: Path) -> str:
-    """Draws it and puts it into a data URI."""
+    """Draws the picture and returns it as HTML, as a data URI."""
     svg = folder / f"{picture.name}.svg"
     picture.draw(svg)
     data, kind = svg.read_bytes(), "image/svg+xml"

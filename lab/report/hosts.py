@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hosts of a measurement: what `tacet-noise` (kit/) has left in a folder, a folder a host.
+"""Reads the hosts of a measurement: the folder that `tacet-noise` (kit/) writes, with one folder per host.
 
     meta.txt         key=value, the last line of a key counts; ends with status=complete or incomplete
-    *.dat            the programs' data, of any format that the lab reads
-    rtla.txt         rtla's summary, where root has measured
+    *.dat            the programs' data, in any format that the lab reads
+    rtla.txt         rtla's summary, if the measurement ran as root
     interrupts-…     /proc/interrupts and /proc/stat from before and after (activity.py)
 
-Other people's machines make these files, and they are read from wherever somebody has copied them: nothing is
-taken for granted, and what is left out is said with its reason.
+The files come from other machines and may be damaged or copied in part, so the reader trusts none of them. It
+reports each file that it leaves out, with the reason.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from lab.report.nodes import PREFERENCE
 
 META = "meta.txt"
 META_BYTES_MAX = 1 << 22
-#: What tacet-noise leaves beside its data.
+#: Files of tacet-noise that hold no program's data.
 NO_DATA = re.compile(r"meta\.txt|log|(interrupts|softirqs|stat)-(before|after)\.txt")
-#: How far the clock of the day and the uptime may come apart in a run before it counts as a step, s.
+#: The clock of the day has stepped if it and the uptime differ by more than this in a run, s.
 CLOCK_STEP_S = 2.0
-#: A list of more CPUs than any machine has is damage.
+#: A list of more CPUs is taken as damage; no machine has them.
 CPUS_MAX = 1 << 17
 
 
 def printable(text: str) -> str:
-    """Text of another machine as a page can hold it: no control characters, no half characters."""
+    """Returns text of another machine as a page can hold it: control characters and incomplete UTF-8 become
+    question marks."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(c if c.isprintable() else "?" for c in whole)
 
 
 @dataclass
 class Host:
-    """A host's folder: its name there (no two are the same), its settings, its data, what is to be said of
-    it."""
+    """A host's folder: its unique name, its settings, its data, and remarks for the report."""
 
     name: str
     path: Path
@@ -60,8 +60,8 @@ class Host:
     remarks: list[str] = field(default_factory=list)
 
     def by_cpu(self, method: str) -> dict[int, Trace]:
-        """The traces of a method by CPU, those that have lengths; a CPU that was measured twice has the
-        longer one."""
+        """Returns the traces of a method that have lengths, by CPU; of two traces of one CPU the longer
+        one."""
         found: dict[int, Trace] = {}
         for trace in self.traces:
             if trace.format != method or not (trace.durations_known or trace.totals):
@@ -77,13 +77,13 @@ class Host:
 
     @property
     def cpus(self) -> list[int]:
-        """The CPUs that were measured, as recorded or else as the data say."""
+        """The measured CPUs: as recorded, else those of the data."""
         recorded = cpu_list(self.meta.get("cpus_measured", ""))
         return recorded or sorted({t.cpu for t in self.traces if t.cpu is not None})
 
     @cached_property
     def settings(self) -> dict[str, str]:
-        """Settings as one compares them: those of CPUs put together."""
+        """The settings to compare, with those of single CPUs put together."""
         found = {key: value for key, value in self.meta.items() if key in SETTINGS}
         governors = Counter(v for k, v in self.meta.items() if re.fullmatch(r"cpu\.\d+\.governor", k))
         if governors:
@@ -91,7 +91,7 @@ class Host:
         return found
 
 
-#: What makes hosts differ: keys of meta.txt, with their names for a reader.
+#: The settings in which hosts may differ: keys of meta.txt, with their names for a reader.
 SETTINGS = {
     "kernel": "kernel",
     "kernel_version": "kernel's build",
@@ -130,7 +130,7 @@ class Hosts:
 
 
 def cpu_list(text: str) -> list[int]:
-    """`0,2-4` as numbers; nothing of what is no such list."""
+    """Parses a list like `0,2-4`; empty if it is not one."""
     found: list[int] = []
     for part in text.split(","):
         if not (match := re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())):
@@ -142,7 +142,7 @@ def cpu_list(text: str) -> list[int]:
 
 
 def cpu_text(cpus: Sequence[int]) -> str:
-    """Numbers as Linux writes CPU lists: 0-2,5."""
+    """Returns numbers in Linux's format of CPU lists: 0-2,5."""
     parts: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if parts and parts[-1][1] == cpu - 1:
@@ -153,7 +153,7 @@ def cpu_text(cpus: Sequence[int]) -> str:
 
 
 def number(text: str | None) -> float | None:
-    """The number that a value begins with, or None."""
+    """Returns the number that a value begins with, or None."""
     match = re.match(r"-?\d{1,15}(\.\d{1,9})?(?=\s|$)", text or "")
     return float(match[0]) if match else None
 
@@ -172,13 +172,14 @@ def _meta(path: Path, host: Host) -> None:
         elif line.strip():
             damaged += 1
     if damaged:
-        host.remarks.append(f"{META}: {damaged} lines are not key=value and were passed over")
+        host.remarks.append(f"{META}: {damaged} lines are not key=value and were skipped")
     if host.meta.get("format", "tacet-noise 1") != "tacet-noise 1":
-        host.remarks.append(f"{META}: format {host.meta['format']!r}; this lab knows tacet-noise 1")
+        host.remarks.append(f"{META}: unknown format {host.meta['format']!r}; this lab reads tacet-noise 1")
 
 
 def _file(host: Host, path: Path, left_out: list[tuple[str, str]]) -> None:
-    """Takes a file's data; what is no data is passed over, what is damaged is left out with the reason."""
+    """Adds a file's data to its host. Skips files of unknown format; leaves out damaged *.dat with the
+    reason."""
     try:
         name = registry.detect(path)
     except FormatError as error:
@@ -199,14 +200,14 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def host_read(path: Path, name: str, left_out: list[tuple[str, str]]) -> Host:
-    """A host's folder. OSError if it cannot be listed."""
+    """Reads a host's folder. OSError if it cannot be listed."""
     host = Host(printable(name), path)
     try:
         _meta(path / META, host)
     except FileNotFoundError:
-        host.remarks.append(f"no {META}: its settings are unknown, so that no advice can come from them")
+        host.remarks.append(f"no {META}: the host's settings are unknown, so there is no advice on them")
     except OSError as error:
-        host.remarks.append(f"{META} cannot be read ({error.strerror}): its settings are unknown")
+        host.remarks.append(f"{META} cannot be read ({error.strerror}): the host's settings are unknown")
     for file in _listed(path):
         if NO_DATA.fullmatch(file.name) or not os.path.isfile(file):
             continue
@@ -220,7 +221,8 @@ def host_read(path: Path, name: str, left_out: list[tuple[str, str]]) -> Host:
 
 
 def _lasted_s(host: Host) -> float | None:
-    """How long the run lasted: by the uptime, which nobody sets, else by the clock of the day."""
+    """Returns the length of the run in s: by the uptime, because it never steps, else by the clock of the
+    day. None if neither was recorded."""
     for first, last in (("uptime_before", "uptime_after"), ("started", "ended")):
         begin, end = number(host.meta.get(first)), number(host.meta.get(last))
         if begin is not None and end is not None and end > begin:
@@ -231,23 +233,23 @@ def _lasted_s(host: Host) -> float | None:
 def _remark_on_the_run(host: Host) -> None:
     status = host.meta.get("status")
     if status == "running":
-        host.remarks.append("the run has no end: it was killed, or it still runs; shown is what it has left")
+        host.remarks.append("the run was killed or still runs; the page shows what it has written so far")
     elif status not in (None, "complete"):
         reason = host.meta.get("reason", "no reason recorded")
-        host.remarks.append(f"incomplete: {reason}; shown is what was measured until then")
+        host.remarks.append(f"incomplete: {reason}; the page shows what was measured until then")
     begin, end = number(host.meta.get("started")), number(host.meta.get("ended"))
     up, down = number(host.meta.get("uptime_before")), number(host.meta.get("uptime_after"))
     if None not in (begin, end, up, down):
         step = (end - begin) - (down - up)  # type: ignore[operator]
         if abs(step) > CLOCK_STEP_S:
             host.remarks.append(
-                f"the clock of the day stepped by {step:+.0f} s during the run: its dates are not to be "
-                "trusted; the data are (they come from the CPU's own counter)"
+                f"the clock of the day stepped by {step:+.0f} s during the run: recorded dates may be wrong; "
+                "the data are right (they use the CPU's own counter)"
             )
 
 
 def _remark_on_names(hosts: Sequence[Host]) -> None:
-    """Folders of one host name: the same host again, two tasks at once, or two hosts of that name."""
+    """Adds remarks to folders with the same host name: one host twice, two tasks at once, or two hosts."""
     by_name: dict[str, list[Host]] = {}
     for host in hosts:
         if name := host.meta.get("host"):
@@ -257,26 +259,26 @@ def _remark_on_names(hosts: Sequence[Host]) -> None:
         if len(group) < 2:
             continue
         if len(boots) == 1:
-            why = "the same boot: one host that was measured more than once, each run a row of its own"
+            why = "the same boot: one host that was measured more than once; each run has its own row"
         else:
-            why = "not the same boot: different hosts of one name, or one that was restarted in between"
+            why = "different boots: different hosts with one name, or one host that rebooted in between"
         for host in group:
             others = ", ".join(other.name for other in group if other is not host)
-            host.remarks.append(f"calls itself {name}, as {others} does; {why}")
+            host.remarks.append(f"has the host name {name}, like {others}; {why}")
 
 
 def hosts_read(folder: Path) -> Hosts:
-    """The folder of host folders, or a host's own folder. DataError or OSError."""
+    """Reads the folder of host folders, or a host's own folder. Raises DataError or OSError."""
     if not folder.is_dir():
         raise DataError(
-            f"{folder}: {'no folder' if folder.exists() else 'there is no such folder'}; give the one that "
-            "tacet-noise has written to (--out), with a folder a host"
+            f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}; give the folder that "
+            "tacet-noise has written to (--out), which holds a folder per host"
         )
     found = Hosts(folder)
     if (folder / META).is_file():
         folders = [(folder, folder.resolve().name)]
     else:
-        # os.path's answer is no for what cannot be looked at, as a link that leads to itself.
+        # os.path.isdir answers False for a path that cannot be read, such as a link to itself.
         folders = [(path, path.name) for path in _listed(folder) if os.path.isdir(path)]
     for path, name in folders:
         try:
@@ -285,15 +287,15 @@ def hosts_read(folder: Path) -> Hosts:
             found.left_out.append((printable(name), f"cannot be read: {error.strerror}"))
             continue
         while any(host.name == other.name for other in found.hosts):
-            host.name += "'"  # bytes that are no text look alike
+            host.name += "'"  # names that are not UTF-8 may look alike
         if host.methods or host.phases:
             found.hosts.append(host)
         else:
-            found.left_out.append((host.name, "no data of a program in it"))
+            found.left_out.append((host.name, "no program's data in it"))
     if not found.hosts:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in found.left_out[:3])
         raise DataError(
-            f"{folder}: no host's folder in it; tacet-noise leaves FOLDER/HOST/ with {META} and *.dat"
+            f"{folder}: no host's folder in it; tacet-noise writes FOLDER/HOST/ with {META} and *.dat"
             + (f" ({reasons})" if reasons else "")
         )
     _remark_on_names(found.hosts)
@@ -305,8 +307,8 @@ def hosts_read(folder: Path) -> Hosts:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a host loses, by one method: of each CPU, their mean, and the CPU that loses most, for which a
-    step of a job waits."""
+    """What a host loses, by one method: the share of each CPU's time, their mean, and the CPU that loses most
+    (a step of a job waits for it)."""
 
     method: str
     by_cpu: dict[int, float]
@@ -320,8 +322,8 @@ class Figures:
 
 
 def common_method(hosts: Sequence[Host]) -> str:
-    """The finest method that at least half of the hosts have, else the finest of all. Empty if there is
-    none."""
+    """Returns the finest method that at least half of the hosts have, else the finest of any host; empty if
+    there is none."""
     counts = Counter(method for host in hosts for method in host.methods)
     order = (*PREFERENCE, "rtla-top", "rtla-hist")
     shared = [method for method in order if 2 * counts[method] >= len(hosts)]
@@ -329,7 +331,8 @@ def common_method(hosts: Sequence[Host]) -> str:
 
 
 def figures_of(host: Host, method: str) -> Figures | None:
-    """By the method, or by the host's own finest where it lacks that. None where it has only phases."""
+    """Returns a host's figures by the method, or by its own finest if it lacks that. None if it has only
+    phases."""
     used = method if host.by_cpu(method) else next(iter(host.methods), "")
     traces = host.by_cpu(used)
     if not traces:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page on many hosts: who loses how much and when, who stands out, what to tune first, and Tacet beside
-them. Like the other report (page.py) it is one file without a script or a reference to another."""
+"""Makes the page on many hosts: how much time each loses and when, which stand out, what to tune first, and a
+comparison with Tacet. Like the other report (page.py) it is one file that refers to no other and holds no
+script."""
 
 from __future__ import annotations
 
@@ -24,18 +25,18 @@ from lab.report.hosts import SETTINGS, Figures, Host, Hosts, common_method, cpu_
 from lab.report.markup import STYLE, escaped, table_html
 from lab.report.outliers import CROWD_MIN, DEVIATIONS, TIMES, Outlier, outliers
 
-#: Tacet's own measurement that is in the tree, taken in QEMU.
+#: Tacet's own measurement in the tree, taken in QEMU.
 REFERENCE = paths.ROOT / "docs/pictures/ftq-tacet.dat"
 REFERENCE_NAME = "Tacet (emulated)"
-#: Pieces of time of the second heat map.
+#: The number of columns of the heat map over time.
 PIECES = 60
-#: Hosts that the tables name one by one.
+#: The number of hosts that the tables list.
 HOSTS_LISTED = 200
-#: Hosts of which interrupts are shown.
+#: The number of hosts whose interrupts are shown.
 SOURCES_HOSTS = 12
-#: Settings that a piece of advice names.
+#: The number of settings that a piece of advice lists.
 FOUND_SHOWN = 3
-#: An SVG that is larger becomes a PNG.
+#: A larger SVG becomes a PNG, bytes.
 SVG_MAX = 300_000
 
 HOSTS_STYLE = """
@@ -46,7 +47,7 @@ ol.advice > li { margin-bottom: 1.1rem; } .advice p { margin: .15rem 0; }
 
 @dataclass(frozen=True)
 class HostsOptions:
-    """What the user chose; `command` makes the page again."""
+    """The user's choices; `command` makes the page again."""
 
     grain_ns: int
     tolerance: float
@@ -57,7 +58,7 @@ class HostsOptions:
 
 @dataclass(frozen=True)
 class Judged:
-    """All that the page is made of."""
+    """All data of the page."""
 
     found: Hosts
     method: str
@@ -67,14 +68,14 @@ class Judged:
 
     @property
     def ranked(self) -> list[Host]:
-        """The quietest first; hosts without figures last."""
+        """The hosts with figures, the quietest first."""
         known = [host for host in self.found.hosts if host.name in self.figures]
         known.sort(key=lambda host: (self.figures[host.name].lost_ratio, host.name))
         return known
 
 
 def judge(found: Hosts) -> Judged:
-    """DataError from no host's data: a host that cannot be judged is left out, and named."""
+    """Judges all hosts. A host whose data cannot be judged is left out, with the reason; no DataError."""
     method = common_method(found.hosts)
     figures: dict[str, Figures] = {}
     everybody: list[Measured] = []
@@ -94,19 +95,19 @@ def judge(found: Hosts) -> Judged:
 
 
 def hosts_sentence(judged: Judged) -> str:
-    """The answer: how many, how much, who, and what first."""
+    """Returns the answer: how many hosts, how much they lose, which is the worst, and what to tune first."""
     ranked = judged.ranked
     if not ranked:
-        return f"{_many(len(judged.found.hosts), 'host')}, and only phases of work were measured on them."
+        return f"{_many(len(judged.found.hosts), 'host')}, measured only with phases of work."
     cpus = sum(len(judged.figures[host.name].by_cpu) for host in ranked)
     lost = [judged.figures[host.name].lost_ratio for host in ranked]
     text = f"{_many(len(ranked), 'host')}, {_many(cpus, 'CPU')}: "
     if len(ranked) == 1:
-        text += f"{ranked[0].name} loses {percent_text(lost[0])} of its time to others than its programs"
+        text += f"{ranked[0].name} loses {percent_text(lost[0])} of its time to noise"
     else:
         text += (
-            f"the median host loses {percent_text(plain.median(lost))} of its time to others than its "
-            f"programs, the worst, {ranked[-1].name}, {percent_text(lost[-1])}"
+            f"the median host loses {percent_text(plain.median(lost))} of its time to noise, "
+            f"the worst, {ranked[-1].name}, {percent_text(lost[-1])}"
         )
     if judged.advice:
         text += f". Tune first: {judged.advice[0].title[0].lower()}{judged.advice[0].title[1:]}"
@@ -135,7 +136,8 @@ def _image(draw: object, name: str, caption: str, folder: Path) -> str:
 
 
 def cpu_map(judged: Judged) -> tuple[list[str], list[str], np.ndarray]:
-    """Hosts by CPUs; Tacet's row stands last."""
+    """Returns the heat map of hosts by CPUs: names of rows and columns, shares of time lost (NaN: not
+    measured)."""
     ranked = judged.ranked[::-1]
     cpus = sorted({cpu for host in ranked for cpu in judged.figures[host.name].by_cpu})
     lost = np.full((len(ranked), len(cpus)), np.nan)
@@ -146,8 +148,8 @@ def cpu_map(judged: Judged) -> tuple[list[str], list[str], np.ndarray]:
 
 
 def time_map(judged: Judged) -> tuple[list[str], list[str], np.ndarray] | None:
-    """Hosts by time: what the CPUs lost on average in each piece of the measurement. None where no host has
-    the detours' times."""
+    """Returns the heat map of hosts by time: the mean loss of the CPUs in each piece of the measurement. None
+    if no host has the detours' times."""
     names, rows, spans = [], [], []
     for host in judged.ranked[::-1]:
         traces = [
@@ -168,7 +170,7 @@ def time_map(judged: Judged) -> tuple[list[str], list[str], np.ndarray] | None:
 def _pieces(trace: Trace) -> np.ndarray:
     step_ns = trace.span_ns / PIECES
     lost: np.ndarray = statistics.series_of(trace, step_ns)[:PIECES] / step_ns
-    # A detour is counted where it begins; one that is longer than a piece goes on in the next ones.
+        # A detour is counted where it begins. Time beyond the end of a piece is carried to the next pieces.
     carried = 0.0
     for i in range(len(lost)):
         carried += lost[i]
@@ -188,7 +190,7 @@ def _phase_text(host: Host, grain_ns: int) -> str:
 
 
 def _scale(trace: Trace, options: HostsOptions) -> str:
-    """How far jobs of nodes like this scale, never beyond what the data can speak for."""
+    """Returns the number of nodes like this to which a job scales, at most the number that the data allow."""
     try:
         delays = statistics.delays_of_trace(trace, options.grain_ns)
         scale = statistics.scale_max(delays, options.tolerance)
@@ -220,10 +222,10 @@ def hosts_table(judged: Judged, options: HostsOptions) -> str:
                 _scale(one.worst, options),
             ]
         )
-    more = f" The {len(ranked) - HOSTS_LISTED} quieter ones are left out." * (len(ranked) > HOSTS_LISTED)
+    more = f" {len(ranked) - HOSTS_LISTED} quieter hosts are left out." * (len(ranked) > HOSTS_LISTED)
     return table_html(
-        f"What each host loses, the loudest first.{more} The last column: up to how many nodes like its "
-        f"worst CPU a step of {time_text(options.grain_ns)} is slowed by at most "
+        f"Time lost by host, the loudest first.{more} The last column: the number of nodes like its worst "
+        f"CPU up to which a step of {time_text(options.grain_ns)} is slowed by at most "
         f"{percent_text(options.tolerance)}.",
         [
             "host",
@@ -242,11 +244,11 @@ def hosts_table(judged: Judged, options: HostsOptions) -> str:
 
 
 def beside_table(judged: Judged, options: HostsOptions) -> str:
-    """The quietest, the median and the loudest host beside Tacet, by the program that Tacet's file is of."""
+    """Compares the quietest, the median and the loudest host with Tacet, by the program of Tacet's file."""
     try:
         tacet = registry.read(REFERENCE)[0]
     except (DataError, OSError) as error:
-        return f'<p class="small">Tacet\'s own measurement is not here: {escaped(str(error))}</p>'
+        return f'<p class="small">Tacet\'s own measurement cannot be read: {escaped(str(error))}</p>'
     ranked = [
         (statistics.noise_ratio(worst), host.name, worst)
         for host in judged.found.hosts
@@ -254,7 +256,7 @@ def beside_table(judged: Judged, options: HostsOptions) -> str:
         for worst in [max(traces.values(), key=statistics.noise_ratio)]
     ]
     if not ranked:
-        return f'<p class="small">No host was measured with {tacet.format}, as Tacet was.</p>'
+        return f'<p class="small">No host was measured with {tacet.format}, so none compares with Tacet.</p>'
     ranked.sort(key=lambda row: row[:2])
     places = {"quietest": 0, "median": (len(ranked) - 1) // 2, "loudest": len(ranked) - 1}
     if len(ranked) < 3:
@@ -271,16 +273,16 @@ def beside_table(judged: Judged, options: HostsOptions) -> str:
         ["shortest visible", *(time_text(trace.threshold_ns or 0) for _, trace in shown)],
     ]
     return table_html(
-        f"The worst CPU of hosts, by {tacet.format}, beside Tacet. <strong>Tacet's column was measured in "
-        "QEMU, one instruction a nanosecond</strong>: its count of detours is right, its times say nothing "
-        "of caches and devices, and no real machine stands behind it (docs/noise.md).",
+        f"The worst CPU of hosts, by {tacet.format}, compared with Tacet. <strong>Tacet's column was "
+        "measured in QEMU, one instruction per nanosecond</strong>: its count of detours is right; its times "
+        "do not include caches and devices. It is not a measurement of a real machine (docs/noise.md).",
         ["", *(name for name, _ in shown)],
         rows,
     )
 
 
 def settings_table(judged: Judged) -> str:
-    """Settings by value, with the hosts that have it."""
+    """Returns the table of settings: each value, with the hosts that have it if hosts differ."""
     rows = []
     for key, name in SETTINGS.items():
         values: dict[str, list[str]] = {}
@@ -295,7 +297,7 @@ def settings_table(judged: Judged) -> str:
             for value, names in sorted(values.items(), key=lambda item: -len(item[1]))
         ]
         rows.append([escaped(name), "<br>".join(parts)])
-    return table_html("Settings; where hosts differ, with their names.", ["setting", "found"], rows, (0, 1))
+    return table_html("Settings; if hosts differ, with their names.", ["setting", "found"], rows, (0, 1))
 
 
 def _names(names: Sequence[str], most: int = 4) -> str:
@@ -303,7 +305,8 @@ def _names(names: Sequence[str], most: int = 4) -> str:
 
 
 def sources_table(judged: Judged, most: int = 8) -> str:
-    """Who interrupted: the kernel's tracer where root has measured, and /proc/interrupts everywhere."""
+    """Returns the tables of interrupts: /proc/interrupts of all hosts, and the kernel tracer's counts of
+    hosts that were measured as root."""
     rows = []
     for host in (judged.ranked[::-1] or judged.found.hosts)[:SOURCES_HOSTS]:
         cpus = host.cpus
@@ -319,8 +322,8 @@ def sources_table(judged: Judged, most: int = 8) -> str:
             for rate, cpu, line in seen[: max(1, most if len(judged.found.hosts) < 10 else 2)]
         ]
     table = table_html(
-        "Interrupts on measured CPUs while it was measured (/proc/interrupts), on the CPU that had most; of "
-        f"the {SOURCES_HOSTS} loudest hosts.",
+        "Interrupts during the measurement (/proc/interrupts), on the measured CPU that had most; for the "
+        f"{SOURCES_HOSTS} loudest hosts.",
         ["host", "interrupt", "CPU", "per second"],
         rows,
         (0, 1),
@@ -335,12 +338,11 @@ def sources_table(judged: Judged, most: int = 8) -> str:
         reasons = sorted({host.meta.get("osnoise", "") for host in judged.found.hosts} - {""})
         why = f" ({'; '.join(map(escaped, reasons))})" if reasons else ""
         return (table if rows else "") + (
-            f'<p class="small">The kernel\'s osnoise tracer counted nothing{why}: as root, with rtla '
-            "installed, tacet-noise runs it, too, and the counts of NMIs, interrupts, softirqs and threads "
-            "stand here.</p>"
+            f'<p class="small">No counts from the kernel\'s osnoise tracer{why}. To see NMIs, interrupts, '
+            "softirqs and threads here, install rtla and run tacet-noise as root.</p>"
         )
     header = ["host", "CPU", "tracer", "NMI", "IRQ", "softirq", "thread", "lost"]
-    return table + table_html("What the kernel's tracer counted.", header, counted[:HOSTS_LISTED], (0, 2))
+    return table + table_html("Counts of the kernel's tracer.", header, counted[:HOSTS_LISTED], (0, 2))
 
 
 def _counters(trace: Trace) -> list[str]:
@@ -379,7 +381,7 @@ def advice_html(judged: Judged) -> str:
             for setting, on in shown
         )
         if len(by_setting) > len(shown):
-            found += f'<p class="small">and {len(by_setting) - len(shown)} settings more like these</p>'
+            found += f'<p class="small">and {len(by_setting) - len(shown)} more settings like these</p>'
         items.append(
             f"<li><strong>{escaped(one.title)}</strong>{cost}: {escaped(one.why)}.{where}{found}</li>"
         )
@@ -395,17 +397,17 @@ def outliers_html(judged: Judged) -> str:
     if not judged.outside:
         if count < CROWD_MIN:
             return (
-                f"<p>{_many(count, 'host')}: too few to say which stands out; it takes {CROWD_MIN} hosts, or "
-                "CPUs of a host.</p>"
+                f"<p>{_many(count, 'host')}: too few to find outliers; it takes {CROWD_MIN} hosts, or "
+                f"{CROWD_MIN} CPUs of a host.</p>"
             )
-        return f"<p>No host stands out of the {count} ({rule}).</p>"
+        return f"<p>None of the {count} hosts stands out ({rule}).</p>"
     items = "".join(
         f"<li><strong>{escaped(one.name)}</strong> {escaped(one.why)}."
         + (f" It differs from most: {escaped('; '.join(one.differs))}." if one.differs else "")
         + "</li>"
         for one in judged.outside
     )
-    return f'<ul>{items}</ul><p class="small">Standing out: {rule}.</p>'
+    return f'<ul>{items}</ul><p class="small">A host stands out if a figure is {rule}.</p>'
 
 
 def _left_out(judged: Judged) -> str:
@@ -414,18 +416,18 @@ def _left_out(judged: Judged) -> str:
     notes = [*(f"{name}: {remark}." for name, remark in remarks)]
     if other:
         notes.append(
-            f"Most hosts are judged by {judged.method}; those without it by {', '.join(other)}, which does "
-            "not compare: methods see detours from different lengths on."
+            f"Hosts without {judged.method} are judged by {', '.join(other)}. Do not compare them with the "
+            "other hosts: the methods have different thresholds."
         )
     items = "".join(f"<li>{escaped(note)}</li>" for note in notes) + "".join(
         f"<li><code>{escaped(name)}</code> was left out: {escaped(reason)}</li>"
         for name, reason in judged.found.left_out
     )
-    return f'<h2>To be known</h2><ul class="small">{items}</ul>' if items else ""
+    return f'<h2>Remarks</h2><ul class="small">{items}</ul>' if items else ""
 
 
 def hosts_page(judged: Judged, options: HostsOptions, folder: Path) -> str:
-    """The whole page; pictures are drawn in `folder`."""
+    """Returns the whole page as HTML. Draws its pictures in `folder`."""
     outside = [one.name for one in judged.outside]
     pictures = []
     if judged.figures:
@@ -434,8 +436,8 @@ def hosts_page(judged: Judged, options: HostsOptions, folder: Path) -> str:
             _image(
                 lambda path: heat_map_picture(names, cpus, lost, path, marked=outside),
                 "cpus",
-                f"Time lost by host and CPU ({judged.method}); the loudest host stands on top, ◂ marks one "
-                "that stands out. White: nothing lost. Hatched: not measured.",
+                f"Time lost by host and CPU ({judged.method}), the loudest host on top; ◂ marks hosts that "
+                "stand out. White: nothing lost. Hatched: not measured.",
                 folder,
             )
         )
@@ -449,8 +451,8 @@ def hosts_page(judged: Judged, options: HostsOptions, folder: Path) -> str:
                         across="seconds since the host's own measurement began",
                     ),
                     "times",
-                    "Time lost by host and time, the mean of its CPUs. A stripe down all hosts is work that "
-                    "comes everywhere at once; one row is one host's.",
+                    "Time lost by host and time, the mean of its CPUs. A stripe across all hosts is work "
+                    "that runs on all hosts at the same time; a mark in one row is work of one host.",
                     folder,
                 )
             )
@@ -472,20 +474,20 @@ def hosts_page(judged: Judged, options: HostsOptions, folder: Path) -> str:
 {f'<ul class="small">{notes}</ul>' if notes else ""}
 <h2>Where and when</h2>
 {"".join(pictures)}
-<h2>Who stands out</h2>
+<h2>Hosts that stand out</h2>
 {outliers_html(judged)}
 <h2>Tune this first</h2>
 {advice_html(judged)}
 <h2>What each host loses</h2>
 {hosts_table(judged, options)}
-<h2>Beside Tacet</h2>
+<h2>Compared with Tacet</h2>
 {beside_table(judged, options)}
-<h2>Who interrupted</h2>
+<h2>Interrupts</h2>
 {sources_table(judged)}
 <h2>Settings</h2>
 {settings_table(judged)}
 {_left_out(judged)}
-<h2>To repeat it</h2>
+<h2>How to repeat this</h2>
 <pre>{escaped(options.command)}</pre>
 </body>
 </html>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report's HTML: its style sheet, escaped text, and tables."""
+"""The parts of the report's HTML: style sheet, escaped text, tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def escaped(text: str) -> str:
 def table_html(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[int] = (0,)
 ) -> str:
-    """A table; cells are HTML already. `words` are the columns of text, which stand left."""
+    """Returns a table. Caption and cells are HTML already. `words` are the columns of text, aligned left."""
 
     def cells(row: Sequence[str]) -> str:
         return "".join(

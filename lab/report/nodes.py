@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The nodes of a report: which files are whose, what they hold, and which of it the nodes are compared by.
+"""Collects the nodes of a report: which files belong to which node, what they hold, and by which method the
+nodes are compared.
 
-A node's data are files of any format that the lab reads. Nodes are compared by the same method wherever all
-have one in common. Of several such methods: measured phases of the grain first, as nothing has to be derived;
-then detours, the methods with the finest sight first; but none whose data can speak for less than half as
-many nodes as another's. Of several CPUs the noisiest speaks for its node, because a step waits for the last
-rank.
+A node's data are files of any format that the lab reads. Nodes are compared by the same method if all have
+one in common. Of several such methods the order is: measured phases of the grain, because nothing has to be
+derived; then detours, the methods that see the shortest detours first. A method is skipped if its data are
+valid for less than half the nodes of another. Of several CPUs the noisiest represents its node, because a
+step waits for the last rank.
 
-A run may be marked: what recorded it says that its figures are an artefact of the machine (the remark that
-`tools/lab compare` keeps in PROGRAM.json), or its data have no floor. Marked runs are shown with a star, and
-take no part in the judgement.
-"""
+A run may be marked as doubtful: its recorder states that its figures are an artefact of the machine (the
+remark that `tools/lab compare` keeps in PROGRAM.json), or its data have no floor. The report shows marked
+runs with a star and leaves them out of the judgement. """
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lab.formats.trace import Trace
 from lab.pictures.style import NAMES, key_of
 from lab.statistics import Delays
 
-#: Formats by how short a detour they see and how exactly they know its time.
+#: Formats, best first: those that see the shortest detours and time them most exactly.
 PREFERENCE = (
     "selfish",
     "sysjitter",
@@ -45,23 +45,24 @@ PREFERENCE = (
 PROGRAMS = ("selfish", "fwq", "ftq", "phase")
 
 QEMU_NOTE = (
-    "Measured in QEMU under a deterministic clock of one instruction a nanosecond: counts are right "
-    "everywhere, lengths are numbers of instructions and say nothing of caches and pipelines (docs/noise.md)."
+    "Measured in QEMU with a deterministic clock of one instruction per nanosecond: counts are as on "
+    "hardware; lengths are numbers of instructions, without the effects of caches and pipelines "
+    "(docs/noise.md)."
 )
 TUNED_REMARK = (
-    "The tuned Linux needs two CPUs, which take turns on QEMU's one clock; nothing says that these were "
-    "bounded, so that most of what seems lost there may be its neighbour's work, and is an upper bound."
+    "The tuned Linux needs two CPUs, which take turns on QEMU's one clock. No record says that the turns "
+    "were bounded, so most of its lost time may be the other CPU's work; its loss is an upper bound."
 )
 
 
 PHASE_DOUBT = (
-    "undisturbed phases cannot be distinguished from delayed ones: there is no floor to count delays from; "
-    "measure on a CPU that nothing else uses"
+    "undisturbed phases cannot be distinguished from delayed ones, so delays cannot be counted; measure on "
+    "a CPU that runs nothing else"
 )
 
 
 def starred(marked: object) -> str:
-    """What follows the name of something marked."""
+    """Returns what follows a name in the report: a star if it is marked."""
     return " *" if marked else ""
 
 
@@ -70,8 +71,8 @@ def _file_of(trace: Trace) -> Path:
 
 
 def _recorded_remark(path: Path) -> str | None:
-    """What the recorder of PROGRAM-SYSTEM.dat says of the run in PROGRAM.json beside it: the remark, empty
-    if it has none, or None if it says nothing of that run."""
+    """Returns the recorder's remark on PROGRAM-SYSTEM.dat, from PROGRAM.json in the same folder. Empty if the
+    run has no remark, None if there is no record of the run."""
     program, _, system = path.stem.partition("-")
     try:
         recorded = json.loads((path.parent / f"{program}.json").read_text(encoding="utf-8"))
@@ -83,12 +84,12 @@ def _recorded_remark(path: Path) -> str | None:
 
 @dataclass
 class Node:
-    """A node: its key (for the style), and all that was measured on it."""
+    """A node: its key (for the style), and all its measurements."""
 
     key: str
     traces: list[Trace] = field(default_factory=list)
     phases: list[tuple[Path, phase.PhaseData]] = field(default_factory=list)
-    #: what is said of the file of a marked run
+    #: the remark of each marked run, by its file
     marks: dict[Path, str] = field(default_factory=dict)
 
     @property
@@ -96,23 +97,23 @@ class Node:
         return NAMES.get(self.key, self.key)
 
     def trace_doubt(self, trace: Trace) -> str:
-        """Why nothing may be concluded from a trace, or empty."""
+        """Returns why nothing may be concluded from a trace; empty if it is good."""
         return self.marks.get(_file_of(trace), "") or trace.doubt
 
     def phase_doubt(self, path: Path, data: phase.PhaseData) -> str:
-        """The same of measured phases."""
+        """Returns why nothing may be concluded from measured phases; empty if they are good."""
         return self.marks.get(path, "") or ("" if data.separable else PHASE_DOUBT)
 
     @property
     def doubts(self) -> list[str]:
-        """Each once."""
+        """The node's different doubts, without repetition."""
         found = [self.trace_doubt(trace) for trace in self.traces]
         found += [self.phase_doubt(path, data) for path, data in self.phases]
         return list(dict.fromkeys(filter(None, found)))
 
     @property
     def name(self) -> str:
-        """With a star if everything of it is marked."""
+        """The name, with a star if all data of the node are marked."""
         held = [self.trace_doubt(trace) for trace in self.traces]
         held += [self.phase_doubt(path, data) for path, data in self.phases]
         return self.plain_name + starred(bool(held) and all(held))
@@ -120,8 +121,8 @@ class Node:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a node is judged by: the method, the delays of the grain, and the trace or the measured phases
-    that they come from."""
+    """The data that a node is judged by: the method, the delays of the grain, and the trace or the measured
+    phases that the delays come from."""
 
     method: str
     delays: Delays
@@ -135,8 +136,8 @@ class Basis:
 
 @dataclass
 class Collection:
-    """All nodes, the files that were left out with the reason, and the commands that made the data, where
-    they are known."""
+    """All nodes, the files that were left out with the reason, and the commands that made the data, if
+    known."""
 
     nodes: list[Node] = field(default_factory=list)
     left_out: list[tuple[Path, str]] = field(default_factory=list)
@@ -152,8 +153,8 @@ class Collection:
 
 
 def _add_file(collection: Collection, node: Node, path: Path, assumed: Assumed, named: bool) -> None:
-    """A file of a node. What is no data is passed over in a folder; damaged data are left out, and the report
-    says so. A file that the user has named must be good."""
+    """Adds a file to a node. In a folder (not `named`), a file of unknown format is skipped, and damaged data
+    are left out with a note in the report. DataError if a file that the user named is not good."""
     try:
         name = assumed.format or registry.detect(path)
     except FormatError:
@@ -175,7 +176,7 @@ def _add_file(collection: Collection, node: Node, path: Path, assumed: Assumed, 
 
 
 def add_node(collection: Collection, name: str, path: Path, assumed: Assumed) -> None:
-    """A folder of measured files, or one file, as a node. DataError or OSError."""
+    """Adds a folder of measured files, or one file, as a node. Raises DataError or OSError."""
     node = collection.node(name)
     if not path.is_dir():
         _add_file(collection, node, path, assumed, named=True)
@@ -186,14 +187,14 @@ def add_node(collection: Collection, name: str, path: Path, assumed: Assumed) ->
     if not node.traces and not node.phases:
         reasons = "; ".join(reason for _, reason in collection.left_out)
         raise DataError(
-            f"{path}: no file of a format that the lab reads ({', '.join(registry.NAMES)})"
+            f"{path}: no file in a format that the lab reads ({', '.join(registry.NAMES)})"
             + (f": {reasons}" if reasons else "")
         )
 
 
 def add_runs(collection: Collection, folder: Path, assumed: Assumed) -> None:
-    """What `make run` and `make bench` leave in a folder: PROGRAM-SYSTEM.dat, and the commands in
-    PROGRAM.json. DataError or OSError."""
+    """Adds what `make run` and `make bench` leave in a folder: PROGRAM-SYSTEM.dat, and the commands in
+    PROGRAM.json. Raises DataError or OSError."""
     found = False
     for key in NAMES:
         for program in PROGRAMS:
@@ -207,7 +208,7 @@ def add_runs(collection: Collection, folder: Path, assumed: Assumed) -> None:
                     found = True
     if not found:
         raise DataError(
-            f"{folder}: no PROGRAM-SYSTEM.dat such as ftq-tacet.dat; `make run` leaves them in build/report"
+            f"{folder}: no PROGRAM-SYSTEM.dat such as ftq-tacet.dat; `make run` writes them to build/report"
         )
     collection.notes.append(QEMU_NOTE)
     for program in PROGRAMS:
@@ -220,15 +221,15 @@ def add_runs(collection: Collection, folder: Path, assumed: Assumed) -> None:
 
 
 def node_argument(text: str) -> tuple[str, Path]:
-    """`NAME=DIR` or `NAME=FILE`."""
+    """Parses `NAME=DIR` or `NAME=FILE`. Raises DataError."""
     name, equals, path = text.partition("=")
     if not equals or not name or not path:
-        raise DataError(f"{text!r} is no node; give NAME=FOLDER, such as tacet=measured/tacet")
+        raise DataError(f"{text!r} is not a node; give NAME=FOLDER, such as tacet=measured/tacet")
     known = key_of(name)
     return (known if known == name.lower().replace("_", "-") else name), Path(path)
 
 
-# ---- By what the nodes are compared ----
+# ---- The method by which the nodes are compared ----
 
 
 def _phase_basis(node: Node, grain_ns: int) -> Basis | None:
@@ -258,7 +259,7 @@ def _trace_basis(node: Node, format_name: str, grain_ns: int) -> Basis | None:
 
 
 def _all_bases(node: Node, grain_ns: int) -> dict[str, Basis]:
-    """By method, the preferred one first."""
+    """Returns the bases that a node has, by method, the preferred one first."""
     candidates = {
         "phase": _phase_basis(node, grain_ns),
         **{name: _trace_basis(node, name, grain_ns) for name in PREFERENCE},
@@ -267,8 +268,9 @@ def _all_bases(node: Node, grain_ns: int) -> dict[str, Basis]:
 
 
 def bases(nodes: Sequence[Node], grain_ns: int) -> dict[str, Basis]:
-    """Each node's basis by its key: one method for all where all have it, else each its best. A node of which
-    only marked runs would do has none. DataError where a node has nothing else, or none is left."""
+    """Returns each node's basis by its key: one method for all nodes if all have one in common, else the best
+    of each node. A node with only marked runs gets none. DataError if another node has no basis, or if no
+    node has one."""
     found = {node.key: _all_bases(node, grain_ns) for node in nodes}
     for node in nodes:
         if not found[node.key] and node.doubts:
@@ -278,9 +280,9 @@ def bases(nodes: Sequence[Node], grain_ns: int) -> dict[str, Basis]:
                 f"phases of {time_text(data.grain_ns)}" for _, data in node.phases
             ]
             raise DataError(
-                f"{node.key}: nothing to judge phases of {time_text(grain_ns)} by; there is "
-                f"{', '.join(held)}; detours one by one ({', '.join(PREFERENCE)}) or phases of that grain "
-                "would do"
+                f"{node.key}: no data to judge phases of {time_text(grain_ns)} by; there is only "
+                f"{', '.join(held)}; measure single detours ({', '.join(PREFERENCE)}) or phases of that "
+                "grain"
             )
     if not found:
         raise DataError("; ".join(f"{node.key}: {doubt}" for node in nodes for doubt in node.doubts[:1]))

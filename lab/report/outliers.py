@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which hosts stand out, robustly: by the median and the median absolute deviation, which one loud host does
-not move, as it would mean and standard deviation; and in what such a host differs from most others."""
+"""Finds the hosts that stand out, and how their settings differ from most others.
+
+The test uses the median and the median absolute deviation (MAD): one loud host does not move these, as it
+would move mean and standard deviation."""
 
 from __future__ import annotations
 
@@ -13,33 +15,33 @@ import numpy as np
 from lab.common.text import percent_text, time_text
 from lab.report.hosts import SETTINGS, Figures, Host, cpu_text
 
-#: Fewer than so many have no crowd to stand out from.
+#: The test needs at least this number of hosts or CPUs.
 CROWD_MIN = 4
-#: Of a normal distribution, one deviation is so many MAD.
+#: The standard deviation of a normal distribution, in MAD.
 DEVIATION_OF_MAD = 1.4826
-#: So many deviations above the median, and so many times the median, is what stands out.
+#: A value stands out if it is above median + DEVIATIONS deviations, and above TIMES the median.
 DEVIATIONS = 5.0
 TIMES = 1.5
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """A figure of many: its median, its MAD, and who stands out above."""
+    """One figure of many hosts or CPUs: its median, its MAD, and the names whose value stands out above."""
 
     median: float
     mad: float
     outside: tuple[str, ...]
 
     def above(self, value: float) -> str:
-        """How far above a value is, in words."""
-        times = f"{value / self.median:.3g} times as much" if self.median > 0 else "where most lose nothing"
+        """Returns how far a value is above the median, in words."""
+        times = f"{value / self.median:.3g} times as much" if self.median > 0 else "most lose nothing"
         if not self.mad:
             return times
         return f"{times}, {(value - self.median) / self.mad:,.0f} MAD above"
 
 
 def crowd(values: Mapping[str, float]) -> Crowd | None:
-    """None for fewer than CROWD_MIN."""
+    """Returns median, MAD and outliers of the values; None for fewer than CROWD_MIN of them."""
     if len(values) < CROWD_MIN:
         return None
     every = np.array(list(values.values()))
@@ -51,7 +53,7 @@ def crowd(values: Mapping[str, float]) -> Crowd | None:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A host that stands out: by which figures, and what it does otherwise than most."""
+    """A host that stands out: by which figures, and the settings in which it differs from most."""
 
     name: str
     why: str
@@ -59,7 +61,7 @@ class Outlier:
 
 
 def differences(host: Host, hosts: Sequence[Host]) -> list[str]:
-    """The settings in which a host differs from more than half of the others."""
+    """Returns the settings in which a host differs from more than half of the others."""
     found = []
     others = [one for one in hosts if one is not host]
     for key, name in SETTINGS.items():
@@ -74,7 +76,7 @@ def differences(host: Host, hosts: Sequence[Host]) -> list[str]:
 
 
 def outliers(hosts: Sequence[Host], figures: Mapping[str, Figures]) -> list[Outlier]:
-    """The hosts that stand out, the loudest first."""
+    """Returns the hosts that stand out, the loudest first."""
     by_method = Counter(one.method for one in figures.values()).most_common(1)
     alike = {name: one for name, one in figures.items() if by_method and one.method == by_method[0][0]}
     lost = crowd({name: one.lost_ratio for name, one in alike.items()})
@@ -98,8 +100,8 @@ def outliers(hosts: Sequence[Host], figures: Mapping[str, Figures]) -> list[Outl
         if inside and inside.outside:
             cpus = [int(cpu) for cpu in inside.outside]
             why.append(
-                f"of its {len(mine.by_cpu)} CPUs, CPU {cpu_text(cpus)} loses much more: up to "
-                f"{percent_text(max(mine.by_cpu[cpu] for cpu in cpus))}, where the median is "
+                f"of its {len(mine.by_cpu)} CPUs, CPU {cpu_text(cpus)} loses much more than others: up to "
+                f"{percent_text(max(mine.by_cpu[cpu] for cpu in cpus))}; the median of its CPUs is "
                 f"{percent_text(inside.median)}"
             )
         if why:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report's HTML: one file without a single reference to another one. Pictures are SVG (PNG where that is
-smaller) in data URIs; there is no script; a content security policy in the page forbids everything else, so
-that a slip shows as an error of the browser's console.
+"""Makes the report's HTML page: one file that refers to no other file and holds no script.
+
+Pictures are SVG, or PNG if the SVG is too large, in data URIs. The page's content security policy forbids
+everything else, so a mistake shows as an error in the browser's console.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from lab.report.nodes import Collection
 from lab.report.tables import job_table, measured_table, phase_table, source_table
 
 DEFINITIONS = (
-    ("detour", "a time in which the CPU did not work for the program [Beckman06 §3]"),
+    ("detour", "an interval during which the CPU did not run the program [Beckman06 §3]"),
     (
         "noise ratio",
-        "the share of the measured time that detours took [Beckman06 Table 4]; it compares only between "
-        "methods with the same threshold",
+        "the share of the measured time that detours took [Beckman06 Table 4]; two ratios can be compared "
+        "only if their methods have the same threshold",
     ),
     (
         "p",
-        "the probability that one node's phase of the grain is delayed [Tsafrir05 §2.1]; from a trace: of a "
-        "phase that begins at a random time of it",
+        "the probability that one phase of the grain is delayed on one node [Tsafrir05 §2.1]; if it comes "
+        "from a trace, the phase begins at a random time in the trace",
     ),
     (
         "d_p(n)",
@@ -36,28 +37,28 @@ DEFINITIONS = (
     ),
     (
         "E(Y)/G",
-        "the mean of the longest of n phases over the grain: the slowdown of a step of n nodes [Tsafrir05 "
-        "§2.4]",
+        "the mean of the longest of n phases, divided by the grain: the slowdown of a step of n nodes "
+        "[Tsafrir05 §2.4]",
     ),
     (
         "assumed",
-        "the nodes of a job are alike, except in the row of a job on all of them, and their noise "
-        "independent; noise that comes on all nodes at once slows less. The data of a node stand for "
-        "its future.",
+        "all nodes of a job have the same noise, except in the row of a job on all kinds; the noise of "
+        "different nodes is independent (noise that comes on all nodes at the same time slows a job less); "
+        "a node's future noise is like its measured noise",
     ),
 )
 
 
 def page_html(collection: Collection, found: Sequence[Verdict], options: Options, folder: Path) -> str:
-    """The whole page; pictures are drawn in `folder`."""
+    """Returns the whole page as HTML. Draws its pictures in `folder`."""
     shown = [figure_html(picture, folder) for picture in pictures(found, collection, options)]
     remarks = [f"* {node.plain_name}: {doubt}" for node in collection.nodes for doubt in node.doubts]
     answer = sentence(found, options.grain_ns, options.tolerance) + apart_text(collection.nodes, found)
     methods = {v.basis.method for v in found}
     if len(methods) > 1:
         remarks.append(
-            f"The nodes are judged by different methods ({', '.join(sorted(methods))}): no method was used "
-            "on all of them."
+            "No method was used on all nodes, so they are judged by different methods "
+            f"({', '.join(sorted(methods))})."
         )
     finite = [
         v.basis.trace.threshold_ns
@@ -66,8 +67,8 @@ def page_html(collection: Collection, found: Sequence[Verdict], options: Options
     ]
     if finite and not math.isclose(min(finite), max(finite), rel_tol=0.02):
         remarks.append(
-            f"The thresholds differ, from {time_text(min(finite))} to {time_text(max(finite))}: shorter "
-            "detours count on one node and not on another."
+            f"The thresholds differ, from {time_text(min(finite))} to {time_text(max(finite))}: detours "
+            "between these lengths count on some nodes and not on others."
         )
     left = [
         f"<li><code>{escaped(str(path))}</code> was left out: {escaped(reason)}</li>"
@@ -98,17 +99,17 @@ def page_html(collection: Collection, found: Sequence[Verdict], options: Options
 <p class="answer">{escaped(answer)}</p>
 <ul class="small">{scales}</ul>
 {f'<ul class="small">{notes}</ul>' if notes else ""}
-<h2>What a job feels</h2>
+<h2>Effect on a job</h2>
 {job_table(found, options)}
 {shown[0]}
-<h2>What each node takes</h2>
+<h2>Noise of each node</h2>
 {measured_table(collection)}
 {phase_table(collection)}
 <h2>Pictures</h2>
 {"".join(shown[1:])}
 <h2>Parameters and files</h2>
 {source_table(collection)}
-<h2>To repeat it</h2>
+<h2>How to repeat this</h2>
 <pre>{commands}</pre>
 <h2>Definitions</h2>
 <ul class="small">{definitions}</ul>

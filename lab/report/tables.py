@@ -17,17 +17,17 @@ from lab.report.nodes import Collection, starred
 from lab.statistics import Interval, StatisticsError
 
 NODES_SHOWN = (1, 10, 100, 1_000, 10_000, 100_000)
-#: Of the noise ratio's interval: fewer detours are no sample.
+#: The noise ratio has an interval only with at least this many detours.
 DETOURS_MIN = 10
 
 
 def bracketed(found: Interval | None, text: Callable[[float], str]) -> str:
-    """An interval behind its figure."""
+    """Returns an interval in square brackets, to follow its figure; empty for None."""
     return "" if found is None else f" [{text(found.low)}, {text(found.high)}]"
 
 
 def _ratio_cell(trace: Trace) -> str:
-    """The noise ratio with its interval, where there are detours enough for one."""
+    """Returns the noise ratio, with its interval if there are enough detours."""
     try:
         text = percent_text(statistics.noise_ratio(trace))
         if trace.complete and trace.listed >= DETOURS_MIN and trace.listed == trace.detours:
@@ -39,7 +39,7 @@ def _ratio_cell(trace: Trace) -> str:
 
 
 def _rate_cell(trace: Trace) -> str:
-    """Detours a second; of a silent trace, what its silence proves."""
+    """Returns detours per second; for a silent trace, the largest rate that its silence allows."""
     if math.isnan(trace.span_ns):
         return "–"
     if trace.detours:
@@ -71,9 +71,9 @@ def measured_table(collection: Collection) -> str:
                 ]
             )
     caption = (
-        "Detours. Threshold: the shortest that the method sees. Ratio: share of the time, with its 95 % "
-        "bootstrap interval over 50 blocks of time. In brackets after a rate of 0: what such a silence "
-        "leaves possible with 95 % confidence."
+        "Detours. Threshold: the shortest detour that the method sees. Noise ratio: share of the time, with "
+        "its 95 % bootstrap interval over 50 blocks of time. In brackets after a rate of 0: the upper bound "
+        "of the rate with 95 % confidence."
     )
     header = [
         "node",
@@ -117,14 +117,14 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
     mixed = [together(found, nodes) for nodes in NODES_SHOWN]
     if any(value is not None for value in mixed):
         cells = ["–" if value is None else percent_text(value - 1) for value in mixed]
-        rows.append(["a job on all of them, in equal parts", "", "", "", "", *cells, ""])
+        rows.append(["a job on all kinds, in equal parts", "", "", "", "", *cells, ""])
     caption = (
-        f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: how likely one node's phase is "
-        "delayed at all, and by more than 1 %. Then the slowdown E(Y)/G - 1; grey and slanted: for more "
-        "nodes than the data hold phases, an extrapolation. Last: the largest job that is slowed by at most "
-        f"{percent_text(options.tolerance)}. In square brackets: 95 % intervals by a bootstrap of blocks "
-        "of time, and of phases one by one where only these were measured; none where one single event "
-        "decides. In the last row each node enters E(Y) with its own distribution."
+        f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: the probability that a phase of "
+        "one node is delayed at all, and by more than 1 %. n: the slowdown E(Y)/G - 1; grey italics are an "
+        "extrapolation to more nodes than the data hold phases. Last column: the largest job that is slowed "
+        f"by at most {percent_text(options.tolerance)}. In square brackets: 95 % intervals by a bootstrap of "
+        "blocks of time, or of single phases if only phases were measured; none if one single event "
+        "decides. In the row of a job on all kinds each node has its own distribution."
     )
     header = [
         "node",
@@ -194,7 +194,7 @@ def source_table(collection: Collection) -> str:
                 ]
             )
     return table_html(
-        "What each file says of itself.",
+        "What each file states about its measurement.",
         ["node", "file", "format", "system", "parameters"],
         rows,
         (0, 1, 2, 3, 4),

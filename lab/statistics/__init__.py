@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The figures of noise: what the papers define, computed from traces and from phase durations.
+"""Computes the figures of noise that the papers define, from traces and from phase durations.
 
-    what the system took     detours.py     noise_ratio, detour_figures                       [Beckman06 §3.3,
-                             Table 4]
-    when it took it          spectrum.py    spectrum, peaks, series_of                        [Hoefler10 §II]
-    what a job feels         delays.py      Delays, delays_of_trace, delays_of_phases, p      [Tsafrir05 §2.1,
-                             §3.1]
-    what n nodes feel        scale.py       delayed_probability, slowdown, scale_max, …      [Tsafrir05 §2.1,
-                             §2.4]
-    how sure that is         confidence.py  bootstrap, blocks_of, silent_rate_max
-                             intervals.py   intervals of p, slowdown and scale; one event that decides;
-                                            slowdown_unlike: nodes that are not alike
+    time that the system takes     detours.py     noise_ratio, detour_figures        [Beckman06 §3.3, Table 4]
+    when it takes it               spectrum.py    spectrum, peaks, series_of         [Hoefler10 §II]
+    effect on one node of a job    delays.py      Delays, delays_of_trace, p, …      [Tsafrir05 §2.1, §3.1]
+    effect on n nodes              scale.py       slowdown, scale_max, …             [Tsafrir05 §2.1, §2.4]
+    confidence                     confidence.py  bootstrap, blocks_of, silent_rate_max
+                                   intervals.py   intervals of p, slowdown and scale; whether one event
+                                                  decides; slowdown_unlike: nodes with different noise
 
 Units are in the names; ratios and probabilities are fractions of one. A wrong argument raises
-StatisticsError, which says what would be right. Nothing here reads a clock or an unseeded generator: the same
-input gives the same figures.
-"""
+StatisticsError, whose message says what is right. No function reads a clock or an unseeded generator: the
+same input gives the same figures. """
 
 from lab.statistics.confidence import Interval, blocks_of, bootstrap, noise_ratio_interval, silent_rate_max
 from lab.statistics.delays import Delays, delays_of_phases, delays_of_trace, p

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the system took: noise ratio, count and lengths of detours [Beckman06 §3.3, Table 4]."""
+"""Computes what the system takes: noise ratio, count and lengths of detours [Beckman06 §3.3, Table 4]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.formats.reading import quantile
 from lab.formats.trace import Totals, Trace
 from lab.statistics.errors import StatisticsError
 
-#: of detours' lengths, by the name in tables, in millionths
+#: Percentiles of detours' lengths, by their names in tables, in millionths.
 PERCENTILES = {
     "median": 500_000,
     "p90": 900_000,
@@ -25,8 +25,8 @@ PERCENTILES = {
 
 @dataclass(frozen=True)
 class DetourFigures:
-    """One trace's figures; lengths in ns, None where the source does not have them or where there is no
-    detour."""
+    """One trace's figures; lengths in ns, None if the source does not have them or if there are no
+    detours."""
 
     detours: int
     per_second: float
@@ -38,23 +38,25 @@ class DetourFigures:
 
 
 def noise_ratio(trace: Trace) -> float:
-    """The share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4]. A detour that
-    the method's threshold hides is in no ratio: two ratios compare only with the same threshold.
-    StatisticsError if the source has no lengths."""
+    """Returns the share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4].
+    Detours below the method's threshold are not counted, so two ratios can be compared only with the same
+    threshold. StatisticsError if the source has no lengths."""
     if trace.latencies:
         raise StatisticsError(f"{trace.source}: latencies of a timer; they take no time from a program")
     if not trace.durations_known and trace.detours:
         raise StatisticsError(
-            f"{trace.source}: the {trace.format} format says when detours came, not how long they took"
+            f"{trace.source}: the {trace.format} format says when detours came, but not how long they took"
         )
     return trace.noise_ns / trace.span_ns
 
 
 def detour_figures(trace: Trace) -> DetourFigures:
-    """A percentile is there where at least one sample is beyond it, and none of those below it is known as a
-    lower bound only; the mean is there where none is. Count, rate (per second of measured time), ratio, and
-    lengths of the listed detours: minimum, mean, percentiles (the smallest length that so many do not exceed,
-    as apps/include/order.h has it), maximum [Beckman06 Table 4]."""
+    """Computes count, rate (per second of measured time), ratio, and the lengths of the listed detours:
+    minimum, mean, percentiles (the smallest length that is not below this share of the lengths, as defined in
+    apps/include/order.h), maximum [Beckman06 Table 4].
+
+    A percentile is present if at least one sample is beyond it and it is below all lengths that are known
+    only as lower bounds. The mean is present if there are no such lengths."""
     known = trace.durations_known and trace.listed > 0
     rising = np.sort(trace.duration_ns) if known else trace.duration_ns
     maximum = float(rising[-1]) if known else None

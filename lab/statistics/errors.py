@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all figures have in common: the error of an argument that has no figure."""
+"""The error that all figures share."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from lab.common.errors import DataError
 
 
 class StatisticsError(DataError):
-    """A figure of data that cannot have it."""
+    """A figure that these arguments or data do not have."""

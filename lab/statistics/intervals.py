@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How sure the conclusions are: intervals of p, of the slowdown E(Y)/G and of the largest job, by a bootstrap
-of blocks of time; whether one event decides; and the slowdown of nodes that are not alike.
+"""Computes the confidence of conclusions: intervals of p, of the slowdown E(Y)/G and of the largest job, by a
+bootstrap of blocks of time; whether one event decides; and the slowdown of nodes with different noise.
 
-A trace's detours come in bursts and periods, so that neighbours are not independent; blocks of time longer
-than both nearly are. The axis of work (delays.py) is cut into blocks; each holds the share of phases that
-begin in it, by their delay. A resample draws as many blocks with replacement, and every figure is computed
-from it [Efron, Tibshirani: An Introduction to the Bootstrap, 1993, §8.6]. Measured phases (`apps/phase`) come
-as a distribution without times, so that phases are drawn one by one: their interval is too narrow where noise
-comes in bursts.
-"""
+A trace's detours come in bursts and periods, so neighbours are not independent; blocks of time that are
+longer than both nearly are. The axis of work (delays.py) is cut into blocks; each holds the share of phases
+that begin in it, by their delay. A resample draws the same number of blocks with replacement, and every
+figure is computed from it [Efron, Tibshirani: An Introduction to the Bootstrap, 1993, §8.6]. Measured phases
+(`apps/phase`) are a distribution without times, so single phases are drawn: if noise comes in bursts, their
+interval is too narrow. """
 
 from __future__ import annotations
 
@@ -26,9 +25,9 @@ from lab.statistics.errors import StatisticsError
 from lab.statistics.scale import scale_max, slowdown
 
 BLOCKS = 50
-#: Fewer are no sample, and phases of a grain that is longer than a block belong to no block.
+#: The least number of blocks. A phase longer than a block belongs to no block.
 BLOCKS_MIN = 10
-#: Distinct delays in a resample; more are put together, the longest ones apart.
+#: The most distinct delays in a resample; if there are more, the shorter ones are put together.
 CLASSES_MAX = 2048
 RESAMPLES = 400
 CONFIDENCE = 0.95
@@ -36,8 +35,8 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Blocks:
-    """The shares of phases by delay: `share[b, i]` is what block b holds of `delay_ns[i]`; the sum of all is
-    1. `single` says that each phase is a block of its own: then there is one row, to be drawn from."""
+    """The shares of phases by delay: `share[b, i]` is the share of `delay_ns[i]` in block b; the sum of all
+    is 1. `single`: each phase is a block of its own; then there is one row, from which phases are drawn."""
 
     grain_ns: float
     delay_ns: np.ndarray
@@ -47,8 +46,8 @@ class Blocks:
 
 
 def _classes(delays: Delays) -> np.ndarray:
-    """For each delay the class that it is counted in: itself, or one of equal shares where there are too
-    many; the longest half of the classes hold one delay each."""
+    """Returns the class of each delay: itself, or if there are too many delays, one of equal shares. The
+    longest half of the classes hold one delay each."""
     count = len(delays.delay_ns)
     if count <= CLASSES_MAX:
         return np.arange(count)
@@ -59,8 +58,8 @@ def _classes(delays: Delays) -> np.ndarray:
 
 
 def blocks_of_trace(trace: Trace, grain_ns: float, count: int = BLOCKS) -> Blocks:
-    """The trace's phases in blocks of time; fewer blocks where they would be shorter than two grains.
-    StatisticsError where that leaves fewer than ten."""
+    """Cuts the trace's phases into blocks of time; into fewer if they would be shorter than two grains.
+    StatisticsError if fewer than ten are left."""
     delays, edges, of = pieces_of_trace(trace, grain_ns)
     count = min(count, int(edges[-1] / (2 * grain_ns)))
     if count < BLOCKS_MIN:
@@ -87,7 +86,7 @@ def _class_delays(delays: Delays, classes: np.ndarray) -> np.ndarray:
 
 
 def blocks_of_phases(data: PhaseData) -> Blocks:
-    """Measured phases, each a block of its own."""
+    """Returns measured phases, each as a block of its own."""
     delays = delays_of_phases(data)
     classes = _classes(delays)
     share = np.bincount(classes, weights=delays.share)[None, :]
@@ -95,7 +94,7 @@ def blocks_of_phases(data: PhaseData) -> Blocks:
 
 
 def resampled(blocks: Blocks, resamples: int = RESAMPLES, seed: int = 1) -> list[Delays]:
-    """Distributions drawn from the blocks; the same for the same seed."""
+    """Returns distributions drawn from the blocks; the same for the same seed."""
     generator = np.random.default_rng(seed)
     if blocks.single:
         drawn = generator.multinomial(
@@ -116,7 +115,7 @@ def resampled(blocks: Blocks, resamples: int = RESAMPLES, seed: int = 1) -> list
 def interval(
     drawn: Sequence[Delays], figure: Callable[[Delays], float], confidence: float = CONFIDENCE
 ) -> Interval:
-    """The percentile interval of a figure; a bound may be infinite."""
+    """Returns the percentile interval of a figure; a bound may be infinite."""
     values = np.sort([figure(delays) for delays in drawn])
     low = values[math.floor((1 - confidence) / 2 * (len(values) - 1))]
     high = values[math.ceil((1 + confidence) / 2 * (len(values) - 1))]
@@ -124,7 +123,7 @@ def interval(
 
 
 def scale_interval(drawn: Sequence[Delays], tolerance: float) -> Interval:
-    """Of the largest job within the tolerance."""
+    """Returns the interval of the largest job within the tolerance."""
     return interval(drawn, lambda delays: scale_max(delays, tolerance))
 
 
@@ -132,7 +131,7 @@ def scale_interval(drawn: Sequence[Delays], tolerance: float) -> Interval:
 
 
 def without_longest(source: Trace | PhaseData, grain_ns: float) -> tuple[Delays, float] | None:
-    """The delays without the one longest event, and how long that was; None if there is none."""
+    """Returns the delays without the one longest event, and its length, ns; None if there is no event."""
     if isinstance(source, Trace):
         if not source.listed or source.duration_ns.max() <= 0:
             return None
@@ -158,9 +157,9 @@ def without_longest(source: Trace | PhaseData, grain_ns: float) -> tuple[Delays,
 def deciding_event_ns(
     source: Trace | PhaseData, delays: Delays, grain_ns: float, tolerance: float
 ) -> float | None:
-    """The length of the one event without which the slowdown would be less than half at the largest job that
-    can be spoken of; None if no single event decides. What was seen once may as well have come never or
-    twice: it carries no interval."""
+    """Returns the length of the event without which the slowdown would be less than half, for the largest job
+    that the data are valid for; None if no single event decides. Such an event was seen once, and might have
+    been seen twice or not at all, so it has no interval."""
     rest = without_longest(source, grain_ns)
     if rest is None:
         return None
@@ -169,16 +168,16 @@ def deciding_event_ns(
     return rest[1] if float(slowdown(rest[0], nodes)) - 1 < excess / 2 else None
 
 
-# ---- Nodes that are not alike ----
+# ---- Nodes with different noise ----
 
 
 def slowdown_unlike(parts: Sequence[tuple[Delays, float]]) -> float:
-    """E(Y)/G of a job whose nodes are not alike: n_i nodes with the i-th distribution. The longest phase is
-    not above x if none is, P(Y <= x) = prod F_i(x)^n_i, each node with its own F; pooling them first would
-    give each node a little of every other's noise [Tsafrir05 §2.4]. The grain is the mean of the nodes'
-    grains."""
+    """Computes E(Y)/G of a job whose nodes have different noise: n_i nodes with the i-th distribution. The
+    longest phase is not above x if no phase is: P(Y <= x) = prod F_i(x)^n_i. Pooling the distributions
+    instead would give each node a share of the others' noise [Tsafrir05 §2.4]. The grain is the mean of the
+    nodes' grains."""
     if not parts or min(count for _, count in parts) < 0 or sum(count for _, count in parts) < 1:
-        raise StatisticsError("a job of no node; give one node or more")
+        raise StatisticsError("a job without nodes; give one node or more")
     delay_ns = np.unique(np.concatenate([delays.delay_ns for delays, _ in parts]))
     log_not_above = np.zeros(len(delay_ns))
     for delays, count in parts:

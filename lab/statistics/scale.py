@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What n nodes feel: the law of noise, and the slowdown of a step [Tsafrir05 §2.1 Eq. 1-4, §2.4]."""
+"""Computes the effect of noise on n nodes: the law of noise, and the slowdown of a step [Tsafrir05 §2.1 Eq.
+1-4, §2.4]."""
 
 from __future__ import annotations
 
@@ -10,22 +11,22 @@ import numpy as np
 from lab.statistics.delays import Delays
 from lab.statistics.errors import StatisticsError
 
-#: Of a relative error, below which the linear law of noise is taken as valid [Tsafrir05 §2.1].
+#: The linear law of noise is taken as valid below this relative error [Tsafrir05 §2.1].
 LINEAR_ERROR = 0.05
 
 
 def _checked(probability: float, nodes: np.ndarray | float) -> np.ndarray:
     if not 0 <= probability <= 1:
-        raise StatisticsError(f"a probability of {probability:g}; it lies from 0 to 1")
+        raise StatisticsError(f"a probability of {probability:g}; give one from 0 to 1")
     counts = np.asarray(nodes, dtype=np.float64)
     if not (counts >= 1).all():
-        raise StatisticsError(f"{counts.min():g} nodes; a job has one or more")
+        raise StatisticsError(f"{counts.min():g} nodes; a job has at least one")
     return counts
 
 
 def delayed_probability(probability: float, nodes: np.ndarray | float) -> np.ndarray:
-    """d_p(n) = 1 - (1 - p)^n: the probability that a step of a job of n nodes is delayed, nodes being
-    independent and alike [Tsafrir05 Eq. 1]. Exact for small p too, where 1 - p is 1 to the computer."""
+    """Returns d_p(n) = 1 - (1 - p)^n: the probability that a step of a job of n nodes is delayed, if the
+    nodes are independent and alike [Tsafrir05 Eq. 1]. Exact also for p so small that 1 - p rounds to 1."""
     counts = _checked(probability, nodes)
     if probability == 1:
         return np.ones_like(counts)
@@ -34,24 +35,24 @@ def delayed_probability(probability: float, nodes: np.ndarray | float) -> np.nda
 
 
 def delayed_probability_linear(probability: float, nodes: np.ndarray | float) -> np.ndarray:
-    """p n, the linear law of noise [Tsafrir05 Eq. 2]. Above d_p(n) by less than n^2 p^2 / 2 [Eq. 3-4], so by
-    less than np/2 of it; good up to `linear_nodes_max`, and no probability at all beyond 1/p."""
+    """Returns p n, the linear law of noise [Tsafrir05 Eq. 2]. It exceeds d_p(n) by less than n^2 p^2 / 2 [Eq.
+    3-4], a relative error below np/2. Good up to `linear_nodes_max`; beyond 1/p it is not a probability."""
     return probability * _checked(probability, nodes)
 
 
 def linear_nodes_max(probability: float, relative_error: float = LINEAR_ERROR) -> float:
-    """The largest job for which the linear law is right to `relative_error`: n p / 2 <= error, so n = 2 error
-    / p [Tsafrir05 §2.1; 5 %: p <= 1/(10 n)]. Infinite for p = 0."""
+    """Returns the largest job for which the linear law has at most `relative_error`: n p / 2 <= error, so n =
+    2 error / p [Tsafrir05 §2.1; 5 %: p <= 1/(10 n)]. Infinite for p = 0."""
     _checked(probability, 1)
     if not 0 < relative_error < 1:
-        raise StatisticsError(f"a relative error of {relative_error:g}; it lies between 0 and 1")
+        raise StatisticsError(f"a relative error of {relative_error:g}; give one between 0 and 1")
     return 2 * relative_error / probability if probability else math.inf
 
 
 def slowdown(delays: Delays, nodes: np.ndarray | float) -> np.ndarray:
-    """E(Y)/G: how much longer a step of n nodes lasts on average than its grain, Y being the longest of n
+    """Returns E(Y)/G: the mean length of a step of n nodes relative to its grain, where Y is the longest of n
     independent phases drawn from the whole distribution [Tsafrir05 §2.4]. 1 is no slowdown. P(Y <= x) =
-    F(x)^n; as F is exact at the top, the sum runs over F^n's steps."""
+    F(x)^n; F is exact at the top, so the sum runs over the steps of F^n."""
     counts = np.atleast_1d(_checked(0.0, nodes))
     above = np.concatenate([np.cumsum(delays.share[::-1])[::-1][1:], [0.0]])
     log_not_above = np.log1p(-np.minimum(above, 1 - 1e-16))
@@ -63,9 +64,9 @@ def slowdown(delays: Delays, nodes: np.ndarray | float) -> np.ndarray:
 
 
 def scale_max(delays: Delays, tolerance: float, nodes_max: float = 1e9) -> float:
-    """The largest job that is slowed by at most `tolerance` (0.01: 1 %): the largest n with E(Y)/G <= 1 +
-    tolerance, which rises with n. 0 if one node is slowed more already, infinite if not even `nodes_max`
-    nodes are. Look at `Delays.phases` before trusting a larger n."""
+    """Returns the largest job that is slowed by at most `tolerance` (0.01: 1 %): the largest n with E(Y)/G <=
+    1 + tolerance, which rises with n. 0 if even one node is slowed more, infinite if `nodes_max` nodes are
+    not. Compare it with `Delays.phases` before you trust a larger n."""
     if not tolerance > 0:
         raise StatisticsError(f"a tolerance of {tolerance:g}; give one above 0")
     if float(slowdown(delays, 1)) > 1 + tolerance:

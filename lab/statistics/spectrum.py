@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""When the system took it: frequencies of noise in a series of samples [Hoefler10 §II]."""
+"""Computes when the system takes time: frequencies of noise in a series of samples [Hoefler10 §II]."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import numpy as np
 from lab.formats.trace import Trace
 from lab.statistics.errors import StatisticsError
 
-#: From so many values on, a spectrum is the mean of those of so many segments, each overlapping half of the
-#: next. Hann's window makes neighbours so alike that they count for fewer independent ones [Welch67].
+#: A series of at least LONG values is cut into SEGMENTS segments, each overlapping half of the next, and
+#: their spectra are averaged. Hann's window makes neighbouring segments alike: divided by LIKENESS they count
+#: as independent [Welch67].
 LONG = 8192
 SEGMENTS = 8
 LIKENESS = 1 + 2 / 36
@@ -23,11 +24,11 @@ LIKENESS = 1 + 2 / 36
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Amplitudes of a series by frequency, without the mean. `resolution_hz` apart, up to `limit_hz`; the
-    mean of so many independent spectra as `averages` says."""
+    """Amplitudes of a series by frequency, without the mean: every `resolution_hz` up to `limit_hz`. They are
+    the mean of `averages` independent spectra."""
 
     frequency_hz: np.ndarray
-    #: of the sinusoid of that frequency, in the series' unit
+    #: amplitude of the sinusoid of that frequency, in the series' unit
     amplitude: np.ndarray
     limit_hz: float
     resolution_hz: float
@@ -35,15 +36,15 @@ class Spectrum:
 
 
 def spectrum(series: np.ndarray, step_ns: float) -> Spectrum:
-    """The spectrum of a series with one value every `step_ns` (FTQ: lost operations or counts, a quantum
-    apart), by Welch's method: of long series the mean over segments, which smooths what is not periodic.
+    """Computes the spectrum of a series with one value every `step_ns` (FTQ: lost operations or counts per
+    quantum) by Welch's method: for long series the mean over segments, which smooths what is not periodic.
 
-    A sinusoid of amplitude a with a whole number of periods (in a segment) gives a at its frequency.
-    Sampling every q limits what can be seen: nothing above 1/(2q) (a 1 ms quantum: 500 Hz), and noise faster
-    than that appears at a lower frequency that it has not, or, if it comes in every quantum, lowers all
-    counts and vanishes [Hoefler10 §II]. Two frequencies closer than 1/(n q) are one, n being a segment's
-    values. FTQ only: samples of FWQ are not equally far apart, as each detour shifts the next one. Needs 4
-    values; StatisticsError otherwise.
+    A sinusoid of amplitude a with a whole number of periods (in a segment) gives a at its frequency. Sampling
+    every q limits what can be seen: nothing above 1/(2q) (a 1 ms quantum: 500 Hz). Faster noise appears at a
+    lower, wrong frequency, or, if it comes in every quantum, lowers all counts and vanishes [Hoefler10 §II].
+    Two frequencies closer than 1/(n q) are not separated, where n is the number of values in a segment. For
+    FTQ only: samples of FWQ are not equidistant, because each detour shifts the next one. StatisticsError for
+    fewer than 4 values.
 
     P. D. Welch: The use of fast Fourier transform for the estimation of power spectra. IEEE Trans. Audio
     Electroacoustics 15 (1967).
@@ -51,7 +52,7 @@ def spectrum(series: np.ndarray, step_ns: float) -> Spectrum:
     n = len(series)
     if n < 4 or not step_ns > 0:
         raise StatisticsError(
-            f"a spectrum of {n} values, {step_ns:g} ns apart; it needs 4 values and a positive distance"
+            f"a spectrum of {n} values, {step_ns:g} ns apart; give at least 4 values and a positive distance"
         )
     signal = scipy_part("signal")
     segments = SEGMENTS if n >= LONG else 1
@@ -73,19 +74,20 @@ def spectrum(series: np.ndarray, step_ns: float) -> Spectrum:
 
 
 def scipy_part(name: str) -> Any:
-    """A package of scipy, which takes a second to load and only spectra need. StatisticsError without it."""
+    """Imports a package of scipy, which takes a second and only spectra need. StatisticsError without
+    scipy."""
     try:
         return importlib.import_module(f"scipy.{name}")
     except ModuleNotFoundError:
         raise StatisticsError(
-            f"{sys.executable} has no scipy, which spectra need: ports/deps.sh lab installs it"
+            f"{sys.executable} has no scipy, which spectra need; install it with ports/deps.sh lab"
         ) from None
 
 
 @dataclass(frozen=True)
 class Peak:
-    """A frequency that stands out; `chance` is the probability that white noise of the same variance had a
-    peak so high anywhere."""
+    """A frequency that stands out; `chance` is the probability that white noise of the same variance has a
+    peak of this height anywhere."""
 
     frequency_hz: float
     amplitude: float
@@ -93,10 +95,11 @@ class Peak:
 
 
 def peaks(found: Spectrum, most: int = 5, chance: float = 1e-3) -> list[Peak]:
-    """The highest local maxima that white noise would show with at most `chance`, highest first.
+    """Returns the highest local maxima that white noise shows with at most the probability `chance`, highest
+    first.
 
-    For white noise each power over the mean power is exponentially distributed, or as the mean of `averages`
-    such ones is (a gamma distribution): it exceeds z with P(z), and the highest of M does with
+    For white noise each power over the mean power is distributed exponentially, or as the mean of `averages`
+    such values (a gamma distribution): it exceeds z with P(z), and the highest of M exceeds z with
     1 - (1 - P(z))^M. The mean includes the peaks themselves, which makes the test stricter than its level. A
     periodic series of short pulses has a peak at each multiple.
     """
@@ -119,16 +122,16 @@ def peaks(found: Spectrum, most: int = 5, chance: float = 1e-3) -> list[Peak]:
 
 
 def series_of(trace: Trace, step_ns: float) -> np.ndarray:
-    """The ns that detours took in each step of `step_ns`, by where they start; the last, broken step is left
-    out. StatisticsError without starts and lengths."""
+    """Returns the ns that detours took in each step of `step_ns`, counted where they start; an incomplete
+    last step is left out. StatisticsError if the trace has no starts and lengths."""
     if not trace.complete or not 0 < step_ns <= trace.listed_span_ns:
         raise StatisticsError(
-            f"{trace.source}: no series in steps of {step_ns:g} ns; starts and lengths must be known, and "
-            "the step within the measured time"
+            f"{trace.source}: no series in steps of {step_ns:g} ns; it needs starts and lengths of detours, "
+            "and a step within the measured time"
         )
     steps = int(
         trace.listed_span_ns / step_ns * (1 + 1e-12)
-    )  # a whole number that rounding has made a bit smaller is one
+    )  # a whole number that rounding made slightly smaller counts as whole
     at = (trace.start_ns // step_ns).astype(np.int64)
     inside = at < steps
     return np.bincount(at[inside], weights=trace.duration_ns[inside], minlength=steps)

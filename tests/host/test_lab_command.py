@@ -47,7 +47,7 @@ def test_a_command_without_module_is_not_offered(
     text = capsys.readouterr().out
     assert "is here" in text and "is not" not in text
     assert command.main(["gone"], plugged) == 2
-    assert capsys.readouterr().err == "lab: no such command: 'gone'; there are here, and help\n"
+    assert capsys.readouterr().err == "lab: no such command: 'gone'; commands are here, and help\n"
 
 
 def test_an_error_of_the_data_is_one_line_and_status_1(
@@ -110,7 +110,7 @@ def test_output_that_cannot_be_written_is_a_line_and_a_status(trace: Path) -> No
             [ROOT / "tools/lab", "show", trace], stdout=full, stderr=subprocess.PIPE, text=True, timeout=240
         )
     assert done.returncode == 1
-    assert done.stderr == "lab show: what it prints cannot be written: No space left on device\n"
+    assert done.stderr == "lab show: its output cannot be written: No space left on device\n"
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_part(trace: Path, tmp_path: Path) -> None:
@@ -147,4 +147,4 @@ def test_an_interrupt_is_a_line_and_its_status(
 
     monkeypatch.setattr(command, "command_run", interrupted)
     assert command.main(["here"], plugged) == 130
-    assert capsys.readouterr().err == "lab here: interrupted; what it has written is whole\n"
+    assert capsys.readouterr().err == "lab here: interrupted; the files that it has written are complete\n"

@@ -69,4 +69,4 @@ def test_samples_of_two_speeds_are_reported_as_such(tmp_path: Path) -> None:
     ticks = [1500] * 60 + [1000] * 40 + [5000]
     path.write_text("# FWQ\n# ticks_per_ns 1\n# threshold_ticks 100\n" + "\n".join(map(str, ticks)) + "\n")
     (trace,) = registry.read(path)
-    assert trace.detours == 1 and "there is no floor" in trace.doubt
+    assert trace.detours == 1 and "lower bounds" in trace.doubt

@@ -318,9 +318,9 @@ def test_totals_alone_cannot_be_replayed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "trace.dat: empty; give a file of one of"),
-        ("hello\n", "trace.dat:1: none of the formats"),
-        ("0 5\n100 5\n", "trace.dat:1: two columns and no header that says what they are; say --format"),
+        ("", "trace.dat: empty; give a file in one of"),
+        ("hello\n", "trace.dat:1: no format that the lab reads"),
+        ("0 5\n100 5\n", "trace.dat:1: two columns and no header that names them; give --format"),
         (
             SELFISH.replace("250", "nan"),
             "trace.dat:8: not a detour: '1000\\tnan'; a detour is 'start duration' in ns",
@@ -339,17 +339,17 @@ def test_totals_alone_cannot_be_replayed(tmp_path: Path) -> None:
             "trace.dat: detours of 10000000249 ns together in 8000000 ns",
         ),
         (SELFISH[: SELFISH.index("# CPU")], "trace.dat: no '# Measurement period'"),
-        (SELFISH[:-12], "trace.dat:11: the line has no end"),
+        (SELFISH[:-12], "trace.dat:11: no newline at the end"),
         (SELFISH.replace("core 3", "core \xe9"), "trace.dat:4: not text"),
         (
             FTQ_PUBLIC.replace(" 930", " 93"),
-            "trace.dat: the header says a total count of 5930, the samples have 5093",
+            "trace.dat: the header states a total count of 5930, but the samples sum to 5093",
         ),
         (FTQ_PUBLIC.replace("2000000 1000", "2000000 1000.5"), "trace.dat:8: not a sample"),
         (FWQ.replace("1500", "99999999999999999999"), "trace.dat:8: not a sample"),
         (
             SYSJITTER.replace("n_interruptions: 2", "n_interruptions: 3"),
-            "trace.dat: 3 interruptions by the header, 2 lines",
+            "trace.dat: the header states 3 interruptions, but there are 2 lines",
         ),
         (
             SYSJITTER.replace("n_interruptions: 2", "n_interruptions: 1e400"),
@@ -357,9 +357,9 @@ def test_totals_alone_cannot_be_replayed(tmp_path: Path) -> None:
         ),
         (SYSJITTER.replace("1000\n", "1000 1\n"), "trace.dat:12: not an interruption"),
         (OSNOISE.replace("duration 6000", "duration x"), "trace.dat:5: not a detour"),
-        ("# tracer: osnoise\n", "trace.dat: no 'sample_threshold' event"),
+        ("# tracer: osnoise\n", "trace.dat: neither a 'sample_threshold' event"),
         (TOP.replace("53100000       304896", "1       304896"), "trace.dat:4: noise of 304896000 ns"),
-        (HIST.replace("88", "87"), "trace.dat: CPU 0: 524 detours in the buckets, 525 in the summary"),
+        (HIST.replace("88", "87"), "trace.dat: CPU 0: 524 detours in the buckets, but 525 in the summary"),
         (
             HIST.replace("       434", "       4x4"),
             "trace.dat:5: not a bucket: '0           430       4x4'; it is an index and a count for each of "

@@ -318,7 +318,7 @@ def test_public_tool_files_are_read() -> None:
         ("0 -5\n", "broken.dat:1: not a sample"),
         ("0 99999999999999999999\n", "broken.dat:1: not a sample"),
         ("1000 5\n0 5\n", "broken.dat:2: time runs backwards"),
-        ("7 5\n", "broken.dat: neither the header nor the samples show how long a quantum is"),
+        ("7 5\n", "broken.dat: neither the header nor the samples give the length of a quantum"),
     ],
 )
 def test_broken_file_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:

@@ -121,8 +121,8 @@ def test_a_single_event_is_reported_in_words(tmp_path: Path, capsys: pytest.Capt
     words = ["report", "--node", f"x={tmp_path}", "--tolerance", "50", "-o", str(tmp_path / "r.html")]
     assert command.main(words) == 0
     said = capsys.readouterr().out
-    assert "to the 100 nodes that its data can speak for (one single event of 2 ms decides that" in said
-    assert "carries no interval" in said
+    assert "to the 100 nodes for which its data are valid (one single event of 2 ms decides that" in said
+    assert "there is no interval" in said
 
 
 def test_unlike_nodes_enter_as_they_are() -> None:

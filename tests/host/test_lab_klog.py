@@ -171,7 +171,7 @@ def test_what_was_overwritten_during_the_reading_counts_as_lost() -> None:
     log = klog.parse(file_of(events, lost=10))
     assert log.cpus == (klog.CpuPart(0, 1, 14),)
     assert log.words.tolist() == [[3, 3]]
-    assert "CPU 0: 14 older events are overwritten" in causes.heading(log)
+    assert "CPU 0: 14 older events were overwritten" in causes.heading(log)
 
 
 def test_a_full_log_of_a_large_node_reads_in_seconds() -> None:
@@ -195,27 +195,27 @@ AT_CPU = HEADER_BYTES
 AT_EVENT = HEADER_BYTES + 16
 
 HOSTILE = {
-    "empty": (b"", "the file is empty: the node did not come to its end"),
-    "text": (b"hello, world\n" * 9, "offset 0: no flight log: it begins with b'hello, w'"),
-    "other magic": (corrupt(3, "B", 0), "offset 0: no flight log"),
-    "header cut": (file_of([])[:33], "offset 0: the file ends 7 bytes short, in the header"),
+    "empty": (b"", "the file is empty: the node did not end normally"),
+    "text": (b"hello, world\n" * 9, "offset 0: not a flight log: it begins with b'hello, w'"),
+    "other magic": (corrupt(3, "B", 0), "offset 0: not a flight log"),
+    "header cut": (file_of([])[:33], "offset 0: the file is 7 bytes too short, in the header"),
     "version": (corrupt(8, "I", 3), "offset 8: version 3; this program reads versions 1 to 2"),
     "no version": (corrupt(8, "I", 0), "offset 8: version 0; this program reads versions 1 to 2"),
-    "architecture cut": (file_of([])[:55], "offset 40: the file ends 1 bytes short, in the architecture's"),
+    "architecture cut": (file_of([])[:55], "offset 40: the file is 1 bytes too short, in the architecture's"),
     "no architecture": (corrupt(40, "16s", b""), "offset 40: the architecture is b'\\x00"),
     "architecture with escape": (corrupt(40, "B", 27), "offset 40: the architecture is b'\\x1b86_64"),
     "architecture without end": (corrupt(40, "16s", b"\xff" * 16), "offset 40: the architecture is b'\\xff"),
     "architecture with a tail": (corrupt(54, "B", 65), "offset 40: the architecture is b'x86_64"),
     "no CPU": (corrupt(12, "I", 0), "offset 12: 0 CPUs"),
     "many CPUs": (corrupt(12, "I", 2**32 - 1), "offset 12: 4294967295 CPUs"),
-    "one CPU more": (corrupt(12, "I", 3), "the file ends 16 bytes short, in the part of CPU 2"),
+    "one CPU more": (corrupt(12, "I", 3), "the file is 16 bytes too short, in the part of CPU 2"),
     "one CPU less": (corrupt(12, "I", 1), f"{16 + 32 * len(OTHER)} bytes after the end of the log"),
     "no kinds": (corrupt(16, "I", 0), "offset 16: 0 kinds"),
     "many kinds": (corrupt(16, "I", 2**31), "offset 16: 2147483648 kinds"),
     "event size": (corrupt(20, "I", 64), "offset 20: events of 64 bytes"),
     "kinds cut": (
         file_of([])[:76],
-        "offset 56: the file ends 60 bytes short, in the description of event kind 0 of 11",
+        "offset 56: the file is 60 bytes too short, in the description of event kind 0 of 11",
     ),
     "name with escape": (corrupt(AT_KINDS, "B", 27), "the name of event kind 0 is b'\\x1brogram_enter"),
     "name without end": (corrupt(AT_KINDS, "24s", b"\xff" * 24), "the name of event kind 0 is"),
@@ -224,12 +224,12 @@ HOSTILE = {
     "same name": (corrupt(AT_KINDS + 80, "24s", b"program_enter"), "two kinds of events have the same name"),
     "CPU out of order": (
         corrupt(AT_CPU, "I", 1),
-        f"offset {AT_CPU}: the part of CPU 1 where that of CPU 0 should be",
+        f"offset {AT_CPU}: the part of CPU 1 instead of CPU 0",
     ),
-    "huge count": (corrupt(AT_CPU + 4, "I", 2**32 - 1), f"offset {AT_EVENT}: the file ends "),
+    "huge count": (corrupt(AT_CPU + 4, "I", 2**32 - 1), f"offset {AT_EVENT}: the file is "),
     "events cut": (
         file_of(SLEEPER)[:-1],
-        f"offset {AT_EVENT}: the file ends 1 bytes short, in the 9 events of CPU 0",
+        f"offset {AT_EVENT}: the file is 1 bytes too short, in the 9 events of CPU 0",
     ),
     "unknown kind": (
         corrupt(AT_EVENT + 2 * 32 + 8, "I", 11),
@@ -238,7 +238,7 @@ HOSTILE = {
     "other CPU": (corrupt(AT_EVENT + 32 + 12, "I", 1), f"offset {AT_EVENT + 32}: an event of another CPU"),
     "before boot": (
         corrupt(AT_EVENT, "Q", 5),
-        f"offset {AT_EVENT}: an event from before the node was started",
+        f"offset {AT_EVENT}: an event from before the node's boot",
     ),
     "out of order": (
         corrupt(AT_EVENT + 3 * 32, "Q", BOOT + 1),
@@ -293,7 +293,7 @@ def test_random_damage_is_refused_or_harmless() -> None:
 
 
 def test_an_endless_file_is_refused() -> None:
-    with pytest.raises(klog.KlogError, match="more than .* bytes: no flight log is that large"):
+    with pytest.raises(klog.KlogError, match="more than .* bytes: a flight log is never that large"):
         klog.read(Path("/dev/zero"))
 
 
@@ -384,7 +384,7 @@ def test_numbers_have_the_names_of_the_log_s_own_architecture() -> None:
         "vector 0xf1",
         "vector 0xf5",
     ]
-    said = "Calls and vectors of riscv64 have no names here, where x86_64, ppc64 are known."
+    said = "Calls and vectors of riscv64 are shown as numbers; names are known for x86_64, ppc64."
     assert said in causes.heading(klog.parse(other)).splitlines()
 
 
@@ -434,7 +434,7 @@ def test_a_part_can_be_chosen(kept: Path, capsys: pytest.CaptureFixture[str]) ->
         "map",
     ]
     assert lab.main(["klog", str(kept), "--cpu", "2"], out=io.StringIO()) == 1
-    assert "there is no CPU 2; there are 0 to 1" in capsys.readouterr().err
+    assert "no CPU 2; its CPUs are 0 to 1" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_logs_that_have_no_time_together_are_refused(tmp_path: Path) -> None:
     early = {"global_ns": HOLD - 4_500_000, "local_ns": local_of("early", HOLD - 4_500_000)}
     folder = folder_of(tmp_path / "logs", lost={"slow": 2}, early=early)
     with pytest.raises(
-        KlogError, match=r"no time is in all logs: that of slow begins \d+ ns after that of early"
+        KlogError, match=r"no time in common: that of slow begins \d+ ns after that of early"
     ):
         together(read_folder(folder))
 
@@ -108,7 +108,7 @@ def test_nothing_before_an_earlier_release_is_kept(tmp_path: Path) -> None:
 def test_the_table_and_the_trace_name_the_node(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "logs")
     table = shown(folder).splitlines()
-    assert "12 events of 3 nodes within 0.004300 s, which all logs have" in table[0]
+    assert "12 events of 3 nodes within 0.004300 s, which all logs cover" in table[0]
     assert table[4].split()[:4] == ["time_ns", "node", "cpu", "event"] and len(table) == 5 + 12
     times = [int(row.split()[0]) for row in table[5:]]
     assert times == sorted(times) and {row.split()[1] for row in table[5:]} == set(BOOTS)
@@ -132,25 +132,25 @@ def test_beats_are_compared(tmp_path: Path) -> None:
     for name in BOOTS:
         path = folder / f"{name}.klog"
         path.write_bytes(path.read_bytes().replace(b"mark\0", b"beat\0", 1))
-    assert "4 beats came to all nodes, the same one within 0.0 us." in shown(folder)
+    assert "4 beats reached all nodes, each within 0.0 us" in shown(folder)
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     (
-        ({"file": "../early.klog"}, "is no file beside it"),
-        ({"file": ".."}, "is no file beside it"),
-        ({"file": ""}, "is no file beside it"),
-        ({"file": 7}, "no str"),
-        ({"name": None}, "no str"),
-        ({"name": "a\x1b[2J"}, "is no file beside it"),
-        ({"name": "late", "file": "late.klog"}, "stands there twice"),
-        ({"local_ns": "0"}, "no int"),
-        ({"local_ns": True}, "no int"),
-        ({"global_ns": 1 << 63}, "no time of a clock"),
-        ({"drift": 0.5}, "no int"),
+        ({"file": "../early.klog"}, "is not the name of a file"),
+        ({"file": ".."}, "is not the name of a file"),
+        ({"file": ""}, "is not the name of a file"),
+        ({"file": 7}, "not of type str"),
+        ({"name": None}, "not of type str"),
+        ({"name": "a\x1b[2J"}, "is not the name of a file"),
+        ({"name": "late", "file": "late.klog"}, "is listed twice"),
+        ({"local_ns": "0"}, "not of type int"),
+        ({"local_ns": True}, "not of type int"),
+        ({"global_ns": 1 << 63}, "out of range for a clock"),
+        ({"drift": 0.5}, "not of type int"),
         ({"file": "nothing.klog"}, "No such file"),
-        ({"file": "nodes.json"}, "no flight log"),
+        ({"file": "nodes.json"}, "not a flight log"),
     ),
 )
 def test_a_folder_that_is_wrong_is_refused(change: dict[str, Any], says: str, tmp_path: Path) -> None:
@@ -176,10 +176,10 @@ def test_a_report_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_with_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_of(tmp_path / "logs")
     for words, says in (
-        ((tmp_path,), "a folder of logs is what conductorctl klog makes"),
-        ((folder, "--last", "0"), "a time is more than 0 seconds"),
-        ((folder, "--last", "nan"), "a time is more than 0 seconds"),
-        ((folder / "late.klog", "--last", "1"), "for a folder of logs"),
+        ((tmp_path,), "give a folder that `conductorctl klog"),
+        ((folder, "--last", "0"), "more than 0 and at most 1e9 seconds"),
+        ((folder, "--last", "nan"), "more than 0 and at most 1e9 seconds"),
+        ((folder / "late.klog", "--last", "1"), "is for a folder of logs"),
     ):
         assert lab.main(["klog", *map(str, words)]) != 0
         assert says in capsys.readouterr().err

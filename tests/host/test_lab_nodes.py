@@ -65,9 +65,9 @@ def test_the_page_holds_everything_itself(tmp_path: Path) -> None:
     page = page_of(cluster(tmp_path / "r"))
     assert page.count("<img ") == 2 and "data:image/" in page
     assert not re.search(r"(src|href)=\"(?!data:)", page) and "<script" not in page
-    for title in ("Where and when", "Who stands out", "Tune this first", "Beside Tacet", "Settings"):
+    for title in ("Where and when", "Hosts that stand out", "Tune this first", "Settings"):
         assert f"<h2>{title}</h2>" in page
-    assert "Tacet (emulated)" in page and "measured in QEMU" in page
+    assert "Compared with Tacet" in page and "Tacet (emulated)" in page and "measured in QEMU" in page
     assert "<at>" not in page and "&lt;at&gt; 2.6 GHz &amp; more" in page
 
 
@@ -129,7 +129,7 @@ def test_phases_alone_are_no_error(tmp_path: Path) -> None:
         "# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 2\n# ticks_per_ns 1\n"
         "1000000 2\n"
     )
-    assert "only phases of work were measured" in page_of(tmp_path / "r")
+    assert "measured only with phases of work" in page_of(tmp_path / "r")
 
 
 # ---- Who stands out ----
@@ -177,7 +177,7 @@ def test_standing_out_is_by_median_and_mad(values: list[float], outside: tuple[s
 def test_three_are_no_crowd(tmp_path: Path) -> None:
     assert crowd({"a": 0, "b": 0, "c": 1}) is None
     cluster(tmp_path / "r", 3, irqbalance="running")
-    assert "too few to say which stands out" in page_of(tmp_path / "r")
+    assert "too few to find outliers" in page_of(tmp_path / "r")
 
 
 # ---- What to tune ----
@@ -253,7 +253,7 @@ def test_random_detours_are_no_tick(tmp_path: Path) -> None:
     [
         ("none", "nohz_full is none", "nohz_full=1-2 rcu_nocbs=1-2"),
         ("1", "nohz_full is 1 only", "nohz_full=1-2 rcu_nocbs=1-2"),
-        ("", "this kernel does not have it", "CONFIG_NO_HZ_FULL=y"),
+        ("", "not supported by this kernel", "CONFIG_NO_HZ_FULL=y"),
         ("0-7", "nohz_full is 0-7 already", "isolcpus"),
     ],
 )
@@ -334,21 +334,21 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_folder_without_hosts_is_refused_in_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "there is no such folder" in refused(tmp_path / "none", capsys)
+    assert "no such folder" in refused(tmp_path / "none", capsys)
     (tmp_path / "file").write_text("x")
-    assert "no folder" in refused(tmp_path / "file", capsys)
+    assert "not a folder" in refused(tmp_path / "file", capsys)
     (tmp_path / "empty").mkdir()
     assert "no host's folder in it" in refused(tmp_path / "empty", capsys)
     (tmp_path / "foreign/photos").mkdir(parents=True)
     (tmp_path / "foreign/photos/a.jpg").write_bytes(b"\xff\xd8\xff\xe0")
     (tmp_path / "foreign/notes.txt").write_text("milk\n")
-    assert "photos: no data of a program in it" in refused(tmp_path / "foreign", capsys)
+    assert "photos: no program's data in it" in refused(tmp_path / "foreign", capsys)
 
 
 def test_a_folder_and_nodes_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     host_made(tmp_path / "r", "n")
     assert command.main(["report", str(tmp_path / "r"), "--node", "a=b"]) == 1
-    assert "a folder of hosts comes alone" in capsys.readouterr().err
+    assert "cannot be combined with --node" in capsys.readouterr().err
 
 
 def test_a_host_s_own_folder_is_a_host(tmp_path: Path) -> None:
@@ -370,18 +370,18 @@ def test_of_a_mixed_folder_the_hosts_are_shown_and_the_rest_is_named(
     err = capsys.readouterr().err
     for said in (err, text):
         assert "n1/selfish_0.dat" in said and "n1/ftq_1.dat" in said
-        assert "empty" in said and "no data of a program in it" in said
+        assert "empty" in said and "no program's data in it" in said
     assert "2 hosts, 3 CPUs" in text
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"status": "running"}, "the run has no end"),
+        ({"status": "running"}, "the run was killed or still runs"),
         ({"status": "incomplete", "reason": "interrupted in phase"}, "incomplete: interrupted in phase"),
         ({"ended": "1003620"}, "the clock of the day stepped by +3600 s"),
         ({"ended": "999000"}, "the clock of the day stepped by -1020 s"),
-        ({"format": "tacet-noise 9"}, "this lab knows tacet-noise 1"),
+        ({"format": "tacet-noise 9"}, "this lab reads tacet-noise 1"),
     ],
 )
 def test_what_happened_during_the_run_is_said(tmp_path: Path, settings: dict[str, str], said: str) -> None:
@@ -410,7 +410,7 @@ def test_two_folders_of_one_name_are_two_rows_and_said(tmp_path: Path, boot: str
     host_made(tmp_path / "r", "n.2", host="n", boot_id=boot)
     hosts = hosts_read(tmp_path / "r").hosts
     assert [host.name for host in hosts] == ["n", "n.2"]
-    assert all(said in host.remarks[0] and "calls itself n, as n" in host.remarks[0] for host in hosts)
+    assert all(said in host.remarks[0] and "has the host name n, like n" in host.remarks[0] for host in hosts)
 
 
 DAMAGE = [

@@ -346,7 +346,7 @@ def test_phase_figures_are_the_same_in_c_and_python(c_analysis: dict[str, Path])
 def test_public_fwq_file_is_read() -> None:
     (data,) = fwq.parse("1000\n1000\n1500\n1001\n", "public")
     assert data.ticks_per_ns is None and data.ticks.tolist() == [1000, 1000, 1500, 1001]
-    with pytest.raises(fwq.FwqError, match="names no threshold"):
+    with pytest.raises(fwq.FwqError, match="states no threshold"):
         fwq.summarise(data)
     summary = fwq.summarise(data, 100)
     assert (summary.disturbed, summary.disturbed_excess, summary.raw_excess) == (1, 500, 501)
@@ -395,13 +395,13 @@ def test_phase_known_answers() -> None:
         (selfish.parse, "1 -2\n", "x:1: not a detour"),
         (selfish.parse, "9 2\n3 2\n", "x:2: time runs backwards"),
         (selfish.parse, "# Detours: 1\n1 2\n3 4\n# Measurement period: 1 "
-                        "s\n", "x: 2 detours where the header says 1"),
+                        "s\n", "x: 2 detours listed, but the header states only 1"),
         (phase.parse, "", "x: no durations"),
         (phase.parse, "5 1\n", "x: no '# grain_ns'"),
         (
             phase.parse,
             phase_text(1000, [(1000, 5)]).replace("phases 5", "phases 6"),
-            "x: grain 1000 ns: 6 phases were run, 5",
+            "x: grain 1000 ns: 6 phases ran, but 5",
         ),
         (phase.parse, phase_text(1000, [(1000, 5), (1000, 1)]), "x:7: durations must rise"),
         (phase.parse, phase_text(1000, [(1000, 5)]) + "1001\n", "x:7: not a duration"),

@@ -126,7 +126,7 @@ def test_a_system_keeps_its_style_under_all_its_names() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["ftq", "selfish-linux.dat", "-o", "a.png"], "this picture is of FTQ's samples"),
+        (["ftq", "selfish-linux.dat", "-o", "a.png"], "this picture needs samples of FTQ"),
         (["series", "phase-linux.dat", "-o", "a.png"], "durations of phases, not detours"),
         (["cdf", "phase-linux.dat", "-o", "a.png", "--grain", "10us"], "no phases of 10 µs; there are 1 ms"),
         (["boxes", "ftq-linux.dat", "-o", "a.png"], "not JSON"),

@@ -105,9 +105,9 @@ def test_the_answer_is_what_the_closed_form_says(nodes: Path) -> None:
         "With 1 ms of computation between synchronisations and 1 % of slowdown tolerated, Tacet's noise lets "
         "a job scale "
     )
-    assert "to the 2,000 nodes that its data can speak for, without a single delay" in text
+    assert "to the 2,000 nodes for which its data are valid, without a single delay" in text
     assert f"Linux's to {most} nodes (95 %: " in text
-    assert f", where 1,000 nodes are slowed by {100 * slowed(1000):.3g} % (95 %: " in text
+    assert f" (1,000 nodes are slowed by {100 * slowed(1000):.3g} % (95 %: " in text
     ratio = sum(duration for _, duration in TICKS) / 2e9
     assert text.endswith(f"Tacet is the quieter node: it loses 0 % of its time, Linux {100 * ratio:.3g} %.")
 
@@ -147,7 +147,7 @@ def test_a_method_that_speaks_for_more_nodes_goes_first(nodes: Path) -> None:
             "# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 50\n# ticks_per_ns "
             "1\n1000000 50\n"
         )
-    assert "to the 2,000 nodes that its data can speak for" in answer_of(reported(nodes))
+    assert "to the 2,000 nodes for which its data are valid" in answer_of(reported(nodes))
 
 
 def test_a_damaged_file_is_left_out_and_named(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,18 +157,18 @@ def test_a_damaged_file_is_left_out_and_named(nodes: Path, capsys: pytest.Captur
     assert (
         command.main(["report", "--node", f"x={nodes / 'linux/cut.dat'}", "-o", str(nodes / "x.html")]) == 1
     )
-    assert "the line has no end" in capsys.readouterr().err
+    assert "no newline at the end" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ([], "give --node NAME=DIR"),
-        (["--node", "linux"], "'linux' is no node; give NAME=FOLDER"),
-        (["--node", "a=empty"], "empty: no file of a format that the lab reads"),
+        (["--node", "linux"], "'linux' is not a node; give NAME=FOLDER"),
+        (["--node", "a=empty"], "empty: no file in a format that the lab reads"),
         (["--node", "a=nowhere"], "No such file"),
         (["--runs", "empty"], "no PROGRAM-SYSTEM.dat"),
-        (["--node", "a=top.txt"], "nothing to judge phases of 1 ms by; there is rtla-top"),
+        (["--node", "a=top.txt"], "no data to judge phases of 1 ms by; there is only rtla-top"),
     ],
 )
 def test_what_cannot_be_reported_is_said_in_one_line(
@@ -195,13 +195,11 @@ def test_what_make_run_leaves_is_a_report(nodes: Path) -> None:
     (nodes / "ftq.json").write_text(json.dumps({"command": "tools/lab compare --out here"}))
     assert command.main(["report", "--runs", str(nodes), "-o", str(nodes / "r.html")]) == 0
     page = (nodes / "r.html").read_text()
-    assert "tools/lab compare --out here" in page and "one instruction a nanosecond" in page
+    assert "tools/lab compare --out here" in page and "one instruction per nanosecond" in page
     assert "Linux, tuned *" in page and "take turns" in page
     answer = answer_of(page)
     assert "Tacet is the quieter node" in answer and "tuned Linux's to" not in answer
-    assert answer.endswith(
-        "The tuned Linux * takes no part in this answer: what was measured there is marked."
-    )
+    assert "The tuned Linux * is left out of this answer" in answer
 
 
 @pytest.mark.parametrize(("remark", "judged"), [("an artefact", False), ("", True)])
@@ -215,7 +213,7 @@ def test_a_run_is_judged_or_not_by_what_its_recorder_says(nodes: Path, remark: s
     assert command.main(["report", "--runs", str(nodes), "-o", str(nodes / "r.html")]) == 0
     page = (nodes / "r.html").read_text()
     assert ("the tuned Linux's to" in answer_of(page)) == judged
-    assert ("Linux, tuned *" in page) == ("takes no part" in answer_of(page)) == (not judged)
+    assert ("Linux, tuned *" in page) == ("left out of this answer" in answer_of(page)) == (not judged)
     assert ("* Linux, tuned: an artefact" in html.unescape(page)) == (not judged)
 
 
@@ -224,7 +222,7 @@ def test_data_without_a_floor_are_no_verdict(nodes: Path, capsys: pytest.Capture
     shutil.copy(file, nodes / "busy.dat")
     both = ["--node", f"busy={file}", "--node", f"linux={nodes / 'linux/ftq.dat'}"]
     assert command.main(["report", *both, "-o", str(nodes / "r.html")]) == 0
-    assert "Busy * takes no part in this answer" in answer_of((nodes / "r.html").read_text())
+    assert "Busy * is left out of this answer" in answer_of((nodes / "r.html").read_text())
     assert command.main(["report", *both[:2], "-o", str(nodes / "s.html")]) == 1
     assert "busy: undisturbed quanta cannot be distinguished from disturbed ones" in capsys.readouterr().err
 
@@ -302,7 +300,7 @@ def test_the_interval_of_the_table_holds_the_ratio(nodes: Path) -> None:
     uneven = [(start, 1_000 * (1 + i % 7)) for i, (start, _) in enumerate(TICKS)]
     (nodes / "linux/selfish.dat").write_text(selfish_text(uneven, 2))
     page = reported(nodes)
-    page = page[page.index("What each node takes") :]
+    page = page[page.index("Noise of each node") :]
     ratio = sum(duration for _, duration in uneven) / 2e9
     cells = [
         tuple(map(float, found))
