@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes C of functions.txt, the list of MPI's functions.
+"""Generates C from functions.txt, the list of MPI's functions.
 
     bindings.py header functions.txt    mpi_functions.h: MPI_F and PMPI_F declared, with what they do
-    bindings.py missing functions.txt   missing.c: what is marked `missing`, which ends the job with its name
-    bindings.py frames functions.txt    frames.h: MPI_CALL(F), the frame of a call around its body
+    bindings.py missing functions.txt   missing.c: functions marked `missing`, which end the job
+    bindings.py frames functions.txt    frames.h: MPI_CALL(F), which defines a call around its body
 
-A line of the list that does not read ends this program, with the line's number and with what would be right.
+An invalid line of the list ends this program with the line's number and a correct example.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ COLUMNS = 110
 HEADER = """\
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpi_functions.h: MPI's functions, by the standard's chapters. mpi.h includes it; programs include mpi.h.
+ * mpi_functions.h: MPI's functions, by the standard's chapters. Programs include mpi.h, which includes it.
  *
  * Each PMPI_ function does the same as the MPI_ function above it: a profiling library may define the latter
- * and call the former [MPI 3.1 §14.2]. Functions return MPI_SUCCESS or an error class, after the error
- * handler of their communicator, file or window, unless it says otherwise. "Collective": all processes of the
- * communicator call it. "Local": it needs no other process.
+ * and call the former [MPI 3.1 §14.2]. Unless stated otherwise, functions call the error handler of their
+ * communicator, file or window for an error, and return MPI_SUCCESS or an error class. "Collective": all
+ * processes of the communicator call it. "Local": it needs no other process.
  *
  * Made by apps/mpi-lite/bindings.py from functions.txt.
  */
@@ -39,8 +39,8 @@ HEADER = """\
 MISSING = """\
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * missing.c: MPI's functions that this library does not have. They link, and end the job with their name when
- * they are called, so that a program that mentions them and does not call them runs.
+ * missing.c: MPI's functions that this library does not support. They link, and end the job with their name
+ * when they are called, so that a program that mentions them without calling them runs.
  *
  * Made by apps/mpi-lite/bindings.py from functions.txt.
  */
@@ -50,8 +50,8 @@ MISSING = """\
 FRAMES = """\
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * frames.h: what calls do around their bodies: enter the library, check arguments, hand an error to the
- * handler that hears of it, leave. MPI_CALL(Comm_size), after `static int Comm_size(…)`, defines
+ * frames.h: what calls do around their bodies: enter the library, check arguments, pass an error to its
+ * error handler, leave. MPI_CALL(Comm_size), after `static int Comm_size(…)`, defines
  * PMPI_Comm_size, and MPI_Comm_size as its weak alias.
  *
  * Made by apps/mpi-lite/bindings.py from functions.txt.
@@ -67,7 +67,7 @@ PARAMETER = re.compile(
     r"(?P<type>(?:const\s+)?[A-Za-z_]\w*(?:\s+(?:const\b|\*+)|\*+)*)\s*\b"
     r"(?P<name>[a-z_]\w*)(?P<array>(?:\[\d*\])*)"
 )
-#: A check of a frame: an argument; `as` its name in the standard, where that differs; or what it is or has.
+#: A check of a frame: an argument; `as` its name in the standard, if that differs; or what it is or has.
 CHECK = re.compile(
     r"(?P<argument>[a-z_]\w*)(?: as (?P<name>[a-z_]\w*)| is (?P<kind>[a-z]+)| has (?P<topology>MPI_\w+)"
     r"| (?P<changes>changes))?(?P<heard> heard)?"
@@ -80,13 +80,13 @@ CHECKS = {
     "MPI_Datatype": 'check_type({0}, "{1}")',
     "MPI_Info": "check_info({0}, false)",
 }
-#: Whose handler hears of the errors of a call: the argument's structure, and what hands the error over.
+#: Arguments whose error handler is called: the argument's structure, and the function that calls the handler.
 HEARD = {"MPI_Comm": ("struct mpi_comm", "mpi_return"), "MPI_Win": ("struct mpi_win", "mpi_return_win")}
 SECTION = re.compile(r"## (?P<title>.+ \[MPI 3\.1 §[^\]]+\])")
 
 
 class ListError(Exception):
-    """A line of functions.txt that does not read: where, what, and what would be right."""
+    """An invalid line of functions.txt: where, what, and a correct example."""
 
 
 @dataclass
@@ -100,21 +100,21 @@ class Function:
     missing: bool
     section: str
     meaning: list[str] = field(default_factory=list)
-    checks: list[str] = field(default_factory=list)  #: of its frame; empty: it has none
+    checks: list[str] = field(default_factory=list)  #: of its frame; empty: it has no frame
 
     def prototype(self, prefix: str, width: int = COLUMNS - 1) -> str:
-        """In C, without the semicolon."""
+        """Returns the prototype in C, without the semicolon."""
         begin = f"{self.result} {prefix}{self.name}("
         text = begin + ", ".join(self.parameters or ["void"]) + ")"
         return textwrap.fill(text, width, subsequent_indent=" " * len(begin), break_long_words=False)
 
     def argument_names(self) -> list[str]:
-        """The parameters' names, in order; none for `...`."""
+        """Returns the parameters' names, in order; none for `...`."""
         found = [PARAMETER.fullmatch(parameter) for parameter in self.parameters]
         return [match["name"] for match in found if match]
 
     def argument_type(self, name: str) -> str:
-        """The type of a parameter, "*" for a pointer that the call writes through; "" for no parameter."""
+        """Returns a parameter's type, "*" for a pointer that the call writes through; "" for no parameter."""
         for match in filter(None, map(PARAMETER.fullmatch, self.parameters)):
             if match["name"] == name:
                 is_written = "*" in match["type"] and not match["type"].startswith("const")
@@ -123,7 +123,7 @@ class Function:
 
 
 def read_function(where: str, line: int, text: str, section: str) -> Function:
-    """An entry's prototype, which may have come on several lines."""
+    """Reads an entry's prototype, which may span several lines."""
     words = " ".join(text.split())
     missing = words.startswith("missing ")
     match = PROTOTYPE.fullmatch(words.removeprefix("missing "))
@@ -154,7 +154,7 @@ def read_function(where: str, line: int, text: str, section: str) -> Function:
 
 
 def read_checks(where: str, function: Function, text: str) -> list[str]:
-    """The checks of a function's frame: `[comm heard; result; one as group1]`."""
+    """Reads the checks of a function's frame: `[comm heard; result; one as group1]`."""
     if function.result != "int":
         raise ListError(f"{where}: {function.name} returns no error, and so has no frame")
     words = [part.strip() for part in text[1:-1].split(";")]
@@ -177,7 +177,7 @@ def read_checks(where: str, function: Function, text: str) -> list[str]:
 
 
 def read_functions(path: Path) -> list[Function]:
-    """All entries, in the file's order. ListError says where it does not read."""
+    """Reads all entries, in the file's order. Raises ListError for an invalid line."""
     functions: list[Function] = []
     lines_of: dict[str, int] = {}
     section, open_text, open_line = "", "", 0
@@ -228,14 +228,14 @@ def read_functions(path: Path) -> list[Function]:
 
 
 def comment(text: str) -> str:
-    """A comment of C, over as many lines as it takes."""
+    """Returns a C comment, over as many lines as it needs."""
     if len(text) + len("/*  */") <= COLUMNS:
         return f"/* {text} */"
     return textwrap.fill(f"/* {text}", COLUMNS - len(" */"), subsequent_indent=" * ") + " */"
 
 
 def header(functions: list[Function]) -> str:
-    """mpi_functions.h."""
+    """Returns mpi_functions.h."""
     parts, section = [HEADER], ""
     for function in functions:
         if function.section != section:
@@ -243,13 +243,13 @@ def header(functions: list[Function]) -> str:
             parts.append(f"\n/* ---- {section} ---- */\n")
         meaning = " ".join(function.meaning)
         if function.missing:
-            meaning += " This library does not have it."
+            meaning += " Not supported: ends the job."
         parts.append(f"\n{comment(meaning)}\n{function.prototype('MPI_')};\n{function.prototype('PMPI_')};\n")
     return "".join(parts)
 
 
 def missing(functions: list[Function]) -> str:
-    """missing.c."""
+    """Returns missing.c."""
     parts = [MISSING]
     for function in functions:
         if not function.missing:
@@ -264,7 +264,7 @@ def missing(functions: list[Function]) -> str:
 
 
 def check_call(function: Function, word: str) -> str:
-    """A check of a frame, in C."""
+    """Returns a check of a frame, in C."""
     match = CHECK.fullmatch(word)
     if word == "started" or not match:
         return "check_started()"
@@ -281,7 +281,7 @@ def check_call(function: Function, word: str) -> str:
 
 
 def frame(function: Function) -> str:
-    """The definition of one call around its body, as a macro."""
+    """Returns the definition of one call around its body, as a macro."""
     name, first, width = function.name, function.checks[0], COLUMNS - len(" \\")
     heard, hand = "NULL", "mpi_return"
     lines = [function.prototype("PMPI_", width), "{", "    mpi_enter();"]
@@ -309,7 +309,7 @@ def frame(function: Function) -> str:
 
 
 def frames(functions: list[Function]) -> str:
-    """frames.h."""
+    """Returns frames.h."""
     return FRAMES + "".join(frame(one) for one in functions if one.checks) + "\n#endif\n"
 
 

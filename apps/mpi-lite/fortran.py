@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes MPI's Fortran of functions.txt and mpi.h, so that neither says another thing than C does.
+"""Generates MPI's Fortran interface from functions.txt and mpi.h, so that it agrees with C.
 
     fortran.py wrappers functions.txt mpi.h      C: mpi_send_ and the like, as gfortran calls them
     fortran.py predefined functions.txt mpi.h    C: the predefined handles, in the order of their numbers
-    fortran.py mpif.h functions.txt mpi.h        mpif.h, which reads in fixed form and in free form
+    fortran.py mpif.h functions.txt mpi.h        mpif.h, valid in fixed form and in free form
     fortran.py module functions.txt mpi.h        mpi.f90, the source of `use mpi`
     fortran.py every functions.txt mpi.h         a program that names every function, for a test
 
-What a wrapper does with a parameter follows from the parameter's type and name; BY_HAND are the functions for
-which that is not enough, in src/fortran_*.c.
+A parameter's type and name determine what a wrapper does with it. BY_HAND lists the functions for which that
+is not enough; they are in src/fortran/fortran_*.c.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ INTEGERS = {
 #: Integers in C that are LOGICAL in Fortran. gfortran's .TRUE. is 1 and .FALSE. 0, so they pass as they are.
 LOGICALS = {"flag", "commute", "reorder", "periods", "remain_dims", "high", "weighted"}
 WEIGHTS = {"weights", "sourceweights", "destweights"}
-#: Functions that give up the handle whose address they take, and those that leave it as it is.
+#: Functions that free the handle whose address they take; that leave it as it is; that may end it.
 TAKERS = {
     "Comm_free", "Comm_disconnect", "Group_free", "Type_free", "Op_free", "Info_free", "Errhandler_free",
     "Win_free", "File_close", "Request_free",
@@ -72,7 +72,7 @@ BY_HAND = {
     "File_create_errhandler", "Comm_create_keyval", "Type_create_keyval", "Win_create_keyval",
     "Comm_set_attr", "Type_set_attr", "Win_set_attr", "Comm_get_attr", "Type_get_attr", "Win_get_attr",
 }  # fmt: skip
-#: Named at their call: their arguments have no use in a library without dynamic processes and files.
+#: A call ends the job with the name: the library has no dynamic processes and files.
 ABSENT = {"Comm_spawn", "Comm_spawn_multiple", "Register_datarep"}
 #: MPI-1's names, whose addresses and attributes are INTEGERs in Fortran.
 MPI_1 = {
@@ -115,7 +115,7 @@ STANDARD_NAMES = {
 
 @dataclass
 class Parameter:
-    """Of a function of C: `pointers` counts stars and brackets, `base` is the type without const."""
+    """A parameter of a C function: `pointers` counts stars and brackets, `base` is the type without const."""
 
     base: str
     pointers: int
@@ -153,7 +153,7 @@ def parameters_of(function: Function) -> list[Parameter]:
 
 
 def is_fortran(function: Function) -> bool:
-    """Whether Fortran has it as C has: the tool interface is C's alone, and MPI-1's names differ."""
+    """Returns whether Fortran has the function as C has: the tool interface is C's, MPI-1's names differ."""
     name = function.name
     return not (name.startswith("T_") or name in MPI_1 or name.endswith(("_c2f", "_f2c")))
 
@@ -284,7 +284,7 @@ class Wrapper:
 
 
 def wrapper_of_value(function: Function) -> str:
-    """Of a function that returns a number and no error."""
+    """Returns the wrapper of a function that returns a number and no error."""
     name = function.name
     takes = [f"const {p.base} *{p.name}" for p in parameters_of(function)]
     passes = ", ".join(f"*{p.name}" for p in parameters_of(function))
@@ -314,13 +314,13 @@ def wrappers(functions: list[Function], _header: str) -> str:
 
 
 def predefined_handles(header: str) -> dict[str, tuple[str, str]]:
-    """Of each constant that is the address of an object, its kind and the object, in mpi.h's order."""
+    """Returns kind and object of each constant that is an object's address, in mpi.h's order."""
     pattern = re.compile(r"^#define (MPI_\w+)\s+\(&(mpi_lite_([a-z]+)_\w+)\)$", re.MULTILINE)
     return {name: (OBJECTS[kind], object_) for name, object_, kind in pattern.findall(header)}
 
 
 def handle_numbers(header: str) -> dict[str, int]:
-    """All handles that are constants, with what they are in Fortran."""
+    """Returns all handles that are constants, with their values in Fortran."""
     kinds = {kind: number for number, kind in enumerate(KINDS.values(), 1)}
     counts = dict.fromkeys(kinds, 0)
     numbers = {}
@@ -337,14 +337,14 @@ def handle_numbers(header: str) -> dict[str, int]:
 
 
 def integers(header: str) -> dict[str, int]:
-    """The constants of mpi.h that are numbers, as Fortran has them: a string's length is without a NUL."""
+    """Returns the numeric constants of mpi.h for Fortran, where a string's length is without a NUL."""
     pattern = re.compile(r"^#define (MPI_[A-Z]\w*)\s+\(?(-?(?:0x[0-9a-f]+|\d+))\)?$", re.MULTILINE)
     values = {name: int(value, 0) for name, value in pattern.findall(header)}
     return {name: value - name.startswith("MPI_MAX_") for name, value in values.items()}
 
 
 def constants(header: str) -> list[str]:
-    """Statements that declare all constants; they read in fixed form and in free form."""
+    """Returns statements that declare all constants, valid in fixed form and in free form."""
     own = {"MPI_STATUS_SIZE": 6, "MPI_SOURCE": 1, "MPI_TAG": 2, "MPI_ERROR": 3}
     kinds = {"MPI_INTEGER_KIND": 4, "MPI_ADDRESS_KIND": 8, "MPI_OFFSET_KIND": 8, "MPI_COUNT_KIND": 8}
     lines = []
@@ -356,7 +356,7 @@ def constants(header: str) -> list[str]:
     return lines
 
 
-#: Constants that are known by their address: each in a common block of the library.
+#: Constants that are recognized by their address, each in a common block of the library.
 BY_ADDRESS = {
     "MPI_BOTTOM": "INTEGER MPI_BOTTOM",
     "MPI_IN_PLACE": "INTEGER MPI_IN_PLACE",
@@ -378,7 +378,7 @@ def by_address() -> list[str]:
 
 
 def predefined(functions: list[Function], header: str) -> str:
-    """predefined.c."""
+    """Returns predefined.c."""
     rows = [
         f"    {{ FORTRAN_{kind}, &{object_} }}, /* {name} */"
         for name, (kind, object_) in predefined_handles(header).items()
@@ -419,7 +419,7 @@ MODULE = """\
 ! SPDX-License-Identifier: BSD-2-Clause
 !
 ! mpi.f90: the module mpi: MPI's constants, and an interface for each function, so that the compiler checks
-! arguments. Buffers may be of any type. There is no code in it: programs need its .mod file alone.
+! arguments. Buffers may be of any type. It has no code: programs need only its .mod file.
 !
 ! Made by apps/mpi-lite/fortran.py from functions.txt and mpi.h.
 !
@@ -439,7 +439,7 @@ SIZEOF = """\
 
 
 def declaration(p: Parameter, name: str) -> list[str]:
-    """A dummy argument's."""
+    """Returns the declaration of a dummy argument."""
     if p.is_callback:
         return [f"EXTERNAL :: {name}"]
     if p.base == "char":
@@ -459,7 +459,7 @@ def declaration(p: Parameter, name: str) -> list[str]:
 
 
 def interface(name: str, names: list[str], declared: list[str], result: str = "") -> str:
-    """Of a subroutine, or a function with a result."""
+    """Returns the interface of a subroutine, or of a function with a result."""
     text = "\n".join(declared)
     imports = [kind for kind in ("ADDRESS", "OFFSET", "COUNT") if f"MPI_{kind}_KIND" in text + result]
     used = [f"MPI_{kind}_KIND" for kind in imports] + ["MPI_STATUS_SIZE"] * ("MPI_STATUS_SIZE" in text)
@@ -511,7 +511,7 @@ def module(functions: list[Function], header: str) -> str:
 
 
 def every(functions: list[Function], _header: str) -> str:
-    """Calls none of them: it passes each as an argument."""
+    """Returns a program that names every function: it passes each as an argument, and calls none."""
     names = [function.name for function in functions if is_fortran(function) and function.result == "int"]
     names = sorted({*names, *MPI_1})
     values = [function.name for function in functions if is_fortran(function) and function.result != "int"]

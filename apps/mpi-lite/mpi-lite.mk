@@ -6,9 +6,9 @@
 #   build/mpi-lite/glibc/libmpi.a                                   this machine's programs
 #   build/mpi-lite/asan/libmpi.a, build/mpi-lite/tsan/libmpi.a      the same, under sanitizers
 #
-# All objects become two, in which only MPI's own names and the predefined objects are global, so that no
-# name of a program's meets one of the library's. The second one has Fortran's names: programs in C do not
-# link it.
+# All objects are linked into two, in which only MPI's own names and the predefined objects are global, so
+# that a program's names do not collide with the library's. The second object has Fortran's names: programs in
+# C do not link it.
 
 MPI_BUILD   := build/mpi-lite
 MPI_SOURCES := apps/mpi-lite/src
@@ -28,16 +28,17 @@ MPI_INLINE := -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign \
               -mmemcpy-strategy=vector_loop:512:noalign,libcall:-1:noalign
 
 MPI_CC_glibc  := $(CC) -O2 $(MPI_INLINE)
-# Not optimized: they find as much, and it compiles in less than half the time.
+# Not optimized: the sanitizers find as much, and it compiles in less than half the time.
 MPI_CC_asan   := $(CC) -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-# It does not know fences; ours stand between processes, which it does not watch.
+# The thread sanitizer does not support fences; ours order accesses of several processes, which it does not
+# watch.
 MPI_CC_tsan   := $(CC) -O1 -fsanitize=thread -Wno-tsan
 MPI_CC_x86_64 := TACET_BUILD=build TACET_ARCH=x86_64 libc/tacet-cc -O2 $(MPI_INLINE)
 MPI_CC_ppc64  := TACET_BUILD=build TACET_ARCH=ppc64 libc/tacet-cc -O2
 MPI_TOOLS_ppc64 := powerpc64le-linux-gnu-
 MPI_VARIANTS  := glibc asan tsan $(ARCH)
 
-# Where the tree lies changes nothing in what is made.
+# The folder of the tree has no effect on what is made.
 $(MPI_BUILD).flags: FLAGS = $(foreach variant,glibc asan tsan,$(MPI_CC_$(variant))) \
                             $(subst $(PREFIX_MAP),,$(MPI_CFLAGS)) $(MPI_NAMES) $(MPI_FORTRAN)
 
@@ -67,7 +68,7 @@ $(MPI_FORTRAN_FILES): $(MPI_FORTRAN_LISTS) apps/mpi-lite/fortran.py apps/mpi-lit
 	$(Q)$(PYTHON) apps/mpi-lite/fortran.py $(MPI_FORTRAN_WHAT) $(MPI_FORTRAN_LISTS) > $@.part
 	$(Q)mv $@.part $@
 
-# One variant: its objects, the two made of them, the archive.
+# One variant: its objects, the two objects linked from them, the archive.
 define mpi_variant
 $(MPI_BUILD)/$(1)/%.o: $(MPI_SOURCES)/%.c $(MPI_HEADERS) $(MPI_BUILD).flags $(2)
 	@mkdir -p $$(@D)
@@ -110,12 +111,12 @@ mpi: $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD)/glibc/libmpi.a $(MPI_FORTRAN_FIL
 
 MPI_PROGRAM_NAMES := $(basename $(notdir $(wildcard tests/mpi/programs/*.c)))
 MPI_PROGRAM_CFLAGS := -std=gnu11 -O1 -g $(WARNINGS) $(PREFIX_MAP)
-# MPICH's header declares arrays that its constant for no statuses is not.
+# MPICH's header declares array parameters, for which its MPI_STATUSES_IGNORE is no valid argument.
 MPI_CC_mpich := mpicc.mpich
 MPI_PROGRAM_WARNINGS_mpich := -Wno-stringop-overflow -Wno-stringop-overread
-# The programs call what MPI-1 has, too. Both compilers are named with their library: mpicc is either.
+# The programs also call functions of MPI-1. Each compiler is named with its library: mpicc may be either.
 MPI_CC_openmpi := mpicc.openmpi
-# Debian's Open MPI has none of what MPI 3.0 has removed.
+# Debian's Open MPI has no functions that MPI 3.0 has removed.
 MPI_PROGRAMS_LACK_openmpi := $(MPI_BUILD)/programs/openmpi/removed
 MPI_PROGRAM_WARNINGS_openmpi := -Wno-deprecated-declarations -Wno-stringop-overflow -Wno-stringop-overread
 
@@ -131,8 +132,8 @@ MPI_CC_mpich-static := $(CC) -fno-pie -no-pie -static
 MPI_PROGRAM_WARNINGS_mpich-static := -Wno-stringop-overflow -Wno-stringop-overread -Wl,--no-warnings
 MPI_PROGRAM_INCLUDES_mpich-static := -Ibuild/x86_64/mpich/include
 
-# Variant, its library, the folder of the sources. What is for Tacet alone stands in tests/mpi/tacet, what
-# goes wrong on purpose in tests/mpi/bad.
+# Arguments: variant, its library, the folder of the sources. Programs for Tacet alone are in tests/mpi/tacet,
+# programs that fail on purpose in tests/mpi/bad.
 define mpi_programs
 $(MPI_BUILD)/programs/$(1)/%: tests/mpi/$(3)/%.c $(wildcard tests/mpi/programs/*.h) $(2) $(MPI_BUILD).flags
 	@mkdir -p $$(@D)
@@ -160,7 +161,7 @@ MPI_FC_asan  := TACET_MPI_LIBC=glibc TACET_BUILD=build apps/mpi-lite/tacet-mpif9
                 -fno-sanitize-recover=all -L$(MPI_BUILD)/asan
 MPI_FC_mpich := mpif90.mpich
 
-# Variant, its library. What gfortran says of types that differ between calls is not to be read.
+# Arguments: variant, its library. gfortran's warnings about types that differ between calls are disabled.
 define mpi_fortran_programs
 $(MPI_BUILD)/fortran-programs/$(1)/support.o: tests/mpi/fortran/support.c $(2) $(MPI_BUILD).flags
 	@mkdir -p $$(@D)
@@ -179,8 +180,8 @@ $(foreach variant,glibc asan,\
 	$(eval $(call mpi_fortran_programs,$(variant),$(MPI_BUILD)/$(variant)/libmpi.a)))
 $(eval $(call mpi_fortran_programs,mpich,))
 
-# What is linked with this library, with the MPIs that it is compared with, and with a checker of threads.
-# What runs on this machine belongs to x86_64.
+# Programs linked with this library, with the MPIs that it is compared with, and with the thread sanitizer.
+# Programs for this machine belong to x86_64.
 MPI_LITE_PROGRAMS := $(MPI_PROGRAM_NAMES:%=$(MPI_BUILD)/programs/$(ARCH)/%) \
     $(MPI_BUILD)/programs/$(ARCH)/ends \
     $(patsubst tests/mpi/tacet/%.c,$(MPI_BUILD)/programs/$(ARCH)/%,$(wildcard tests/mpi/tacet/*.c))

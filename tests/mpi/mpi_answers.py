@@ -27,7 +27,7 @@ from tests.making import ROOT, made
 BUILD = ROOT / "build" / "mpi-lite"
 PROGRAMS = sorted(path.stem for path in (HERE / "programs").glob("*.c"))
 FORTRAN = sorted(f"fortran/{path.stem}" for path in (HERE / "fortran").glob("*.f*"))
-#: A job's last resort, in seconds.
+#: Limit of a job, in seconds.
 LIMIT_S = 600
 #: Open MPI as root, on more ranks than CPUs, in a container: shared memory without ptrace, nothing but the
 #: loopback, no launcher of other machines, no pinning.
@@ -44,14 +44,14 @@ OPENMPI = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
 OPENMPI_RANKS = (1, 3)
-#: What Debian's Open MPI (4.1) cannot, or not in a machine without a network of its own.
+#: Programs that fail with Debian's Open MPI (4.1), or without a network of the machine's own.
 OPENMPI_LACKS = {
-    "corners": "makes boxes longer than they need be, and does not name types anew",
+    "corners": "makes boxes longer than necessary, and does not rename types",
     "errors_collectives": "waits for ever in a barrier after an error of one rank",
     "generalized": "waits for ever for a communicator of MPI_Comm_idup",
     "intercommunicators": "crashes in MPI_Comm_create of an intercommunicator",
     "neighbours": "refuses collectives of distributed graphs",
-    "removed": "has none of what MPI 3.0 has removed",
+    "removed": "has no functions that MPI 3.0 has removed",
     "rma": "makes no windows",
     "rma_errors": "makes no windows",
     "rma_stress": "makes no windows",

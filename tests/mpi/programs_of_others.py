@@ -20,14 +20,14 @@ MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS")} | {
     "TACET_MPI_LIBC": "glibc"
 }
-#: The last resort of a make, in seconds.
+#: Limit of a make, in seconds.
 MAKE_S = 900.0
 
 Grids = Sequence[tuple[int, int]]
 
 
 def run(words: Sequence[str | Path], folder: Path, seconds: float, **environment: str) -> tuple[int, str]:
-    """Its status, and what it says; it and its children end within the time."""
+    """Returns a command's status and output; it and its children end within the time."""
     process = subprocess.Popen(
         [str(word) for word in words],
         cwd=folder,
@@ -49,7 +49,7 @@ def run(words: Sequence[str | Path], folder: Path, seconds: float, **environment
 
 
 def unpack(port: str, folder: Path, *options: str) -> None:
-    """The port's source, or what tar's options choose of it, below the folder."""
+    """Unpacks the port's source, or what tar's options select, below the folder."""
     words = [ROOT / "ports" / "fetch.py", port]
     source = subprocess.run(words, capture_output=True, text=True, check=True, timeout=MAKE_S).stdout.strip()
     subprocess.run(["tar", "-x", "-f", source, *options], cwd=folder, check=True)
@@ -111,7 +111,7 @@ def hpcc_input(grids: Grids) -> str:
 
 
 def hpcc_verify(said: str, ranks: int, grids: Grids) -> None:
-    """Each part of it has run, and each of its checks has passed: what hpccoutf.txt says."""
+    """Asserts that each part has run, and each check has passed, as hpccoutf.txt says."""
     summary = dict(re.findall(r"^(\w+)=(\S+)$", said.partition("Begin of Summary section.")[2], re.MULTILINE))
     assert summary.get("Success") == "1" and "FAILED" not in said and "failed)" not in said, said[-4000:]
     assert summary["CommWorldProcs"] == str(ranks)
@@ -140,7 +140,7 @@ def hpcc_verify(said: str, ranks: int, grids: Grids) -> None:
 
 # ---- NetPIPE ----
 
-#: Without -I the data that is to come lies in the buffer already, from the message before; -p has sizes near
+#: Without -I the expected data is already in the buffer, from the previous message; -p has sizes near
 #: multiples of powers of two. 7 exchanges of each size, up to 768 KiB.
 NETPIPE_CHECK = ["-i", "-I", "-p", "3", "-n", "7", "-u", "1000000"]
 NETPIPE_WAYS = {
@@ -162,8 +162,8 @@ def netpipe_made(folder: Path, libc: str) -> Path:
 
 
 def netpipe_verify(said: str) -> None:
-    """It has found all that has arrived as it was sent. (It ends before the last size where a message takes a
-    second.)"""
+    """Asserts that NetPIPE has received everything as it was sent. (It ends before the last size if a message
+    takes a second.)"""
     lines = re.findall(r"^ *(\d+): +(\d+) bytes +7 times --> +(.*)$", said, re.MULTILINE)
     assert lines and lines[0][:2] == ("0", "5"), said[-4000:]
     assert all(verdict == "Integrity check passed" for _, _, verdict in lines), said[-4000:]
@@ -171,9 +171,9 @@ def netpipe_verify(said: str) -> None:
 
 # ---- FFTW ----
 
-#: Sizes at random that its script tries, of at most so many points, each by several transforms.
+#: Number of random sizes that its script tries, and their maximum of points; each by several transforms.
 FFTW_SIZES, FFTW_POINTS = 4, 10_000
-#: Of its own relative errors; it ends at 1e-10.
+#: Limit of the relative errors that it reports; it fails above 1e-10.
 FFTW_ERROR_MAX = 1e-13
 
 
@@ -188,7 +188,7 @@ def fftw_made(folder: Path) -> Path:
 
 
 def fftw_check(launcher: Sequence[str | Path]) -> list[str]:
-    """The words by which its script verifies transforms at random of the ranks that the launcher starts."""
+    """The command by which its script verifies random transforms on the ranks that the launcher starts."""
     program = " ".join([*map(str, launcher), "./mpi-bench"])
     options = ["--verbose", "--random", f"--maxsize={FFTW_POINTS}", f"-c={FFTW_SIZES}", "--mpi"]
     return ["perl", "-w", "../tests/check.pl", *options, program]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A cluster of Slurm's on this machine, for the time of a test: slurmctld and four times slurmd, each with a
-network and a /dev/shm of its own, so that ranks of two nodes share neither. Everything lies in namespaces
-that end with the process that opened them, and all processes with it.
+network and a /dev/shm of its own, so that ranks of two nodes share neither. Everything is in namespaces,
+which end, with all their processes, when the process that opened them ends.
 
 Run as a program (in the namespaces, by Cluster) it starts the daemons and then runs commands: a line of JSON
 for each, {"words", "environment", "seconds"}, and a line of JSON for its end.
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 NODES = 4
 CPUS = 8
-#: In seconds: until all nodes are idle, on however busy a machine.
+#: In seconds: until all nodes are idle, even on a busy machine.
 START_S = 300
 #: The first process of the namespaces, a shell, reaps orphans.
 INIT = ["sh", "-c", '"$@"; exit $?', "init"]
@@ -65,7 +65,7 @@ class Ended(NamedTuple):
 
 
 def namespaces() -> list[str] | None:
-    """The command in which root, or somebody with other users' numbers to map, runs the cluster; or None.
+    """The command in which root, or a user with subordinate IDs to map, runs the cluster; or None.
     Daemons set their groups, if only to root's."""
     ways = [[]] if os.geteuid() == 0 else [["--map-root-user", "--map-auto"], ["--map-root-user"]]
     for way in ways:
@@ -95,7 +95,7 @@ class Cluster:
         return said
 
     def run(self, *words: object, seconds: float = 300, **environment: str) -> Ended:
-        """srun's outcome; its status is -1 when the time was over."""
+        """Returns srun's outcome; status -1 if it has timed out."""
         assert self.process.stdin
         asked = {"words": [str(word) for word in words], "environment": environment, "seconds": seconds}
         self.process.stdin.write(json.dumps(asked) + "\n")
@@ -103,7 +103,7 @@ class Cluster:
         return Ended(**self.answer())
 
     def end(self) -> None:
-        """By the end of its input; what it leaves ends with its namespaces."""
+        """Ends the cluster by closing its input; remaining processes end with its namespaces."""
         assert self.process.stdin
         self.process.stdin.close()
         try:
@@ -121,7 +121,7 @@ def ip(words: str) -> None:
 
 
 def node_start(number: int, environment: dict[str, str]) -> subprocess.Popen:
-    """slurmd, which begins when its end of a cable has come into its network."""
+    """Starts slurmd once its end of a cable is in its network."""
     name = f"node{number}"
     script = f"mount -t tmpfs shm /dev/shm && echo there && read go && exec slurmd -D -N {name}"
     node = subprocess.Popen(

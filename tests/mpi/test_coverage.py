@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each function that the library has is called by a program of tests/mpi/programs, and each class of errors
-that it returns is provoked by one: what is new fails here until somebody tries it."""
+that it returns is provoked by one: a new one fails here until a program uses it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.making import ROOT, made
 
 MPI = ROOT / "apps" / "mpi-lite"
 PROGRAMS = sorted((ROOT / "tests" / "mpi" / "programs").glob("*.c"))
-#: Classes that nothing provokes on purpose, and why.
+#: Classes that no program provokes on purpose, and why.
 UNPROVOKED = {
     "MPI_ERR_FILE": "a number in Fortran that is no file's: test_fortran tries numbers that are nothing",
     "MPI_ERR_INTERN": "two thousand million communicators",
@@ -29,7 +29,7 @@ import bindings
 
 @cache
 def called(program: Path) -> frozenset[str]:
-    """Functions of MPI that the program and the headers beside it name, in what is compiled of them."""
+    """Functions of MPI that the program and the headers next to it name, after preprocessing."""
     made("build/mpi-lite/include/mpi_functions.h")
     includes = [f"-I{MPI}/include", f"-I{ROOT}/build/mpi-lite/include"]
     words = ["gcc", "-std=gnu11", *includes, "-E", program]
@@ -42,7 +42,7 @@ def called(program: Path) -> frozenset[str]:
 
 
 def test_each_function_is_called_by_a_program() -> None:
-    """By one that expects it to work: the programs about wrong arguments do not count."""
+    """By a program that expects it to work: the programs about wrong arguments do not count."""
     programs = [program for program in PROGRAMS if not program.stem.startswith("errors_")]
     seen = set().union(*(called(program) for program in programs))
     functions = bindings.read_functions(MPI / "functions.txt")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""MPI's Fortran (apps/mpi-lite/fortran.py, tacet-mpif90): the programs of tests/mpi/fortran say the same with
-this library and with Debian's MPICH, as answers.txt records it; constants are those of mpi.h; every function
-links; the module checks arguments, and is made once for each compiler; what is refused is refused by name."""
+"""MPI's Fortran (apps/mpi-lite/fortran.py, tacet-mpif90): the programs of tests/mpi/fortran print the same
+with this library and with Debian's MPICH, as answers.txt records it; constants are those of mpi.h; every
+function links; the module checks arguments, and is made once for each compiler; refusals name their cause."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIBRARY = ROOT / "build" / "mpi-lite"
 BUILD = LIBRARY / "fortran-programs"
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 PROGRAMS = sorted(path.stem for path in (ROOT / "tests" / "mpi" / "fortran").glob("*.f*"))
-#: A job's last resort, in seconds.
+#: Limit of a job, in seconds.
 LIMIT_S = 600
 
 sys.path.insert(0, str(MPI))
@@ -45,7 +45,7 @@ end program
 def compiled(
     folder: Path, text: str, *options: str, name: str = "program.f90", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The end of tacet-mpif90 with a program, `folder`/program."""
+    """Compiles a program with tacet-mpif90 to `folder`/program."""
     made("mpi")
     (folder / name).write_text(text, encoding="utf-8")
     return run(MPI / "tacet-mpif90", *options, name, "-o", "program", cwd=folder, environment=environment)
@@ -84,7 +84,7 @@ def test_every_function_links_by_both_names(tmp_path: Path) -> None:
 
 
 def c_constants(folder: Path) -> dict[str, int]:
-    """Of each macro of mpi.h that is an integer or a handle, what C says that it is in Fortran."""
+    """Returns Fortran's value, computed in C, of each macro of mpi.h that is an integer or a handle."""
     include = [f"-I{MPI}/include", f"-I{LIBRARY}/include"]
     macros = run("gcc", "-dM", "-E", *include, MPI / "include" / "mpi.h").stdout
     handles = "Comm Type Group Request Message Op Info Errhandler Win File".split()
@@ -104,7 +104,7 @@ def c_constants(folder: Path) -> dict[str, int]:
 
 
 def test_constants_are_those_of_mpi_h(tmp_path: Path) -> None:
-    """A string's length leaves out C's NUL."""
+    """A string's length does not count C's NUL."""
     made("mpi")
     expected = {name: value - name.startswith("MPI_MAX_") for name, value in c_constants(tmp_path).items()}
     assert len(expected) > 245 and {"MPI_COMM_WORLD", "MPI_ERR_RANK", "MPI_2INTEGER"} <= set(expected)
@@ -127,7 +127,7 @@ def test_mpif_h_reads_in_both_forms(options: list[str], tmp_path: Path) -> None:
 
 
 def test_a_function_without_fortran_is_named(tmp_path: Path) -> None:
-    """fortran.py does not guess at a parameter that it does not know."""
+    """fortran.py refuses a parameter of an unknown type."""
     text = "## Groups [MPI 3.1 §6.3]\nint Group_paint(MPI_Group group, MPI_Paint paint)\n    Paints.\n"
     (tmp_path / "list.txt").write_text(text, encoding="utf-8")
     words = ["wrappers", "list.txt", MPI / "include" / "mpi.h"]
@@ -201,7 +201,7 @@ def test_a_program_that_only_mentions_mpi_f08_compiles(tmp_path: Path) -> None:
 
 
 def modules_of(build: Path) -> list[Path]:
-    """What lies in the folder of modules: one folder for each, and nothing half made."""
+    """The folders of modules: one for each, and none incomplete."""
     found = sorted((build / "mpi-lite" / "fortran").iterdir())
     assert all((folder / "mpi.mod").exists() for folder in found)
     return found
@@ -258,7 +258,7 @@ def test_a_wrong_argument_is_named(call: str, says: str, tmp_path: Path) -> None
 
 
 def test_numbers_of_freed_handles_are_used_again(tmp_path: Path) -> None:
-    """Whichever language frees them; a number that is free is refused."""
+    """In whichever language they are freed; a freed number is refused."""
     text = """\
 program again
   use mpi

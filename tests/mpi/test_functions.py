@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MPI's list of functions (apps/mpi-lite/functions.txt), what bindings.py makes of it, and the compilers that
-use it, tacet-mpicc and tacet-mpicxx. Where the library has been built, it has each function that is listed,
-and nothing else in the program's way; where MPICH's headers are there, the types agree with theirs."""
+use it, tacet-mpicc and tacet-mpicxx. If the library is built, it has each listed function, and no other
+names that a program could define; if MPICH's headers are installed, the types agree with theirs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ int Group_size(MPI_Group group, int *size)
 
 
 def made_of(kind: str, text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What bindings.py makes of a list."""
+    """Returns what bindings.py makes of a list."""
     (folder / "list.txt").write_text(text, encoding="utf-8")
     return run(sys.executable, MPI / "bindings.py", kind, "list.txt", cwd=folder)
 
@@ -275,7 +275,7 @@ def test_types_agree_with_mpichs_headers() -> None:
     assert compared > 350
 
 
-#: What MPICH's header names and MPI 3.1 does not: names of MPI 4 and of MPICH alone; and Fortran's.
+#: Names in MPICH's header that MPI 3.1 does not have: of MPI 4, of MPICH alone, and of Fortran.
 LATER = re.compile(
     r"MPI_(\w+_c|\w+_init(_c)?|\w*[Ss]ession\w*|\w*SESSION\w*|P(send|recv)_init|Pready\w*|Parrived"
     r"|I?sendrecv\w*|Isendrecv\w*|\w+_from_groups?|Comm_idup_with_info|Info_(create_env|get_string)"
@@ -331,7 +331,7 @@ def test_show_prints_the_command_and_runs_nothing(tmp_path: Path) -> None:
     assert words[0] == str(ROOT / "libc" / "tacet-cc")
     assert f"-I{MPI}/include" in words and f"-I{ROOT}/build/mpi-lite/include" in words
     assert f"-L{ROOT}/build/mpi-lite/x86_64" in words and words[-2:] == ["-lmpi", "-pthread"]
-    # A shell reads it back as it was.
+    # A shell must read the same words.
     assert "'two words.c' -o 'it'\\''s' -lmpi" in done.stdout
     assert list(tmp_path.iterdir()) == []
 

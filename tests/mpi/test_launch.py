@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a rank begins, whoever has started it: launchers that answer wrongly, in both protocols of PMI, and
-environments in which ranks could not meet are named; MPICH's mpiexec speaks either protocol."""
+"""How a rank begins with each launcher. Wrong answers of launchers, in both protocols of PMI, and
+environments in which ranks could not find each other are reported; MPICH's mpiexec speaks either
+protocol."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ def ran(*before: str, fds: tuple[int, ...] = (), **more: str) -> subprocess.Comp
 
 
 def answered(answers: bytes, **more: str) -> subprocess.CompletedProcess[str]:
-    """A rank of two, to which a launcher says this, whatever it asks, and no more. What
-    it asks in this time is less than a socket holds."""
+    """Runs rank 0 of two, to which a launcher sends these answers, whatever it asks, and then closes. The
+    rank's requests fit in the socket's buffer."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(answers)
@@ -60,11 +61,11 @@ def message(text: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("answers", "why"),
     [
-        (b"", "the launcher has closed PMI's connection"),
+        (b"", "the launcher has closed the PMI connection"),
         (b"x" * 3000, "the launcher's line has more than 2048 bytes"),
-        (b"cmd=hello\n", 'the launcher answers "cmd=hello" where PMI says cmd=response_to_init'),
+        (b"cmd=hello\n", 'the launcher answers "cmd=hello"; PMI requires cmd=response_to_init'),
         (BEGIN_1.replace(b"rc=0", b"rc=-1"), "the launcher does not speak PMI-1"),
-        (BEGIN_1 + b"cmd=my_kvsname rc=0\n", "where PMI says kvsname=NAME"),
+        (BEGIN_1 + b"cmd=my_kvsname rc=0\n", "PMI-1 requires kvsname=NAME"),
         (BEGIN_1 + b"cmd=my_kvsname kvsname=k\ncmd=get_result rc=1\n", "no value for PMI_process_mapping"),
         (
             BEGIN_1 + b"cmd=my_kvsname kvsname=k\ncmd=get_result rc=0 value=(vector,(0,1,0))\n",
@@ -81,14 +82,14 @@ def test_answers_of_pmi_1_that_make_no_sense_are_named(answers: bytes, why: str)
 @pytest.mark.parametrize(
     ("answers", "why"),
     [
-        (BEGIN_1, "the launcher does not speak PMI-2, by which PMI_JOBID says that it starts ranks"),
-        (BEGIN_2, "the launcher has closed PMI's connection"),
-        (BEGIN_2 + b"-00001;", 'the launcher\'s message begins with "-00001" in place of its length'),
-        (BEGIN_2 + b"     9cmd=", "the launcher has closed PMI's connection"),
+        (BEGIN_1, "the launcher does not speak PMI-2, which PMI_JOBID selects"),
+        (BEGIN_2, "the launcher has closed the PMI connection"),
+        (BEGIN_2 + b"-00001;", 'the launcher\'s message begins with "-00001" instead of its length'),
+        (BEGIN_2 + b"     9cmd=", "the launcher has closed the PMI connection"),
         (BEGIN_2 + message(b"cmd=full\0;"), "has a zero byte"),
-        (BEGIN_2 + message(b"rc=0;cmd=fullinit-response;"), "where PMI-2 says cmd=fullinit-response"),
+        (BEGIN_2 + message(b"rc=0;cmd=fullinit-response;"), "PMI-2 requires cmd=fullinit-response"),
         (BEGIN_2 + message(b"cmd=fullinit-response;rc=14;errmsg=no;"), 'the launcher refuses fullinit: "no"'),
-        (BEGIN_2 + message(FULL.replace(b"size=2;", b"")), "where PMI-2 says rank and size"),
+        (BEGIN_2 + message(FULL.replace(b"size=2;", b"")), "PMI-2 requires rank and size"),
         (BEGIN_2 + message(FULL.replace(b"rank=0", b"rank=2")), "the launcher says rank 2"),
         (
             BEGIN_2 + message(FULL) + message(b"cmd=info-getjobattr-response;rc=0;found=FALSE;"),
@@ -106,7 +107,10 @@ def test_answers_of_pmi_2_that_make_no_sense_are_named(answers: bytes, why: str)
     ("given", "why"),
     [
         ({"OMPI_COMM_WORLD_SIZE": "2", "PMIX_NAMESPACE": "n"}, "OMPI_COMM_WORLD_SIZE: started by Open MPI"),
-        ({"PMIX_NAMESPACE": "n"}, "PMIX_NAMESPACE: started by Open MPI's mpirun or another that speaks PMIx"),
+        (
+            {"PMIX_NAMESPACE": "n"},
+            "PMIX_NAMESPACE: started by Open MPI's mpirun or another launcher that speaks PMIx",
+        ),
         ({"SLURM_STEP_NUM_TASKS": "4", "PMIX_NAMESPACE": "n"}, "use srun --mpi=pmi2"),
         ({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "2"}, "PMI_FD=77 is not open here"),
         ({"PMI_FD": "0", "PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK=x: the launcher sets it to a number"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is wrong is named, with its place, and ends the job: ranks that die, errors that no handler takes,
-launch variables that make no sense, strangers at a rank's door, too little shared memory, what a program
-has not freed."""
+"""Errors are reported with their place, and end the job: ranks that die, errors without a handler, invalid
+launch variables, connections from outside the job, too little shared memory, objects that a program has not
+freed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.making import ROOT, made
 
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 ENDS = ROOT / "build" / "mpi-lite" / "programs" / "glibc" / "ends"
-#: A job's last resort, in seconds: what waits for a rank that is dead waits for ever.
+#: Limit of a job in seconds: a rank that waits for a dead rank would wait for ever.
 LIMIT_S = 300
 
 
@@ -58,7 +58,7 @@ def test_a_rank_that_dies_ends_the_job_and_is_named(how: str, status: int, why: 
     assert re.search(rf"^tacet-mpirun: rank 2 \(process \d+\) .*{why}", done.stderr, re.MULTILINE), done
 
 
-#: What the last of two ranks does: the line of its end.
+#: The errors of the last of two ranks, and the line that each prints.
 FATAL = {
     "send": "MPI_Send: MPI_ERR_RANK: argument dest: 9 is no rank of a communicator of 2",
     "receive": "MPI_Recv: MPI_ERR_COUNT: argument 2, count: -1 is negative",
@@ -219,7 +219,7 @@ def test_strangers_are_refused_and_the_job_goes_on(
             one.close()
 
     for port in ports:
-        say(port, b"GET / HTTP/1.1\r\nHost: somebody\r\n\r\n")
+        say(port, b"GET / HTTP/1.1\r\nHost: example\r\n\r\n")
         say(port, struct.pack(HELLO, MAGIC, 1, 0, 2))
         say(port, struct.pack(HELLO, MAGIC, 1, 7, 2) + b"\xff" * 100000)
         say(port, struct.pack(">QQii", MAGIC, 1, 0, 2))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of tests/mpi/programs say the same with this library and with Debian's MPICH and Open MPI,
-whichever way messages go: eagerly, from the sender's memory, in fragments; with waits that spin and waits
-that block. What those two say is recorded in answers.txt (mpi_answers.py); `make test-long` asks them."""
+"""The programs of tests/mpi/programs print the same with this library and with Debian's MPICH and Open MPI,
+for each way of a message: eager, from the sender's memory, in fragments; with waits that spin and waits that
+block. The output of those two is recorded in answers.txt (mpi_answers.py); `make test-long` asks them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.making import ROOT, made
 BUILD = ROOT / "build" / "mpi-lite" / "programs"
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 RANKS = (1, 2, 3, 4, 7)
-#: More than most nodes' ranks; of programs whose time does not go with the square of the ranks.
+#: More than most nodes' ranks; for programs whose time does not grow with the square of the ranks.
 MANY_RANKS = 16
-#: Types whose elements overlap, with a stride of -1: Open MPI 4.1 takes them for what has a stride of 1.
+#: Types whose elements overlap, with a stride of -1: Open MPI 4.1 handles them as if the stride was 1.
 OPENMPI_STRIDES = r"^type (?:445|463):.*\n"
-#: Ways that messages go, and in which waits wait.
+#: Ways of messages and of waits.
 WAYS = {
     "usual": {},
     "rendezvous": {"TACET_MPI_EAGER": "0"},
@@ -47,7 +47,7 @@ def ran(command: list[str | Path], **environment: str) -> str:
 
 
 def with_mpich(program: str) -> str:
-    """What MPICH prints, whatever the number of ranks."""
+    """What MPICH prints for any number of ranks."""
     return recorded("mpich", program)
 
 
@@ -81,7 +81,7 @@ def test_programs_say_the_same_with_each_number_of_ranks(program: str, sanitizer
     assert ran([MPIRUN, "-n", str(ranks), BUILD / sanitizer / program]) == with_mpich(program)
 
 
-#: Programs that each way sends what it is about; the others take each way in make test-long.
+#: Programs that test each way; the other programs run with each way in make test-long.
 WAY_SENSITIVE = ("collectives", "point_to_point", "rma", "modes", "neighbours")
 
 
@@ -109,7 +109,7 @@ def test_programs_say_what_they_say_with_mpich(program: str, way: str) -> None:
     [pytest.param(name, marks=() if name in WAY_SENSITIVE else pytest.mark.long) for name in PROGRAMS],
 )
 def test_programs_say_the_same_on_two_nodes(program: str) -> None:
-    """Nodes that the launcher names to the ranks: messages between them go through TCP."""
+    """The launcher tells the ranks that there are several nodes: messages between them use TCP."""
     made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
     for ranks in (2, 5):
         said = ran([MPIRUN, "-n", str(ranks), "--nodes", "2", BUILD / "asan" / program])
@@ -119,7 +119,7 @@ def test_programs_say_the_same_on_two_nodes(program: str) -> None:
 @pytest.mark.parametrize("way", ["usual", "blocking"])
 @pytest.mark.parametrize("program", [name for name in PROGRAMS if name.startswith(("windows", "rma"))])
 def test_windows_reach_other_nodes(program: str, way: str) -> None:
-    """Ranks of two nodes, that are told so, share memory with some and have TCP to others."""
+    """Ranks of two nodes, as the launcher tells them, share memory with some ranks and use TCP to others."""
     made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
     for ranks in (2, 5):
         words = [MPIRUN, "-n", str(ranks), "--nodes", "2", BUILD / "asan" / program]
@@ -154,7 +154,7 @@ def test_windows_that_are_left_are_named(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_say_the_same_under_the_thread_sanitizer(program: str) -> None:
-    """It watches one process: what ranks share it does not see."""
+    """The sanitizer watches one process: it does not see accesses to memory that ranks share."""
     made(f"build/mpi-lite/programs/tsan/{program}", "build/service/tacet-mpirun")
     assert ran([MPIRUN, "-n", "3", BUILD / "tsan" / program]) == with_mpich(program)
 
@@ -170,14 +170,14 @@ def test_threads_of_a_rank_have_no_races(way: str) -> None:
 
 
 def algorithms() -> list[tuple[str, str]]:
-    """A variable and what it may be set to, for each row of the table of algorithms."""
+    """Returns a variable and a value for each row of the table of algorithms."""
     text = (ROOT / "apps" / "mpi-lite" / "src" / "collective" / "choice.c").read_text(encoding="utf-8")
     rows = re.findall(r'^    \{ ([A-Z_]+), "(\w+)", \w+,', text, re.MULTILINE)
     variables = dict(re.findall(r'\[([A-Z_]+)\] = "(TACET_MPI_[A-Z_]+)"', text))
     return sorted({(variables[kind], name) for kind, name in rows})
 
 
-#: The last one of each variable in each `make test`.
+#: `make test` runs the last value of each variable.
 CHOICES = [
     pytest.param(*choice, marks=() if choice in dict(algorithms()).items() else pytest.mark.long)
     for choice in algorithms()
@@ -186,7 +186,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("variable", "name"), CHOICES)
 def test_each_algorithm_gives_the_same_results(variable: str, name: str) -> None:
-    """With a power of two ranks and without, on one node and on several that the ranks are told of."""
+    """With a power of two ranks and without, on one node and on several, as the launcher tells the ranks."""
     made("build/mpi-lite/programs/asan/collectives", "build/service/tacet-mpirun")
     for ranks, nodes in ((4, 1), (5, 1), (5, 2)):
         words = [MPIRUN, "-n", str(ranks), "--nodes", str(nodes), BUILD / "asan" / "collectives", "3001"]

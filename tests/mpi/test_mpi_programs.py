@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The MPI benchmarks of apps/mpi-bench: their results are those published, or those of one rank alone,
-whichever library they are linked with and however many ranks there are; what they verify can fail; bad
-options are refused by name. Nothing is asserted about times."""
+"""The MPI benchmarks of apps/mpi-bench: their results are the published ones, or those of a single rank, with
+each library and for each number of ranks; their verifications can fail; bad options are refused by name. No
+times are asserted."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ RANKS = (1, 2, 3, 4)
 class Toolchain(NamedTuple):
     compiler: list[str | Path]
     runner: list[str | Path]
-    #: What must be there.
+    #: Lines that must be printed.
     files: list[Path]
     environment: dict[str, str] = {}
 
 
 TOOLCHAINS = {
-    # MPICH's header declares arrays that its constant for no statuses is not.
+    # MPICH's header declares array parameters, for which its MPI_STATUSES_IGNORE is no valid argument.
     "mpich": Toolchain(
         ["mpicc.mpich", "-Wno-stringop-overflow"],
         ["mpiexec.mpich"],
@@ -48,7 +48,7 @@ TOOLCHAINS = {
 }
 COLLECTIVES = "bcast reduce allreduce gather scatter allgather alltoall reduce_scatter scan".split()
 
-#: Wrappers that spoil what MPI delivers, through its profiling interface: a verification must notice.
+#: Wrappers that corrupt what MPI delivers, through its profiling interface: a verification must notice.
 SPOILERS = {
     "MPI_Bcast": """
         int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
@@ -115,7 +115,7 @@ class Ran(NamedTuple):
         return [row for row in words if row[0] != "Verification:"]
 
 
-#: MPICH's ranks take long where they outnumber the CPUs.
+#: MPICH's ranks take long if they outnumber the CPUs.
 @pytest.fixture(scope="session", params=["mpi-lite", pytest.param("mpich", marks=pytest.mark.long)])
 def toolchain(request: pytest.FixtureRequest) -> Toolchain:
     if request.param == "mpi-lite":

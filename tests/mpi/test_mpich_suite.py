@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MPICH's own tests, as their authors wrote them, compiled by tacet-mpicc and tacet-mpif90: each prints
-`No Errors`, or has its reason here why not. The source is ports/mpich's; it is configured and compiled under
-build/, once a session."""
+`No Errors`, or this file says why not. The source is ports/mpich's; it is configured and compiled under
+build/, once for a run of the tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.mpi.programs_of_others import MAKE_S, MPI_LITE, MPIRUN, run, unpack
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("mpich suite")]
 
-#: The last resort of a program, in seconds: it may wait in loops of its own on few CPUs.
+#: Limit of a program, in seconds: it may wait in loops of its own on few CPUs.
 RUN_S = 300.0
 FOLDERS = [
     *("attr", "coll", "comm", "datatype", "errhan", "group", "info", "init", "mpi_t", "pt2pt", "rma", "topo"),
@@ -96,13 +96,13 @@ KNOWN: dict[str, dict[str, str]] = {
     },
     "rma": {"win_info": "expects hints to be kept that change nothing"},
     "threads/init": {"mult_session": MPI_4},
-    "topo": {"cartsuball": "expects that one rank alone has a grid of no dimensions"},
+    "topo": {"cartsuball": "expects that a single rank has a grid of no dimensions"},
 }
 
 
 @dataclass(frozen=True)
 class Line:
-    """Of a testlist: NAME RANKS OPTION=VALUE..."""
+    """A line of a testlist: NAME RANKS OPTION=VALUE..."""
 
     program: str
     ranks: int = 2
@@ -149,13 +149,13 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def failure_of(folder: Path, line: Line) -> str:
-    """Why it does not pass; "" where it does."""
+    """Returns why a program does not pass; "" if it does."""
     status, said = run(["make", line.program], folder, MAKE_S)
     if status != 0:
         return f"{line}: does not compile\n{said[-1500:]}"
     words = [MPIRUN, "-n", str(line.ranks), f"./{line.program}", *line.arguments]
     status, said = run(words, folder, RUN_S, **line.environment)
-    if line.expected:  # it is to end the job
+    if line.expected:  # it must end the job
         return "" if status != 0 else f"{line}: status 0\n{said[-1500:]}"
     return "" if status == 0 and "no errors" in said.lower() else f"{line}: status {status}\n{said[-1500:]}"
 

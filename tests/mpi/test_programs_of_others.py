@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""HPC Challenge, NetPIPE and FFTW, as their authors wrote them, compiled by our compilers: all that they
-verify of their results is right, in shared memory and over TCP. The first two on Tacet's nodes:
-tests/qemu/test_mpi_of_others.py."""
+"""HPC Challenge, NetPIPE and FFTW, as their authors wrote them, compiled by our compilers: all their
+verifications pass, in shared memory and over TCP. tests/qemu/test_mpi_of_others.py runs the first two on
+Tacet's nodes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tests.mpi.programs_of_others import (
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("programs of others")]
 
-#: The last resort, in seconds: their ranks wait in loops of their own, too, and may share few CPUs.
+#: Limit of a job, in seconds: ranks also wait in loops of their own, and may share few CPUs.
 RUN_S = 1200.0
-#: How many ranks, and on how many nodes they take themselves to be.
+#: Numbers of ranks, and of the nodes that the launcher tells them.
 PLACES = {"4": (4, 1), "3": (3, 1), "4-on-2-nodes": (4, 2)}
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ranks that Slurm starts, by srun --mpi=pmi2: the same programs say what they say with tacet-mpirun,
-however Slurm lays ranks on nodes; a rank that aborts or ends early ends the job and is named; what srun
-starts without PMI-2 is refused. The cluster is one of Debian's Slurm on this machine (slurm_cluster.py)."""
+"""Ranks that Slurm starts, by srun --mpi=pmi2: the same programs print the same as with
+tacet-mpirun, however Slurm places ranks on nodes; a rank that aborts or ends early ends the job and is named;
+programs that srun starts without PMI-2 are refused. The cluster is Debian's Slurm on this machine
+(slurm_cluster.py)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ BUILD = ROOT / "build" / "mpi-lite" / "programs"
 MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 PROGRAMS = ("collectives", "communicators", "point_to_point", "threads")
 BUILT = [*(f"x86_64/{name}" for name in PROGRAMS), "glibc/collectives", "asan/point_to_point"]
-#: Nodes here share CPUs, of which ranks know nothing.
+#: The nodes of this cluster share CPUs, which ranks cannot know.
 QUIET = {"TACET_MPI_SPIN_US": "0"}
 
 ENDS = """
@@ -71,7 +72,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that ends as its word says."""
+    """A program that ends as its argument says."""
     folder = tmp_path_factory.mktemp("ends")
     (folder / "ends.c").write_text(ENDS)
     words = [ROOT / "apps" / "mpi-lite" / "tacet-mpicc", folder / "ends.c", "-o", folder / "ends"]
@@ -115,7 +116,7 @@ def test_ranks_meet_however_they_lie_on_nodes(cluster: Cluster, options: str) ->
 
 
 def test_a_rank_that_aborts_ends_the_job_and_is_named(cluster: Cluster, ends: Path) -> None:
-    """srun's own status is the largest of all tasks': that of those whom it has killed."""
+    """srun's own status is the largest of all tasks': that of the tasks that it has killed."""
     ran = srun(cluster, "--mpi=pmi2 -N 2 -n 4", ends, "abort")
     assert ran.status == 128 + 9, ran
     assert "mpi-lite: rank 2: MPI_Abort with exit code 5\n" in ran.errors
@@ -137,7 +138,7 @@ def test_ranks_have_no_children_that_the_program_has_not_made(cluster: Cluster, 
 def test_nothing_is_left_of_jobs(cluster: Cluster, ends: Path) -> None:
     srun(cluster, "--mpi=pmi2 -N 2 -n 4", ends, "kill")
     wait = 'until [ -z "$(squeue --noheader)" ]; do sleep 0.2; done'
-    # Who has ended is there until its parent has taken note of it.
+    # A process that has ended is listed until its parent has reaped it.
     wait += '; for i in $(seq 300); do ps -eo comm | grep -qE "mpi-watchdog|ends" || break; sleep 0.2; done'
     ran = cluster.run("sh", "-c", f"{wait}; ps -eo comm")
     assert ran.status == 0 and "slurmd" in ran.said

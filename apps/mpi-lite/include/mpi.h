@@ -2,10 +2,10 @@
 /*
  * mpi.h: MPI for Tacet's nodes and for Linux, with the names and meanings of the standard, version 3.1.
  *
- * Handles are pointers; those that the standard predefines are addresses of the library's objects, constants
- * in C. The functions stand in mpi_functions.h, each with what it does and the chapter that says so.
- * Functions of MPI that this library does not have are declared there, too: they link, and end the job with
- * their name.
+ * Handles are pointers. Predefined handles are addresses of the library's objects, which are constants in C.
+ * mpi_functions.h declares the functions, each with what it does and the chapter that defines it. It also
+ * declares the functions of MPI that this library does not support: programs that call them link, but the
+ * call ends the job with a message that names the function.
  *
  * Source: MPI: A Message-Passing Interface Standard, version 3.1. The values of constants are ours.
  */
@@ -41,7 +41,7 @@ typedef long long MPI_Offset;
 typedef long long MPI_Count;
 typedef int MPI_Fint;
 
-/* What a receive, a probe or a completion says. MPI_Get_count reads the bytes; 6 integers in Fortran. */
+/* The result of a receive, a probe or a completion. MPI_Get_count reads the bytes. 6 integers in Fortran. */
 typedef struct MPI_Status {
     int MPI_SOURCE, MPI_TAG, MPI_ERROR;
     int mpi_lite_cancelled;
@@ -72,7 +72,7 @@ typedef int MPI_Datarep_conversion_function(void *user, MPI_Datatype type, int c
                                             MPI_Offset position, void *state);
 typedef int MPI_Datarep_extent_function(MPI_Datatype type, MPI_Aint *extent, void *state);
 
-/* The tool interface's: enumerations, variables' handles, sessions. */
+/* Types of the tool interface: enumerations, variables' handles, sessions. */
 typedef struct mpi_t_enum *MPI_T_enum;
 typedef struct mpi_t_cvar *MPI_T_cvar_handle;
 typedef struct mpi_t_pvar *MPI_T_pvar_handle;
@@ -80,7 +80,7 @@ typedef struct mpi_t_session *MPI_T_pvar_session;
 
 /* ---- Data types ---- */
 
-/* The language's own types. */
+/* Types of C and C++. */
 extern struct mpi_datatype mpi_lite_type_char, mpi_lite_type_signed_char, mpi_lite_type_unsigned_char,
     mpi_lite_type_short, mpi_lite_type_unsigned_short, mpi_lite_type_int, mpi_lite_type_unsigned,
     mpi_lite_type_long, mpi_lite_type_unsigned_long, mpi_lite_type_long_long,
@@ -128,7 +128,7 @@ extern struct mpi_datatype mpi_lite_type_char, mpi_lite_type_signed_char, mpi_li
 #define MPI_CXX_DOUBLE_COMPLEX      (&mpi_lite_type_cxx_double_complex)
 #define MPI_CXX_LONG_DOUBLE_COMPLEX (&mpi_lite_type_cxx_long_double_complex)
 
-/* Fortran's. */
+/* Types of Fortran. */
 extern struct mpi_datatype mpi_lite_type_integer, mpi_lite_type_real, mpi_lite_type_double_precision,
     mpi_lite_type_complex, mpi_lite_type_double_complex, mpi_lite_type_logical, mpi_lite_type_character,
     mpi_lite_type_integer1, mpi_lite_type_integer2, mpi_lite_type_integer4, mpi_lite_type_integer8,
@@ -171,7 +171,7 @@ extern struct mpi_datatype mpi_lite_type_lb, mpi_lite_type_ub;
 #define MPI_LB (&mpi_lite_type_lb)
 #define MPI_UB (&mpi_lite_type_ub)
 
-/* Two names of the same. */
+/* Second names of types. */
 #define MPI_LONG_LONG_INT MPI_LONG_LONG
 #define MPI_C_COMPLEX     MPI_C_FLOAT_COMPLEX
 #define MPI_DATATYPE_NULL ((MPI_Datatype)0)
@@ -232,15 +232,16 @@ extern struct mpi_message mpi_lite_message_no_proc;
 #define MPI_UNWEIGHTED      mpi_lite_unweighted
 #define MPI_WEIGHTS_EMPTY   mpi_lite_weights_empty
 
-/* In place of weights (§7.5.4); nothing is in them. */
+/* Passed instead of weights (§7.5.4); they have no elements. */
 extern int mpi_lite_unweighted[], mpi_lite_weights_empty[];
 
-/* Fortran's, for MPI_Status_f2c: what a subroutine in C may be passed. */
+/* Fortran's MPI_STATUS_IGNORE, for MPI_Status_f2c: a C function called from Fortran may receive these
+ * addresses. */
 #define MPI_F_STATUS_IGNORE   (mpi_lite_status_ignore_)
 #define MPI_F_STATUSES_IGNORE (mpi_lite_statuses_ignore_)
 extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
 
-/* Ranks, tags, colours that are none. */
+/* Values that stand for no rank, tag, colour or key, or for any. */
 #define MPI_ANY_SOURCE     -1
 #define MPI_PROC_NULL      -2
 #define MPI_ROOT           -3
@@ -248,7 +249,7 @@ extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
 #define MPI_UNDEFINED      -32766
 #define MPI_KEYVAL_INVALID -1
 
-/* The most bytes, with their NUL. */
+/* Maximum sizes of strings in bytes, with their NUL. */
 #define MPI_MAX_PROCESSOR_NAME         256
 #define MPI_MAX_ERROR_STRING           512
 #define MPI_MAX_OBJECT_NAME            128
@@ -258,7 +259,7 @@ extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
 #define MPI_MAX_PORT_NAME              256
 #define MPI_MAX_DATAREP_STRING         128
 
-/* What a buffered send takes of the attached buffer beside its data, in bytes. */
+/* Bytes of the attached buffer that a buffered send takes in addition to its data. */
 #define MPI_BSEND_OVERHEAD 64
 
 /* Levels of MPI_Init_thread. */
@@ -267,13 +268,13 @@ extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
 #define MPI_THREAD_SERIALIZED 2
 #define MPI_THREAD_MULTIPLE   3
 
-/* What MPI_Comm_compare and MPI_Group_compare answer. */
+/* Results of MPI_Comm_compare and MPI_Group_compare. */
 #define MPI_IDENT     0
 #define MPI_CONGRUENT 1
 #define MPI_SIMILAR   2
 #define MPI_UNEQUAL   3
 
-/* Topologies; MPI_Comm_split_type's kinds. */
+/* Topologies; kinds of MPI_Comm_split_type. */
 #define MPI_CART             1
 #define MPI_GRAPH            2
 #define MPI_DIST_GRAPH       3
@@ -341,7 +342,7 @@ extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
 #define MPI_MODE_NOPRECEDE      8
 #define MPI_MODE_NOSUCCEED      16
 
-/* Files: this library has no MPI-IO; programs that mention it compile. */
+/* Files: this library has no MPI-IO. The constants let programs compile that mention it. */
 #define MPI_MODE_CREATE          1
 #define MPI_MODE_RDONLY          2
 #define MPI_MODE_WRONLY          4
@@ -356,7 +357,7 @@ extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
 #define MPI_SEEK_END             2
 #define MPI_DISPLACEMENT_CURRENT (-54278278)
 
-/* Functions of attributes that do what their names say. */
+/* Predefined copy and delete functions of attributes. */
 #define MPI_COMM_NULL_COPY_FN   ((MPI_Comm_copy_attr_function *)0)
 #define MPI_COMM_NULL_DELETE_FN ((MPI_Comm_delete_attr_function *)0)
 #define MPI_COMM_DUP_FN         ((MPI_Comm_copy_attr_function *)MPI_LITE_DUP)
@@ -369,11 +370,11 @@ extern MPI_Fint mpi_lite_status_ignore_[6], mpi_lite_statuses_ignore_[6];
 #define MPI_NULL_COPY_FN        MPI_COMM_NULL_COPY_FN
 #define MPI_NULL_DELETE_FN      MPI_COMM_NULL_DELETE_FN
 #define MPI_DUP_FN              MPI_COMM_DUP_FN
-#define MPI_LITE_DUP            ((void *)1) /* in place of a function: the attribute is copied */
+#define MPI_LITE_DUP            ((void *)1) /* instead of a function: the attribute is copied */
 #define MPI_CONVERSION_FN_NULL  ((MPI_Datarep_conversion_function *)0)
 
-/* The tool interface: handles that are none, and all; verbosities; what a variable is bound to; who sets a
- * control variable; classes of performance variables. */
+/* The tool interface: null handles, the handle of all; verbosities; what a variable is bound to; the scope in
+ * which a control variable is set; classes of performance variables. */
 extern struct mpi_t_all_handles mpi_lite_all_handles;
 #define MPI_T_ENUM_NULL                ((MPI_T_enum)0)
 #define MPI_T_CVAR_HANDLE_NULL         ((MPI_T_cvar_handle)0)
@@ -418,7 +419,7 @@ extern struct mpi_t_all_handles mpi_lite_all_handles;
 #define MPI_T_PVAR_CLASS_TIMER         8
 #define MPI_T_PVAR_CLASS_GENERIC       9
 
-/* Error classes; MPI_Error_string says each. */
+/* Error classes; MPI_Error_string returns the text of each. */
 #define MPI_SUCCESS                   0
 #define MPI_ERR_BUFFER                1
 #define MPI_ERR_COUNT                 2
@@ -477,7 +478,7 @@ extern struct mpi_t_all_handles mpi_lite_all_handles;
 #define MPI_ERR_RMA_ATTACH            55
 #define MPI_ERR_RMA_SHARED            56
 #define MPI_ERR_RMA_FLAVOR            57
-/* Those of the tool interface, of which no error handler hears. */
+/* Error classes of the tool interface; they call no error handler. */
 #define MPI_T_ERR_INVALID           58
 #define MPI_T_ERR_MEMORY            59
 #define MPI_T_ERR_NOT_INITIALIZED   60

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ends.c: the last rank does what its argument says, while the others wait for it: it dies, errs where the
- * handler is the fatal one, leaves objects, or waits until a file is there (`wait FILE`).
+ * ends.c: the last rank does what its argument says, while the others wait for it: it dies, makes an error
+ * whose handler is the fatal one, leaves objects unfreed, or waits until a file exists (`wait FILE`).
  */
 #include "../programs/check.h"
 #include <signal.h>
@@ -24,7 +24,7 @@ static void die(const char *how)
         _exit(5);
 }
 
-/* One error of each family of calls. */
+/* Makes one error of each family of calls. */
 static void err(const char *how)
 {
     int value = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * support.c: the part in C of the Fortran programs of this folder, linked with each: checks that name their
+ * support.c: the C part of the Fortran programs of this folder, linked with each: checks that print their
  * place and end the job, and subroutines that take Fortran's handles [MPI 3.1 §17.2].
  */
 #include <mpi.h>
@@ -17,21 +17,21 @@ static void fail(const char *what, size_t length, const char *why, long long val
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* call check(what, value, expected) */
+/* Implements `call check(what, value, expected)`. */
 void check_(const char *what, const int *value, const int *expected, size_t length)
 {
     if (*value != *expected)
         fail(what, length, "", *value, *expected);
 }
 
-/* call holds(what, logical) */
+/* Implements `call holds(what, logical)`. */
 void holds_(const char *what, const int *value, size_t length)
 {
     if (!*value)
         fail(what, length, "does not hold: ", *value, 1);
 }
 
-/* call passed(part): all ranks have passed it; rank 0 says so. */
+/* Implements `call passed(part)`: waits until all ranks have passed the part; rank 0 prints it. */
 void passed_(const char *part, size_t length)
 {
     int rank = -1;
@@ -46,13 +46,13 @@ void passed_(const char *part, size_t length)
 
 /* ---- Handles of Fortran in C, and back ---- */
 
-/* The sum of all ranks' values over a communicator of Fortran's, with its type and operation. */
+/* Computes the sum of all ranks' values over Fortran's communicator, with its type and operation. */
 void c_sum_(const MPI_Fint *comm, const MPI_Fint *type, const MPI_Fint *op, const int *value, int *sum)
 {
     MPI_Allreduce(value, sum, 1, MPI_Type_f2c(*type), MPI_Op_f2c(*op), MPI_Comm_f2c(*comm));
 }
 
-/* A communicator, a type and a group that C makes. */
+/* Makes a communicator, a type and a group in C. */
 void c_objects_(MPI_Fint *comm, MPI_Fint *type, MPI_Fint *group)
 {
     MPI_Comm c_comm;
@@ -68,7 +68,7 @@ void c_objects_(MPI_Fint *comm, MPI_Fint *type, MPI_Fint *group)
     *group = MPI_Group_c2f(c_group);
 }
 
-/* Whether each handle converts to itself and its null to null. */
+/* Tells whether each handle converts to itself and its null handle to null. */
 void c_converts_(int *result)
 {
     *result = MPI_Comm_f2c(MPI_Comm_c2f(MPI_COMM_SELF)) == MPI_COMM_SELF &&
@@ -83,7 +83,7 @@ void c_converts_(int *result)
               MPI_Message_f2c(MPI_Message_c2f(MPI_MESSAGE_NO_PROC)) == MPI_MESSAGE_NO_PROC;
 }
 
-/* A request that Fortran has begun and C ends; how many integers its status counts. */
+/* Ends in C a request that Fortran has begun; *count is the number of integers in its status. */
 void c_wait_(MPI_Fint *request, MPI_Fint *f_status, int *count)
 {
     MPI_Request c_request = MPI_Request_f2c(*request);
@@ -97,7 +97,7 @@ void c_wait_(MPI_Fint *request, MPI_Fint *f_status, int *count)
     MPI_Get_count(&status, MPI_INT, count);
 }
 
-/* What C sees of an attribute: of Fortran's a pointer to its integer, of its own the pointer. */
+/* Gets an attribute as C sees it: a pointer to Fortran's integer, or C's own pointer. */
 void c_attribute_get_(const MPI_Fint *comm, const int *keyval, const int *is_address, int *value)
 {
     void *seen = NULL;
@@ -115,7 +115,7 @@ void c_attribute_set_(const MPI_Fint *comm, const int *keyval, MPI_Aint *address
     MPI_Get_address(&own_value, address);
 }
 
-/* Errors of C go to a handler of Fortran's: a message to a rank that there is not. */
+/* Makes an error in C that calls a handler in Fortran: a message to a rank that does not exist. */
 void c_error_(const MPI_Fint *comm, int *class)
 {
     int error = MPI_Send(NULL, 0, MPI_INT, 1 << 20, 0, MPI_Comm_f2c(*comm));
@@ -123,7 +123,7 @@ void c_error_(const MPI_Fint *comm, int *class)
     MPI_Error_class(error, class);
 }
 
-/* Frees in C what Fortran has made. */
+/* Frees in C a type that Fortran has made. */
 void c_free_(const MPI_Fint *type)
 {
     MPI_Datatype c_type = MPI_Type_f2c(*type);

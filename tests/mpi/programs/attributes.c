@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * attributes.c: values that a program keeps with communicators and types, hints, and what a library says of
- * itself. [MPI 3.1 §6.7, chapters 8 and 9]
+ * attributes.c: values that a program attaches to communicators and types, hints, and properties of the
+ * library. [MPI 3.1 §6.7, chapters 8 and 9]
  */
 #include "check.h"
 
@@ -47,7 +47,7 @@ static void communicators(void)
     CHECK(flag && value == bytes + 1);
     MPI_Comm_get_attr(two, plain, &value, &flag);
     CHECK(!flag);
-    MPI_Comm_set_attr(one, key, bytes + 3); /* deletes the value before it */
+    MPI_Comm_set_attr(one, key, bytes + 3); /* deletes the previous value */
     CHECK_EQUAL(deleted, 1);
     MPI_Comm_delete_attr(one, key);
     CHECK_EQUAL(deleted, 2);
@@ -94,7 +94,7 @@ static void predefined(void)
     MPI_Get_version(&version, &subversion);
     CHECK(version >= 3);
     MPI_Get_library_version(text, &length);
-#ifdef OPEN_MPI /* which counts the NUL (4.1) */
+#ifdef OPEN_MPI /* it counts the NUL (4.1) */
     length--;
 #endif
     CHECK(length > 0 && (size_t)length == strlen(text));

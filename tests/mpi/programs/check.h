@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check.h: what the MPI programs of this folder share. They are ordinary MPI programs: whichever library they
- * are linked with, they print the same. A check that fails names its place and its rank, and ends the job.
+ * check.h: what the MPI programs of this folder share. They are ordinary MPI programs: they print the same
+ * with every library. A check that fails prints its place and its rank, and ends the job.
  */
 #ifndef TESTS_MPI_CHECK_H
 #define TESTS_MPI_CHECK_H
@@ -35,7 +35,7 @@ __attribute__((unused)) static void check_equal(long long value, long long expec
     MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-/* All ranks have passed a part: rank 0 says so. */
+/* Waits until all ranks have passed a part; rank 0 prints it. */
 __attribute__((unused)) static void passed(const char *part)
 {
     MPI_Barrier(MPI_COMM_WORLD);

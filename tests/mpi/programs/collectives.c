@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * collectives.c: every collective, blocking and not, from every root, with counts about the borders between
+ * collectives.c: every collective, blocking and not, from every root, with counts near the limits between
  * algorithms, in place and not, with blocks of different sizes, with gaps, with an operation that does not
  * commute. [MPI 3.1 chapter 5]
  */
@@ -222,8 +222,8 @@ static void reduce_scatter(int count, int root)
     free(own);
 }
 
-/* Blocks of different sizes, rank r's of r % 3 * count elements, with a gap before each; of Alltoallw in
- * bytes. */
+/* Tests blocks of different sizes: rank r's have r % 3 * count elements, with a gap before each; Alltoallw's
+ * are in bytes. */
 static void varying(int count, int root)
 {
     int *lengths = malloc((size_t)size * sizeof(int)), *places = malloc((size_t)size * sizeof(int));
@@ -257,8 +257,7 @@ static void varying(int count, int root)
     for (int i = 0; i < size; i++)
         for (int j = 0; j < lengths[i]; j++)
             CHECK_EQUAL(all[places[i] + j], value_of(i, j));
-    /* Block i of `all` goes to rank i, as long as it is; from everybody comes a block of this rank's length.
-     */
+    /* Block i of `all` goes to rank i, with its own length; each rank sends a block of this rank's length. */
     for (int i = 0; i < size; i++)
         fill(all + places[i], lengths[i], rank, i);
     RUN(Alltoallv, alltoallv, all, lengths, places, MPI_INT, in, to_lengths, to_places, MPI_INT);
@@ -313,7 +312,7 @@ static void matrix_of(int from, int i, long long *matrix)
         matrix[j] = (from * 7 + i * 3 + j * j + 1) % 1000003;
 }
 
-/* The product of the matrices i of ranks 0 … ranks - 1. */
+/* Computes the product of the matrices i of ranks 0 … ranks - 1. */
 static void product_of(int ranks, int i, long long *product)
 {
     long long next[4];
@@ -369,7 +368,7 @@ static void ordered(int count, int root)
     free(found);
 }
 
-/* Every second element on one side, neighbours on the other. */
+/* Tests data with a gap after each element on one side, without gaps on the other. */
 static void gaps(int count, int root)
 {
     MPI_Datatype column;
@@ -404,7 +403,7 @@ static void part(const char *name, void (*run)(int count, int root))
     passed(name);
 }
 
-/* Many at once, finished in another order. */
+/* Tests many collectives at once, finished in another order. */
 static void at_once(void)
 {
     enum { COUNT = 30 };
@@ -424,8 +423,7 @@ static void at_once(void)
     passed("at once");
 }
 
-/* The root is ahead of the others, as far as that goes, and what it gives later is not what they take first.
- */
+/* Tests a root that runs ahead of the others as far as possible: they must not take later data first. */
 static void ahead(void)
 {
     enum { TIMES = 100 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * communicators.c: groups and their sets; communicators that are copied, split, made of groups; what they
- * keep apart; intercommunicators. [MPI 3.1 chapter 6]
+ * communicators.c: groups and their sets; communicators that are copied, split, made of groups; the
+ * separation of their messages; intercommunicators. [MPI 3.1 chapter 6]
  */
 #include "check.h"
 
@@ -76,7 +76,7 @@ static void groups(void)
     passed("groups");
 }
 
-/* Of every third rank, in backward order. */
+/* Splits the world into communicators of every third rank, in reverse order. */
 static void split(void)
 {
     MPI_Comm part, none;
@@ -109,7 +109,8 @@ static void split(void)
     passed("split");
 }
 
-/* Messages of a copy are not those of the original; a receive that the copy is freed under ends well. */
+/* Tests that messages of a copy are separate from the original's; a receive under way when the copy is freed
+ * completes. */
 static void copies(void)
 {
     MPI_Comm copy;
@@ -136,7 +137,7 @@ static void copies(void)
     MPI_Wait(&last, MPI_STATUS_IGNORE);
     MPI_Wait(&first, MPI_STATUS_IGNORE);
     CHECK_EQUAL(got, 2);
-    for (int i = 0; i < 50; i++) { /* contexts are not used up by what is freed */
+    for (int i = 0; i < 50; i++) { /* freed communicators give their contexts back */
         MPI_Comm_dup(MPI_COMM_WORLD, &copy);
         MPI_Comm_free(&copy);
     }
@@ -172,7 +173,7 @@ static void of_groups(void)
     passed("of groups");
 }
 
-/* Even ranks on one side, odd ones on the other; then both as one. */
+/* Tests an intercommunicator of even and odd ranks, and its merge. */
 static void between(void)
 {
     MPI_Comm side, inter, whole;
@@ -190,7 +191,7 @@ static void between(void)
     CHECK_EQUAL(remote, rank % 2 ? (size + 1) / 2 : size / 2);
     MPI_Comm_rank(inter, &own);
     CHECK_EQUAL(own, rank / 2);
-    if (own < remote) { /* whom this rank has as a partner on the other side */
+    if (own < remote) { /* this rank has a partner on the other side */
         MPI_Status status;
 
         MPI_Sendrecv(&rank, 1, MPI_INT, own, 1, &got, 1, MPI_INT, own, 1, inter, &status);

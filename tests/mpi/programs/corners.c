@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * corners.c: what the standard settles, and libraries have differed in. [MPI 3.1 §3.2.5, §4.1.10, §6.7.2,
- * §6.8, §7.5.2]
+ * corners.c: cases that the standard defines, and in which libraries have differed. [MPI 3.1 §3.2.5, §4.1.10,
+ * §6.7.2, §6.8, §7.5.2]
  */
 #include "check.h"
 #include <limits.h>
 
-/* Sides of a box of `ranks`, none above `side`: how little the largest and the smallest can differ. */
+/* Returns how little the largest and the smallest side of a box of `ranks` can differ, with no side above
+ * `side`. */
 static int least_spread(int ranks, int count, int largest, int side)
 {
     int least = INT_MAX;
@@ -58,7 +59,7 @@ static int refuse(MPI_Datatype type, int keyval, void *state, void *from, void *
     return MPI_ERR_OTHER;
 }
 
-/* A copy of whose attributes one cannot be copied is none. */
+/* Tests that a type is not copied if one of its attributes cannot be copied. */
 static void no_copy(void)
 {
     MPI_Datatype type, other = MPI_INT;
@@ -75,7 +76,7 @@ static void no_copy(void)
     passed("no copy");
 }
 
-/* Its number is the attributes' until the last is gone. */
+/* Tests that a freed key keeps its number until its last attribute is gone. */
 static void freed_key(void)
 {
     int key, kept, flag, value = 5, *got = NULL;
@@ -91,7 +92,7 @@ static void freed_key(void)
     passed("freed key");
 }
 
-/* Calls that receive or complete one message leave MPI_ERROR alone. */
+/* Tests that calls that receive or complete one message do not change MPI_ERROR. */
 static void errors_of_statuses(void)
 {
     MPI_Status status = { .MPI_ERROR = MPI_ERR_DIMS }, both[2];
@@ -115,7 +116,7 @@ static void errors_of_statuses(void)
     passed("errors of statuses");
 }
 
-/* Not the standard's, but in use. */
+/* Tests operations that are not in the standard, but in use. */
 static void wide_operations(void)
 {
     char letters[2] = { 3, 100 }, sums[2] = { 5, 20 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * darray.c: the types of distributed arrays: each process's part of arrays of one to three dimensions, in
- * blocks, cyclically, or whole, beside what the standard's words say element by element. [MPI 3.1 §4.1.4]
+ * blocks, cyclically, or whole, compared element by element with the standard's definition. [MPI 3.1 §4.1.4]
  */
 #include "check.h"
 
@@ -48,7 +48,7 @@ static int elements_of(const struct spread *spread)
     return count;
 }
 
-/* Who has element `at` of dimension i. */
+/* Returns the process that has element `at` of dimension i. */
 static int owner(const struct spread *spread, int i, int at)
 {
     int processes = spread->processes[i], argument = spread->arguments[i];
@@ -60,7 +60,7 @@ static int owner(const struct spread *spread, int i, int at)
     return at / (argument == DEFAULT ? 1 : argument) % processes;
 }
 
-/* Whether process `own` has the element at `place` in memory. */
+/* Tells whether process `own` has the element at `place` in memory. */
 static int is_owned(const struct spread *spread, int own, int place)
 {
     int found = 0, at[3];
@@ -126,7 +126,7 @@ static void one(const struct spread *spread, int own)
     MPI_Type_free(&type);
 }
 
-/* Every process's part of an array over all ranks is gathered at rank 0, where each has its place. */
+/* Gathers every process's part of an array over all ranks at rank 0, where each part has its place. */
 static void gathered(void)
 {
     static int array[MOST], in[MOST];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * datatypes.c: hundreds of data types, made at random of each other by every constructor (the same in each
- * run): their sizes and bounds, their packed data, how they were made, and what a message that ends within an
- * element holds. What it prints, another library prints, too. [MPI 3.1 chapter 4]
+ * datatypes.c: hundreds of data types, made at random from each other by every constructor (the same in each
+ * run): their sizes and bounds, their packed data, how they were made, and the contents of a message that
+ * ends within an element. Every library prints the same. [MPI 3.1 chapter 4]
  */
 #include "check.h"
 
@@ -75,7 +75,7 @@ static void part_of_array(MPI_Datatype inner, MPI_Datatype *made)
 
 static void one_of(int which, MPI_Datatype inner, MPI_Datatype *made)
 {
-    /* Not drawn where they are arguments, whose order is the compiler's. */
+    /* Drawn before the calls, because compilers evaluate arguments in different orders. */
     int lengths[4], indices[4], count = 1 + chosen(4), few = chosen(5), some = chosen(20);
     MPI_Aint offsets[4], lower, extent;
 
@@ -118,8 +118,8 @@ static void one_of(int which, MPI_Datatype inner, MPI_Datatype *made)
     }
 }
 
-/* A tree from the inside out; its inner types are freed at once. No structure has parts whose bounds are
- * given: libraries differ in what its own are then. */
+/* Makes a tree from the inside out; its inner types are freed at once. No structure has parts with given
+ * bounds: libraries differ in the structure's own bounds then. */
 static MPI_Datatype tree(void)
 {
     int depth = 1 + chosen(DEPTH), is_basic = 1, is_marked = 0;
@@ -149,7 +149,7 @@ static unsigned sum_of(const unsigned char *bytes, MPI_Aint count)
     return sum;
 }
 
-/* Three elements: packed, and unpacked into memory of zeroes. */
+/* Packs three elements, and unpacks them into memory of zeroes. */
 static void pack(MPI_Datatype type, int bytes, MPI_Aint lower, MPI_Aint span)
 {
     static unsigned char packed[3 * BYTES_MAX];
@@ -173,7 +173,7 @@ static void pack(MPI_Datatype type, int bytes, MPI_Aint lower, MPI_Aint span)
     free(to);
 }
 
-/* Two elements to oneself, where three have room. */
+/* Sends two elements to the own rank, into room for three. */
 static void receive(MPI_Datatype type, MPI_Aint lower, MPI_Aint span)
 {
     unsigned char *to = calloc(1, (size_t)span + 64), *from = malloc((size_t)span + 64);
@@ -219,7 +219,7 @@ static void describe(int number, MPI_Datatype type)
         printf("\n");
 }
 
-/* Messages that end within an element. */
+/* Tests messages that end within an element. */
 static void elements(void)
 {
     int lengths[2] = { 2, 3 }, values[16] = { 0 }, out[16] = { 0 }, count, parts;
@@ -245,7 +245,7 @@ static void elements(void)
     passed("elements");
 }
 
-/* What a program gets back of its constructor. */
+/* Tests the constructor's arguments that a program gets back. */
 static void contents(void)
 {
     int lengths[2] = { 2, 3 }, got[8], integers, addresses, types, combiner;

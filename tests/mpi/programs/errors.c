@@ -24,7 +24,7 @@ static void point_to_point(void)
     REFUSED(MPI_Irecv(&value, 1, MPI_INT, 0, -9, MPI_COMM_WORLD, &request), MPI_ERR_TAG);
     REFUSED(MPI_Isend(&value, -2, MPI_INT, 0, 1, MPI_COMM_WORLD, &request), MPI_ERR_COUNT);
     REFUSED(MPI_Iprobe(size, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE), MPI_ERR_RANK);
-    /* Open MPI sends what is small without a buffer. */
+    /* Open MPI sends small messages without a buffer. */
     REFUSED_BUT(IN_OPENMPI, MPI_Bsend(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
     REFUSED(MPI_Start(&request), MPI_ERR_REQUEST);
     CHECK(request == MPI_REQUEST_NULL);
@@ -94,7 +94,7 @@ static void handlers(void)
     CHECK(handler == MPI_ERRHANDLER_NULL);
     MPI_Send(&value, 1, MPI_INT, size + 1, 1, copy);
     CHECK(heard == 1 && heard_class == MPI_ERR_RANK);
-    MPI_Comm_dup(copy, &child); /* which has the handler of the one that it is a copy of */
+    MPI_Comm_dup(copy, &child); /* has the handler of the communicator that it copies */
     MPI_Send(&value, -1, MPI_INT, 0, 1, child);
     CHECK(heard == 2 && heard_class == MPI_ERR_COUNT);
     MPI_Comm_call_errhandler(child, MPI_ERR_OTHER);

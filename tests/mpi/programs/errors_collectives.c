@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * errors_collectives.c: wrong arguments of every collective, blocking and not, on all ranks at once; then a
- * collective that is right shows that the wrong ones have left nothing behind. [MPI 3.1 chapter 5]
+ * correct collective shows that the errors have no later effect. [MPI 3.1 chapter 5]
  */
 #include "refused.h"
 
@@ -64,7 +64,7 @@ static void communicators(void)
     NO_COMM(Scatter, scatter, (from, 1, MPI_INT, to, 1, MPI_INT, 0));
     NO_COMM(Scatterv, scatterv, (from, counts, places, MPI_INT, to, 1, MPI_INT, 0));
     BOTH_BUT(IN_OPENMPI, Allgather, allgather, (from, 1, MPI_INT, to, 1, MPI_INT), MPI_COMM_NULL,
-             MPI_ERR_COMM); /* where it crashes */
+             MPI_ERR_COMM); /* it crashes */
     NO_COMM(Allgatherv, allgatherv, (from, 1, MPI_INT, to, counts, places, MPI_INT));
     NO_COMM(Alltoall, alltoall, (from, 1, MPI_INT, to, 1, MPI_INT));
     NO_COMM(Alltoallv, alltoallv, (from, counts, places, MPI_INT, to, counts, places, MPI_INT));
@@ -91,7 +91,7 @@ static void roots(void)
     passed("roots");
 }
 
-/* MPICH crashes in reductions, Open MPI in MPI_Allgatherv. */
+/* Tests negative counts. MPICH crashes in reductions, Open MPI in MPI_Allgatherv. */
 static void negative_counts(void)
 {
     WRONG(Bcast, bcast, (from, -1, MPI_INT, 0), MPI_ERR_COUNT);
@@ -116,7 +116,8 @@ static void negative_counts(void)
     passed("counts");
 }
 
-/* Others name the operation, where it is the type that is wrong; Open MPI looks at one of two types. */
+/* Tests wrong types. Other libraries report the operation instead of the type; Open MPI checks only one of
+ * two types. */
 static void wrong_types(void)
 {
     const MPI_Datatype wrong[] = { MPI_DATATYPE_NULL, uncommitted };
@@ -156,7 +157,7 @@ static void operations(void)
     for (int i = 0; i < 6; i++) {
         MPI_Op op = wrong[i].op;
         MPI_Datatype type = wrong[i].type;
-        int others = i ? IN_OPENMPI : 0; /* which looks at the operation alone */
+        int others = i ? IN_OPENMPI : 0; /* it checks only the operation */
 
         WRONG_BUT(others, Reduce, reduce, (from, to, 1, type, op, 0), MPI_ERR_OP);
         WRONG_BUT(others, Allreduce, allreduce, (from, to, 1, type, op), MPI_ERR_OP);
@@ -171,7 +172,7 @@ static void operations(void)
     passed("operations");
 }
 
-/* One buffer for both, and MPI_IN_PLACE on the wrong side. */
+/* Tests one buffer for both arguments, and MPI_IN_PLACE on the wrong side. */
 static void buffers(void)
 {
     WRONG_BUT(IN_OPENMPI, Allreduce, allreduce, (from, from, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER);
@@ -195,7 +196,7 @@ static void buffers(void)
     passed("buffers");
 }
 
-/* Ranks whose counts differ: who gets more, or less, than it expects sees it. */
+/* Tests ranks with different counts: a rank that receives more or less than it expects reports it. */
 static void lengths(void)
 {
     int error = MPI_Bcast(to, rank ? 10 : 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -215,7 +216,7 @@ static void still_right(void)
     passed("right ones");
 }
 
-/* A collective that does not block has a request. */
+/* Tests NULL for the request of a nonblocking collective. */
 static void nulls(void)
 {
     const MPI_Comm world = MPI_COMM_WORLD;

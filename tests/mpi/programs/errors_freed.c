@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * errors_freed.c: copies of handles, used after what they stand for has been freed. Other libraries find some
- * of them, by what was last in that memory.
+ * errors_freed.c: copies of handles, used after their objects have been freed. Other libraries detect some of
+ * them, by what was last in that memory.
  */
 #include "refused.h"
 
@@ -131,7 +131,7 @@ static void others(void)
     passed("others");
 }
 
-/* Memory of what has ended serves again: many of each come and go. */
+/* Makes and frees many objects of each kind: memory of freed objects is used again. */
 static void many(void)
 {
     for (int i = 0; i < 1000; i++) {

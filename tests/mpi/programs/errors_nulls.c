@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * errors_nulls.c: NULL for an argument that a call writes to, of calls that make or query types, groups,
- * communicators, topologies, attributes, hints and others. Those that begin or complete transfers are in
+ * errors_nulls.c: NULL for an argument that a call writes to, in calls that make or query types, groups,
+ * communicators, topologies, attributes, hints and others. Calls that begin or complete transfers are in
  * errors_transfers.c, errors_collectives.c and rma_errors.c.
  *
  * Not part of errors_objects.c: MPICH loses the class of a few errors once a process has had some 170.
@@ -32,7 +32,7 @@ static void types(void)
     REFUSED(MPI_Type_get_true_extent(MPI_INT, &lower, NULL), MPI_ERR_ARG);
     REFUSED(MPI_Type_get_true_extent_x(MPI_INT, NULL, &large), MPI_ERR_ARG);
     REFUSED(MPI_Type_get_true_extent_x(MPI_INT, &large, NULL), MPI_ERR_ARG);
-#ifndef OPEN_MPI /* which has left out what MPI 3.0 has */
+#ifndef OPEN_MPI /* it has no functions that MPI 3.0 has removed */
     REFUSED(MPI_Type_extent(MPI_INT, NULL), MPI_ERR_ARG);
     REFUSED(MPI_Type_lb(MPI_INT, NULL), MPI_ERR_ARG);
     REFUSED(MPI_Type_ub(MPI_INT, NULL), MPI_ERR_ARG);
@@ -129,7 +129,7 @@ static void communicators(void)
 static void topologies(void)
 {
     int a = 0, b = 0, one[1] = { 1 }, zero[1] = { 0 };
-    int *index = calloc((size_t)size, sizeof(int)); /* of nodes without edges */
+    int *index = calloc((size_t)size, sizeof(int)); /* for nodes without edges */
     MPI_Comm grid, graph, dist;
 
     MPI_Cart_create(world, 1, &size, zero, 0, &grid);

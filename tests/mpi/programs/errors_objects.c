@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * errors_objects.c: wrong arguments of what makes, asks and frees types, groups, communicators, topologies,
- * attributes, hints, operations, error handlers and classes. [MPI 3.1 chapters 4, 6, 7, 8, 9]
+ * errors_objects.c: wrong arguments of calls that make, query and free types, groups, communicators,
+ * topologies, attributes, hints, operations, error handlers and classes. [MPI 3.1 chapters 4, 6, 7, 8, 9]
  */
 #include "refused.h"
 #include <limits.h>
@@ -66,7 +66,7 @@ static void using_types(void)
     REFUSED(MPI_Type_get_true_extent(null, &lower, &extent), MPI_ERR_TYPE);
     REFUSED(MPI_Type_get_extent_x(null, &large, &large), MPI_ERR_TYPE);
     REFUSED(MPI_Type_get_true_extent_x(null, &large, &large), MPI_ERR_TYPE);
-#ifndef OPEN_MPI /* which has left out what MPI 3.0 has */
+#ifndef OPEN_MPI /* it has no functions that MPI 3.0 has removed */
     REFUSED(MPI_Type_extent(null, &extent), MPI_ERR_TYPE);
     REFUSED(MPI_Type_lb(null, &lower), MPI_ERR_TYPE);
     REFUSED(MPI_Type_ub(null, &extent), MPI_ERR_TYPE);

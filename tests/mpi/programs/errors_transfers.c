@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * errors_transfers.c: wrong arguments of sends, receives, probes and of what completes them: each argument of
- * each call, the class of its error, and whose handler hears of it. [MPI 3.1 chapter 3]
+ * errors_transfers.c: wrong arguments of sends, receives, probes and calls that complete them: each argument
+ * of each call, the class of its error, and the handler that is called. [MPI 3.1 chapter 3]
  */
 #include "refused.h"
 
@@ -106,7 +106,7 @@ static void probing(void)
      : i == 1 ? MPI_Iprobe(source, tag, comm, &flag, &status)    \
      : i == 2 ? MPI_Mprobe(source, tag, comm, &message, &status) \
               : MPI_Improbe(source, tag, comm, &flag, &message, &status))
-        REFUSED_BUT(IN_OPENMPI, PROBE(0, 1, MPI_COMM_NULL), MPI_ERR_COMM); /* where it is always fatal */
+        REFUSED_BUT(IN_OPENMPI, PROBE(0, 1, MPI_COMM_NULL), MPI_ERR_COMM); /* always fatal there */
         REFUSED(PROBE(size, 1, world), MPI_ERR_RANK);
         REFUSED(PROBE(-55, 1, world), MPI_ERR_RANK);
         REFUSED(PROBE(0, -77, world), MPI_ERR_TAG);
@@ -118,7 +118,7 @@ static void probing(void)
     REFUSED(MPI_Mrecv(&value, -1, MPI_INT, &message, &status), MPI_ERR_COUNT);
     REFUSED(MPI_Mrecv(&value, 1, MPI_DATATYPE_NULL, &message, &status), MPI_ERR_TYPE);
     REFUSED(MPI_Mrecv(&value, 1, uncommitted, &message, &status), MPI_ERR_TYPE);
-    MPI_Mrecv(&value, 1, MPI_INT, &message, &status); /* it is still there */
+    MPI_Mrecv(&value, 1, MPI_INT, &message, &status); /* the message is still there */
     CHECK(message == MPI_MESSAGE_NULL);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     REFUSED(MPI_Get_count(&status, MPI_DATATYPE_NULL, &value), MPI_ERR_TYPE);
@@ -136,7 +136,7 @@ static void completing(void)
     REFUSED(MPI_Cancel(&null), MPI_ERR_REQUEST);
     REFUSED(MPI_Start(&null), MPI_ERR_REQUEST);
     REFUSED(MPI_Startall(1, &null), MPI_ERR_REQUEST);
-    /* Open MPI calls a negative count a wrong argument, MPI_ERR_ARG. */
+    /* Open MPI's class for a negative count is MPI_ERR_ARG. */
     REFUSED_BUT(IN_OPENMPI, MPI_Waitall(-1, &null, statuses), MPI_ERR_COUNT);
     REFUSED_BUT(IN_OPENMPI, MPI_Testall(-1, &null, &flag, statuses), MPI_ERR_COUNT);
     REFUSED_BUT(IN_OPENMPI, MPI_Waitany(-1, &null, &index, &status), MPI_ERR_COUNT);
@@ -167,7 +167,7 @@ static void buffers(void)
     REFUSED_BUT(IN_OTHERS, MPI_Buffer_attach(room, -1), MPI_ERR_BUFFER);
     MPI_Buffer_attach(room, (int)sizeof(room));
     REFUSED_BUT(IN_OPENMPI, MPI_Buffer_attach(large, (int)sizeof(large)), MPI_ERR_BUFFER);
-    /* Open MPI sends what is small without the buffer. */
+    /* Open MPI sends small messages without the buffer. */
     REFUSED_BUT(IN_OPENMPI, MPI_Bsend(large, (int)sizeof(large), MPI_BYTE, rank, 1, world), MPI_ERR_BUFFER);
     MPI_Buffer_detach(&detached, &bytes);
     CHECK(detached == room && bytes == (int)sizeof(room));
@@ -184,8 +184,8 @@ static void hear(MPI_Comm *comm, int *error, ...)
     heard++;
 }
 
-/* A message of two ints for a receive of one, in each way that a receive completes. Others do not call the
- * handler of the request's communicator in each of them, so they only return the error here. */
+/* Tests a message of two ints for a receive of one, in each way that a receive completes. Other libraries do
+ * not call the handler of the request's communicator in all of them, so they only return the error here. */
 static void truncated(void)
 {
     int values[2] = { 1, 2 }, got[2], index = 0, count = 0, indices[2], class = 0, flag = 0;
@@ -202,7 +202,7 @@ static void truncated(void)
         int way = i % 6, error = MPI_SUCCESS, expected = way < 2 ? MPI_ERR_TRUNCATE : MPI_ERR_IN_STATUS;
 
         heard = flag = 0;
-        if (i < 6) /* Open MPI does not see it where the receive comes first */
+        if (i < 6) /* Open MPI does not detect it if the receive comes first */
             MPI_Irecv(&got[0], 1, MPI_INT, rank, 1, comm, &requests[0]);
         MPI_Isend(values, 2, MPI_INT, rank, 1, comm, &requests[1]);
         if (i >= 6)
@@ -233,7 +233,8 @@ static void truncated(void)
     passed("truncated");
 }
 
-/* An error is heard by the communicator that the call, or its request, belongs to, and by no other. */
+/* Tests that an error calls the handler of the communicator to which the call, or its request, belongs, and
+ * no other. */
 static void handlers(void)
 {
     int value = 0, flag = 0;
@@ -285,7 +286,7 @@ static int cancelled(void *state, int is_complete)
     return MPI_SUCCESS;
 }
 
-/* NULL where a call writes. */
+/* Tests NULL for arguments that calls write to. */
 static void nulls(void)
 {
     int a = 0, b = 0, zero[1] = { 0 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * external.c: "external32", the format that is the same everywhere: the bytes of each basic type and of
+ * external.c: "external32", the format that is the same on all machines: the bytes of each basic type and of
  * derived ones, and back again. [MPI 3.1 §4.3, §13.5.2]
  */
 #include "check.h"
 #include <float.h>
 #include <stddef.h>
 
-/* MPICH 4.0 writes long doubles in the machine's order, 4 bytes of a wchar_t, and cuts what does not fit. */
+/* Tells whether the library is MPICH or Open MPI. MPICH 4.0 writes long doubles in the machine's byte order,
+ * 4 bytes of a wchar_t, and cuts values that do not fit. */
 static int is_theirs(void)
 {
     char name[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -17,7 +18,7 @@ static int is_theirs(void)
     return strstr(name, "MPICH") || strstr(name, "Open MPI");
 }
 
-/* `count` elements are `expected`, in hexadecimal; and they come back. */
+/* Packs `count` elements, which must give `expected`, in hexadecimal, and unpacks them. */
 static void same(MPI_Datatype type, int count, const void *data, size_t bytes, const char *expected)
 {
     unsigned char packed[256], text[600] = "", back[256] = { 0 };
@@ -41,7 +42,7 @@ static void same(MPI_Datatype type, int count, const void *data, size_t bytes, c
              expected);                                                                                  \
     } while (0)
 
-/* Which MPICH 4.0 packs, and does not unpack. */
+/* Tests pairs, which MPICH 4.0 packs, and does not unpack. */
 static void pairs(void)
 {
     SAME(MPI_2INT, "0000000100000002", (const int[1][2]){ { 1, 2 } });
@@ -78,7 +79,7 @@ static void basic(void)
     passed("basic types");
 }
 
-/* Which MPICH 4.0 does not survive. */
+/* Tests structures, in which MPICH 4.0 crashes. */
 static void structures(void)
 {
     struct record {
@@ -111,7 +112,7 @@ static void structures(void)
 
 static void derived(void)
 {
-    const short gaps[8] = { 1, 0, 2, 0, 3, 0, 4, 0 }; /* what is not packed comes back as 0 */
+    const short gaps[8] = { 1, 0, 2, 0, 3, 0, 4, 0 }; /* elements that are not packed come back as 0 */
     MPI_Datatype every;
 
     MPI_Type_vector(4, 1, 2, MPI_SHORT, &every);
@@ -131,7 +132,7 @@ static int class_of(int code)
     return class;
 }
 
-/* What MPICH does otherwise than the standard says. */
+/* Tests cases in which MPICH differs from the standard. */
 static void ours(void)
 {
     long large = 1L << 40, numbers[2];

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 
-/* What the functions of a request were called with, and what they are to answer. */
+/* The calls of a request's functions, and the values that they return. */
 struct work {
     int queries, ends, cancels, was_complete;
     int count, answer, end_answer;
@@ -77,12 +77,12 @@ static void completed(void)
     CHECK(count_of(&status) == 7 && status.MPI_SOURCE == 17 && status.MPI_TAG == 5);
     request = start(&work, 0);
     MPI_Grequest_complete(request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE); /* the query is called all the same */
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* the query function is called nevertheless */
     CHECK(work.queries == 1 && work.ends == 1);
     passed("completed");
 }
 
-/* Beside messages, in the calls that complete several. */
+/* Tests generalized requests together with messages, in the calls that complete several. */
 static void several(void)
 {
     struct work works[2];
@@ -111,7 +111,7 @@ static void several(void)
     passed("several");
 }
 
-/* MPICH 4.0 ends a request that is freed at once. */
+/* Tells whether the library is MPICH: version 4.0 ends a freed request at once. */
 static int is_theirs(void)
 {
     char name[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -155,7 +155,7 @@ static int class_of(int code)
     return class;
 }
 
-/* What the program's functions return is what the call returns. */
+/* Tests that a call returns what the program's functions return. */
 static void refused(void)
 {
     struct work work;
@@ -195,8 +195,8 @@ static int copy_note(MPI_Comm comm, int keyval, void *state, void *from, void *t
     return MPI_SUCCESS;
 }
 
-/* Two communicators are copied at once, in another order on odd ranks; there, the first copy is used before
- * the second one begins. */
+/* Copies two communicators at once, in another order on odd ranks, which use the first copy before the second
+ * copy begins. */
 static void copies(void)
 {
     MPI_Comm firsts, seconds, first, second;
@@ -223,7 +223,7 @@ static void copies(void)
     CHECK(flag && got == &value);
     MPI_Comm_compare(first, firsts, &order);
     CHECK_EQUAL(order, MPI_CONGRUENT);
-    /* Messages on the four do not meet. */
+    /* Messages on the four communicators are separate. */
     MPI_Comm all[4] = { firsts, seconds, first, second };
     MPI_Request requests[8];
     int in[4], out[4];

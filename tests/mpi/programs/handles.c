@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handles.c: the numbers that Fortran has for handles: there and back is the same handle; statuses; and types
- * that are chosen by their range, precision or size.
+ * handles.c: Fortran's numbers of handles: a conversion and its reverse give the same handle; statuses; and
+ * types that are chosen by their range, precision or size.
  */
 #include "check.h"
 
-/* Of a handle of each kind, and of the one that is none. */
+/* For a handle of each kind, and for its null handle. */
 #define CHECK_BACK(kind, handle) CHECK(MPI_##kind##_f2c(MPI_##kind##_c2f(handle)) == (handle))
 
 static void back(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * intercommunicators.c: collectives between two groups of different sizes, blocking and not, with roots on
- * both sides; copies and parts of intercommunicators; what their calls refuse. [MPI 3.1 chapters 5 and 6]
+ * both sides; copies and parts of intercommunicators; arguments that their calls refuse. [MPI 3.1 chapters 5
+ * and 6]
  */
 #include "check.h"
 
@@ -10,7 +11,7 @@
 static MPI_Comm inter;
 static int side; /* 0 or 1: every third rank of the world is on side 0 */
 static int own, mine, theirs;
-static int waits; /* the blocking calls */
+static int waits; /* tests the blocking calls */
 
 /* A call in its blocking or nonblocking form. */
 #define CALL(blocking, nonblocking, ...)               \
@@ -24,7 +25,7 @@ static int waits; /* the blocking calls */
         }                                              \
     } while (0)
 
-/* What rank `of` of a side has at place i. */
+/* Returns the value that rank `of` of a side has at place i. */
 static int value(int of_side, int of, int i)
 {
     return 100000 * (of_side + 1) + 1000 * of + i % 997;
@@ -65,7 +66,7 @@ static void one_to_all(int root_side, int count)
         CHECK_EQUAL(data[i], -1);
     free(data);
 
-    /* The last rank scatters, in blocks of the receiver's number plus one with gaps. */
+    /* The last rank scatters: blocks are as long as the receiver's number plus one, with gaps. */
     int root = root_of(root_side, last), *out = values(theirs * count), *in = numbers(count + 1);
     CALL(Scatter, Iscatter, out, count, MPI_INT, in, count, MPI_INT, root, inter);
     for (int i = 0; side != root_side && i < count; i++)
@@ -117,7 +118,7 @@ static void all_to_one(int root_side, int count)
     free(sum);
 }
 
-/* Both groups give different amounts. */
+/* Tests groups that send different amounts. */
 static void gathered(int count)
 {
     int gives = side ? count : 2 * count, gets = side ? 2 * count : count;
@@ -127,7 +128,7 @@ static void gathered(int count)
     CALL(Allgather, Iallgather, out, gives, MPI_INT, in, gets, MPI_INT, inter);
     for (int i = 0; i < theirs * gets; i++)
         CHECK_EQUAL(in[i], value(!side, i / gets, i % gets));
-    /* Into every second element. */
+    /* Receives into every second element. */
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spread);
     MPI_Type_commit(&spread);
     for (int i = 0; i < 2 * theirs * gets; i++)
@@ -184,7 +185,7 @@ static void exchanged(int count)
     free(in);
 }
 
-/* Keeps the left operand's first and the right one's last number: it is associative, and does not commute. */
+/* Keeps the left operand's first and the right operand's last number: associative, but not commutative. */
 static void span_join(void *from, void *to, int *count, MPI_Datatype *type)
 {
     const int *left = from;
@@ -216,7 +217,8 @@ static void reduced(int count)
     free(in);
 }
 
-/* Both groups reduce as many elements, which each spreads over its ranks. */
+/* Tests reductions in which both groups have the same number of elements, which each spreads over its ranks.
+ */
 static void scattered(int count)
 {
     int total = mine * theirs * count, part = theirs * count, counts[64];
@@ -237,7 +239,7 @@ static void scattered(int count)
     free(in);
 }
 
-/* None is through before all of the other side are in. */
+/* Tests that no rank leaves a barrier before all of the other side have entered it. */
 static void met(void)
 {
     MPI_Request request;
@@ -252,7 +254,8 @@ static void met(void)
         MPI_Ibarrier(inter, &request);
     } else {
         MPI_Ibarrier(inter, &request);
-        for (int i = 0; side == 1 && own == 0 && i < 100; i++) { /* rank 0 of the other side is not in */
+        for (int i = 0; side == 1 && own == 0 && i < 100; i++) { /* rank 0 of the other side has not entered
+                                                                  */
             MPI_Test(&request, &done, MPI_STATUS_IGNORE);
             CHECK(!done);
         }
@@ -262,7 +265,7 @@ static void met(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Several at once, which end in any order. */
+/* Tests several collectives at once, which end in any order. */
 static void at_once(void)
 {
     enum { MANY = 6 };
@@ -301,7 +304,7 @@ static void collectives(void)
     at_once();
 }
 
-/* A copy is another one: a message on it does not meet those on the original. */
+/* Tests that messages on a copy are separate from those on the original. */
 static void copies(void)
 {
     int out[2] = { value(side, own, 1), value(side, own, 2) }, in[2][64], flag = 0, count = 0;
@@ -331,7 +334,8 @@ static void copies(void)
     CHECK(copy == MPI_COMM_NULL);
 }
 
-/* Each color has an intercommunicator of those who chose it, if both sides did. */
+/* Tests a split: each color has an intercommunicator of the ranks that chose it, if there are any on both
+ * sides. */
 static void parts(void)
 {
     int is_inter = 0, members = 0, others = 0, place = -1, sum = 0;
@@ -351,7 +355,7 @@ static void parts(void)
         CHECK_EQUAL(sum, own % 2 ? expected * expected : expected * (expected - 1));
         MPI_Comm_free(&part);
     }
-    MPI_Comm_split(inter, side ? MPI_UNDEFINED : 1, 0, &part); /* nobody on the other side */
+    MPI_Comm_split(inter, side ? MPI_UNDEFINED : 1, 0, &part); /* no rank of the other side takes part */
     CHECK(part == MPI_COMM_NULL);
 
     MPI_Group all, last, none = MPI_GROUP_EMPTY;
@@ -379,7 +383,7 @@ static int class_of(int code)
     return class;
 }
 
-/* Arguments that are wrong on all ranks, so that none waits for another. */
+/* Tests arguments that are wrong on all ranks, so that none waits for another. */
 static void refusals(void)
 {
     int out[64] = { 0 }, in[64] = { 0 };

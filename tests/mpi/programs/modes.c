@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * modes.c: every mode of a send in each of its forms (blocking, not, persistent), with small and large
- * messages, to a receive that is there already, as the ready mode takes it; many requests, a deep queue of
- * messages that nobody expects. [MPI 3.1 §3.4, §3.7, §3.9]
+ * messages, to a receive that is already posted, as the ready mode requires; many requests; a long queue of
+ * unexpected messages. [MPI 3.1 §3.4, §3.7, §3.9]
  */
 #include "check.h"
 
-#if defined(MPICH_VERSION) || defined(OPEN_MPI) /* whose time goes with the square of either */
+#if defined(MPICH_VERSION) || defined(OPEN_MPI) /* their time grows with the square of either */
 enum { LARGE = 50000, MANY = 2000, DEEP = 2000 };
 #else
 enum { LARGE = 50000, MANY = 100000, DEEP = 100000 };
@@ -35,7 +35,8 @@ static void check(int count, int mode)
         CHECK_EQUAL(in[i], previous * 1000 + mode * 100 + i);
 }
 
-/* Forms 0, 1, 2: blocking, not blocking, persistent. The receiver says when its receive is there. */
+/* Sends in form 0, 1 or 2: blocking, nonblocking, persistent. The receiver reports when its receive is
+ * posted. */
 static void send_in(int form, int mode, int count)
 {
     MPI_Request receive, send, ready;
@@ -77,7 +78,7 @@ static void modes(void)
     passed("modes");
 }
 
-/* More requests at a time than anything holds, completed by one call. */
+/* Tests a large number of requests at a time, completed by one call. */
 static void many(void)
 {
     MPI_Request *requests = malloc(2 * MANY * sizeof(*requests));
@@ -97,7 +98,7 @@ static void many(void)
     passed("many requests");
 }
 
-/* Messages that nobody expects, taken from the newest tag to the oldest, and by wildcards in their order. */
+/* Tests unexpected messages, received from the newest tag to the oldest, and by wildcards in their order. */
 static void deep(void)
 {
     MPI_Request *requests = malloc(DEEP * sizeof(*requests));

@@ -8,7 +8,7 @@
 #define LONG  5000
 #define EDGES 512
 
-static int waits; /* the blocking calls */
+static int waits; /* tests the blocking calls */
 
 #define CALL(name, ...)                                   \
     do {                                                  \
@@ -21,14 +21,15 @@ static int waits; /* the blocking calls */
         }                                                 \
     } while (0)
 
-/* A communicator's neighbours, and for each source which of its destinations' blocks comes from there. */
+/* A communicator's neighbours, and for each source the index of the block that it sends here. */
 struct hood {
     MPI_Comm comm;
-    int one_way; /* some rank has not as many of both */
+    int one_way; /* some rank has different numbers of sources and destinations */
     int ins, outs, from[EDGES], to[EDGES], block[EDGES];
 };
 
-/* Debian's MPICH 4.0 and Open MPI 4.1 differ from the standard in some cases, which name this. */
+/* Tells whether the library is Debian's MPICH 4.0 or Open MPI 4.1, which differ from the standard in the
+ * cases that call this. */
 static int is_theirs(void)
 {
     char name[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -43,7 +44,7 @@ static int value(int of, int block, int i)
     return 1000000 * of + 10000 * block + i % 9973;
 }
 
-/* `count` numbers for each of `blocks`, with room of `step` numbers each. */
+/* Makes `blocks` blocks of `count` numbers, with room for `step` numbers each. */
 static int *blocks_make(int blocks, int count, int step, int filled)
 {
     int *made = malloc(((size_t)blocks * (size_t)step + 1) * sizeof(int));
@@ -139,8 +140,8 @@ static void grid(int dimensions, int periodic)
     struct hood hood = { .ins = 2 * dimensions, .outs = 2 * dimensions };
 
     MPI_Dims_create(size, dimensions, sides);
-    /* Where a periodic dimension has one or two ranks, both neighbours are the same one; what goes where
-     * then, MPI 4.0 says as an erratum to 3.1 (Annex B.1.1). */
+    /* In a periodic dimension of one or two ranks both neighbours are the same rank. MPI 4.0 defines which
+     * block goes where, as an erratum to 3.1 (Annex B.1.1). */
     for (int i = 0; i < dimensions; i++)
         periods[i] = periodic && i != 1 && (sides[i] > 2 || !is_theirs());
     MPI_Cart_create(MPI_COMM_WORLD, dimensions, sides, periods, 0, &hood.comm);
@@ -148,7 +149,7 @@ static void grid(int dimensions, int periodic)
         MPI_Cart_shift(hood.comm, i, 1, &hood.from[2 * i], &hood.from[2 * i + 1]);
         hood.to[2 * i] = hood.from[2 * i];
         hood.to[2 * i + 1] = hood.from[2 * i + 1];
-        hood.block[2 * i] = 2 * i + 1; /* what comes from below went up there */
+        hood.block[2 * i] = 2 * i + 1; /* the neighbour below has sent it upwards */
         hood.block[2 * i + 1] = 2 * i;
     }
     collectives(&hood);
@@ -165,7 +166,7 @@ static void grids(void)
 
 /* ---- Graphs ---- */
 
-/* A star: rank 0 is everyone's neighbour, and its own. */
+/* Tests a star: rank 0 is a neighbour of every rank, including itself. */
 static void star(void)
 {
     int ends[64], edges[128];
@@ -186,7 +187,7 @@ static void star(void)
     passed("graph");
 }
 
-/* Rank r sends to r + 1, r + 2 and r + 1 again. */
+/* Makes a graph in which rank r sends to r + 1, r + 2 and r + 1 again. */
 static void ring_find(struct hood *hood)
 {
     hood->one_way = 0;
@@ -220,7 +221,7 @@ static void check_neighbours(const struct hood *hood, int expected_weight)
     CHECK(from[3] == -1 && to[3] == -1);
     if (is_theirs())
         return;
-    from[1] = to[1] = -1; /* room for one: the first */
+    from[1] = to[1] = -1; /* room for one neighbour: the first */
     MPI_Dist_graph_neighbors(hood->comm, 1, from, MPI_UNWEIGHTED, 1, to, MPI_UNWEIGHTED);
     CHECK(from[0] == hood->from[0] && to[0] == hood->to[0] && from[1] == -1 && to[1] == -1);
 }
@@ -238,7 +239,7 @@ static void adjacent(void)
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, hood.from, in_weights, 3, hood.to, out_weights,
                                    MPI_INFO_NULL, 0, &hood.comm);
     check_neighbours(&hood, 1);
-    if (!is_theirs()) /* of two edges between the same ranks, the first one's block comes first [§8.6 of 4.1]
+    if (!is_theirs()) /* of two edges between the same ranks, the first edge's block comes first [§8.6 of 4.1]
                        */
         collectives(&hood);
     copy = hood;
@@ -253,7 +254,7 @@ static void adjacent(void)
     check_neighbours(&hood, 0);
     MPI_Comm_free(&hood.comm);
 
-    /* Rank 0 sends to all and hears of none. */
+    /* Rank 0 sends to all and receives from none. */
     hood.one_way = 1;
     hood.ins = rank != 0;
     hood.outs = rank ? 0 : size - 1;
@@ -274,8 +275,8 @@ static int ascending(const void *one, const void *two)
     return *(const int *)one - *(const int *)two;
 }
 
-/* Rank r names the edges from r + 1 to all ranks that differ from it: everyone has all others, in an order
- * that the library chooses. */
+/* Tests a graph in which rank r names the edges from r + 1 to all other ranks: every rank has all others as
+ * neighbours, in an order that the library chooses. */
 static void named(int weighted)
 {
     int source = (rank + 1) % size, degree = size, destinations[64], weights[64], found = -1;
@@ -297,7 +298,7 @@ static void named(int weighted)
     hood.one_way = 0;
     hood.ins = hood.outs = size;
     memcpy(hood.from, from, sizeof(from));
-    /* Which of a source's blocks comes: they are the ranks' places in its order, which it sends. */
+    /* The index of a source's block is this rank's place in the source's order, which it sends. */
     int orders[64 * 64];
     MPI_Allgather(to, size, MPI_INT, orders, size, MPI_INT, MPI_COMM_WORLD);
     for (int i = 0; i < size; i++)
@@ -363,7 +364,7 @@ static void refusals(void)
     CHECK_EQUAL(class_of(MPI_Dist_graph_create_adjacent(world, -1, out, MPI_UNWEIGHTED, 0, out,
                                                         MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made)),
                 MPI_ERR_ARG);
-    if (!is_theirs()) /* MPICH 4.0 takes it */
+    if (!is_theirs()) /* MPICH 4.0 accepts it */
         CHECK_EQUAL(class_of(MPI_Dist_graph_create(world, 1, out, &negative, out, MPI_UNWEIGHTED,
                                                    MPI_INFO_NULL, 0, &made)),
                     MPI_ERR_ARG);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * operations.c: each predefined operation on each type of the language that the standard defines it for,
- * those for which it does not, and the program's own. [MPI 3.1 §5.9]
+ * operations.c: each predefined operation on each C type for which the standard defines it, those for which
+ * it does not, and the program's own. [MPI 3.1 §5.9]
  */
 #include "check.h"
 #include <complex.h>
@@ -33,8 +33,7 @@ static int is_unsigned(MPI_Datatype type)
            type == MPI_UNSIGNED_LONG || type == MPI_UINT64_T || type == MPI_UINT16_T;
 }
 
-/* MPICH 4.0 takes unsigned numbers for signed ones where it compares them: here they are not negative then.
- */
+/* Fills a buffer. MPICH 4.0 compares unsigned numbers as signed ones, so these stay below the sign bit. */
 static void fill(const struct type *type, void *buffer, int shift)
 {
     int low = is_unsigned(type->type) ? 7 : 0;
@@ -120,7 +119,7 @@ static void tables(void)
     passed("tables");
 }
 
-/* What MPICH 4.0 has wrong. */
+/* Tests large unsigned numbers, which MPICH 4.0 gets wrong. */
 static void large(void)
 {
 #ifndef MPICH_VERSION
@@ -177,7 +176,7 @@ static void locations(void)
     passed("locations");
 }
 
-/* from = the left operand: 10 * from + to does not commute. */
+/* Adds 10 * from to `to`; `from` is the left operand, so this does not commute. */
 static void own_function(void *from, void *to, int *count, MPI_Datatype *type)
 {
     CHECK(*type == MPI_INT);

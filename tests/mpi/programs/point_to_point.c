@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * point_to_point.c: messages between any number of ranks: order, wildcards, every mode and size about the
- * borders of eager, rendezvous and fragments, unexpected ones, truncation, messages to oneself, probes,
- * buffered sends, persistent requests, cancelled receives. [MPI 3.1 chapter 3]
+ * point_to_point.c: messages between any number of ranks: order, wildcards, every mode, sizes near the limits
+ * of eager, rendezvous and fragments, unexpected ones, truncation, messages to oneself, probes, buffered
+ * sends, persistent requests, cancelled receives. [MPI 3.1 chapter 3]
  */
 #include "check.h"
 
@@ -43,8 +43,8 @@ static void check_status(const MPI_Status *status, int source, int tag, int byte
     CHECK_EQUAL(count, bytes);
 }
 
-/* Around the ring of ranks, in each mode: the receive comes first, or the message. With one rank, to oneself.
- */
+/* Sends around the ring of ranks, in each mode; either the receive or the message comes first. A single rank
+ * sends to itself. */
 static void ring(void)
 {
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
@@ -82,7 +82,7 @@ static void ring(void)
     passed("ring");
 }
 
-/* Messages of one sender are matched in their order, small and large in turn, also by wildcards. */
+/* Tests that messages of one sender match in their order, small and large in turn, also with wildcards. */
 static void order(void)
 {
     enum { COUNT = 60 };
@@ -109,7 +109,7 @@ static void order(void)
     passed("order");
 }
 
-/* Receives posted in one order take messages by tag in the other. */
+/* Tests that receives posted in one order take messages by tag in the reverse order. */
 static void tags_backwards(void)
 {
     enum { COUNT = 200 };
@@ -133,7 +133,7 @@ static void tags_backwards(void)
     passed("tags");
 }
 
-/* Everyone to everyone, more than any queue holds, taken from anyone. */
+/* Sends from each rank to all, more than any queue holds, received with MPI_ANY_SOURCE. */
 static void flood(void)
 {
     enum { COUNT = 300 };
@@ -163,7 +163,7 @@ static void flood(void)
     passed("flood");
 }
 
-/* A message that is too long is an error of its receive, and the next one is right. */
+/* Tests that a message that is too long is an error of its receive, and the next message arrives intact. */
 static void truncation(void)
 {
     int next = (rank + 1) % size, previous = (rank + size - 1) % size;
@@ -179,7 +179,7 @@ static void truncation(void)
         int error = MPI_Recv(in, bytes / 2, MPI_BYTE, previous, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Error_class(error, &class);
         CHECK_EQUAL(class, MPI_ERR_TRUNCATE);
-#ifdef OPEN_MPI /* which writes on, where a rank sends to itself (4.1) */
+#ifdef OPEN_MPI /* it overruns the buffer if a rank sends to itself (4.1) */
         if (size > 1)
 #endif
             CHECK_EQUAL(in[bytes / 2], 0xee);
@@ -305,7 +305,7 @@ static void persistent(void)
     passed("persistent");
 }
 
-/* Each of the calls that complete several requests. */
+/* Tests each of the calls that complete several requests. */
 static void completions(void)
 {
     enum { COUNT = 12 };
@@ -380,7 +380,7 @@ static void cancelled(void)
     passed("cancelled");
 }
 
-/* Data with gaps on either side, across every way that a message goes. */
+/* Tests data with gaps on either side, in every way that a message is transferred. */
 static void derived(void)
 {
     enum { COUNT = 9000 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * queries.c: what an object says of itself where it is large or unusual: sizes that no int holds, statuses
- * that a program makes, addresses, hints of communicators, grids and graphs before they are made, types
- * nested deeply, and whether MPI has begun and ended. [MPI 3.1 §3.2.5, §4.1, §6.4.2, §7.5.8, §8.7]
+ * queries.c: properties of large or unusual objects: sizes that no int holds, statuses that a program makes,
+ * addresses, hints of communicators, grids and graphs before they are made, deeply nested types, and whether
+ * MPI has begun and ended. [MPI 3.1 §3.2.5, §4.1, §6.4.2, §7.5.8, §8.7]
  */
 #include "check.h"
 #include <stdint.h>
 
 enum { DEPTH = 100 };
 
-/* Types of more bytes than an int holds; nobody has memory for their data. */
+/* Tests types of more bytes than an int holds; their data does not exist. */
 static void large_types(void)
 {
     const MPI_Count gib = (MPI_Count)1 << 30;
@@ -36,7 +36,7 @@ static void large_types(void)
     passed("large types");
 }
 
-/* Statuses of messages that no int counts. */
+/* Tests statuses of messages with more bytes than an int holds. */
 static void large_statuses(void)
 {
     const MPI_Count many = (MPI_Count)3 << 30;
@@ -48,7 +48,7 @@ static void large_statuses(void)
     memset(&status, 0, sizeof(status));
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
-#ifndef MPICH_VERSION /* which counts whole pairs where elements are set (4.0) */
+#ifndef MPICH_VERSION /* it counts whole pairs if elements are set (4.0) */
     MPI_Status_set_elements(&status, pair, 6);
     MPI_Get_count(&status, pair, &count);
     CHECK_EQUAL(count, 3);
@@ -87,7 +87,7 @@ static void addresses(void)
     CHECK_EQUAL(MPI_Aint_diff(last, first), 3 * (int)sizeof(int));
     CHECK_EQUAL(MPI_Aint_add(first, 12), last);
     CHECK((uintptr_t)first == (uintptr_t)values);
-#ifndef OPEN_MPI /* which has left out what MPI 3.0 has */
+#ifndef OPEN_MPI /* it has no functions that MPI 3.0 has removed */
     MPI_Aint lower = -1, upper = -1, extent = -1;
     MPI_Datatype resized;
     MPI_Type_create_resized(MPI_INT, -4, 16, &resized);
@@ -100,7 +100,7 @@ static void addresses(void)
     passed("addresses");
 }
 
-/* Each type is made of the one before; only the last one is left, and moves the same data. */
+/* Tests nested types: each is made of the one before; only the last is kept, and moves the same data. */
 static void nested_types(void)
 {
     MPI_Datatype type = MPI_INT, outer;
@@ -157,7 +157,7 @@ static void hints(void)
     passed("hints");
 }
 
-/* The other group of an intercommunicator of the even and the odd ranks. */
+/* Tests the remote group of an intercommunicator of the even and the odd ranks. */
 static void remote_group(void)
 {
     MPI_Comm half, between;
@@ -183,7 +183,7 @@ static void remote_group(void)
     passed("remote group");
 }
 
-/* A ring: what each process would be, and what the graph is then. */
+/* Tests a ring: the rank that each process would get, and the graph after its creation. */
 static void topologies(void)
 {
     int dims[1] = { size }, periods[1] = { 1 }, place = -2, nodes = 0, count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * refused.h: what the programs about errors share: a call with a wrong argument has the class that the
- * standard names for it. Where another library takes the argument, or has a class of its own, REFUSED_BUT
- * does not ask it: what it would do then differs from run to run.
+ * standard names for it. REFUSED_BUT skips libraries that accept the argument, or have a class of their own:
+ * what they do then differs from run to run.
  */
 #ifndef TESTS_MPI_REFUSED_H
 #define TESTS_MPI_REFUSED_H

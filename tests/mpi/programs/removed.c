@@ -119,7 +119,7 @@ static void handlers(void)
     passed("handlers");
 }
 
-/* A tool finds what there is; both libraries refuse an index that there is not. */
+/* Tests a tool: it finds the existing variables; both libraries refuse an index that does not exist. */
 static void tool(void)
 {
     int level = -1, variables = -1, categories = -1, index = -1;

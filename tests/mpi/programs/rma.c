@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rma.c: one-sided operations of each kind, on windows of each flavor, between fences, in groups and under
- * locks; data with gaps at both sides; large and empty operations; oneself and nobody as a target.
- * [MPI 3.1 §11.3-11.5]
+ * locks; data with gaps at both sides; large and empty operations; this rank itself and MPI_PROC_NULL as a
+ * target. [MPI 3.1 §11.3-11.5]
  */
 #include "check.h"
 
 #define ROOM 64 /* integers in each rank's part of the small windows */
 
-/* A window of ROOM integers on each rank, all -1 at first, and what is added to a displacement on a rank's.
- */
+/* A window of ROOM integers on each rank, all -1 at first. */
 struct small {
     MPI_Win win;
     int *own;
@@ -37,11 +36,11 @@ static struct small small_make(enum flavor flavor)
     }
     for (int i = 0; i < ROOM; i++)
         small.own[i] = -1;
-    MPI_Barrier(MPI_COMM_WORLD); /* before anyone reaches it */
+    MPI_Barrier(MPI_COMM_WORLD); /* before any rank accesses it */
     return small;
 }
 
-/* The displacement of integer i on a rank. */
+/* Returns the displacement of integer i on a rank. */
 static MPI_Aint at(const struct small *small, int target, int i)
 {
     return small->bases ? small->bases[target] + i * (MPI_Aint)sizeof(int) : i;
@@ -74,14 +73,14 @@ static void fences(enum flavor flavor)
     CHECK(got[0] == rank && got[1] == 10 * rank && got[2] == 100 * rank && got[3] == -5);
     small.own[0] = 0;
     MPI_Win_fence(0, small.win);
-    for (int target = 0; target < size; target++) /* all to all, and to oneself */
+    for (int target = 0; target < size; target++) /* all to all, including itself */
         MPI_Accumulate(&values[3], 1, MPI_INT, target, at(&small, target, 0), 1, MPI_INT, MPI_SUM, small.win);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, small.win);
     CHECK_EQUAL(small.own[0], 7 * size);
     small_free(&small);
 }
 
-/* Each rank opens its window to its neighbours, and reaches theirs. */
+/* Tests groups: each rank opens its window to its neighbours, and accesses theirs. */
 static void groups(enum flavor flavor)
 {
     struct small small = small_make(flavor);
@@ -115,7 +114,7 @@ static void groups(enum flavor flavor)
     small_free(&small);
 }
 
-/* A counter that is read and written under an exclusive lock, and others that count by themselves. */
+/* Tests a counter that is read and written under an exclusive lock, and counters that need no lock. */
 static void locks(enum flavor flavor)
 {
     struct small small = small_make(flavor);
@@ -164,7 +163,7 @@ static void locks(enum flavor flavor)
     small_free(&small);
 }
 
-/* A lock of the program's own, by MPI_Compare_and_swap; and what each operation leaves and gives. */
+/* Tests a lock made with MPI_Compare_and_swap, and the effect and result of each operation. */
 static void atomics(enum flavor flavor)
 {
     struct small small = small_make(flavor);
@@ -186,7 +185,7 @@ static void atomics(enum flavor flavor)
     }
     MPI_Accumulate(values, 3, MPI_INT, right, at(&small, right, 20), 3, MPI_INT, MPI_REPLACE, small.win);
     MPI_Get_accumulate(values, 3, MPI_INT, was, 3, MPI_INT, right, at(&small, right, 20), 3, MPI_INT,
-                       MPI_PROD, small.win); /* after the one before it */
+                       MPI_PROD, small.win); /* ordered after the previous one */
     MPI_Win_flush(right, small.win);
     CHECK(was[0] == 5 && was[1] == 12 && was[2] == 9);
     MPI_Rget_accumulate(NULL, 0, MPI_INT, was, 3, MPI_INT, right, at(&small, right, 20), 3, MPI_INT,
@@ -212,7 +211,8 @@ static void atomics(enum flavor flavor)
     small_free(&small);
 }
 
-/* Every second integer here, blocks of two with gaps of one there; a type with negative displacements. */
+/* Tests gaps: every second integer at the origin, blocks of two with gaps of one at the target; a type with
+ * negative displacements. */
 static void gaps(enum flavor flavor)
 {
     struct small small = small_make(flavor);
@@ -253,7 +253,7 @@ static void gaps(enum flavor flavor)
     small_free(&small);
 }
 
-/* Of a value and an index, with a gap in between or after it. */
+/* Tests pairs of a value and an index, with a gap between or after them. */
 static void pairs(void)
 {
     struct {
@@ -283,7 +283,8 @@ static void pairs(void)
     MPI_Win_free(&win);
 }
 
-/* More than any fragment and any queue holds: in one block, and in very many; every rank to its right. */
+/* Transfers more than any fragment and any queue holds, in one block and in very many; every rank to its
+ * right. */
 static void large(int is_allocated)
 {
     const int count = 300000;
@@ -335,7 +336,7 @@ static void large(int is_allocated)
     free(got);
 }
 
-/* Many operations under way at once, whose types are freed before they end. */
+/* Tests many operations under way at once, whose types are freed before they end. */
 static void many(void)
 {
     enum { EACH = 500 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rma_errors.c: one-sided calls that are wrong have the standard's error class, through the window's handler,
- * and change nothing. Some libraries do not look at everything: what they let through is tried with this one
- * alone. [MPI 3.1 §11.6; the errors of each function]
+ * rma_errors.c: wrong one-sided calls have the standard's error class, through the window's handler, and
+ * change nothing. Some libraries do not check everything: what they accept is tested with this library alone.
+ * [MPI 3.1 §11.6; the errors of each function]
  */
 #include "refused.h"
 #include <stdint.h>
@@ -112,7 +112,8 @@ static void synchronization(void)
     passed("synchronization");
 }
 
-/* Memory that is not attached: refused by the target, and said by the call that completes the operation. */
+/* Tests memory that is not attached: the target refuses it, and the call that completes the operation reports
+ * it. */
 static void attached(void)
 {
     static long blocks[3][4];
@@ -149,7 +150,7 @@ static void attached(void)
         REFUSED(MPI_Win_fence(0, dynamic), MPI_ERR_RMA_RANGE);
         CHECK(blocks[1][0] == 0 && blocks[1][1] == 0);
         blocks[0][0] = blocks[0][1] = 0;
-        MPI_Win_attach(dynamic, blocks[1], sizeof(blocks[1])); /* now they are one */
+        MPI_Win_attach(dynamic, blocks[1], sizeof(blocks[1])); /* now the two are contiguous */
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Win_fence(0, dynamic);
         for (int i = 0; i < 12; i++)
@@ -166,7 +167,7 @@ static void attached(void)
     passed("attached");
 }
 
-/* NULL where a call writes. */
+/* Tests NULL for arguments that calls write to. */
 static void nulls(void)
 {
     int a = 0;

@@ -2,7 +2,7 @@
 /*
  * rma_stress.c: a table that all ranks fill at once, as programs do with one-sided communication: places are
  * taken by compare-and-swap, values counted by accumulation, and read back; random operations of random sizes
- * under random locks. Whatever the order, the sums in the end are known.
+ * under random locks. The final sums do not depend on the order.
  */
 #include "check.h"
 #include <stddef.h>
@@ -18,7 +18,7 @@ static unsigned long draw(unsigned long below)
     return (state >> 33) % below;
 }
 
-/* Where a key is, or was put: (rank, place) by linear probing over all ranks' places. */
+/* Adds to a key's count. Finds its place, or takes a free one, by linear probing over all ranks' places. */
 static void key_count(MPI_Win win, long key, long amount)
 {
     const long empty = 0;
@@ -37,7 +37,7 @@ static void key_count(MPI_Win win, long key, long amount)
     }
 }
 
-/* All ranks insert of the same few keys, so that they meet. */
+/* Inserts the same few keys on all ranks, so that they contend. */
 static void table(void)
 {
     long *own, all, sums[2] = { 0, 0 }, expected = 0;
@@ -71,13 +71,13 @@ static void table(void)
     }
     MPI_Allreduce(&expected, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     CHECK_EQUAL(sums[0], all);
-    CHECK_EQUAL(sums[1], 0); /* a key's value is a multiple of it */
+    CHECK_EQUAL(sums[1], 0); /* a key's value is a multiple of the key */
     MPI_Win_free(&win);
     free(got);
     passed("table");
 }
 
-/* Parts of a window belong to writers; each verifies what it put at random, while others do. */
+/* Tests a window whose parts belong to writers; each verifies its random puts, while others put theirs. */
 static void random_blocks(void)
 {
     const int each = 3000;
@@ -117,10 +117,10 @@ static void random_blocks(void)
     passed("random blocks");
 }
 
-/* Every rank moves between accounts of all ranks under exclusive locks of two windows; nothing gets lost. */
+/* Moves amounts between accounts of all ranks under exclusive locks of two windows; the total stays. */
 static void accounts(void)
 {
-    /* MPICH 4.0 takes it that windows begin at multiples of 16 bytes. */
+    /* MPICH 4.0 assumes that windows begin at multiples of 16 bytes. */
     static _Alignas(16) long own[4] = { 1000, 1000, 1000, 1000 }, moves;
     long amount, seen, sum, all, counted = 0, one = 1;
     MPI_Win win, log;
@@ -165,8 +165,8 @@ static void accounts(void)
     passed("accounts");
 }
 
-/* A mark goes round the ranks, each of which looks at its own memory alone until it is there: by one kind of
- * lock and call after the other. (MPICH 4.0 makes no progress meanwhile, and waits for ever.) */
+/* Sends a mark round the ranks, each of which reads only its own memory until it arrives: with each kind of
+ * lock and call in turn. (MPICH 4.0 makes no progress meanwhile, and waits for ever.) */
 static void watched(void)
 {
 #ifndef MPICH_VERSION

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * threads.c: MPI_THREAD_MULTIPLE: threads of each rank send, receive, probe and wait at the same time, each
- * with tags of its own, and meet in collectives on communicators of their own. [MPI 3.1 §12.4]
+ * with its own tags, and enter collectives on their own communicators. [MPI 3.1 §12.4]
  */
 #include "check.h"
 #include <pthread.h>
@@ -60,8 +60,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* A communicator of this process alone needs no other rank, so that it may be made under a lock that threads
- * of others wait for; in each rank another thread comes late. */
+/* Copies communicators. A copy of a communicator of this process alone needs no other rank, so it may be made
+ * under a lock for which threads of others wait; in each rank another thread comes late. */
 static void *copies(void *argument)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

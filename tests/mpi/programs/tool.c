@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tool.c: the tool interface. How many variables there are is a library's own matter; what none of them can
- * be is refused by all. mpi-lite has none at all, and so refuses each call that names one.
+ * tool.c: the tool interface. The number of variables depends on the library; all libraries refuse what no
+ * variable can be. mpi-lite has no variables, and so refuses each call that names one.
  */
 #include "check.h"
 
@@ -52,7 +52,7 @@ static void names(void)
     passed("names");
 }
 
-/* Handles that are none: other libraries look into them. */
+/* Tests null handles, which other libraries dereference. */
 static void no_handles(MPI_T_pvar_session session)
 {
     MPI_T_cvar_handle control = MPI_T_CVAR_HANDLE_NULL;

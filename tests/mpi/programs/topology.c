@@ -48,7 +48,7 @@ static void grid(void)
     }
     other[0] = -1;
     other[1] = 0;
-    MPI_Cart_rank(cart, other, &found); /* that side is periodic */
+    MPI_Cart_rank(cart, other, &found); /* that dimension is periodic */
     CHECK_EQUAL(found, (sides[0] - 1) * sides[1]);
     MPI_Cart_shift(cart, 0, 1, &up, &down);
     CHECK_EQUAL(up, (place[0] + sides[0] - 1) % sides[0] * sides[1] + place[1]);
@@ -77,7 +77,7 @@ static void grid(void)
     passed("grid");
 }
 
-/* A grid that takes fewer ranks than there are. */
+/* Makes a grid of fewer ranks than there are. */
 static void smaller(void)
 {
     int side = size > 1 ? size - 1 : 1, period = 0;
@@ -90,7 +90,7 @@ static void smaller(void)
     passed("smaller");
 }
 
-/* A ring as a graph. */
+/* Makes a ring as a graph. */
 static void graph(void)
 {
     int ends[64], edges[128], kind = 0, nodes = 0, count = 0, neighbours[2] = { -1, -1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * windows.c: the objects of one-sided communication: how they are made, what they say of themselves, what a
- * program keeps with them, and the errors of their calls. [MPI 3.1 §11.2, §6.7.3, §6.8, §8.3.2]
+ * windows.c: the objects of one-sided communication: how they are made, their properties, what a program
+ * attaches to them, and the errors of their calls. [MPI 3.1 §11.2, §6.7.3, §6.8, §8.3.2]
  */
 #include "check.h"
 
@@ -66,7 +66,7 @@ static void flavors(void)
     passed("flavors");
 }
 
-/* What rank `by` of the node has written stands where every other one sees it. */
+/* Checks that what each rank of the node has written is visible to all others. */
 static void parts_agree(MPI_Win win, MPI_Comm node, long *own, const int *counts)
 {
     int node_rank, node_size, unit;
@@ -201,7 +201,7 @@ static void handlers(void)
 
     MPI_Win_create(&value, sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     MPI_Win_get_errhandler(win, &got);
-    CHECK(got == MPI_ERRORS_ARE_FATAL); /* whatever the communicator has */
+    CHECK(got == MPI_ERRORS_ARE_FATAL); /* whatever the communicator's handler is */
     MPI_Errhandler_free(&got);
     MPI_Win_create_errhandler(hear, &handler);
     MPI_Win_set_errhandler(win, handler);

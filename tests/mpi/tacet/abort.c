@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * abort.c: the last rank ends the job, in the way that its argument says, while the others wait for it:
- * `abort` (MPI_Abort), `error` (an argument that is wrong, whose handler is the fatal one), `missing` (a
- * function that the library does not have).
+ * `abort` (MPI_Abort), `error` (a wrong argument, whose handler is the fatal one), `missing` (a function that
+ * the library does not support).
  */
 #include "../programs/check.h"
 

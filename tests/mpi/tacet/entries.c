@@ -33,7 +33,7 @@ static void count(const char *name, void (*part)(void))
     unsigned long entries, all = 0;
 
     for (int i = 0; i < 10; i++)
-        part(); /* what is done once is done now */
+        part(); /* one-time work is done here */
     uint64_t before = tacet_kernel_entries(cpu);
     for (int i = 0; i < ROUNDS; i++)
         part();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * where.c: each rank says where it runs, and how many ranks share its node's memory. With the argument
+ * where.c: each rank prints where it runs, and how many ranks share its node's memory. With the argument
  * `abort` the last rank ends the job with 7 instead, while the others wait for it.
  */
 #include "../programs/check.h"

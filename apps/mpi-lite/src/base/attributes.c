@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * attributes.c: values that a program keeps with communicators, data types and windows, under keys that it
- * makes. One mechanism for all kinds of objects, whose calls stand with the objects; a key belongs to one
+ * attributes.c: values that a program attaches to communicators, data types and windows, under keys that it
+ * makes. One mechanism serves all kinds of objects, whose calls are next to the objects; a key belongs to one
  * kind.
  *
  * An object has a list of attributes, the newest first: deleting an object's attributes calls their functions
- * in the reverse of the order in which they were set. A key that was freed lives on until no attribute uses
- * it. The program's functions run under the library's lock, which nests.
+ * in the reverse of the order in which they were set. A freed key stays until no attribute uses it. The
+ * program's functions run under the library's lock, which nests.
  *
  * Source: MPI 3.1 §6.7 (caching), §17.2.7 (values between languages).
  */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYVAL_FIRST 100 /* the first of a program's own; those below are predefined */
+#define KEYVAL_FIRST 100 /* the program's first key; those below are predefined */
 
 typedef void any_function(void);
 
@@ -28,7 +28,7 @@ struct keyval {
 };
 
 struct value {
-    enum attribute_language language; /* of who has set it */
+    enum attribute_language language; /* in which it was set */
     void *pointer;                    /* C's */
     MPI_Aint address;                 /* Fortran's */
     MPI_Fint integer;                 /* of MPI-1 in Fortran */
@@ -40,7 +40,7 @@ struct mpi_attributes {
     struct value value;
 };
 
-/* Under the lock, during a call of Fortran's. */
+/* Set under the lock, during a call from Fortran. */
 static enum attribute_language call_language;
 
 static struct keyval *keyvals;
@@ -60,7 +60,7 @@ void mpi_lite_attribute_end(void)
     mpi_leave();
 }
 
-/* What the program passes as a pointer is Fortran's integer where the call is Fortran's. */
+/* Converts a pointer that the program has passed; calls from Fortran pass an integer in it. */
 static struct value value_of(void *passed, enum attribute_language language)
 {
     return (struct value){ .language = language,
@@ -69,7 +69,7 @@ static struct value value_of(void *passed, enum attribute_language language)
                            .integer = (MPI_Fint)(intptr_t)passed };
 }
 
-/* C sees an integer of Fortran's by its address. */
+/* Returns what C gets: the pointer, or the address of Fortran's integer. */
 static void *value_pointer(struct value *value)
 {
     switch (value->language) {
@@ -82,7 +82,7 @@ static void *value_pointer(struct value *value)
     }
 }
 
-/* Fortran sees a pointer of C's as an integer. */
+/* Returns what Fortran gets: its integer, or C's pointer as an integer. */
 static MPI_Aint value_integer(const struct value *value)
 {
     return value->language == LANGUAGE_FORTRAN_1 ? value->integer : value->address;
@@ -238,7 +238,7 @@ static int delete_for_fortran(const struct keyval *key, void *owner, int number,
     return error;
 }
 
-/* The table may move while a function runs, so what is called is a copy of its entry. */
+/* Runs the copy function. Uses a copy of the key, because the table may move while the function runs. */
 static int value_copy(void *owner, struct mpi_attributes *attribute, struct value *copied, int *flag)
 {
     const struct keyval key = *keyval_of(attribute->keyval);
@@ -339,7 +339,7 @@ int attribute_set(enum attribute_kind kind, void *owner, struct mpi_attributes *
     int error = check_keyval(kind, keyval);
     struct mpi_attributes *attribute;
 
-    call_language = LANGUAGE_C; /* of the program's functions below, whose calls are their own */
+    call_language = LANGUAGE_C; /* the program's functions called below make calls of their own */
     if (error)
         return error;
     attribute = *attribute_find(list, keyval);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check.c: the checks that nearly every call begins with. Those of single arguments stand in base.h and with
- * what they check.
+ * check.c: the checks that nearly every call begins with. Checks of single arguments are in base.h and next
+ * to what they check.
  */
 #include "base/base.h"
 

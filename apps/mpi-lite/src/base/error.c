@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * error.c: what happens to an error: its reason is kept until the outermost call returns, which then calls
+ * error.c: what happens to an error: its reason is stored until the outermost call returns, which then calls
  * the error handler of the communicator. The texts of classes are in error_text.c.
  *
- * Each thread has a reason of its own. A handler of the program's runs under the library's lock, which nests,
- * so it may call MPI. Before MPI_Init and after MPI_Finalize every error ends the job.
+ * Each thread has its own reason. A handler of the program runs under the library's lock, which nests, so it
+ * may call MPI. Before MPI_Init and after MPI_Finalize every error ends the job.
  *
  * Source: MPI 3.1 §8.3.
  */
@@ -48,17 +48,17 @@ static _Noreturn void error_end(const char *function, int error)
 
 typedef void fortran_handler(MPI_Fint *object, MPI_Fint *error);
 
-/* Programs in Fortran get the number of the handle at `handle`. */
+/* Invokes a handler in Fortran, which gets the number of the handle at `handle`. */
 static void fortran_handler_call(const struct mpi_errhandler *handler, void *handle, int error)
 {
-    mpi_enter(); /* some calls give their error without the lock */
+    mpi_enter(); /* some calls report their error without the lock */
     MPI_Fint number = handle_number(handler->is_of_windows ? FORTRAN_WIN : FORTRAN_COMM, *(void **)handle);
     mpi_leave();
 
     ((fortran_handler *)(void (*)(void))handler->function)(&number, &error);
 }
 
-/* `handle` is the address of the handle that the program's function gets. */
+/* Invokes the error handler; `handle` is the address of the handle that the program's function gets. */
 static void errhandler_call(struct mpi_errhandler *handler, void *handle, const char *function, int error)
 {
     if (!handler || handler == MPI_ERRORS_ARE_FATAL)

@@ -2,8 +2,8 @@
 /*
  * error_text.c: the names and the sentences of error classes, and the classes and codes that a program adds.
  *
- * An error that the library returns is a class. Numbers that a program adds follow MPI_ERR_LASTCODE, one
- * after the other, classes and codes alike; a class is its own class. Runs under the library's lock.
+ * An error that the library returns is a class. The numbers that a program adds follow MPI_ERR_LASTCODE in
+ * order, classes and codes alike; a class is its own class. Runs under the library's lock.
  *
  * Source: MPI 3.1 §8.4 (classes), §8.5 (classes of the program's own).
  */
@@ -94,7 +94,7 @@ static const struct {
 };
 #define CLASSES ((int)(sizeof(classes) / sizeof(classes[0])))
 
-/* A class or code of the program's; its number is MPI_ERR_LASTCODE + 1 + its index. */
+/* A class or code that the program has added; its number is MPI_ERR_LASTCODE + 1 + its index. */
 struct added {
     int class;
     char *sentence; /* NULL: none yet */
@@ -168,7 +168,7 @@ static int Error_class(int code, int *class)
 }
 MPI_CALL(Error_class);
 
-/* `class` NULL: a class of its own. */
+/* Adds a code of a class; `class` NULL: adds a class. */
 static int added_make(const int *class, int *code)
 {
     if (added_count == added_room) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handle.h: Fortran's numbers of handles, and the tables in which they stand (handles.c).
+ * handle.h: Fortran's numbers of handles, and the tables that hold their objects (handles.c).
  *
- * A handle in Fortran is a number. It says of which kind it is: kind × HANDLE_KIND + index. Index 0 is the
- * kind's null handle, then come the predefined ones, in the order of mpi.h; the rest index a table that
- * grows. Everything here runs under the library's lock.
+ * A handle in Fortran is a number that includes its kind: kind × HANDLE_KIND + index. Index 0 is the kind's
+ * null handle. The predefined handles come next, in the order of mpi.h; the rest index a table that grows.
+ * Everything here runs under the library's lock.
  */
 #ifndef MPI_HANDLE_H
 #define MPI_HANDLE_H
@@ -32,17 +32,19 @@ struct predefined {
     void *object;
 };
 
-/* The predefined objects get their numbers, if they have none: before any other number is asked for. */
+/* Gives the predefined objects their numbers, if they have none. Called before any other number is requested.
+ */
 void handles_begin(const struct predefined *objects, int count);
-/* The object's number; an object without one gets one. */
+/* Returns the object's number; gives it one if it has none. */
 MPI_Fint handle_number(enum fortran_kind kind, void *object);
-/* The same, for a call that gives the program a reference of its own: as many calls free it. */
+/* Returns the same, for a call that gives the program one more reference: each reference is freed by one
+ * call. */
 MPI_Fint handle_give(enum fortran_kind kind, void *object);
-/* False where the number is none of that kind; *object is NULL then. */
+/* Finds the object of a number. Returns false if the number is not of that kind; *object is NULL then. */
 bool handle_find(enum fortran_kind kind, MPI_Fint number, void **object);
-/* Changes when the number gets another object; 0: it has none. */
+/* Returns a serial that changes when the number gets another object; 0: it has none. */
 unsigned handle_serial(MPI_Fint number);
-/* A reference of the program's less, if the number still has the object of that serial. */
+/* Takes back one of the program's references, if the number still has the object of that serial. */
 void handle_take(MPI_Fint number, unsigned serial);
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * handles.c: Fortran's numbers for the library's objects.
  *
- * Each kind has a table of slots, in which a number is an index; free slots make a list. The way back, from
- * an object to its number, is one hash table of all kinds, by address. Predefined objects stand at the
- * beginning of their tables for good. A number ends when the program has freed its handle as often as calls
- * have given it, or when the object ends (handle_release), whichever language frees it. Programs in C alone
- * have no table: fortran/handles.c begins it, at the first call of Fortran's or of a conversion. Runs under
- * the library's lock.
+ * Each kind has a table of slots, whose index is part of the number; free slots form a list. One hash table
+ * of all kinds, by address, leads from an object to its number. Predefined objects stay at the beginning of
+ * their tables. A number ends when the program has freed its handle as often as calls have returned it, or
+ * when the object ends (handle_release), in whichever language it is freed. Programs in C alone have no
+ * table: fortran/handles.c creates it at the first call from Fortran or of a conversion. Runs under the
+ * library's lock.
  *
  * Source: MPI 3.1 §17.2.4.
  */
@@ -17,7 +17,7 @@
 
 struct slot {
     void *object; /* NULL: free */
-    int uses;     /* how often a call has given it, or 1 */
+    int uses;     /* how many calls have returned it, at least 1 */
     int next;     /* free slot, or 0 */
     unsigned serial;
 };
@@ -33,7 +33,7 @@ struct number {
 };
 
 static struct table tables[FORTRAN_KINDS];
-static struct number *numbers; /* open addressing: an object stands at its place or after it, without gap */
+static struct number *numbers; /* open addressing: an object is at its place or after it, without a gap */
 static size_t number_room, number_count;
 
 /* ---- Objects to numbers ---- */
@@ -43,7 +43,7 @@ static size_t place_of(const void *object)
     return (size_t)(((uintptr_t)object >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (number_room - 1);
 }
 
-/* Where the object stands, or the empty place where it would. */
+/* Returns the entry of the object, or the empty one where it would go. */
 static struct number *number_find(const void *object)
 {
     size_t place = place_of(object);
@@ -76,7 +76,7 @@ static void number_add(const void *object, MPI_Fint number)
     number_count++;
 }
 
-/* What stands after it moves up where it would not be found otherwise. */
+/* Removes an object. Moves up entries after it that would not be found otherwise. */
 static void number_remove(const void *object)
 {
     size_t mask = number_room - 1, hole = (size_t)(number_find(object) - numbers);

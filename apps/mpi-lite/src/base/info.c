@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * info.c: lists of keys and values, in the order in which the keys were set. No key makes a difference to
- * this library, which takes hints and leaves them aside.
+ * info.c: lists of keys and values, in the order in which the keys were set. The library accepts hints and
+ * ignores them: no key changes its behaviour.
  *
- * MPI_INFO_ENV says what is known of the start: it is filled at its first use. Runs under the library's lock.
+ * MPI_INFO_ENV describes how the program was started; it is filled at its first use. Runs under the library's
+ * lock.
  *
  * Source: MPI 3.1 chapter 9; §8.7 and §10.3.4 (the keys of MPI_INFO_ENV).
  */
@@ -19,7 +20,7 @@ struct entry {
 };
 
 struct mpi_info {
-    bool is_live; /* till it is freed */
+    bool is_live; /* false once it is freed */
     int count, room;
     struct entry *entries;
 };

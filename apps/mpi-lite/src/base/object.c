@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * object.c: memory of the objects that programs have handles of, and the last ones that have ended.
+ * object.c: memory of the objects that programs have handles of. Keeps the memory of the last ended objects.
  */
 #include "base/base.h"
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * status.c: what a status says of a message, and whether it was cancelled. Its bytes are of the packed data;
- * what they are as elements of a type is MPI_Get_count's (type.c).
+ * status.c: what a status says of a message, and whether it was cancelled. It counts bytes of packed data;
+ * MPI_Get_count (type.c) converts them to elements of a type.
  *
  * Source: MPI 3.1 §3.2.5 (return status), §3.8.4 (cancel), §12.3 (status of generalized requests).
  */
@@ -9,7 +9,7 @@
 
 void status_set(MPI_Status *status, int source, int tag, size_t bytes)
 {
-    /* Calls for one message leave MPI_ERROR alone. */
+    /* Calls for one message do not change MPI_ERROR. */
     status->MPI_SOURCE = source;
     status->MPI_TAG = tag;
     status->mpi_lite_bytes = bytes;

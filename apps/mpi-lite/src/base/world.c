@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * world.c: what this process is in its job, the two communicators that are always there, the library's lock,
- * and the job's early end.
+ * world.c: this process's place in its job, the two predefined communicators, the library's lock, and the
+ * job's early end.
  *
  * The lock nests, so that a callback of the program may call MPI. The communicators are objects of this file,
  * so that their handles are constants in C; comm/comm.c fills them.

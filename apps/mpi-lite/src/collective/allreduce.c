@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * allreduce.c: MPI_Allreduce's algorithms. The result has the same bits on all ranks: each part of it either
- * is computed once, or from the same operands in the same order everywhere.
+ * allreduce.c: MPI_Allreduce's algorithms. The result has the same bits on all ranks: each part of it is
+ * either computed once, or from the same operands in the same order everywhere.
  *
  *   recursive_doubling  log2 n exchanges of the whole vector with ranks at distances 1, 2, 4 …; keeps the
  *                       order of the operands
  *
  *   rabenseifner        reduce-scatter by recursive halving, allgather by recursive doubling
  *
- *   ring                both round a ring: 2 (n - 1) rounds of 1 / n of the data, between neighbours alone
+ *   ring                both round a ring: 2 (n - 1) rounds of 1 / n of the data, only between neighbours
  *
  *   nodes               a reduction in each node, an allreduce among the leaders, a broadcast in each node
  *
- * Where ranks are no power of two, the first ones work in pairs (power_of in reduce.c).
+ * If the number of ranks is no power of two, the first ranks work in pairs (power_of in reduce.c).
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4.5; R. Rabenseifner, ICCS 2004; P. Patarasuk, X.
  * Yuan, "Bandwidth optimal all-reduce algorithms", 2009 (ring). They build schedules, under the library's
@@ -25,8 +25,8 @@ static void *result_of(const struct call *call)
     return (void *)(uintptr_t)call->to.buffer;
 }
 
-/* After an odd number of changes of place (fold_right), the result is in what is `spare` at first: it is the
- * result's buffer then, unless the operand lies there. */
+/* Begins a fold. After an odd number of swaps (fold_right) the result is in the buffer that is `spare` at
+ * first: it is the result's buffer then, unless the operand lies there. */
 static struct fold fold_begin(struct schedule *schedule, const struct call *call, int changes)
 {
     size_t count = call->from.count;
@@ -42,7 +42,7 @@ static struct fold fold_begin(struct schedule *schedule, const struct call *call
                           .own = is_in_place(&call->from) ? NULL : call->from.buffer };
 }
 
-/* The result goes to the upper ones of pairs. */
+/* Sends the result to the upper ranks of pairs. */
 static void fold_end(struct schedule *schedule, const struct power *power, const struct fold *fold,
                      const struct call *call)
 {
@@ -56,7 +56,7 @@ static void fold_end(struct schedule *schedule, const struct power *power, const
         schedule_copy(schedule, block_of(fold_data(fold), fold->count, fold->type), result);
 }
 
-/* How often recursive doubling folds an operand in on the right. */
+/* Returns how often recursive doubling folds an operand in on the right, which swaps the buffers. */
 static int changes_of(const struct power *power)
 {
     int changes = power->pair >= 0;
@@ -106,7 +106,8 @@ void allreduce_rabenseifner(struct schedule *schedule, const struct team *team, 
     fold_end(schedule, &power, &fold, call);
 }
 
-/* As in power_halve, an operand is reduced into what comes; the first part that is given is it alone. */
+/* Reduces around a ring, then gathers. As in power_halve, this rank's operand is reduced into what arrives;
+ * the first part that it sends is the operand alone. */
 void allreduce_ring(struct schedule *schedule, const struct team *team, const struct call *call)
 {
     struct fold fold = fold_begin(schedule, call, 0);
@@ -144,7 +145,7 @@ void allreduce_nodes(struct schedule *schedule, const struct team *team, const s
     bool leads = team_split(schedule, team, -1, &local, &leaders, &within.root, &between.root);
     within.kind = REDUCE;
     if (!leads && is_in_place(&call->from))
-        within.from.buffer = call->to.buffer; /* in place is the root's alone in a reduction */
+        within.from.buffer = call->to.buffer; /* in a reduction, only the root may use MPI_IN_PLACE */
     collective_build(schedule, &local, &within);
     schedule_round(schedule);
     between.from.buffer = MPI_IN_PLACE;

@@ -6,15 +6,15 @@
  *   pairwise  n - 1 rounds, each with one partner to send to and one to receive from
  *   spread    all messages at once, each rank beginning with its next neighbour
  *
- * A block between two ranks is one message in both of the last two, so that ranks whose blocks differ need
- * not agree on one of them. In place, what is to be sent is copied first.
+ * In pairwise and spread, each block is one message, so that ranks whose blocks differ need not choose the
+ * same. For MPI_IN_PLACE, the blocks to send are copied first.
  *
  * Source: J. Bruck et al., 1997; R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4.3. They build schedules,
  * under the library's lock.
  */
 #include "collective/collective.h"
 
-/* The blocks to be sent, by rank; those of a call in place are copies. */
+/* Returns the blocks to send, by rank; for MPI_IN_PLACE they are copies. */
 static const struct block *blocks_out(struct schedule *schedule, const struct team *team,
                                       const struct call *call)
 {
@@ -70,8 +70,8 @@ void alltoall_pairwise(struct schedule *schedule, const struct team *team, const
     }
 }
 
-/* Block i in the buffer is on its way to the rank i places further; in round k those whose bit k is set move
- * on. */
+/* Exchanges blocks in log2 n rounds. Block i in the buffer is for the rank i places further; in round k the
+ * blocks whose bit k is set move on. */
 void alltoall_bruck(struct schedule *schedule, const struct team *team, const struct call *call)
 {
     const struct side *from = is_in_place(&call->from) ? &call->to : &call->from;

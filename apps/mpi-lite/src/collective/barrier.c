@@ -9,9 +9,9 @@
  *
  *   nodes          up the tree of a node, dissemination among the nodes' leaders, down the tree
  *
- *   counters       dissemination by a counter in shared memory from each rank to each other, no messages; of
- *                  blocking barriers alone: two ranks come to those that they share in the same order, and
- *                  one counter serves all communicators
+ *   counters       dissemination by a counter in shared memory from each rank to each other, without
+ *                  messages; for blocking barriers alone: two ranks enter the barriers that they share in
+ *                  the same order, so one counter serves all communicators
  *
  * Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988; [Hoefler10
  * §IV]. They build schedules, under the library's lock.
@@ -30,7 +30,7 @@ void barrier_dissemination(struct schedule *schedule, const struct team *team, c
     }
 }
 
-/* Rank 0 of the team knows afterwards that all are here. */
+/* Gathers up the tree: afterwards rank 0 of the team knows that all have arrived. */
 static void tree_gather(struct schedule *schedule, const struct team *team)
 {
     int mask = 1;
@@ -43,7 +43,7 @@ static void tree_gather(struct schedule *schedule, const struct team *team)
         schedule_send(schedule, team, team->rank - mask, nothing);
 }
 
-/* All know afterwards that rank 0 has come here. */
+/* Releases down the tree: afterwards all know that rank 0 has arrived here. */
 static void tree_release(struct schedule *schedule, const struct team *team)
 {
     int mask = 1;

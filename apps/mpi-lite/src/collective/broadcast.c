@@ -20,7 +20,7 @@
 
 #define SEGMENT_BYTES 65536
 
-/* The rank of the team at a place counted from the root, and the reverse. */
+/* Converts a place counted from the root to a rank of the team; relative_of does the reverse. */
 static int rank_from(const struct team *team, int root, int relative)
 {
     return (relative + root) % team->size;
@@ -31,8 +31,8 @@ static int relative_of(const struct team *team, int root)
     return (team->rank - root + team->size) % team->size;
 }
 
-/* The bit that leads to a rank's parent in the binomial tree; for the root, the first past the team's size.
- */
+/* Returns the bit that leads to a rank's parent in the binomial tree; for the root, the first past the team's
+ * size. */
 static int parent_mask(int relative, int size)
 {
     int mask = 1;
@@ -59,7 +59,7 @@ void broadcast_binomial(struct schedule *schedule, const struct team *team, cons
     schedule_round(schedule);
 }
 
-/* The data as bytes without gaps: the buffer itself, or a copy that is filled at the root. */
+/* Returns the data as bytes without gaps: the buffer itself, or a copy that is filled at the root. */
 static unsigned char *bytes_begin(struct schedule *schedule, struct block data, bool is_root)
 {
     if (data.type->dense)
@@ -76,7 +76,7 @@ static void bytes_end(struct schedule *schedule, const unsigned char *bytes, str
         schedule_copy(schedule, block_of_bytes(bytes, block_bytes(data)), data);
 }
 
-/* The bytes of parts [first, last). */
+/* Returns the bytes of parts [first, last). */
 static struct block parts_of(unsigned char *bytes, size_t total, int size, int first, int last)
 {
     size_t begin = part_begin(total, size, first);
@@ -111,8 +111,8 @@ void broadcast_scatter_allgather(struct schedule *schedule, const struct team *t
     for (int i = 0; i < size - 1; i++) {
         int gives = (relative - i + size) % size, takes = (relative - i - 1 + size) % size;
 
-        /* The root has all; what the scatter has brought to others may come a second time, which is harmless.
-         */
+        /* The root has all parts. Other ranks may receive again what the scatter has brought, which is
+         * harmless. */
         if (relative)
             schedule_receive(schedule, team, rank_from(team, call->root, relative - 1),
                              parts_of(bytes, total, size, takes, takes + 1));

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * choice.c: which algorithm a collective takes: the first row of its table that fits the ranks, the bytes and
- * the operation. All ranks of a call see the same, and so choose the same.
+ * choice.c: chooses the algorithm of a collective: the first row of its table that fits the ranks, the bytes
+ * and the operation. All ranks of a call see the same values, and so choose the same.
  *
- * TACET_MPI_BARRIER, TACET_MPI_BCAST, … name an algorithm; where it cannot serve a case (an operation that
- * does not commute, ranks that are no power of two, blocks of different sizes, a single node) the table
- * chooses.
+ * TACET_MPI_BARRIER, TACET_MPI_BCAST, … name an algorithm. If it cannot serve a case (an operation that does
+ * not commute, ranks that are no power of two, blocks of different sizes, a single node), the table chooses.
  *
  * The limits are those of the literature, not yet of measurements on these machines: R. Thakur, R.
  * Rabenseifner, W. Gropp, 2005, §4. Runs under the library's lock.
@@ -16,23 +15,23 @@
 #include <string.h>
 
 enum needs {
-    COMMUTES = 1, /* the operation does */
-    POWER = 2,    /* ranks are a power of two */
+    COMMUTES = 1, /* the operation commutes */
+    POWER = 2,    /* the number of ranks is a power of two */
     EQUAL = 4,    /* all blocks have one size, which all ranks know */
     NODES = 8,    /* several nodes, some with several ranks */
     ALONE = 16,   /* a blocking call of ranks of one node, none of which has threads that call MPI at once */
-    SHORT = 32,   /* no more bytes than an exchange takes */
+    SHORT = 32,   /* not more bytes than an exchange takes */
 };
 
-#define BY_NAME INT_MAX  /* from so many ranks: only where a variable asks for it */
-#define ALL     SIZE_MAX /* up to so many bytes: any number */
+#define BY_NAME INT_MAX  /* in place of a number of ranks: only if a variable names it */
+#define ALL     SIZE_MAX /* in place of a number of bytes: any number */
 
 /* Bytes are those of the message of a rooted collective and of reductions, of all blocks together in an
  * allgather and a reduce-scatter, of one block in the others. */
 static const struct algorithm {
     enum collective kind;
     const char *name;
-    schedule_builder *build; /* NULL: what `direct` has of this kind */
+    schedule_builder *build; /* NULL: the function in `direct` for this kind */
     int from_ranks;
     size_t up_to_bytes;
     int needs;
@@ -89,7 +88,7 @@ static const struct algorithm {
 };
 #define ALGORITHMS ((int)(sizeof(algorithms) / sizeof(algorithms[0])))
 
-/* Without a schedule. */
+/* The functions that need no schedule. */
 static direct_call *const direct[COLLECTIVES] = { [BARRIER] = barrier_counters,
                                                   [BCAST] = bcast_exchange,
                                                   [ALLREDUCE] = allreduce_exchange,
@@ -109,7 +108,7 @@ static const char *const variables[COLLECTIVES] = {
     [SCAN] = "TACET_MPI_SCAN",
 };
 
-static const struct algorithm *forced[COLLECTIVES]; /* by a variable; NULL: none */
+static const struct algorithm *forced[COLLECTIVES]; /* named by a variable; NULL: none */
 
 /* ---- The variables ---- */
 
@@ -126,7 +125,8 @@ static int unknown_name(enum collective kind, const char *name)
             strncat(names, ", ", sizeof(names) - strlen(names) - 1);
         strncat(names, one, sizeof(names) - strlen(names) - 1);
     }
-    return mpi_error(MPI_ERR_OTHER, "%s=%.40s: there are %s", variables[kind], name, names);
+    return mpi_error(MPI_ERR_OTHER, "%s=%.40s: no such algorithm; there are %s", variables[kind], name,
+                     names);
 }
 
 int collective_begin(void)
@@ -199,7 +199,7 @@ static bool algorithm_can(const struct algorithm *algorithm, const struct team *
 
 static const struct algorithm *algorithm_choose(const struct team *team, const struct call *call, bool blocks)
 {
-    /* Sizes that ranks do not all know choose nothing. */
+    /* Sizes that some ranks do not know are not used for the choice. */
     size_t bytes =
         call->varies && (call->kind == GATHER || call->kind == SCATTER) ? 0 : call_bytes(team, call);
 
@@ -212,7 +212,8 @@ static const struct algorithm *algorithm_choose(const struct team *team, const s
             algorithm_can(one, team, call, bytes, blocks))
             return one;
     }
-    mpi_abort(1, "no algorithm for collective %d", (int)call->kind); /* each kind's last row serves all */
+    mpi_abort(1, "no algorithm for collective %d", (int)call->kind); /* the last row of each kind fits every
+                                                                      * call */
 }
 
 void collective_build(struct schedule *schedule, const struct team *team, const struct call *call)

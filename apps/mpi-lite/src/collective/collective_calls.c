@@ -3,8 +3,8 @@
  * collective_calls.c: the collective calls, each with its nonblocking form, and the checks of their
  * arguments.
  *
- * A call is described by a struct call, whatever its name; what is significant on this rank alone is looked
- * at. Each call holds the library's lock.
+ * A struct call describes every call. Only the arguments that are significant on this rank are used. Each
+ * call holds the library's lock.
  *
  * Source: MPI 3.1 chapter 5.
  */
@@ -24,7 +24,7 @@ int check_elements(const char *side, int count, const struct mpi_datatype *type)
     return MPI_SUCCESS;
 }
 
-/* `blocks`: as many as an array of counts has. */
+/* Checks the arguments of a buffer; `blocks` is the length of an array of counts. */
 static int check_side(const char *name, const struct side *side, int blocks)
 {
     int error = MPI_SUCCESS;
@@ -48,7 +48,7 @@ static bool is_reduction(enum collective kind)
     return kind == REDUCE || kind == ALLREDUCE || kind == REDUCE_SCATTER || kind == SCAN;
 }
 
-/* What of a call is significant on this rank. */
+/* Returns which buffers are significant on this rank, in an intracommunicator. */
 static int significant_within(const struct call *call, bool is_root)
 {
     switch (call->kind) {
@@ -66,8 +66,8 @@ static int significant_within(const struct call *call, bool is_root)
     }
 }
 
-/* Of a rooted call, the root's group sends or receives at the root alone, the other group the reverse at all.
- */
+/* Returns which buffers are significant in an intercommunicator. In a rooted call, only the root of one group
+ * sends or receives; in the other group all ranks do the reverse. */
 static int significant_across(const struct call *call)
 {
     bool is_root = call->root == MPI_ROOT;
@@ -81,7 +81,7 @@ static int significant_across(const struct call *call)
     return (call->kind == SCATTER) == is_root ? FROM : TO;
 }
 
-/* Whether this rank's block for itself lies where it is to go. */
+/* Returns whether this rank's block for itself is already in its place. */
 static bool own_block_stays(const struct call *call, int rank)
 {
     bool has_one_from = call->kind == GATHER || call->kind == ALLGATHER, has_one_to = call->kind == SCATTER;
@@ -91,8 +91,8 @@ static bool own_block_stays(const struct call *call, int rank)
     return from.at == to.at && from.type == to.type && block_bytes(from) && block_bytes(to);
 }
 
-/* Whether both buffers begin with data, so that they may not be the same. Of the v and w forms that is not
- * known, but of MPI_Reduce_scatter, whose blocks lie one after the other. */
+/* Returns whether both buffers begin with data, so that they must differ. For the v and w forms this is not
+ * known, except for MPI_Reduce_scatter, whose blocks follow each other. */
 static bool overlap_if_same(const struct call *call, const struct mpi_comm *comm)
 {
     if (call->kind != REDUCE_SCATTER)
@@ -103,25 +103,26 @@ static bool overlap_if_same(const struct call *call, const struct mpi_comm *comm
     return !call->to.counts && call->to.count;
 }
 
-/* In place is the receive buffer for a scatter's root, else the send buffer; of rooted calls, the root's
- * alone. */
+/* Checks MPI_IN_PLACE and equal buffers. MPI_IN_PLACE replaces the receive buffer of a scatter's root, else
+ * the send buffer; in rooted calls, only the root may use it. */
 static int check_buffers(const struct call *call, const struct mpi_comm *comm, int significant, bool is_root)
 {
     bool may_from = call->kind != BCAST && call->kind != SCATTER && (!is_rooted(call->kind) || is_root);
 
     if (significant & FROM && is_in_place(&call->from) && !may_from)
         return mpi_error(MPI_ERR_BUFFER, "argument sendbuf: MPI_IN_PLACE is %s here",
-                         call->kind == SCATTER ? "the receive buffer" : "the root's alone");
+                         call->kind == SCATTER ? "for the receive buffer" : "for the root alone");
     if (significant & TO && is_in_place(&call->to) && !(call->kind == SCATTER && is_root))
         return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: MPI_IN_PLACE is %s here",
-                         call->kind == SCATTER ? "the root's alone" : "not the receive buffer");
+                         call->kind == SCATTER ? "for the root alone" : "not for the receive buffer");
     if (significant != (FROM | TO) || is_in_place(&call->from) || is_in_place(&call->to))
         return MPI_SUCCESS;
     if (call->from.buffer && call->from.buffer == call->to.buffer && overlap_if_same(call, comm))
-        return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: it is the send buffer; MPI_IN_PLACE says so");
+        return mpi_error(MPI_ERR_BUFFER,
+                         "argument recvbuf: it is the send buffer; pass MPI_IN_PLACE instead");
     if (!comm->inter && !is_reduction(call->kind) && own_block_stays(call, comm->rank))
-        return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: this rank's block for itself lies where it is to "
-                                         "go; MPI_IN_PLACE says so");
+        return mpi_error(MPI_ERR_BUFFER, "argument recvbuf: this rank's block for itself is already in its "
+                                         "place; pass MPI_IN_PLACE instead");
     return MPI_SUCCESS;
 }
 
@@ -166,7 +167,7 @@ static int check_call(const struct call *call, const struct mpi_comm *comm)
     return error;
 }
 
-/* `request` NULL: the call blocks. */
+/* Does a call; `request` NULL: it blocks. */
 static int collective_call(const char *name, struct mpi_comm *comm, const struct call *call,
                            struct mpi_request **request)
 {
@@ -182,8 +183,8 @@ static int collective_call(const char *name, struct mpi_comm *comm, const struct
     return mpi_leave_with(heard, name, error);
 }
 
-/* A negative count becomes one that is too large for an int: check_side refuses it where it is significant.
- */
+/* Describes one block. A negative count becomes one that is too large for an int: check_side refuses it if it
+ * is significant. */
 static struct side one_block(const void *buffer, int count, struct mpi_datatype *type)
 {
     return (struct side){ .buffer = buffer, .count = count < 0 ? SIZE_MAX : (size_t)count, .type = type };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * collective_inter.c: the collectives of intercommunicators. What one group gives, the other one gets.
+ * collective_inter.c: the collectives of intercommunicators. Each group receives what the other group sends.
  *
- * A schedule of them has messages of two kinds: between the groups, on the intercommunicator, and within the
- * local group, on the communicator that the intercommunicator keeps of it. A reduction goes within each group
- * to its rank 0, which meets the other one; what all of a group get comes to its rank 0 and is broadcast, by
- * the algorithms that choice.c chooses for the local group. What each pair shares alone goes directly.
+ * Their schedules have messages of two kinds: between the groups, on the intercommunicator, and within the
+ * local group, on the communicator that the intercommunicator keeps for it. A reduction goes within each
+ * group to its rank 0, which exchanges the result with the other group's rank 0. Data that all ranks of a
+ * group receive comes to its rank 0 and is broadcast. Both use the algorithms that choice.c chooses for the
+ * local group. Data of one pair of ranks goes directly.
  *
  * In a rooted call, root is MPI_ROOT at the root, MPI_PROC_NULL at the others of its group, and the root's
  * rank in the other group. They build schedules, under the library's lock.
@@ -30,7 +31,7 @@ static struct block side_whole(const struct side *side)
     return block_of(side->buffer, side->count, side->type);
 }
 
-/* Blocks without data are not sent: both sides know that there is none. */
+/* Sends a block to the other group. Blocks without data are not sent: both sides know that there is none. */
 static void give(struct schedule *schedule, const struct team *across, int peer, struct block block)
 {
     if (block_bytes(block))
@@ -43,7 +44,7 @@ static void take(struct schedule *schedule, const struct team *across, int peer,
         schedule_receive(schedule, across, peer, block);
 }
 
-/* What rank 0 of the local group has, after what came before. */
+/* Broadcasts a block of rank 0 of the local group, in a new round. */
 static void announce(struct schedule *schedule, const struct team *local, struct block block)
 {
     const struct call call = { .kind = BCAST,
@@ -97,7 +98,7 @@ static void inter_scatter(struct schedule *schedule, const struct sides *sides, 
         give(schedule, &sides->across, i, side_block(&call->from, i));
 }
 
-/* Rank 0 of each group gets all blocks of the other one, without gaps, and broadcasts them. */
+/* Gathers: rank 0 of each group receives all blocks of the other group, without gaps, and broadcasts them. */
 static void inter_allgather(struct schedule *schedule, const struct sides *sides, const struct call *call)
 {
     const struct team *across = &sides->across;
@@ -141,7 +142,8 @@ static void inter_alltoall(struct schedule *schedule, const struct sides *sides,
     }
 }
 
-/* The local group's operands, `count` elements each, as one at its rank 0: there, where. */
+/* Reduces the local group's operands, `count` elements each, to rank 0 of the group; returns the result's
+ * address there. */
 static void *combine(struct schedule *schedule, const struct sides *sides, const struct call *call,
                      size_t count)
 {
@@ -172,7 +174,7 @@ static void inter_reduce(struct schedule *schedule, const struct sides *sides, c
         give(schedule, &sides->across, call->root, block_of(sum, count, call->from.type));
 }
 
-/* Swaps what `combine` has made for what the other group's has. */
+/* Swaps what `combine` has made for the other group's result. */
 static void inter_swap(struct schedule *schedule, const struct sides *sides, struct block own,
                        struct block other)
 {

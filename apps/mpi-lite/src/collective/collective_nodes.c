@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * collective_nodes.c: who of a communicator shares which node, for collectives that go within nodes first: a
- * message between nodes costs many times what one within a node does, so that one rank of each node, its
- * leader, speaks for it.
+ * collective_nodes.c: which ranks of a communicator share a node, for collectives that work within nodes
+ * first. A message between nodes costs many times what a message within a node costs, so one rank of each
+ * node, its leader, exchanges messages for it.
  *
  * Made on the first use by a communicator, kept in it, freed with it; a world of one node never makes it.
  * Runs under the library's lock.
  *
- * Source: [Hoefler10 §IV]; MPI 3.1 §5.1 (what a collective may do is free).
+ * Source: [Hoefler10 §IV]; MPI 3.1 §5.1 (which leaves the algorithm free).
  */
 #include "collective/collective.h"
 #include <stdlib.h>

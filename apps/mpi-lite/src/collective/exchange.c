@@ -2,10 +2,10 @@
 /*
  * exchange.c: blocking collectives of short data among ranks of one node, without schedules and messages.
  *
- * From each rank to each other there are a few slots in shared memory, used in turn: a line comes with its
- * number, its length and the data. Two ranks come to the blocking collectives that they share in the same
- * order, hence the same slots serve all communicators. What is given in a collective is taken in it. Data is
- * packed, for ranks may lay it out in different ways.
+ * From each rank to each other there are a few slots in shared memory, used in turn: a slot has its number,
+ * its length and the data. Two ranks enter the blocking collectives that they share in the same order, so the
+ * same slots serve all communicators. Data given in a collective is taken in the same collective. Data is
+ * packed, because ranks may lay it out in different ways.
  *
  *   bcast                down a binomial tree
  *   allreduce            recursive doubling; keeps the order of the operands
@@ -79,10 +79,10 @@ int bcast_exchange(const struct team *team, const struct call *call)
 
 /* ---- Allreduce ---- */
 
-/* Two buffers of a call's elements: what is reduced so far, and what comes. */
+/* Two buffers of a call's elements: the result so far, and the operand that arrives. */
 struct operands {
     struct block sum, spare;
-    void *memory; /* where they have more than `room` */
+    void *memory; /* if they need more than `room` */
     _Alignas(16) unsigned char room[2][2 * SHARED_EXCHANGE_BYTES];
 };
 
@@ -108,7 +108,7 @@ static void operands_begin(struct operands *operands, const struct call *call)
         block_copy(block_of(own, count, type), operands->sum);
 }
 
-/* Takes a rank's operand in: it stands on the left of what this rank has, or on the right. */
+/* Combines a rank's operand with this rank's result so far, as its left or right operand. */
 static int operand_fold(struct operands *operands, const struct team *team, int peer, struct mpi_op *op,
                         bool is_left)
 {
@@ -157,7 +157,7 @@ int allreduce_exchange(const struct team *team, const struct call *call)
 
 /* ---- Allgather, alltoall ---- */
 
-/* What this rank gives to a rank of the team, itself included. */
+/* Returns the block for a rank of the team, which may be this rank. */
 static struct block block_for(const struct call *call, const struct team *team, int peer)
 {
     if (is_in_place(&call->from))

@@ -3,8 +3,8 @@
  * gather.c: algorithms of MPI_Gather(v), MPI_Scatter(v) and MPI_Allgather(v).
  *
  *   gather, scatter: binomial     the blocks of a subtree travel together: log2 n rounds, for short blocks
- *                    linear       each block between its rank and the root; the v forms, where only the root
- *                                 knows the sizes, always go so
+ *                    linear       each block between its rank and the root; always used by the v forms, in
+ *                                 which only the root knows the sizes
  *   allgather: recursive_doubling  exchanges of all blocks known so far; ranks must be a power of two
  *              bruck               the same with any number of ranks, through a buffer in rotated order
  *              ring                each block from neighbour to neighbour: n - 1 rounds
@@ -189,7 +189,7 @@ void allgather_recursive_doubling(struct schedule *schedule, const struct team *
     }
 }
 
-/* Blocks stand in the order of their ranks from this one on. */
+/* Gathers in a buffer that has the blocks in the order of their ranks, starting with this one. */
 void allgather_bruck(struct schedule *schedule, const struct team *team, const struct call *call)
 {
     int size = team->size;

@@ -3,9 +3,9 @@
  * neighbour.c: the collectives among neighbours of a topology: a grid, a graph, or a distributed graph.
  *
  * A schedule of one round receives from all sources and sends to all destinations. Between two ranks, blocks
- * meet in the order in which both name them. In a periodic grid of one or two ranks along a dimension, both
- * neighbours along it are the same rank: what goes down there comes from above, so that the receives of a
- * dimension are named in the reverse order. Neighbours past an edge (MPI_PROC_NULL) send and get nothing;
+ * match in the order in which both name them. In a periodic grid of one or two ranks along a dimension, both
+ * neighbours along it are the same rank: a block sent downwards arrives from above, so the receives of a
+ * dimension are named in the reverse order. Neighbours past an edge (MPI_PROC_NULL) send and receive nothing;
  * their blocks stay as they are. Runs under the library's lock.
  *
  * Source: MPI 3.1 §7.6, §7.7.
@@ -13,11 +13,11 @@
 #include "collective/collective.h"
 #include <stdlib.h>
 
-/* Whom a rank receives from and sends to. */
+/* The ranks that a rank receives from and sends to. */
 struct neighbours {
     int from_count, to_count;
     const int *from, *to;
-    bool is_grid; /* two per dimension, which are its own memory */
+    bool is_grid; /* two per dimension, in memory owned by this structure */
     int *owned;
 };
 
@@ -127,7 +127,7 @@ static int exchange_start(struct mpi_comm *comm, const struct neighbours *neighb
     return request ? schedule_launch(schedule, request) : schedule_run(schedule);
 }
 
-/* `request` NULL: the call blocks. */
+/* Does a call; `request` NULL: it blocks. */
 static int neighbour_call(const char *name, struct mpi_comm *comm, const struct part *from,
                           const struct part *to, struct mpi_request **request)
 {

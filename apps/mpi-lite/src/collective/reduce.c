@@ -4,15 +4,15 @@
  *
  *   binomial      partial results up a binomial tree to the root; for operations that commute
  *   in_order      the same with the tree's root at rank 0, which keeps the order of the operands; rank 0
- *                 hands the result to another root
+ *                 sends the result to another root
  *   rabenseifner  reduce-scatter by recursive halving, then a gather: 2 (n - 1) / n of the data through each
  *                 rank
  *   nodes         within each node to its leader, then among the leaders
  *
- * Which operands meet in which order follows from ranks and sizes alone, never from when messages arrive.
+ * Which operands are combined in which order depends only on ranks and sizes, never on when messages arrive.
  *
- * Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004; R. Thakur,
- * R. Rabenseifner, W. Gropp, 2005, §4.4; [Hoefler10 §IV]. They build schedules, under the library's lock.
+ * Source: R. Rabenseifner, "Optimization of collective reduction operations", ICCS 2004; R. Thakur, R.
+ * Rabenseifner, W. Gropp, 2005, §4.4; [Hoefler10 §IV]. They build schedules, under the library's lock.
  */
 #include "collective/collective.h"
 
@@ -88,8 +88,8 @@ void power_fold(struct schedule *schedule, const struct power *power, struct fol
     fold_right(schedule, fold);
 }
 
-/* An operand that is not there yet (fold->own) is never copied: what comes of this rank's half is received
- * to its place, and the operand reduced into it. */
+/* Reduces by recursive halving. An operand that is not in `sum` yet (fold->own) is never copied: the peer's
+ * operand of this rank's half is received into `sum`, and this rank's operand reduced into it. */
 void power_halve(struct schedule *schedule, const struct power *power, struct fold *fold)
 {
     int first = 0, size = power->size;
@@ -114,7 +114,7 @@ void power_halve(struct schedule *schedule, const struct power *power, struct fo
 
 /* ---- The algorithms ---- */
 
-/* This rank's operand: in place it lies where the result goes. */
+/* Returns this rank's operand; for MPI_IN_PLACE it is in the result's buffer. */
 static const void *operand_of(const struct call *call)
 {
     return is_in_place(&call->from) ? call->to.buffer : call->from.buffer;
@@ -154,7 +154,8 @@ void reduce_binomial(struct schedule *schedule, const struct team *team, const s
         schedule_copy(schedule, block_of(so_far, count, type), block_of(sum, count, type));
 }
 
-/* The tree has its root at rank 0; a rank's children follow it, so that what they send is a right operand. */
+/* Reduces up a tree whose root is rank 0. A rank's children have higher ranks, so what they send is a right
+ * operand. */
 void reduce_in_order(struct schedule *schedule, const struct team *team, const struct call *call)
 {
     size_t count = call->from.count;
@@ -172,7 +173,7 @@ void reduce_in_order(struct schedule *schedule, const struct team *team, const s
         schedule_receive(schedule, team, team->rank + mask, block_of(fold.spare, count, type));
         schedule_round(schedule);
         fold_right(schedule, &fold);
-        if (!other) /* the program's operand stays as it is */
+        if (!other) /* the program's operand must not change */
             fold.spare = other = schedule_room_for(schedule, count, type);
     }
     if (team->rank)

@@ -3,14 +3,14 @@
  * reduce_scatter.c: algorithms of MPI_Reduce_scatter and MPI_Reduce_scatter_block.
  *
  *   pairwise  n - 1 rounds, in each of which a rank gets one operand of its part; for operations that commute
- *   halving   log2 n rounds of half of what is left; for those that commute, and powers of two
+ *   halving   log2 n rounds of half of what is left; for operations that commute, and powers of two
  *   spread    each rank gets all operands of its part and folds them in the order of their ranks
  *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, 2005, §4.4. They build schedules, under the library's lock.
  */
 #include "collective/collective.h"
 
-/* This rank's vector of all parts, where each part of it begins, and where its own result goes. */
+/* This rank's vector of all parts, where each part begins, and where its own result goes. */
 struct vector {
     const void *operands;
     size_t *begins; /* size + 1 of them */
@@ -35,7 +35,7 @@ static struct vector vector_of(struct schedule *schedule, const struct team *tea
     return vector;
 }
 
-/* Parts [first, last) of a vector like it. */
+/* Returns parts [first, last) of `buffer`, which is laid out like the vector. */
 static struct block parts_of(const struct vector *vector, const void *buffer, int first, int last)
 {
     return block_of(element_at(buffer, vector->begins[first], vector->type),

@@ -4,7 +4,7 @@
  *
  *   linear              from rank to rank: n - 1 rounds
  *   recursive_doubling  exchanges with ranks at distances 1, 2, 4 …; what comes from lower ranks belongs to
- * the result
+ *                       the result
  *
  * Source: MPI 3.1 §5.11; W. D. Hillis, G. L. Steele, "Data parallel algorithms", 1986. They build schedules,
  * under the library's lock.
@@ -22,7 +22,7 @@ static struct block room_like(struct schedule *schedule, struct block block)
     return block_of(schedule_room_for(schedule, block.count, block.type), block.count, block.type);
 }
 
-/* to = from op to */
+/* Adds the step to = from op to. */
 static void block_fold(struct schedule *schedule, const struct call *call, struct block from, struct block to)
 {
     schedule_reduce(schedule, call->op, from.at, to.at, from.count, from.type);
@@ -51,7 +51,7 @@ void scan_recursive_doubling(struct schedule *schedule, const struct team *team,
 {
     struct block own = operand_of(call), result = block_of(call->to.buffer, own.count, own.type);
     struct block all = room_like(schedule, own), taken = room_like(schedule, own);
-    struct block below = room_like(schedule, own); /* of lower ranks, with this one where it is included */
+    struct block below = room_like(schedule, own); /* of lower ranks, and of this one unless it is excluded */
     bool has_below = !call->excludes;
 
     schedule_copy(schedule, own, all);

@@ -2,15 +2,15 @@
 /*
  * schedule.c: the engine of the collectives: schedules are built, run round by round, and kept for later use.
  *
- * A schedule has one array of steps and one piece of memory for the temporary buffers of its algorithm; both
- * stay with it when it is done, in a list of free schedules, so that a small collective allocates nothing. A
- * blocking call moves its schedule forward itself, from within its wait; those of nonblocking calls stand in
- * a list that every poll goes through. Runs under the library's lock.
+ * A schedule has one array of steps and one piece of memory for the temporary buffers of its algorithm. Both
+ * stay with a completed schedule in a list of free ones, so that a small collective allocates nothing. A
+ * blocking call advances its schedule from within its wait. Schedules of nonblocking calls are in a list that
+ * every poll goes through. Runs under the library's lock.
  *
  * Messages carry the communicator's second context and the number of the collective as their tag: two
  * collectives on a communicator may be under way at once. Between two ranks, messages of one schedule match
- * in the order in which both name them. A collective of an intercommunicator sends within its local group,
- * too: on that group's own communicator, and with its next number there.
+ * in the order in which both name them. A collective of an intercommunicator also sends within its local
+ * group, on that group's own communicator with the next number there.
  *
  * Source: MPI 3.1 §5.12; T. Hoefler, A. Lumsdaine, W. Rehm, "Implementation and performance analysis of
  * non-blocking collective operations for MPI", SC 2007 (schedules in rounds).
@@ -21,7 +21,7 @@
 
 #define FIRST_STEPS     32
 #define ROOM_BYTES      4096
-#define ROOM_KEPT_BYTES (4u << 20) /* a free schedule keeps no more */
+#define ROOM_KEPT_BYTES (4u << 20) /* maximum that a free schedule keeps */
 
 enum step_kind { STEP_SEND, STEP_RECEIVE, STEP_COPY, STEP_REDUCE };
 
@@ -30,7 +30,7 @@ struct step {
     bool ends_round;
     int peer;
     struct mpi_comm *comm; /* of a message: the schedule's, or its local group's */
-    struct block from, to; /* a message: `from` or `to` alone */
+    struct block from, to; /* of a message, only one of them */
     struct mpi_op *op;
     struct mpi_request *request;
 };
@@ -42,15 +42,15 @@ struct spill {
 };
 
 struct schedule {
-    struct schedule *next; /* of those under way, or free */
+    struct schedule *next; /* in the list of schedules under way, or of free ones */
     struct mpi_comm *comm;
-    int tag, local_tag; /* the latter in the local group of an intercommunicator */
+    int tag, local_tag; /* the latter for the local group of an intercommunicator */
     struct step *steps;
     int count, capacity;
-    int begun, finished;         /* steps: those in between are under way */
-    int error;                   /* the first */
+    int begun, finished;         /* number of steps; those in between are under way */
+    int error;                   /* the first error */
     struct mpi_request *request; /* NULL: a call waits for it */
-    struct mpi_op op;            /* the program's own: a copy, for the program may free it */
+    struct mpi_op op;            /* a copy of the program's own operation, which the program may free */
     unsigned char *room;
     size_t room_bytes, room_used;
     struct spill *spills;
@@ -96,7 +96,7 @@ struct schedule *schedule_make(struct mpi_comm *comm, const struct call *call, s
     return schedule;
 }
 
-/* What spilled is given back; the room grows by it, so that the next time it fits. */
+/* Frees what spilled, and enlarges the room by it, so that it fits the next time. */
 static void room_reset(struct schedule *schedule)
 {
     schedule->room_used = 0;
@@ -312,7 +312,7 @@ static void round_begin(struct schedule *schedule)
     }
 }
 
-/* Of a receive, ranks have to agree on the size. */
+/* Finishes a step's message. The size of a received message must be the expected one. */
 static int step_finish(struct step *step)
 {
     size_t came = step->request->status.mpi_lite_bytes;
@@ -324,8 +324,8 @@ static int step_finish(struct step *step)
     return error;
 }
 
-/* Goes as far as it can without waiting; whether it went at all. An error does not stop it: others wait for
- * its messages. */
+/* Advances as far as possible without waiting; returns whether it advanced. An error does not stop it: other
+ * ranks wait for its messages. */
 static bool schedule_advance(struct schedule *schedule)
 {
     bool moved = false;
@@ -368,7 +368,7 @@ int schedule_run(struct schedule *schedule)
     return error;
 }
 
-/* The program's request is complete; the schedule is gone. */
+/* Ends the schedule of a nonblocking call: completes the program's request, and frees the schedule. */
 static void schedule_end(struct schedule *schedule)
 {
     struct mpi_request *request = schedule->request;
@@ -379,7 +379,7 @@ static void schedule_end(struct schedule *schedule)
     request_complete(request);
 }
 
-/* Those of calls that do not block: of each poll, once there has been one. */
+/* Advances the schedules of nonblocking calls; part of each poll once there has been such a call. */
 static bool collective_progress(void)
 {
     bool moved = false;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * comm.c: communicators: the two that are always there, how one is made and ended, and what it says of
- * itself.
+ * comm.c: communicators: the two predefined ones, how a communicator is made and ended, and its properties.
  *
  * MPI_COMM_WORLD has the context 0, MPI_COMM_SELF 2; construct/agreement.c agrees on those of others.
  *
@@ -61,7 +60,7 @@ int comm_live_count(void)
     return live_count;
 }
 
-/* What the last reference does. */
+/* Frees a communicator when its last reference goes. */
 static void comm_free(struct mpi_comm *comm)
 {
     if (comm->local)
@@ -186,7 +185,7 @@ static int Comm_get_name(MPI_Comm comm, char *name, int *length)
 }
 MPI_CALL(Comm_get_name);
 
-/* No hint makes a difference, so none is in use. */
+/* Ignores the hints: none changes the library's behaviour, so none is in use. */
 static int Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
     (void)comm, (void)info;
@@ -203,7 +202,7 @@ MPI_CALL(Comm_get_info);
 
 static int Comm_get_parent(MPI_Comm *parent)
 {
-    *parent = MPI_COMM_NULL; /* a launcher has started this process: there is no MPI_Comm_spawn */
+    *parent = MPI_COMM_NULL; /* a launcher has started this process: MPI_Comm_spawn is not supported */
     return MPI_SUCCESS;
 }
 MPI_CALL(Comm_get_parent);

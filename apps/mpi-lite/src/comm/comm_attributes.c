@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * comm_attributes.c: the attributes of communicators: those of the program's (base/attributes.c), and the
- * predefined ones. Each call holds the library's lock.
+ * comm_attributes.c: the attributes of communicators: the program's (base/attributes.c), and the predefined
+ * ones. Each call holds the library's lock.
  *
  * Source: MPI 3.1 §6.7.2, §8.1.2 (the predefined attributes), §8.7.1 (MPI_COMM_SELF at the end).
  */
@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* The address of a predefined attribute's value. */
+/* Returns the address of a predefined attribute's value. */
 static int *predefined_value(int keyval)
 {
     static int tag_ub = INT_MAX, host = MPI_PROC_NULL, io = MPI_ANY_SOURCE, wtime_is_global, universe_size,
@@ -56,7 +56,8 @@ static int Comm_set_attr(MPI_Comm comm, int keyval, void *value)
 }
 MPI_CALL(Comm_set_attr);
 
-/* The predefined ones are given for every communicator: programs ask for them on copies of MPI_COMM_WORLD. */
+/* Returns predefined attributes for every communicator, because programs ask for them on copies of
+ * MPI_COMM_WORLD. */
 static int Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag)
 {
     void *address = predefined_value(keyval);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * group.c: groups, ordered sets of processes, and what is made of them.
+ * group.c: groups, which are ordered sets of processes, and operations on them.
  *
- * A group lists the world ranks of its members. To ask the reverse, which rank a process has in a group, an
- * operation first makes an index by world rank, so that no operation is quadratic. A group never changes
- * after group_seal. Groups and communicators that use one share it by its reference count.
+ * A group lists the world ranks of its members. An operation that needs the reverse, the rank of a process in
+ * a group, first makes an index by world rank, so that no operation is quadratic. A group never changes after
+ * group_seal. Groups and communicators that use one share it by its reference count.
  *
  * Runs under the library's lock.
  *
@@ -183,7 +183,7 @@ static int Group_free(MPI_Group *group)
     int error = check_group(*group, "group");
     if (error)
         return error;
-    mpi_live[LIVE_GROUP] -= *group != MPI_GROUP_EMPTY; /* the program need not free that */
+    mpi_live[LIVE_GROUP] -= *group != MPI_GROUP_EMPTY; /* the program need not free MPI_GROUP_EMPTY */
     group_release(*group);
     *group = MPI_GROUP_NULL;
     return MPI_SUCCESS;
@@ -192,7 +192,7 @@ MPI_CALL(Group_free);
 
 /* ---- Sets ---- */
 
-/* Writes members of `group` that are (or, `in` false, are not) in the index; returns how many. */
+/* Writes the members of `group` that are in the index, or with `in` false are not; returns how many. */
 static int members_pick(const struct mpi_group *group, const int *index, bool in, int *to)
 {
     int count = 0;
@@ -263,7 +263,7 @@ MPI_ALIAS(Group_difference);
 struct choice {
     const struct mpi_group *group;
     int count;
-    int *world;  /* of those named, in their order */
+    int *world;  /* of the named ranks, in their order */
     bool *named; /* by rank */
 };
 
@@ -300,7 +300,7 @@ static int choice_add_range(struct choice *choice, const int range[3])
     return error;
 }
 
-/* The group of those named, or of the others in the order of the group. */
+/* Makes the group of the named ranks, or of the others in the order of the group. */
 static int choice_make(struct choice *choice, bool includes, struct mpi_group **made)
 {
     if (!includes) {
@@ -313,7 +313,7 @@ static int choice_make(struct choice *choice, bool includes, struct mpi_group **
     return group_given(*made);
 }
 
-/* `ranks` or `ranges` is NULL. */
+/* Does a call with a list of ranks or of ranges; the other one is NULL. */
 static int choice_call(const char *name, struct mpi_group *group, int count, const int *ranks,
                        int (*ranges)[3], bool includes, struct mpi_group **made)
 {

@@ -4,7 +4,7 @@
  * distributed graph. construct/ has the calls that make and read them.
  *
  * Ranks are never reordered: a rank of the new communicator is the same rank of the old one. Every process
- * holds the whole topology, but of a distributed graph its own edges alone. Runs under the library's lock.
+ * holds the whole topology, but of a distributed graph only its own edges. Runs under the library's lock.
  *
  * Source: MPI 3.1 §7.5.
  */
@@ -73,8 +73,8 @@ int check_topology(const struct mpi_comm *comm, int kind)
 
 /* ---- Grids ---- */
 
-/* Coordinate i of a rank is (rank / stride) % dims[i]; the stride is the product of the dimensions after i.
- */
+/* Returns the stride of dimension i: coordinate i of a rank is (rank / stride) % dims[i], and the stride is
+ * the product of the dimensions after i. */
 static int grid_stride(const struct mpi_topology *grid, int i)
 {
     int stride = 1;

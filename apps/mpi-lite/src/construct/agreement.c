@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * agreement.c: the context of a new communicator, a number that none of its members uses yet: the highest
- * that any member proposes.
+ * agreement.c: agrees on the context of a new communicator, a number that none of its members uses yet: the
+ * highest number that any member proposes.
  *
- * Where threads make several communicators at once, a process proposes in one agreement at a time; in the
- * others it says that it is not ready, and all of their members try again. Of those that wait, the lowest
- * context goes first on every process, so one of them always ends.
+ * If threads make several communicators at once, a process proposes a number in one agreement at a time. In
+ * its other agreements it reports that it is not ready, and all of their members try again. Among waiting
+ * agreements, the lowest context goes first on every process, so one of them always ends.
  *
  * Runs under the library's lock. Source: MPI 3.1 §6.4.2.
  */
 #include "construct/construct.h"
 #include <stdlib.h>
 
-/* An agreement under way in this process. A reduction gives every member the greatest of each of two values.
+/* An agreement under way in this process. A reduction gives every member the maximum of each of two values.
  */
 struct agreement {
     struct agreement *next;
@@ -48,7 +48,8 @@ static void values_raise(uint64_t values[2], const uint64_t others[2])
             values[i] = others[i];
 }
 
-/* By dissemination: the greatest of values may be counted twice. [MPI 3.1 §6.4.2, MPI_Comm_create_group] */
+/* Reduces by dissemination, in which a value may be counted twice: harmless for a maximum. [MPI 3.1 §6.4.2,
+ * MPI_Comm_create_group] */
 static int group_reduce(const struct agreement *agreement, uint64_t values[2])
 {
     const struct mpi_group *group = agreement->group;
@@ -88,8 +89,8 @@ static int agreement_run(struct agreement *agreement, uint32_t *context)
     bool is_alone = mpi_world.thread_level < MPI_THREAD_MULTIPLE; /* no other agreement can be under way */
     int error = MPI_SUCCESS;
 
-    /* Others must not wait for this one while a member's program has not called yet: where there are threads,
-     * the first reduction only shows that all have. */
+    /* Other agreements must not wait for this one while a member's program has not called yet. So, if there
+     * are threads, the first reduction only shows that all members have called. */
     if (!is_alone) {
         values[0] = 0;
         values[1] = 1;
@@ -105,7 +106,7 @@ static int agreement_run(struct agreement *agreement, uint32_t *context)
         agreement->proposes = false;
         if (!values[1])
             break;
-        progress_yield(); /* to the thread that stands before this one */
+        progress_yield(); /* to the thread whose agreement goes first */
     }
     struct agreement **link = &agreements;
     while (*link != agreement)

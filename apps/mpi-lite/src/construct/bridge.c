@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bridge.c: how two groups speak before they have a communicator, or to make another one: their leaders swap
- * messages, and broadcast what they got. Runs under the library's lock.
+ * bridge.c: how two groups communicate before they have a communicator, or to make another one: their leaders
+ * swap messages, and broadcast what they received. Runs under the library's lock.
  */
 #include "construct/construct.h"
 

@@ -3,8 +3,8 @@
  * cart.c: Cartesian grids. Ranks are numbered with the last dimension fastest. A grid of no dimensions is one
  * process.
  *
- * MPI_Dims_create searches the factors of a number for those that are closest to each other: the difference
- * of the largest and the smallest is as small as can be, then the smallest ones are as large as can be. Runs
+ * MPI_Dims_create searches for the factors of a number that are closest to each other: the difference of the
+ * largest and the smallest is minimal, and among these the smallest factors are as large as possible. Runs
  * under the library's lock.
  *
  * Source: MPI 3.1 §7.5.1, §7.5.2, §7.5.5 … §7.5.8.
@@ -15,7 +15,7 @@
 
 /* ---- Grids ---- */
 
-/* *size: how many processes the grid has. */
+/* Checks the arguments of a grid; sets *size to its number of processes. */
 static int check_grid(const struct mpi_comm *comm, int count, const int *dims, int *size)
 {
     int64_t product = 1;
@@ -84,7 +84,8 @@ static int check_coordinates_room(const struct mpi_comm *comm, int room)
     int error = check_topology(comm, MPI_CART);
 
     if (!error && room < comm->topology->count)
-        error = mpi_error(MPI_ERR_ARG, "argument maxdims: %d, of %d dimensions", room, comm->topology->count);
+        error = mpi_error(MPI_ERR_ARG, "argument maxdims: room for %d of %d dimensions", room,
+                          comm->topology->count);
     return error;
 }
 
@@ -157,7 +158,8 @@ static int Cart_shift(MPI_Comm comm, int direction, int steps, int *source, int 
 }
 MPI_CALL(Cart_shift);
 
-/* Processes that agree in the dimensions that go come together; color and key are ranks of grids. */
+/* Cuts a grid. Processes with the same coordinates in the removed dimensions form one communicator; color and
+ * key are ranks in grids. */
 static int grid_cut(struct mpi_comm *comm, const int *remain, struct mpi_comm **made)
 {
     const struct mpi_topology *grid = comm->topology;
@@ -201,7 +203,7 @@ static int largest_prime(int number)
     return number > largest ? number : largest;
 }
 
-/* Whether the product of `count` numbers of `each` is less than, or more than, `number`: -1, 0 or 1. */
+/* Compares the product of `count` factors `each` with `number`: -1, 0 or 1. */
 static int power_compare(int each, int count, int number)
 {
     int64_t product = 1;
@@ -211,14 +213,14 @@ static int power_compare(int each, int count, int number)
     return (product > number) - (product < number);
 }
 
-/* Falling factors: those under way, and the best so far. */
+/* Falling factors: the current ones, and the best so far. */
 struct factors {
-    int count, spread; /* of the best: its first less its last */
+    int count, spread; /* of the best: its first factor less its last */
     int *now, *best;
 };
 
-/* Whether what is under way is closer together than the best: its spread is smaller, or the same and its
- * smallest ones are larger. */
+/* Returns whether the current factors are closer together than the best: their spread is smaller, or the same
+ * and their smallest factors are larger. */
 static bool factors_are_better(const struct factors *factors)
 {
     int last = factors->count - 1, spread = factors->now[0] - factors->now[last], i = last;
@@ -265,15 +267,15 @@ static int dims_fill(int nodes, int count, int *dims)
         if (dims[i] < 0)
             return mpi_error(MPI_ERR_DIMS, "argument dims: element %d, %d, is negative", i, dims[i]);
         if (dims[i] && rest % dims[i])
-            return mpi_error(MPI_ERR_DIMS, "argument dims: %d processes are no multiple of what it fixes",
-                             nodes);
+            return mpi_error(MPI_ERR_DIMS,
+                             "argument dims: %d processes are not a multiple of its fixed dimensions", nodes);
         rest /= dims[i] ? dims[i] : 1;
         free_count += dims[i] == 0;
     }
     if (free_count == 0)
         return rest == 1 || count == 0
                    ? MPI_SUCCESS
-                   : mpi_error(MPI_ERR_DIMS, "argument dims: it fixes a grid that has not %d processes",
+                   : mpi_error(MPI_ERR_DIMS, "argument dims: its fixed dimensions do not make %d processes",
                                nodes);
     int *places = calloc(2 * (size_t)free_count, sizeof(*places));
     if (!places)

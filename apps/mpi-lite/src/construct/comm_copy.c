@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * comm_copy.c: copies of communicators, and the end that a program gives one: its attributes, which are
- * copied and deleted by functions of the program's, come before everything else. Runs under the library's
- * lock.
+ * comm_copy.c: copies of communicators, and the end of one that the program frees. Attributes come first:
+ * functions of the program's copy and delete them. Runs under the library's lock.
  *
  * Source: MPI 3.1 §6.4.2 (copies), §6.4.3 (end), §10.5.4 (MPI_Comm_disconnect).
  */
@@ -117,7 +116,7 @@ int PMPI_Comm_free(MPI_Comm *comm)
 }
 MPI_ALIAS(Comm_free);
 
-/* As MPI_Finalize, it is called when the program has completed its communication [§10.5.4]. */
+/* Frees a communicator. As before MPI_Finalize, the program has completed its communication [§10.5.4]. */
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
     return free_call("MPI_Comm_disconnect", comm, true);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * comm_idup.c: MPI_Comm_idup, the copy of a communicator that does not wait for the others.
+ * comm_idup.c: MPI_Comm_idup, the copy of a communicator that does not wait for other processes.
  *
- * Members that come at any time cannot agree as those of MPI_Comm_dup do (agreement.c), which answer each
- * other at once. So rank 0 names the new context, and broadcasts it: a number that no other process names,
- * for it has the process's world rank in it. An intercommunicator's is named by rank 0 of the group whose
- * first member has the lower world rank. Until its request is complete, the copy has no context; the program
- * does not use it. Everything runs under the library's lock.
+ * The members of MPI_Comm_dup agree on a context (agreement.c) by answering each other at once. Members of
+ * MPI_Comm_idup cannot, because they may call at any time. So rank 0 chooses the new context, and broadcasts
+ * it. No other process chooses the same number, because it contains the process's world rank. For an
+ * intercommunicator, rank 0 of the group whose first member has the lower world rank chooses. Until its
+ * request is complete, the copy has no context; the program does not use it. Everything runs under the
+ * library's lock.
  *
  * Source: MPI 3.1 §6.4.2.
  */
 #include "collective/collective.h"
 #include "construct/construct.h"
 
-/* Bit 31; the world rank; how many this process has named; bit 0 is that of the second context. */
+/* Composes a context of bit 31, the world rank and a counter of this process; bit 0 is for the second
+ * context. */
 static int context_name(uint32_t *context)
 {
     static uint32_t named;
@@ -38,7 +40,8 @@ static int numbers_start(struct mpi_comm *comm, struct mpi_comm *made, struct mp
     return collective_start(comm, &call, request);
 }
 
-/* As MPI_Comm_dup would, at the time of the call: attributes that change later are not the copy's. */
+/* Copies the communicator as it is at the time of the call, as MPI_Comm_dup would: later changes of
+ * attributes do not reach the copy. */
 static int idup(struct mpi_comm *comm, struct mpi_comm **copy, struct mpi_request **request)
 {
     uint32_t context = 0, local_context = 0;

@@ -2,7 +2,7 @@
 /*
  * comm_inter.c: intercommunicators, between two groups that share no process.
  *
- * An intercommunicator has an intracommunicator of its local group beside it, over which its groups speak
+ * An intercommunicator keeps an intracommunicator of its local group, which it uses to reach the other group
  * (bridge.c) and for its collectives. Runs under the library's lock.
  *
  * Source: MPI 3.1 §6.6.
@@ -126,8 +126,8 @@ MPI_CALL(Intercomm_create);
 
 /* ---- MPI_Intercomm_merge ---- */
 
-/* Whether the local group comes first. Where both say the same, the one with the lower first world rank does.
- */
+/* Returns whether the local group comes first. If both pass the same `high`, the group with the lower first
+ * world rank does. */
 static bool local_is_first(const struct mpi_comm *comm, bool high, bool remote_high)
 {
     return high != remote_high ? !high : comm->group->world[0] < comm->remote->world[0];

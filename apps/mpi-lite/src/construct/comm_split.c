@@ -2,9 +2,9 @@
 /*
  * comm_split.c: communicators of some ranks of another one: MPI_Comm_split, by node, and by a group.
  *
- * All that come of one call have the same context, for no process is in two of them. A split gathers every
- * rank's color and key, and sorts those of its own color: O(n log n). Of an intercommunicator come
- * intercommunicators, where both groups have members. Runs under the library's lock.
+ * All communicators of one call have the same context, because no process is in two of them. A split gathers
+ * every rank's color and key, and sorts those of its own color: O(n log n). A split of an intercommunicator
+ * makes intercommunicators, for colors with members in both groups. Runs under the library's lock.
  *
  * Source: MPI 3.1 §6.4.2.
  */
@@ -24,8 +24,8 @@ static int members_compare(const void *one, const void *two)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* The members of one color among `count`, in the order of their keys; `ranks` says who they are in the world.
- */
+/* Makes the group of one color among `count` members, in the order of their keys; `ranks` has their world
+ * ranks. */
 static struct mpi_group *group_of_color(struct member *members, int count, int color, const int *ranks)
 {
     int size = 0;
@@ -42,8 +42,8 @@ static struct mpi_group *group_of_color(struct member *members, int count, int c
     return group;
 }
 
-/* The communicator of two groups, which are released; one group, twice, for an intracommunicator. Without
- * members on one side there is none. `local_context`: of an intercommunicator's local group. */
+/* Makes the communicator of two groups, which are released; an intracommunicator takes one group twice. Makes
+ * none if a group has no members. `local_context`: of an intercommunicator's local group. */
 static int child_make(struct mpi_comm *comm, uint32_t context, uint32_t local_context,
                       struct mpi_group *group, struct mpi_group *remote, struct mpi_comm **child)
 {
@@ -62,7 +62,7 @@ static int child_make(struct mpi_comm *comm, uint32_t context, uint32_t local_co
     return error;
 }
 
-/* Both contexts that children of `comm` need, if it is an intercommunicator; or one. */
+/* Agrees on the context that children of `comm` need, or, if it is an intercommunicator, on both. */
 static int contexts_agree(struct mpi_comm *comm, uint32_t *context, uint32_t *local_context)
 {
     int error = context_agree(comm, context);
@@ -71,7 +71,8 @@ static int contexts_agree(struct mpi_comm *comm, uint32_t *context, uint32_t *lo
     return error || !comm->inter ? error : context_agree(comm->local, local_context);
 }
 
-/* `color` MPI_UNDEFINED: none for this process. The other group's members follow the local ones. */
+/* Makes the communicator of this process's color; MPI_UNDEFINED: none. The other group's members follow the
+ * local ones. */
 static int split_make(struct mpi_comm *comm, struct member *members, int color, struct mpi_comm **child)
 {
     uint32_t context, local_context;
@@ -159,7 +160,7 @@ int comm_first_ranks(struct mpi_comm *parent, int size, struct mpi_comm **child)
     return error;
 }
 
-/* The group that the other side has given. */
+/* Receives the group that the other side has passed. */
 static int remote_learn(struct mpi_comm *comm, const struct mpi_group *group, struct mpi_group **remote)
 {
     const struct bridge bridge = bridge_of(comm);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dist_graph.c: distributed graphs, of which a process holds its own edges alone.
+ * dist_graph.c: distributed graphs, of which a process holds only its own edges.
  *
- * Each process of MPI_Dist_graph_create names edges of any nodes: both ends of an edge get it, by one
- * exchange of counts and one of edges, so that the work of a process grows with the ranks and with the edges
- * that it names or has, not with all edges. Edges stand in the order of the ranks that named them, then in
- * the order in which they did. Runs under the library's lock.
+ * Each process of MPI_Dist_graph_create names edges of any nodes. Both ends of an edge receive it, by one
+ * exchange of counts and one of edges, so that the work of a process grows with the number of ranks and of
+ * edges that it names or has, not with the number of all edges. Edges are in the order of the ranks that
+ * named them, then in the order in which a rank named them. Runs under the library's lock.
  *
  * Source: MPI 3.1 §7.5.4, §7.5.5.
  */
@@ -130,20 +130,20 @@ MPI_ALIAS(Dist_graph_create_adjacent);
 
 /* ---- Any edges ---- */
 
-/* What a process gets of an edge of its own: 3 integers of a message. */
+/* What a process receives of one of its edges: 3 integers of a message. */
 struct edge_end {
-    int is_source; /* the other end is where it comes from */
+    int is_source; /* the other end is the source of the edge */
     int other, weight;
 };
 
-/* The exchange: counts and places of integers, to and from each rank; what goes and what comes. */
+/* The exchange: counts and places of integers, to and from each rank; the edges sent and received. */
 struct exchange {
     int *out_counts, *out_places, *in_counts, *in_places;
     struct edge_end *out, *in;
     int in_count; /* of edges */
 };
 
-/* Edges as MPI_Dist_graph_create gives them: `degrees[i]` of them begin at sources[i]. */
+/* Edges as MPI_Dist_graph_create takes them: `degrees[i]` of them begin at sources[i]. */
 struct named {
     int count;
     const int *sources, *degrees, *destinations, *weights;
@@ -170,14 +170,14 @@ static int check_named(const struct named *named, const struct mpi_comm *comm)
         edges += named->degrees[i];
     }
     if (!error && edges > INT_MAX / 6)
-        error = mpi_error(MPI_ERR_ARG, "argument degrees: %lld edges of one process; %d is the most",
+        error = mpi_error(MPI_ERR_ARG, "argument degrees: %lld edges of one process; the maximum is %d",
                           (long long)edges, INT_MAX / 6);
     if (!error)
         error = check_ranks("destinations", (int)edges, named->destinations, comm);
     return error ? error : check_weights("weights", (int)edges, named->weights);
 }
 
-/* Places of what the counts say; returns their sum. */
+/* Computes places from counts; returns the sum of the counts. */
 static int64_t places_find(const int *counts, int size, int *places)
 {
     int64_t at = 0;
@@ -195,7 +195,7 @@ static void edge_count(struct exchange *exchange, int source, int destination)
     exchange->out_counts[destination] += 3;
 }
 
-/* `next`: where the next edge for each rank goes, in integers. */
+/* Appends an edge for a rank; `next` is where the next edge for each rank goes, in integers. */
 static void end_send(struct exchange *exchange, int *next, int rank, struct edge_end end)
 {
     exchange->out[next[rank] / 3] = end;
@@ -216,7 +216,8 @@ static void edges_exchange(struct exchange *exchange, const struct named *named,
         }
 }
 
-/* Each process learns the edges of its own. To be freed whatever comes of it. */
+/* Exchanges edges, so that each process receives its own. The caller frees the exchange, even after an error.
+ */
 static int exchange_run(struct mpi_comm *comm, const struct named *named, struct exchange *exchange)
 {
     size_t size = (size_t)comm->size;
@@ -240,7 +241,7 @@ static int exchange_run(struct mpi_comm *comm, const struct named *named, struct
         return error;
     int64_t in_numbers = places_find(exchange->in_counts, comm->size, exchange->in_places);
     if (in_numbers > INT_MAX)
-        return mpi_error(MPI_ERR_ARG, "argument destinations: rank %d has %lld edges; %d is the most",
+        return mpi_error(MPI_ERR_ARG, "argument destinations: rank %d has %lld edges; the maximum is %d",
                          comm->rank, (long long)in_numbers / 3, INT_MAX / 3);
     exchange->in_count = (int)(in_numbers / 3);
     exchange->in = malloc(((size_t)exchange->in_count + 1) * sizeof(struct edge_end));
@@ -321,7 +322,7 @@ static int Dist_graph_neighbors_count(MPI_Comm comm, int *in_count, int *out_cou
 }
 MPI_CALL(Dist_graph_neighbors_count);
 
-/* As many as there is room for. */
+/* Copies as many neighbours as there is room for. */
 static void neighbours_give(const struct mpi_topology *graph, int room, int count, const int *ranks,
                             const int *weights, int *to, int *to_weights)
 {

@@ -103,7 +103,7 @@ static int Graph_get(MPI_Comm comm, int max_index, int max_edges, int index[], i
 }
 MPI_CALL(Graph_get);
 
-/* The neighbours of a rank. */
+/* Finds the neighbours of a rank. */
 static int neighbours_of(const struct mpi_comm *comm, int rank, const int **neighbours, int *count)
 {
     int error = check_topology(comm, MPI_GRAPH);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fortran_callbacks.c: Fortran's names of functions that take the program's functions, and of those about
- * attributes. The library calls Fortran's functions as Fortran does (op.c, error.c, attributes.c); those of
- * generalized requests go through functions here, which keep theirs beside the program's state.
+ * fortran_callbacks.c: Fortran's names of MPI functions that take the program's functions, and of those about
+ * attributes. The library calls Fortran's functions with Fortran's arguments (op.c, error.c, attributes.c).
+ * Those of generalized requests are called through functions of this file, which store them with the
+ * program's state.
  *
  * Source: MPI 3.1 §5.9.5, §6.7, §8.3, §12.2, §17.2.7 (attributes), §17.2.8 (extra state); MPI 1.3 §5.7.
  */
@@ -69,8 +70,8 @@ FORTRAN_ALIAS(errhandler_create);
 
 /* ---- Keys ---- */
 
-/* Two signatures: of MPI-1, with INTEGERs, and of MPI-2. A key that is made with them does not call them; a
- * program may. */
+/* The predefined functions have two signatures: of MPI-1, with INTEGERs, and of MPI-2. A key that is made
+ * with them does not call them; a program may. */
 
 #define COPY_FUNCTIONS(of, integer)                                                                  \
     void mpi_##of##null_copy_fn_(const MPI_Fint *owner, const MPI_Fint *key, const integer *state,   \
@@ -100,7 +101,7 @@ COPY_FUNCTIONS(comm_, MPI_Aint)
 COPY_FUNCTIONS(type_, MPI_Aint)
 COPY_FUNCTIONS(win_, MPI_Aint)
 
-/* In place of a conversion: there are no files. */
+/* Ends the job: there are no files, and so no conversions. */
 void mpi_conversion_fn_null_(void)
 {
     mpi_lite_fortran_missing("MPI_CONVERSION_FN_NULL");
@@ -136,7 +137,7 @@ static any_function *delete_of(any_function *function)
     return function;
 }
 
-/* Function types of the three kinds differ in C alone. */
+/* The function types of the three kinds differ only in C. */
 #define KEYVAL(lower, upper)                                                                            \
     void pmpi_##lower##_create_keyval_(any_function *copy, any_function *delete, MPI_Fint *keyval,      \
                                        const MPI_Aint *state, MPI_Fint *ierror)                         \
@@ -167,7 +168,7 @@ FORTRAN_ALIAS(keyval_create);
 
 /* ---- Attributes ---- */
 
-/* What C gives by its address, Fortran gets itself. */
+/* Returns the value of a predefined attribute, for which C gets an address. */
 static MPI_Aint predefined_number(int keyval, void *seen)
 {
     switch (keyval) {
@@ -353,7 +354,7 @@ FORTRAN_ALIAS(grequest_start);
 
 /* ---- MPI_SIZEOF of the module ---- */
 
-/* What a descriptor of Fortran begins with [ISO C, TS 29113]. */
+/* The first members of Fortran's descriptors [ISO C, TS 29113]. */
 struct descriptor {
     void *base;
     size_t element_bytes;

@@ -2,14 +2,14 @@
 /*
  * fortran_calls.c: Fortran's names of functions whose arguments need more than their types say: arrays of
  * requests, statuses and types, indices that count from 1, and MPI-1's names, whose addresses are INTEGERs.
- * The others are made by fortran.py.
+ * fortran.py makes the others.
  *
  * Source: MPI 3.1 §17.1 (Fortran), §17.2.4-17.2.5 (handles, status); MPI 1.3 for the names that MPI 3
  * removed.
  */
 #include "fortran/fortran_wrapper.h"
 
-/* As gfortran aligns a common block, at the least: the linker takes the greater of the two. */
+/* Aligned at least as gfortran aligns a common block: the linker takes the greater alignment. */
 #define COMMON_BLOCK _Alignas(32)
 COMMON_BLOCK MPI_Fint mpi_lite_bottom_[1];
 COMMON_BLOCK MPI_Fint mpi_lite_in_place_[1];
@@ -35,7 +35,7 @@ void pmpi_init_thread_(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *i
 }
 FORTRAN_ALIAS(init_thread);
 
-/* Whatever the communicator is. */
+/* Ends the job, whatever the communicator is. */
 void pmpi_abort_(const MPI_Fint *comm, const MPI_Fint *errorcode, MPI_Fint *ierror)
 {
     *ierror = PMPI_Abort(PMPI_Comm_f2c(*comm), *errorcode);
@@ -48,7 +48,7 @@ void pmpi_pcontrol_(const MPI_Fint *level)
 }
 FORTRAN_ALIAS(pcontrol);
 
-/* Fortran's program has its buffer: no address is returned. */
+/* Detaches the buffer. Returns no address, because a program in Fortran has its buffer. */
 void pmpi_buffer_detach_(void *buffer, MPI_Fint *size, MPI_Fint *ierror)
 {
     void *address;
@@ -68,7 +68,7 @@ FORTRAN_ALIAS(get_address);
 
 #define FEW 32
 
-/* Requests and statuses in C for a call's arrays of `count`. */
+/* Requests and statuses in C for a call's arrays of `count` elements. */
 struct several {
     MPI_Request few_requests[FEW], *requests;
     MPI_Status few_statuses[FEW], *statuses;
@@ -82,7 +82,7 @@ static void several_end(struct several *several)
         free(several->statuses);
 }
 
-/* A count below 0 is left to the call, which refuses it. */
+/* Converts the arrays of a call. A negative count is passed on to the call, which refuses it. */
 static void several_begin(struct call *call, struct several *several, int count, const MPI_Fint *numbers,
                           const MPI_Fint *statuses)
 {

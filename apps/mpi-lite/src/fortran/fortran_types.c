@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * fortran_types.c: Fortran's names of functions with arrays of data types, and MPI-1's names of constructors
- * and bounds, whose addresses are INTEGERs: one that does not fit in an INTEGER is refused.
+ * and bounds, whose addresses are INTEGERs: an address that does not fit in an INTEGER is refused.
  *
  * Source: MPI 3.1 §4.1, §5.8, §7.6, §17.1; MPI 1.3 §3.12.
  */
 #include "fortran/fortran_wrapper.h"
 #include <limits.h>
 
-/* To be freed; NULL after an error. */
+/* Converts an array of types. The caller frees it; NULL after an error. */
 static MPI_Datatype *types_in(struct call *call, const char *argument, int count, const MPI_Fint *numbers)
 {
     size_t room = count > 0 ? (size_t)count : 0;
@@ -67,8 +67,8 @@ FORTRAN_ALIAS(type_get_contents);
 
 /* ---- Each partner's own type ---- */
 
-/* How many blocks the arrays of a call have: ranks of the communicator, or neighbours; 0 after an error,
- * which the call itself finds again. */
+/* Returns the length of a call's arrays: the number of ranks of the communicator, or of neighbours; 0 after
+ * an error, which the call itself reports. */
 static int partners(MPI_Comm comm, bool of_neighbours, bool outgoing)
 {
     int count = 0, other = 0, weighted, kind = MPI_UNDEFINED, inter = 0;
@@ -99,7 +99,7 @@ static int partners(MPI_Comm comm, bool of_neighbours, bool outgoing)
     return count;
 }
 
-/* The arguments of the four, in C. In place, the sender's types are not looked at. */
+/* The arguments of the four calls, in C. For MPI_IN_PLACE, the sender's types are not used. */
 struct exchange {
     void *from, *to;
     MPI_Datatype *from_types, *to_types;
@@ -171,14 +171,14 @@ EXCHANGE(neighbor_alltoallw, Neighbor_alltoallw, MPI_Aint, true);
 
 /* ---- MPI-1 ---- */
 
-/* An address or a displacement as an INTEGER. */
+/* Converts an address or a displacement to an INTEGER. */
 static void integer_out(struct call *call, MPI_Aint value, MPI_Fint *integer)
 {
     if (call->error)
         return;
     if (value < INT_MIN || value > INT_MAX)
         call->error = mpi_lite_fortran_refuse(call->name, MPI_ERR_ARG,
-                                              "the address does not fit in an INTEGER; MPI-2's name of it "
+                                              "the address does not fit in an INTEGER; MPI-2's function "
                                               "takes INTEGER(KIND=MPI_ADDRESS_KIND)");
     else
         *integer = (MPI_Fint)value;
@@ -241,7 +241,7 @@ void pmpi_type_hvector_(const MPI_Fint *count, const MPI_Fint *length, const MPI
 }
 FORTRAN_ALIAS(type_hvector);
 
-/* INTEGERs as displacements. To be freed; NULL after an error. */
+/* Converts INTEGERs to displacements. The caller frees them; NULL after an error. */
 static MPI_Aint *places_in(struct call *call, int count, const MPI_Fint *integers)
 {
     size_t room = count > 0 ? (size_t)count : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fortran_wrapper.h: what Fortran's names of MPI's functions have in common: handles, statuses, strings, and
- * the constants that are known by their address. They are the second object of the library's archive, which
- * programs in C do not link.
+ * fortran_wrapper.h: what the Fortran names of MPI's functions have in common: handles, statuses, strings,
+ * and the constants that are recognized by their address. They are the second object of the library's
+ * archive, which programs in C do not link.
  *
  * A wrapper stops at the first argument that it cannot convert: `call` keeps the error.
  */
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To the end of the file that includes this: the wrappers are global. */
+/* In force to the end of the file that includes this: the wrappers are global. */
 #pragma GCC visibility push(default)
 
-/* The common blocks of mpif.h, which say where the constants are. */
+/* The common blocks of mpif.h, whose addresses stand for the constants. */
 extern MPI_Fint mpi_lite_bottom_[1], mpi_lite_in_place_[1], mpi_lite_errcodes_ignore_[1],
     mpi_lite_unweighted_[1], mpi_lite_weights_empty_[1];
 extern char mpi_lite_argv_null_[1], mpi_lite_argvs_null_[1];
@@ -25,7 +25,7 @@ extern char mpi_lite_argv_null_[1], mpi_lite_argvs_null_[1];
 #define FORTRAN_ALIAS(name) \
     extern __typeof__(pmpi_##name##_) mpi_##name##_ __attribute__((weak, alias("pmpi_" #name "_")))
 
-/* The longest string that a function of MPI gives, and a NUL. */
+/* The longest string that an MPI function returns, and a NUL. */
 #define STRING_ROOM (MPI_MAX_INFO_VAL + 1)
 
 struct call {
@@ -57,14 +57,14 @@ static inline void *handle_in(struct call *call, enum fortran_kind kind, const c
     return object;
 }
 
-/* After a call that may have ended the object. */
+/* Updates the number after a call that may have ended the object. */
 static inline void handle_updated(enum fortran_kind kind, const void *object, MPI_Fint *number)
 {
     if (!object)
         *number = HANDLE_NULL(kind);
 }
 
-/* After a call that gives up a handle: its object may live on. */
+/* Releases the number after a call that gives up a handle: its object may still exist. */
 static inline void handle_taken(enum fortran_kind kind, const void *object, MPI_Fint *number, unsigned serial)
 {
     if (object || *number == HANDLE_NULL(kind))
@@ -78,7 +78,7 @@ static inline bool is_ignored(const MPI_Fint *status)
     return status == mpi_lite_status_ignore_ || status == mpi_lite_statuses_ignore_;
 }
 
-/* Fortran's integers are no aligned structure. */
+/* Copies a status, because Fortran's array of integers may not be aligned as MPI_Status. */
 static inline MPI_Status *status_in(const MPI_Fint *status, MPI_Status *room)
 {
     if (is_ignored(status))
@@ -93,7 +93,8 @@ static inline void status_out(const MPI_Status *from, MPI_Fint *status)
         memcpy(status, from, sizeof(*from));
 }
 
-/* Without the blanks that fill it up, and those before it where `both`. To be freed. */
+/* Copies a string without the trailing blanks, and without the leading ones if `both`. The caller frees it.
+ */
 static inline char *string_in(struct call *call, const char *text, size_t length, bool both)
 {
     while (length && text[length - 1] == ' ')
@@ -110,7 +111,7 @@ static inline char *string_in(struct call *call, const char *text, size_t length
     return copy;
 }
 
-/* Cut, or filled up with blanks. */
+/* Copies a string, cut or filled up with blanks to `length`. */
 static inline void string_out(const char *text, char *to, size_t length)
 {
     size_t bytes = strnlen(text, length);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * handles.c: what the library's first object has for Fortran: numbers of handles (base/handles.c) at any time
- * and under the lock, refusals of numbers that are none, and MPI_*_c2f, MPI_*_f2c.
+ * handles.c: functions for Fortran in the library's first object: numbers of handles (base/handles.c) at any
+ * time and under the lock, refusals of invalid numbers, and MPI_*_c2f, MPI_*_f2c.
  *
  * Source: MPI 3.1 §17.2.4 (handles), §17.2.5 (status).
  */
@@ -26,7 +26,7 @@ static const struct {
 
 /* ---- Numbers ---- */
 
-/* Before the first call makes a number, the predefined objects have theirs. */
+/* Takes the lock, and gives the predefined objects their numbers before any other object gets one. */
 static void handles_enter(void)
 {
     mpi_enter();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * deprecated.c: functions of MPI-1 that MPI 2.0 gave other names and MPI 3.0 removed, or deprecated, and that
- * programs still call. Each is the function that replaces it, whose name its errors say.
+ * deprecated.c: functions of MPI-1 that MPI 2.0 renamed and MPI 3.0 removed, or deprecated, and that programs
+ * still call. Each calls the function that replaces it, whose name its errors contain.
  *
  * Source: MPI 3.1 §15.1 (attributes), §16.1 (removed functions).
  */

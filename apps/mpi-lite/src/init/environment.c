@@ -2,8 +2,8 @@
 /*
  * environment.c: versions, the node's name, the clock, memory, and MPI_Pcontrol.
  *
- * The clock is CLOCK_MONOTONIC: each node counts from a moment of its own, so MPI_WTIME_IS_GLOBAL is false.
- * The calls about versions and the clock take no lock and work at any time.
+ * The clock is CLOCK_MONOTONIC: each node has its own start, so MPI_WTIME_IS_GLOBAL is false. The calls about
+ * versions and the clock take no lock and work at any time.
  *
  * Source: MPI 3.1 §8.1 (implementation), §8.2 (memory), §8.6 (clocks), §14.2.4 (MPI_Pcontrol).
  */
@@ -82,7 +82,7 @@ static int Alloc_mem(MPI_Aint size, MPI_Info info, void *base)
 {
     void *memory = NULL;
 
-    (void)info; /* no hint makes a difference */
+    (void)info; /* no hint has an effect */
     if (size < 0)
         return mpi_error(MPI_ERR_ARG, "argument size: %lld is negative", (long long)size);
     if (posix_memalign(&memory, MEMORY_ALIGN, size ? (size_t)size : 1))

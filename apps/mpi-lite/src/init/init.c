@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * init.c: the world's beginning and end, and the variables of the environment:
+ * init.c: the world's beginning and end, and these environment variables:
  *
- *   TACET_MPI_EAGER=BYTES  messages of at most that many bytes go eagerly (a transport's fragment bounds it)
+ *   TACET_MPI_EAGER=BYTES  messages of at most this many bytes go eagerly (a transport's fragment limits it)
  *
- *   TACET_MPI_SPIN_US=US   waits block after so long, also where no CPU is shared
+ *   TACET_MPI_SPIN_US=US   waits block after this time, even if no CPU is shared
  *
- *   TACET_MPI_DEBUG=1      what was not freed is named at MPI_Finalize
+ *   TACET_MPI_DEBUG=1      MPI_Finalize reports what was not freed
  *
  *   TACET_MPI_PEER_READ=0  large messages are not copied from memory to memory (peer_copy.c)
  *
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EAGER_USUAL UINT64_MAX /* what the transport has */
+#define EAGER_USUAL UINT64_MAX /* the transport's own limit */
 #define SPIN_US     20
 
 static pthread_t main_thread;
@@ -141,9 +141,9 @@ static void leaks_name(void)
     leak_name(mpi_live[LIVE_INFO], "info object was", "info objects were", "freed");
 }
 
-/* See that what others sent before their MPI_Finalize is here: a byte of each rank to each, as the messages
- * between two ranks come in order. A barrier does not see to it, since its messages are of other pairs, or
- * none. */
+/* Waits until everything has arrived that other ranks sent before their MPI_Finalize. Each rank sends a byte
+ * to each other, because the messages between two ranks arrive in order. A barrier is not enough: its
+ * messages go between other pairs, or there are none. */
 static int sent_messages_await(void)
 {
     int size = mpi_world.size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * tool.c: the tool information interface (MPI_T_*). This library has no control variables, no performance
- * variables and no categories: their numbers are 0, and what names one is refused. A tool that asks first, as
- * it must, finds nothing; a program that is linked with one runs.
+ * variables and no categories: their numbers are 0, and calls that name one are refused. A tool must ask for
+ * these numbers first, and so finds nothing; a program that is linked with a tool runs.
  *
  * These calls are allowed before MPI_Init and after MPI_Finalize, from any thread; their errors are returned,
  * and no error handler is called. Nothing here needs the library's lock.
@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include <stdlib.h>
 
-/* A session has a handle of its own, so that two differ. */
+/* Each session has its own handle, so that two sessions differ. */
 struct mpi_t_session {
     char unused;
 };
@@ -21,7 +21,7 @@ struct mpi_t_all_handles {
     char unused;
 } mpi_lite_all_handles;
 
-static int starts; /* MPI_T_init_thread less MPI_T_finalize */
+static int starts; /* number of MPI_T_init_thread less that of MPI_T_finalize */
 
 static int check_tool(int otherwise)
 {
@@ -65,7 +65,8 @@ NONE_OF(pvar_get_num)
 NONE_OF(category_get_num)
 NONE_OF(category_changed) /* a stamp that never changes */
 
-/* Calls that name what there is not: whatever they are given, nothing is written. */
+/* Calls that name a variable or a category, of which there is none. They write nothing, whatever their
+ * arguments. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define REFUSED(name, error, parameters) \
@@ -144,7 +145,7 @@ int PMPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handl
 }
 MPI_ALIAS(T_pvar_handle_free);
 
-/* All variables of a session may be started, stopped and reset at once, even where there is none. */
+/* All variables of a session may be started, stopped and reset at once, even if there is none. */
 #define SESSION_CALL(name)                                                                               \
     int PMPI_T_##name(MPI_T_pvar_session session, MPI_T_pvar_handle handle)                              \
     {                                                                                                    \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nodes.c: how ranks lie on nodes: as the launcher's PMI_process_mapping says, and without a launcher all on
- * one. Runs at MPI_Init alone.
+ * nodes.c: how ranks are placed on nodes: as the launcher's PMI_process_mapping says, and without a launcher
+ * all on one. Runs only at MPI_Init.
  *
- * "(vector,(first node,nodes,ranks on each),…)": blocks of ranks in order; where they end before the world
- * does, they begin again.
+ * "(vector,(first node,nodes,ranks on each),…)": blocks of ranks in order. If they end before the last rank,
+ * they start again from the first block.
  *
  * Source: what MPICH's mpiexec and srun put under that key.
  */
@@ -21,7 +21,7 @@ struct block {
     int first, nodes, each;
 };
 
-/* The block at ",(…)", and where it ends; NULL where there is none that makes sense. */
+/* Reads the block at ",(…)". Returns its end, or NULL if there is no valid block. */
 static const char *block_read(const char *at, struct block *block)
 {
     int bytes = 0;
@@ -72,14 +72,14 @@ static int mapping_get(void)
     return error;
 }
 
-/* Nodes are numbered in order of their lowest ranks. */
+/* Gives the nodes numbers in order of their lowest ranks. */
 static int nodes_number(void)
 {
     int last = 0;
 
     for (int i = 0; i < mpi_world.size; i++)
         last = mpi_world.node_of[i] > last ? mpi_world.node_of[i] : last;
-    int *number_of = calloc((size_t)last + 1, sizeof(int)); /* and 1 */
+    int *number_of = calloc((size_t)last + 1, sizeof(int)); /* plus 1 */
     if (!number_of)
         return mpi_error(MPI_ERR_NO_MEM, "no memory for %d nodes", last + 1);
     mpi_world.nodes = 0;

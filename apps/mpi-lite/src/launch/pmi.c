@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmi.c: who started this process, and what it asks of its launcher. The environment says which protocol:
+ * pmi.c: finds out how this process was started, and talks to its launcher. The environment says which
+ * protocol:
  *
  *   PMI_FD and PMI_JOBID          PMI-2 over a connection that is open: srun --mpi=pmi2
  *   PMI_FD                        PMI-1: tacet-mpirun, MPICH's mpiexec; PMI_RANK and PMI_SIZE say the rest
  *   PMI_PORT=ADDRESS:PORT         PMI-1 over one that this process opens: tacetrun. It goes with PMI_ID or
  *                                 PMI_RANK; size and rank are then said by the launcher
- *   TACET_SIZE                    none: ranks that a Tacet node has started by itself
+ *   TACET_SIZE                    none: ranks that a Tacet node has started without a launcher
  *   none of these                 a world of one, unless a launcher has started several that cannot meet
  *
  * Blocks until the launcher has answered; runs at MPI_Init, MPI_Finalize and MPI_Abort, and before the first
  * message to a rank of another node, under the lock.
  *
- * Source: what srun 22.05, MPICH 4 and Open MPI 4 set; PMI-1 as Flux RFC 13 writes it down.
+ * Source: what srun 22.05, MPICH 4 and Open MPI 4 set; PMI-1 as Flux RFC 13 describes it.
  */
 #include "launch/launch.h"
 #include "launch/pmi_protocol.h"
@@ -27,9 +28,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const struct pmi_protocol *protocol = &pmi1; /* means something where there is a connection */
+static const struct pmi_protocol *protocol = &pmi1; /* meaningful only if connected */
 
-/* A number from a variable of the environment, or an error that names it. */
+/* Reads a number from an environment variable. Returns an error that names it if there is none. */
 static int variable_read(const char *name, int *number)
 {
     const char *text = getenv(name);
@@ -42,7 +43,7 @@ static int variable_read(const char *name, int *number)
 
 /* ---- No launcher ---- */
 
-/* The ranks that a Tacet node has started by itself, on its CPUs. */
+/* Begins a rank that a Tacet node has started without a launcher, on its CPUs. */
 static int node_begin(int *rank, int *size)
 {
     int error = variable_read("TACET_RANK", rank);
@@ -50,32 +51,36 @@ static int node_begin(int *rank, int *size)
     if (!error)
         error = variable_read("TACET_SIZE", size);
     if (!error && (*size < 1 || *rank >= *size))
-        error = mpi_error(MPI_ERR_OTHER, "rank %d (TACET_RANK) of %d (TACET_SIZE)", *rank, *size);
+        error = mpi_error(MPI_ERR_OTHER,
+                          "rank %d (TACET_RANK) of %d (TACET_SIZE): ranks go from 0 to TACET_SIZE - 1", *rank,
+                          *size);
     return error;
 }
 
-/* A world of one; or an error where others have been started beside it who would be worlds of their own. */
+/* Begins a world of one. Returns an error if a launcher has started several processes, each of which would be
+ * a world of its own. */
 static int lone_begin(void)
 {
     const char *open_mpi = getenv("OMPI_COMM_WORLD_SIZE"), *slurm = getenv("SLURM_STEP_NUM_TASKS");
 
     if (open_mpi ? strcmp(open_mpi, "1") != 0 : !slurm && getenv("PMIX_NAMESPACE"))
         return mpi_error(MPI_ERR_OTHER,
-                         "%s: started by Open MPI's mpirun or another that speaks PMIx, which this library "
-                         "does not: use tacet-mpirun, MPICH's mpiexec, or srun --mpi=pmi2",
+                         "%s: started by Open MPI's mpirun or another launcher that speaks PMIx, which this "
+                         "library does not support: use tacet-mpirun, MPICH's mpiexec, or srun --mpi=pmi2",
                          open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMIX_NAMESPACE");
     if (!open_mpi && slurm && strcmp(slurm, "1") != 0)
         return mpi_error(MPI_ERR_OTHER,
-                         "SLURM_STEP_NUM_TASKS=%.20s: srun has started several tasks without PMI-2, by "
-                         "which they find each other: use srun --mpi=pmi2 (or unset the variable, for a "
-                         "world of one in each)",
+                         "SLURM_STEP_NUM_TASKS=%.20s: srun has started several tasks without PMI-2, so "
+                         "they cannot find each other: use srun --mpi=pmi2, or unset the variable to "
+                         "run each task as a world of one",
                          slurm);
     return MPI_SUCCESS;
 }
 
 /* ---- A launcher ---- */
 
-/* "initack", and what the launcher sets: "cmd=set size=…", "cmd=set rank=…", "cmd=set debug=…". */
+/* Sends "initack", and reads what the launcher sets: "cmd=set size=…", "cmd=set rank=…", "cmd=set debug=…".
+ */
 static int port_greet(int *rank, int *size)
 {
     char line[PMI_LINE_BYTES], value[32];
@@ -87,8 +92,8 @@ static int port_greet(int *rank, int *size)
             break;
         if ((word_find(line, "size", value, sizeof(value)) && !number_read(value, size)) ||
             (word_find(line, "rank", value, sizeof(value)) && !number_read(value, rank)))
-            error =
-                mpi_error(MPI_ERR_OTHER, "the launcher says \"%.80s\", which is no number of ranks", line);
+            error = mpi_error(MPI_ERR_OTHER,
+                              "the launcher says \"%.80s\", which is not a valid number of ranks", line);
     }
     return error;
 }
@@ -113,8 +118,8 @@ static int handle_begin(int *rank, int *size)
         error = variable_read("PMI_SIZE", size);
     if (!error && fcntl(fd, F_GETFD) < 0)
         error = mpi_error(MPI_ERR_OTHER,
-                          "PMI_FD=%d is not open here: who started this program for the launcher has "
-                          "closed it",
+                          "PMI_FD=%d is not open here: a program between the launcher and this one has "
+                          "closed it, and must pass it on",
                           fd);
     if (!error)
         wire_fd = fd;
@@ -124,11 +129,14 @@ static int handle_begin(int *rank, int *size)
 static int rank_check(int rank, int size)
 {
     if (size < 1 || rank < 0 || rank >= size)
-        return mpi_error(MPI_ERR_OTHER, "the launcher says rank %d (PMI_RANK) of %d (PMI_SIZE)", rank, size);
+        return mpi_error(
+            MPI_ERR_OTHER,
+            "the launcher says rank %d (PMI_RANK) of %d (PMI_SIZE): ranks go from 0 to PMI_SIZE - 1", rank,
+            size);
     return MPI_SUCCESS;
 }
 
-/* init's line, with which both protocols begin. */
+/* Exchanges the init lines, with which both protocols begin. */
 static int version_agree(void)
 {
     char line[PMI_LINE_BYTES], result[16], version[16];
@@ -143,9 +151,9 @@ static int version_agree(void)
     word_find(line, "pmi_version", version, sizeof(version));
     if (strcmp(result, "0") == 0 && number_read(version, &number) && number == protocol->version)
         return MPI_SUCCESS;
-    return mpi_error(MPI_ERR_OTHER, "the launcher does not speak %s, by which %s: \"%.80s\"", protocol->name,
-                     job ? "PMI_JOBID says that it starts ranks (unset it for PMI-1)" : "it starts ranks",
-                     line);
+    return mpi_error(MPI_ERR_OTHER, "the launcher does not speak %s, which %s: it answers \"%.80s\"",
+                     protocol->name,
+                     job ? "PMI_JOBID selects (unset it for PMI-1)" : "PMI_FD or PMI_PORT selects", line);
 }
 
 bool pmi_is_used(void)
@@ -153,7 +161,7 @@ bool pmi_is_used(void)
     return wire_fd >= 0;
 }
 
-/* Of mpi_abort: a launcher ends the other ranks. */
+/* Makes the launcher end the other ranks, for mpi_abort. */
 static void job_end(int status, const char *why)
 {
     if (pmi_is_used())
@@ -194,7 +202,8 @@ int pmi_barrier(void)
 int pmi_get(const char *key, char *value, size_t bytes)
 {
     if (!pmi_is_used())
-        return mpi_error(MPI_ERR_OTHER, "there is no launcher that has a value for %s", key);
+        return mpi_error(MPI_ERR_OTHER, "no launcher has started this process, so there is no value for %s",
+                         key);
     return protocol->get(key, value, bytes);
 }
 
@@ -213,7 +222,7 @@ static bool is_usable(struct in_addr address)
     return (ntohl(address.s_addr) >> 24) != 127 && address.s_addr != htonl(INADDR_ANY);
 }
 
-/* The address from which this machine reaches another: no packet is sent. */
+/* Finds the address from which this machine reaches another; sends no packet. */
 static bool address_towards(const char *other, struct in_addr *address)
 {
     struct sockaddr_in there = { .sin_family = AF_INET, .sin_port = htons(9) }, here = { 0 };
@@ -247,8 +256,9 @@ static bool address_of_interface(struct in_addr *address)
     return found;
 }
 
-/* TACET_MPI_ADDRESS; the address from which this process reaches the launcher, or, where that is no
- * connection of the network's, the machine that srun runs on; that of a network interface; the loopback's. */
+/* Uses the first of these that there is: TACET_MPI_ADDRESS; the address from which this process reaches the
+ * launcher or, if that is no network connection, the machine that srun runs on; the address of a network
+ * interface; the loopback address. */
 int pmi_local_address(char *text, size_t bytes)
 {
     const char *given = getenv("TACET_MPI_ADDRESS");

@@ -3,7 +3,7 @@
  * pmi1.c: a rank's side of PMI-1, as MPICH's mpiexec, tacet-mpirun and tacetrun speak it: lines of words
  * NAME=VALUE. service/lib/pmi.h is the other side.
  *
- * Source: PMI-1 as Flux RFC 13 writes it down.
+ * Source: PMI-1 as Flux RFC 13 describes it.
  */
 #include "launch/pmi_protocol.h"
 #include <stdio.h>
@@ -22,13 +22,13 @@ static bool answer_is_good(void)
 
 static int pmi1_begin(int *rank, int *size)
 {
-    (void)rank, (void)size; /* as the environment says */
+    (void)rank, (void)size; /* the environment has set them */
     int error = line_answered(line, "my_kvsname", "cmd=get_my_kvsname\n");
     if (error)
         return error;
     size_t bytes = word_find(line, "kvsname", store_name, sizeof(store_name));
     if (!bytes || bytes >= sizeof(store_name))
-        return mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.80s\" where PMI says kvsname=NAME", line);
+        return mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.80s\"; PMI-1 requires kvsname=NAME", line);
     return MPI_SUCCESS;
 }
 
@@ -38,7 +38,7 @@ static int pmi1_put(const char *key, const char *value)
         line_answered(line, "put_result", "cmd=put kvsname=%s key=%s value=%s\n", store_name, key, value);
 
     if (!error && !answer_is_good())
-        error = mpi_error(MPI_ERR_OTHER, "the launcher refuses to keep %s: \"%.80s\"", key, line);
+        error = mpi_error(MPI_ERR_OTHER, "the launcher refuses to store %s: \"%.80s\"", key, line);
     return error;
 }
 
@@ -62,7 +62,7 @@ static int pmi1_get(const char *key, char *value, size_t room)
 
 static void pmi1_end(void)
 {
-    /* The process ends in order whatever the launcher says. */
+    /* The process ends normally whatever the launcher answers. */
     (void)line_answered(line, "finalize_ack", "cmd=finalize\n");
 }
 
@@ -70,7 +70,7 @@ static void pmi1_abort(int status, const char *why)
 {
     char request[64];
 
-    (void)why; /* stands on standard error; PMI-1 carries the exit code alone */
+    (void)why; /* it is printed on standard error; PMI-1 carries the exit code alone */
     int bytes = snprintf(request, sizeof(request), "cmd=abort exitcode=%d\n", status);
     (void)wire_send(request, (size_t)bytes); /* if the launcher is gone, the job ends without it */
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmi2.c: a rank's side of PMI-2, as Slurm's srun --mpi=pmi2 speaks it (and MPICH's mpiexec, where it is
- * asked to). After init's line, messages are
+ * pmi2.c: a rank's side of PMI-2, as Slurm's srun --mpi=pmi2 speaks it (and MPICH's mpiexec, if asked to).
+ * After the init line, messages are
  *
  *   | 6 characters: the number of bytes that follow, with blanks | cmd=NAME;NAME=VALUE;NAME=VALUE;… |
  *
- * where a value has no semicolon. An answer has the request's name with "-response", and rc=0 where it was
- * obeyed; errmsg says why not. A fence both is the barrier and makes known what was put before it.
+ * No value contains a semicolon. An answer has the request's name with "-response", and rc=0 if the request
+ * succeeded; otherwise errmsg gives the reason. A fence is a barrier, and also publishes what was put before
+ * it.
  *
- * An answer is kept until the next one comes, in memory of its length.
+ * An answer is kept until the next one arrives, in memory of its length.
  *
  * Sources: Slurm 22.05, src/plugins/mpi/pmi2/{agent,client,pmi2,info}.c; MPICH 4, src/pmi/src/pmi_wire.c.
  */
@@ -24,7 +25,7 @@ static char *answer; /* the last message, without its prefix and with a NUL; NUL
 
 /* ---- Messages ---- */
 
-/* Puts the prefix before what stands after it; the whole's length. */
+/* Writes the prefix before a command. Returns the length of both. */
 static size_t prefix_put(char *command)
 {
     char prefix[PREFIX_BYTES + 1];
@@ -44,12 +45,12 @@ __attribute__((format(printf, 1, 2))) static int command_send(const char *format
     int bytes = vsnprintf(command + PREFIX_BYTES, PMI_LINE_BYTES, format, arguments);
     va_end(arguments);
     if (bytes < 0 || bytes >= PMI_LINE_BYTES)
-        return mpi_error(MPI_ERR_OTHER, "a message of PMI with more than %d bytes: %.40s", PMI_LINE_BYTES,
+        return mpi_error(MPI_ERR_OTHER, "a PMI message has more than %d bytes: %.40s", PMI_LINE_BYTES,
                          command + PREFIX_BYTES);
     return wire_send(command, prefix_put(command));
 }
 
-/* The number in a prefix, which has blanks before or after it. */
+/* Reads the number in a prefix, which has blanks before or after it. */
 static bool prefix_read(const char *prefix, size_t *bytes)
 {
     char digits[PREFIX_BYTES + 1] = "";
@@ -75,7 +76,7 @@ static int answer_read(void)
     if (error)
         return error;
     if (!prefix_read(prefix, &bytes))
-        return mpi_error(MPI_ERR_OTHER, "the launcher's message begins with \"%s\" in place of its length",
+        return mpi_error(MPI_ERR_OTHER, "the launcher's message begins with \"%s\" instead of its length",
                          prefix);
     answer = malloc(bytes + 1);
     if (!answer)
@@ -87,7 +88,7 @@ static int answer_read(void)
     return error;
 }
 
-/* The value of a field of the answer, and its length; NULL if there is none. */
+/* Returns the value of a field of the answer, and its length; NULL if there is none. */
 static const char *field_find(const char *name, size_t *bytes)
 {
     size_t length = strlen(name);
@@ -126,7 +127,7 @@ static bool field_number(const char *name, int *number)
     return number_read(digits, number);
 }
 
-/* Reads the answer to `command`, which has to say that it was obeyed. */
+/* Reads the answer to `command`. Returns an error unless it says that the command succeeded. */
 static int answer_take(const char *command)
 {
     char expected[64];
@@ -137,7 +138,7 @@ static int answer_take(const char *command)
         return error;
     snprintf(expected, sizeof(expected), "%s-response", command);
     if (strncmp(answer, "cmd=", 4) != 0 || !field_is("cmd", expected))
-        return mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.80s\" where PMI-2 says cmd=%s", answer,
+        return mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.80s\"; PMI-2 requires cmd=%s", answer,
                          expected);
     if (field_is("rc", "0"))
         return MPI_SUCCESS;
@@ -148,7 +149,7 @@ static int answer_take(const char *command)
 
 /* ---- The protocol ---- */
 
-/* srun does not mind a rank that ends early. */
+/* Starts the watchdog, because srun ignores a rank that ends early. */
 static void watchdog_set(int rank)
 {
     char say[128], report[128];
@@ -167,8 +168,8 @@ static int pmi2_begin(int *rank, int *size)
     if (!error)
         error = answer_take("fullinit");
     if (!error && (!field_number("rank", rank) || !field_number("size", size)))
-        error = mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.160s\" where PMI-2 says rank and size",
-                          answer);
+        error =
+            mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.160s\"; PMI-2 requires rank and size", answer);
     if (!error)
         watchdog_set(*rank);
     return error;
@@ -189,7 +190,7 @@ static int pmi2_barrier(void)
     return error ? error : answer_take("kvs-fence");
 }
 
-/* What the launcher says of the whole job is no key of a rank's. */
+/* Gets a value. Values of the launcher, about the whole job, are attributes; ranks' values are keys. */
 static int pmi2_get(const char *key, char *value, size_t room)
 {
     const char *job = getenv("PMI_JOBID");
@@ -215,14 +216,14 @@ static int pmi2_get(const char *key, char *value, size_t room)
 static void pmi2_end(void)
 {
     watchdog_end();
-    /* The process ends in order whatever the launcher says. */
+    /* The process ends normally whatever the launcher answers. */
     if (!command_send("cmd=finalize;"))
         (void)answer_take("finalize");
     free(answer);
     answer = NULL;
 }
 
-/* The launcher takes the exit code from the process. */
+/* Ends the job. The launcher takes the exit code from the process. */
 static void pmi2_abort(int status, const char *why)
 {
     char text[256];
@@ -233,7 +234,8 @@ static void pmi2_abort(int status, const char *why)
     for (char *at = text; *at; at++)
         if (*at == ';' || *at == '\n')
             *at = ',';
-    (void)command_send("cmd=abort;isworld=TRUE;msg=%s;", text); /* if it is gone, the job ends without it */
+    (void)command_send("cmd=abort;isworld=TRUE;msg=%s;", text); /* if the launcher is gone, the job ends
+                                                                 * without it */
 }
 
 const struct pmi_protocol pmi2 = {

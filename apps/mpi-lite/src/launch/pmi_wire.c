@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmi_wire.c: the connection to the launcher: bytes and lines over it, and the words of a line. One request
- * is on its way at a time; what comes is read no further than a buffer that has room for one line.
+ * is under way at a time; reads go no further than a buffer that has room for one line.
  *
- * Source: PMI-1 as Flux RFC 13 writes it down.
+ * Source: PMI-1 as Flux RFC 13 describes it.
  */
 #include "launch/pmi_protocol.h"
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 int wire_fd = -1;
-static char taken[PMI_LINE_BYTES]; /* read, and not yet given out */
+static char taken[PMI_LINE_BYTES]; /* read, and not yet returned */
 static size_t taken_bytes;
 
 int wire_connect(const char *where)
@@ -72,7 +72,7 @@ int wire_send(const char *text, size_t bytes)
     return MPI_SUCCESS;
 }
 
-/* At least one byte more. */
+/* Reads at least one more byte. */
 static int more_take(void)
 {
     ssize_t bytes;
@@ -83,7 +83,7 @@ static int more_take(void)
     if (bytes < 0)
         return mpi_error(MPI_ERR_OTHER, "the launcher is gone: %s", strerror(errno));
     if (bytes == 0)
-        return mpi_error(MPI_ERR_OTHER, "the launcher has closed PMI's connection");
+        return mpi_error(MPI_ERR_OTHER, "the launcher has closed the PMI connection");
     taken_bytes += (size_t)bytes;
     return MPI_SUCCESS;
 }
@@ -165,8 +165,7 @@ int line_answered(char answer[PMI_LINE_BYTES], const char *expected, const char 
     int bytes = vsnprintf(request, sizeof(request), format, arguments);
     va_end(arguments);
     if (bytes < 0 || (size_t)bytes >= sizeof(request))
-        return mpi_error(MPI_ERR_OTHER, "a line of PMI with more than %d bytes: %.40s", PMI_LINE_BYTES,
-                         request);
+        return mpi_error(MPI_ERR_OTHER, "a PMI line has more than %d bytes: %.40s", PMI_LINE_BYTES, request);
     int error = wire_send(request, (size_t)bytes);
     if (!error)
         error = wire_line(answer);
@@ -174,7 +173,7 @@ int line_answered(char answer[PMI_LINE_BYTES], const char *expected, const char 
         return error;
     word_find(answer, "cmd", command, sizeof(command));
     if (strcmp(command, expected) != 0)
-        return mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.80s\" where PMI says cmd=%s", answer,
+        return mpi_error(MPI_ERR_OTHER, "the launcher answers \"%.80s\"; PMI requires cmd=%s", answer,
                          expected);
     return MPI_SUCCESS;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * watchdog.c: a process beside a rank whose launcher does not mind when a rank ends early, as srun does not
- * without --kill-on-bad-exit: others would wait for it for ever. It sleeps in a read of a pipe whose other
- * end the rank alone holds (and, until they exec, processes that it has forked). If the rank ends, however it
- * does, without having said that it is done, the watchdog names it and has the launcher end the job.
+ * watchdog.c: a process that watches a rank, for launchers that ignore it when a rank ends early, as srun
+ * does without --kill-on-bad-exit: the other ranks would wait for it for ever. It sleeps in a read of a pipe
+ * whose other end only the rank holds (and, until they exec, processes that it has forked). If the rank ends
+ * in any way without watchdog_end, the watchdog prints its name and makes the launcher end the job.
  *
- * It is a child that sends no signal and that the program's wait does not see. It runs nothing but system
- * calls, on a copy of the rank's memory of which it changes its stack alone. Where there is no room for a
- * process, the rank goes on without.
+ * It is a child that sends no signal when it ends and that the program's wait does not see. It runs only
+ * system calls, on a copy of the rank's memory of which it changes its stack alone. If no process can be
+ * made, the rank continues without a watchdog.
  *
  * Runs at MPI_Init, and at MPI_Finalize or MPI_Abort, under the lock.
  */
@@ -37,14 +37,14 @@ static void all_write(int fd, const char *text, size_t bytes)
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return; /* nobody is left to notify */
+            return; /* no reader is left */
         text += written;
         bytes -= (size_t)written;
     }
 }
 
-/* Whatever else the rank had open ends with the rank. Without the call, what is open here stays so as long as
- * the rank lives. */
+/* Closes all other descriptors, so that the rank's files and connections end with the rank. Without the
+ * system call, they stay open here as long as the rank lives. */
 static void others_close(int kept, int kept_too)
 {
     int low = kept < kept_too ? kept : kept_too, high = kept < kept_too ? kept_too : kept;
@@ -58,7 +58,8 @@ static void others_close(int kept, int kept_too)
     syscall(SYS_close_range, high + 1, ~0u, 0);
 }
 
-/* What the terminal or a program sends to all of a group is the rank's affair: it ends, or does not. */
+/* Waits for the rank's end. Blocks all signals: those sent to the whole process group are for the rank, which
+ * may end or not. */
 static _Noreturn void watch(int fd, const char *say, const char *report, size_t report_bytes)
 {
     sigset_t all;

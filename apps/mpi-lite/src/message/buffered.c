@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * buffered.c: the buffer of MPI_Bsend. A buffered message is copied to memory of the library's own
- * (message.c); the attached buffer is what bounds how much may be under way. Runs under the library's lock.
+ * (message.c); the size of the attached buffer only limits how much may be under way. Runs under the
+ * library's lock.
  *
  * Source: MPI 3.1 §3.6.
  */

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * burst.c: which way messages go of which several are under way at once: from memory to memory, or through
- * the segment, where both ends work at the same time. Which is faster depends on the machine (how far CPUs
- * are apart, what a system call costs) by factors of 2 to 4 either way, so it is measured.
+ * burst.c: the way of messages while several are under way at once: from memory to memory, or through the
+ * segment, where both ends work at the same time. Which is faster depends on the machine (the distance of
+ * CPUs, the cost of a system call) by factors of 2 to 4 either way, so it is measured.
  *
  * A burst begins with the second message that is under way, which chooses for all that follow, and ends when
- * none is left. Of each way and size there is the minimum of the times for a byte so far; it grows a little
- * with each measurement, so that an old one gives way. One burst in many tries the way that seems slower.
- * Runs under the library's lock.
+ * none is left. For each way and size the minimum time per byte is kept. It grows a little with each
+ * measurement, so that an old minimum is replaced. One burst in many tries the way that seems slower. Runs
+ * under the library's lock.
  */
 #include "message/burst.h"
 #include "base/base.h"
 
 #define CLASSES   24 /* of the first message's size: 2^index bytes and more */
-#define TRIES     8  /* bursts of a class in which the ways take turns */
-#define TRY_EVERY 64 /* later ones */
-#define AGEING    16 /* a measured time grows by one part in so many */
+#define TRIES     8  /* first bursts of a class, in which the ways take turns */
+#define TRY_EVERY 64 /* after those: one burst in this number */
+#define AGEING    16 /* each measurement raises the minimum by one part in this number */
 
 enum way { THROUGH, COPIED, WAYS };
 
 static struct size_class {
-    double ns[WAYS]; /* for a byte; 0: not measured */
+    double ns[WAYS]; /* per byte; 0: not measured */
     unsigned bursts;
 } classes[CLASSES];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check.c: whether the arguments of a call that sends, receives or probes are ones.
+ * check.c: checks the arguments of calls that send, receive or probe.
  */
 #include "message/message.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * generalized.c: generalized requests, which the program itself completes. Three functions of the program's
- * belong to one: for its status, when a call completes it or asks for its status; for its end, once; and for
- * its cancel. They run within the library's lock, which nests: they may call MPI. What they return is what
- * the call returns that they run in.
+ * generalized.c: generalized requests, which the program itself completes. Each has three functions of the
+ * program's: one for its status, called when a call completes it or asks for its status; one for its end,
+ * called once; and one for its cancel. They run within the library's lock, which nests: they may call MPI.
+ * The call in which they run returns what they return.
  *
  * Source: MPI 3.1 §12.2.
  */

@@ -3,23 +3,24 @@
  * match.c: receives that wait for a message, and messages that wait for a receive, in the order that MPI
  * demands: of two that match, the first.
  *
- * Receives stand in a bucket of what they name of (context, source, tag); a message takes the oldest of the
- * first match in each table. Messages stand in a list of each table that a receive may look in: those of
- * collectives in one, since no receive of the library's own has a wildcard. Runs under the library's lock.
+ * A posted receive is in a bucket chosen by those of context, source and tag that it names. A message takes
+ * the oldest of the first matches in all tables. A message is in a list of each table in which a receive may
+ * look for it: messages of collectives are in one only, since no receive of the library's own has a wildcard.
+ * Runs under the library's lock.
  *
  * Source: MPI 3.1 §3.5 (semantics of point-to-point communication).
  */
 #include "message/message.h"
 #include <stdlib.h>
 
-/* Arrivals are used again, for a C library may enter the kernel to give memory back: data of up to 64 <<
- * class bytes, or of any size in the last class, whose arrivals are not kept. */
+/* Arrivals are reused, because a C library may enter the kernel to give memory back. A class holds arrivals
+ * with up to 64 << class bytes of data; the last class holds any size, and its arrivals are not kept. */
 #define CLASSES  10
 #define KEPT_MAX 64 /* of each class */
-#define AT_ONCE  4  /* made where none is left, so that ranks that run ahead later find some */
+#define AT_ONCE  4  /* allocated when none is left, so that ranks that run ahead later find some */
 
-/* Lists stand in tables by what is named of source and tag: one that names both has its own place among
- * many, so that the depth of a queue costs nothing where tags differ. */
+/* There is a table for each way to name source and tag. A list for a source and a tag has its own place among
+ * many, so that a long queue costs nothing if tags differ. */
 enum { NAMES_SOURCE = 1, NAMES_TAG = 2, NAMES_BOTH = NAMES_SOURCE | NAMES_TAG, TABLES = MATCH_TABLES };
 
 #define BUCKETS 1024
@@ -56,7 +57,8 @@ static unsigned table_of(int source, int tag)
     return (source == MPI_ANY_SOURCE ? 0 : NAMES_SOURCE) | (tag == MPI_ANY_TAG ? 0 : NAMES_TAG);
 }
 
-/* Messages of this context stand in this table and those after it. Collectives' contexts are odd. */
+/* Returns the first table that holds messages of this context; they are in all later tables, too.
+ * Collectives' contexts are odd. */
 static unsigned first_table(uint32_t context)
 {
     return context & 1 ? NAMES_BOTH : 0;

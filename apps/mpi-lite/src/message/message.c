@@ -4,35 +4,35 @@
  *
  *   eager        HEAD_EAGER with the data; synchronous: HEAD_EAGER_SYNC, and HEAD_DONE once it matches
  *   rendezvous   HEAD_REQUEST; in a node both ends copy from memory to memory (peer_copy.c), up to HEAD_DONE;
- *                where they may not, or the sender's data has gaps, HEAD_CLEAR, and HEAD_DATA in fragments
+ *                if they may not, or the sender's data has gaps, HEAD_CLEAR, and HEAD_DATA in fragments
  *   to oneself   copied once, at the match
  *
- * What a transport has no room for waits in its peer's queue of outputs, in order. A cookie names a request
- * in a table, with a generation, so that a stale or wrong one is noticed. Runs under the library's lock.
+ * If a transport has no room, outputs wait in their peer's queue, in order. A cookie names a request in a
+ * table, with a generation, so that a stale or wrong cookie is noticed. Runs under the library's lock.
  */
 #include "message/message.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies from memory to memory are the fastest way for one message. Of several at once, smaller ones than
- * this may go through the segment, where the two ends work at the same time. */
+/* For a single message, copying from memory to memory is the fastest way. If several are under way, smaller
+ * messages than this may go through the segment, where the two ends work at the same time. */
 #define COPIED_ALWAYS ((size_t)1 << 20)
 
-/* Something that is to be sent: a head, and for an eager message or fragments the request with the data. */
+/* Something to be sent: a head, and for an eager message or fragments the request with the data. */
 struct output {
     struct output *next;
     struct head head;
     struct mpi_request *request;
     size_t at, end; /* HEAD_DATA: the next byte to send, and the end */
-    void *owned;    /* HEAD_WINDOW: a copy of its `end` bytes of data, which is freed with it; or NULL */
+    void *owned;    /* HEAD_WINDOW: a copy of its `end` bytes of data, freed with it; or NULL */
 };
 
 struct peer {
     struct output *first, *last;
     int world;
-    const struct transport *transport; /* NULL: before the first message to it, and of this process itself */
-    size_t fragment_bytes;             /* the most that goes at once */
-    size_t eager_bytes;                /* messages of at most so many go eagerly */
+    const struct transport *transport; /* NULL: before the first message to it, and for this process itself */
+    size_t fragment_bytes;             /* maximum data with one head */
+    size_t eager_bytes;                /* messages of at most this many bytes go eagerly */
     bool is_listed;
     struct peer *next;
 };
@@ -48,7 +48,7 @@ static uint32_t cookie_count, cookie_free; /* index + 1; 0: none */
 static int rendezvous_sends;               /* under way */
 static unsigned char *scratch;
 static size_t scratch_bytes;
-/* Takes HEAD_WINDOW. */
+/* Called for HEAD_WINDOW. */
 static void (*windows)(int peer, const struct head *head, const void *data, size_t bytes);
 
 /* ---- Cookies ---- */
@@ -148,7 +148,7 @@ static void send_complete(struct mpi_request *request)
 
 /* ---- Outputs ---- */
 
-/* Sends as much of it as there is room for; whether it is through. */
+/* Sends as much of an output as there is room for. Returns whether all of it is sent. */
 static bool output_send(struct peer *peer, struct output *output, bool *moved)
 {
     const struct transport *transport = peer->transport;
@@ -210,7 +210,7 @@ static struct peer *peer_of(int world)
     return peer;
 }
 
-/* Puts it after what waits already. */
+/* Appends an output to the queue of its peer. */
 static void output_keep(struct peer *peer, const struct output *output)
 {
     struct output *kept = malloc(sizeof(*kept));
@@ -227,7 +227,7 @@ static void output_keep(struct peer *peer, const struct output *output)
     }
 }
 
-/* Sends it now, or, if there is no room, after what waits already. */
+/* Sends an output now, or queues it if there is no room or others wait already. */
 static void output_begin(int world, const struct head *head, struct mpi_request *request, size_t end)
 {
     struct peer *peer = peer_of(world);
@@ -302,7 +302,7 @@ void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t byt
 
 /* ---- Receives that have met their message ---- */
 
-/* Reads the sender's memory into a buffer with gaps; false where that is not possible. */
+/* Reads the sender's memory into a buffer with gaps. Returns false if that is not possible. */
 static bool scattered_read(struct message *message, uint64_t from)
 {
     const size_t step = 64 << 10;
@@ -326,10 +326,10 @@ static void self_take(struct message *message, struct mpi_request *sender)
     if (message->bytes)
         (void)type_copy(from->buffer, from->count, from->type, message->buffer, message->count,
                         message->type);
-    send_complete(sender); /* the receive has noted a truncation already */
+    send_complete(sender); /* the receive has reported a truncation already */
 }
 
-/* The message goes to this receive: what is there is copied, what is not is asked for. */
+/* Gives a message to the receive that it matches: copies the data that has arrived, and requests the rest. */
 static void receive_match(struct mpi_request *request, int peer, const struct head *head, const void *data,
                           struct mpi_request *sender)
 {
@@ -378,14 +378,14 @@ static struct arrival *arrival_make(int peer, const struct head *head, const voi
     return arrival;
 }
 
-/* The receive that a fragment belongs to. */
+/* Returns the receive that a fragment belongs to. */
 static struct mpi_request *data_request(int peer, const struct head *head, size_t bytes)
 {
     struct mpi_request *request = cookie_find(peer, head, REQUEST_RECEIVE);
     const struct message *message = request->message;
 
     if (!bytes || bytes > message->bytes - message->moved)
-        mpi_abort(1, "rank %d has sent %zu bytes where %zu are left of a message", peer, bytes,
+        mpi_abort(1, "rank %d has sent %zu bytes of a message of which %zu bytes are left", peer, bytes,
                   message->bytes - message->moved);
     return request;
 }
@@ -443,8 +443,8 @@ static void message_arrived(int peer, const struct head *head, const void *data,
 
     if (head->source < 0 || head->source >= mpi_world.size || head->kind >= HEAD_WAKE ||
         ((head->kind == HEAD_EAGER || head->kind == HEAD_EAGER_SYNC) && head->bytes != bytes))
-        mpi_abort(1, "a head of kind %u from rank %d, of %llu bytes with %zu, makes no sense", head->kind,
-                  peer, (unsigned long long)head->bytes, bytes);
+        mpi_abort(1, "invalid head of kind %u from rank %d: it says %llu bytes and comes with %zu",
+                  head->kind, peer, (unsigned long long)head->bytes, bytes);
     switch (head->kind) {
     case HEAD_CLEAR:
         clear_arrived(peer, head);
@@ -585,7 +585,7 @@ bool message_send_now(const void *buffer, size_t count, const struct mpi_datatyp
     return to->transport->send(to->world, &head, buffer, bytes);
 }
 
-/* A copy goes; the request that the program gets is through. */
+/* Sends a copy; returns a completed request for the program. */
 static struct mpi_request *buffered_send(struct mpi_request *request)
 {
     struct message *message = request->message;

@@ -3,8 +3,8 @@
  * message.h: messages between two ranks: requests, the transfers that they stand for, matching, progress, and
  * the calls of point-to-point communication. Uses transport/, launch/, type/ and base/.
  *
- * The rooms above begin transfers (message_send, message_receive), wait for them (request_wait,
- * progress_wait), have their own work done in each round of progress (progress_add), and window/ has messages
+ * The folders above begin transfers (message_send, message_receive), wait for them (request_wait,
+ * progress_wait), and register their own work for each round of progress (progress_add). window/ has messages
  * of its own (message_windows_take). Everything runs under the library's lock.
  *
  * Source: MPI 3.1 chapter 3.
@@ -23,24 +23,24 @@ enum send_mode { SEND_STANDARD, SEND_BUFFERED, SEND_SYNCHRONOUS, SEND_READY };
 
 struct mpi_request {
     enum request_kind kind;
-    bool complete; /* set once, by progress; then `status` holds */
+    bool complete; /* set once, by progress; `status` is valid then */
     bool persistent, active;
     bool freed; /* MPI_Request_free: progress frees it at its completion */
-    bool ended; /* it is none any more; then `next` is the free one after it */
+    bool ended; /* it has been freed; `next` is the next free request then */
     int error;  /* MPI_ERR_TRUNCATE and the like */
     MPI_Status status;
     struct mpi_comm *comm;            /* held; NULL for none */
-    struct mpi_request *next, **link; /* in the queue that it stands in */
-    /* What follows belongs to message.c, schedule.c or the generalized request. */
+    struct mpi_request *next, **link; /* in its queue */
+    /* The members below belong to message.c, schedule.c or the generalized request. */
     struct message *message;
     struct schedule *schedule;
     struct generalized *generalized;
-    struct persistent *persistence; /* the arguments with which MPI_Start begins it */
+    struct persistent *persistence; /* the arguments with which MPI_Start begins a transfer */
 };
 
-/* Begins a transfer. `context` is comm->context or + 1, where nothing is received from MPI_ANY_SOURCE or with
- * MPI_ANY_TAG; `peer` a rank of comm->remote, MPI_ANY_SOURCE or MPI_PROC_NULL. The request is complete at
- * once where nothing is left to do. Returns NULL out of memory alone. */
+/* Begins a transfer. `context` is comm->context, or + 1, in which no receive uses MPI_ANY_SOURCE or
+ * MPI_ANY_TAG. `peer` is a rank of comm->remote, MPI_ANY_SOURCE or MPI_PROC_NULL. The request is complete at
+ * once if nothing is left to do. Returns NULL only without memory. */
 struct mpi_request *message_send(enum send_mode mode, const void *buffer, size_t count,
                                  struct mpi_datatype *type, int peer, int tag, struct mpi_comm *comm,
                                  uint32_t context);
@@ -48,45 +48,47 @@ struct mpi_request *message_receive(void *buffer, size_t count, struct mpi_datat
                                     struct mpi_comm *comm, uint32_t context);
 
 struct mpi_request *request_make(enum request_kind kind, struct mpi_comm *comm);
-/* After completion: its status (if not NULL) and its error; frees it, or makes a persistent one inactive. */
+/* Finishes a complete request: sets *status (if not NULL) and returns its error. Frees the request, or makes
+ * a persistent one inactive. */
 int request_finish(struct mpi_request **request, MPI_Status *status);
-/* Waits for it, then finishes it. */
+/* Waits for a request, then finishes it. */
 int request_wait(struct mpi_request **request, MPI_Status *status);
 
 /* ---- Progress (progress.c) ---- */
 
-/* One round over transports, messages and what has been added; whether anything moved. Never blocks. */
+/* Runs one round over transports, messages and added work. Returns whether anything moved. Never blocks. */
 bool progress_poll(void);
-/* From now on each round calls `work`, once however often it is added; it returns whether anything moved. */
+/* Adds work to each round, which calls `work` and learns from it whether anything moved. Adding it again has
+ * no effect. */
 void progress_add(bool (*work)(void));
-/* Polls until done(argument): spins, or blocks for what transports announce where mpi_world.crowded. */
+/* Polls until done(argument): spins, or blocks until a transport announces something if mpi_world.crowded. */
 void progress_wait(bool (*done)(void *argument), void *argument);
-/* Lets another thread into the library, where there may be one. */
+/* Releases the library for another thread, if there may be one. */
 void progress_yield(void);
-/* The one to a rank of the world. */
+/* Returns the transport to a rank of the world. */
 const struct transport *transport_to(int peer);
 
 /* ---- Transfers ---- */
 
-/* The state of a send or a receive, next to its request. */
+/* The state of a send or a receive, in addition to its request. */
 struct message {
     void *buffer; /* of a send: only read */
     size_t count;
     struct mpi_datatype *type; /* held; NULL when complete */
-    size_t bytes;              /* of a send: to be sent; of a receive: room, then what comes of the message */
-    size_t moved;              /* of a rendezvous: bytes that fragments have carried */
+    size_t bytes;              /* of a send: to be sent; of a receive: room, then the length of the message */
+    size_t moved;              /* of a rendezvous: bytes received in fragments so far */
     int peer;                  /* of the communicator, or MPI_ANY_SOURCE */
-    int world;                 /* its world rank; of a receive: once it is known who sends */
+    int world;                 /* its world rank; of a receive: set once the sender is known */
     int tag;
     uint32_t context;
     enum send_mode mode;
-    uint64_t order;  /* of a posted receive: which came first */
+    uint64_t order;  /* of a posted receive: rising in the order of posts */
     uint64_t cookie; /* in the table of rendezvous; 0: none */
-    uint64_t other;  /* the other side's */
-    void *packed;    /* owned: what a buffered send copied */
+    uint64_t other;  /* the other side's cookie */
+    void *packed;    /* owned: the copy of a buffered send */
     size_t buffered; /* bytes of the attached buffer that it occupies */
     bool is_queued, is_buffered, is_rendezvous;
-    int sides_left;         /* of a receive that is copied by both ends: those that have not finished */
+    int sides_left;         /* of a receive that both ends copy: those that have not finished */
     struct peer_copy *copy; /* while this rank copies */
 };
 
@@ -100,81 +102,81 @@ struct arrival {
     struct arrival_links in[MATCH_TABLES];
     struct head head;
     int world;                        /* the sender's world rank */
-    struct mpi_request *sender;       /* of a message to oneself, not yet copied */
+    struct mpi_request *sender;       /* of a message to the own rank, not yet copied */
     struct mpi_comm *comm;            /* of a matched probe: held */
     unsigned char class;              /* of its size (match.c) */
     _Alignas(8) unsigned char data[]; /* of an eager message */
 };
 
-/* A standard send that takes no request: an eager message of dense data, for which there is room. False where
- * it is none, and nothing is done then. */
+/* Sends without a request, if this is a standard send of an eager message with dense data and there is room
+ * for it. Else returns false and does nothing. */
 bool message_send_now(const void *buffer, size_t count, const struct mpi_datatype *type, int peer, int tag,
                       const struct mpi_comm *comm, uint32_t context);
-/* Messages of the library's own (HEAD_WINDOW), in order with all others to that rank of the world, which is
- * not this one. At once, or not at all: false where there is no room. */
+/* Sends a message of the library's own (HEAD_WINDOW), in order with all others to that rank of the world,
+ * which is not this one. Sends it at once, or returns false if there is no room. */
 bool message_try(int world, const struct head *head, const void *data, size_t bytes);
-/* At once, or later from a copy. */
+/* Does the same at once, or later from a copy. */
 void message_post(int world, const struct head *head, const void *data, size_t bytes);
-/* The most data that goes with one head. */
+/* Returns the maximum bytes of data with one head. */
 size_t message_fragment(int world);
 bool message_progress(void);
-/* What the transports begin with. */
+/* The functions that the transports get when they begin. */
 extern const struct receiver message_receiver;
-/* From now on, messages of HEAD_WINDOW go to `taker`, whose arguments are those of struct receiver. */
+/* Makes `taker` receive messages of HEAD_WINDOW; its arguments are those of struct receiver. */
 typedef void message_taker(int peer, const struct head *head, const void *data, size_t bytes);
 void message_windows_take(message_taker *taker);
 void message_cookie_make(struct mpi_request *request);
-/* A head without data, to whoever has that cookie. */
+/* Sends a head without data to the rank that has that cookie. */
 void message_answer(int peer, enum head_kind kind, uint64_t cookie, uint64_t bytes, uint64_t other);
-int message_rendezvous_sends(void); /* this rank's, under way */
-/* All data of a receive that has a cookie is there. */
+int message_rendezvous_sends(void); /* this rank's rendezvous sends under way */
+/* Completes a receive that has a cookie; all its data has arrived. */
 void message_receive_end(struct mpi_request *request);
-/* Returns whether nothing waits to be sent, and no send without a request is under way: for progress_wait. */
+/* Returns whether no output waits and no send without a request is under way: for progress_wait. */
 bool outputs_are_empty(void *unused);
-/* `source` is a rank of the communicator that has the context, or, in one for messages of the program's,
- * MPI_ANY_SOURCE; `tag` MPI_ANY_TAG there. */
+/* Finds a message that has arrived. `source` is a rank of the communicator with this context. In a context
+ * for the program's messages, it may be MPI_ANY_SOURCE, and `tag` MPI_ANY_TAG. */
 struct arrival *message_find(uint32_t context, int source, int tag);
 void message_unlink(struct arrival *arrival);
 struct mpi_request *message_receive_arrival(void *buffer, size_t count, struct mpi_datatype *type,
                                             struct arrival *arrival, struct mpi_comm *comm);
 bool message_cancel(struct mpi_request *request);
-/* Receives that match has posted; those that wait for a message of (context, source). */
+/* Posts a receive; match_posted finds and removes the oldest posted receive that a head matches. */
 void match_post(struct mpi_request *request);
 struct mpi_request *match_posted(const struct head *head);
 void match_unpost(struct mpi_request *request);
 void match_keep(struct arrival *arrival);
-/* Makes memory for the first messages that may come early; false where there is none. The end gives back all,
- * with the messages that nobody has received. */
+/* Allocates memory for the first early messages; returns false without memory. match_end frees all, with the
+ * messages that were never received. */
 bool match_begin(void);
 void match_end(void);
-/* Memory for one with so much data, or NULL; and its end. */
+/* Allocates a message with this much data, or returns NULL; arrival_give frees it. */
 struct arrival *arrival_take(size_t bytes);
 void arrival_give(struct arrival *arrival);
 int match_unexpected_count(void);
 
 /* ---- Copies from rank to rank (peer_copy.c) ---- */
 
-/* One chunk of each copy under way; whether there is one. */
+/* Moves one chunk of each copy under way. Returns whether there is one. */
 bool peer_copy_progress(void);
-/* A receive that has met its message, of message->bytes at `from` in the sender's memory. False: it cannot be
- * copied so, and nothing has happened. */
+/* Begins to copy a message of message->bytes at `from` in the sender's memory to the receive that it matches.
+ * Returns false, and does nothing, if it cannot be copied. */
 bool peer_copy_receive(struct mpi_request *request, uint64_t from, uint64_t sender_cookie);
-/* HEAD_OFFER, HEAD_COPIED and HEAD_DONE have come. */
+/* Handles a HEAD_OFFER, HEAD_COPIED or HEAD_DONE that has arrived. */
 void peer_copy_offered(struct mpi_request *send, uint32_t generation, uint64_t index);
 void peer_copy_copied(struct mpi_request *receive);
 void peer_copy_done(struct mpi_request *send);
 
 /* ---- Requests ---- */
 
-/* Completes it: the status' source, tag and bytes hold; frees it if the program has given it up. What the
- * program's function returns that a generalized request ends with. */
+/* Completes a request whose status has source, tag and bytes; frees it if the program has given it up.
+ * Returns what the program's function returns at the end of a generalized request. */
 int request_complete(struct mpi_request *request);
 void request_free(struct mpi_request *request);
 int request_live_count(void);
-/* Sends under way that the program has no request for. */
+/* Number of sends under way for which the program has no request. */
 extern int request_detached;
 struct mpi_request *request_done_make(enum request_kind kind, struct mpi_comm *comm);
-/* Whether the next one can be made. */
+/* Returns whether there is memory for one more request. */
 bool request_has_room(void);
 
 /* ---- Generalized requests (generalized.c): the program's functions; the second is the last one ---- */

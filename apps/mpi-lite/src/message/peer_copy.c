@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * peer_copy.c: large messages between two ranks of a node, copied once, from the sender's memory to the
- * receiver's, by whichever of the two is inside the library: by both of them, where both wait.
+ * receiver's. Whichever of the two is inside the library copies; if both wait, both copy.
  *
  *   sender                                     receiver
  *   HEAD_REQUEST, with its buffer's address ->
@@ -11,10 +11,10 @@
  *   HEAD_COPIED, if it has written any      ->
  *                                           <- HEAD_DONE, once all chunks are claimed and its own are read
  *
- * A share lies in the receiver's part of the segment. Who counts its word up owns that chunk. The word's
- * upper half is the generation of the share: a sender that comes late, after the share serves another
- * message, finds another generation and claims nothing. A sender that computes meanwhile costs nothing, for
- * the receiver then takes all chunks.
+ * A share lies in the receiver's part of the segment. A rank claims a chunk by incrementing the share's word.
+ * The word's upper half is the generation of the share: a sender that comes after the share serves another
+ * message finds another generation and claims nothing. A sender that computes meanwhile costs nothing,
+ * because the receiver then takes all chunks.
  *
  * One chunk of each copy is moved in a round of progress, so that other messages do not wait for a large one.
  * Runs under the library's lock.
@@ -27,7 +27,7 @@
 #define SHARED_MIN ((size_t)384 << 10) /* smaller messages are copied by the receiver alone */
 #define CHUNK_MIN  ((size_t)32 << 10)
 #define CHUNK_MAX  ((size_t)256 << 10)
-#define CHUNKS     8          /* aimed at, so that both ends finish together */
+#define CHUNKS     8          /* target number, so that both ends finish together */
 #define NO_CHUNKS  UINT32_MAX /* in a word: nothing to claim */
 #define SIDES      2
 
@@ -87,7 +87,7 @@ static uint64_t word_of(uint32_t generation, uint32_t chunk)
     return (uint64_t)generation << 32 | chunk;
 }
 
-/* The next chunk that nobody has taken; false: there is none. */
+/* Claims the next free chunk. Returns false if there is none. */
 static bool chunk_claim(struct peer_copy *copy, uint32_t *chunk)
 {
     if (!copy->share) {
@@ -114,7 +114,7 @@ static bool chunk_move(struct peer_copy *copy, uint32_t chunk)
                             copy->writes);
 }
 
-/* One side has no more to do; the message is there once both have. */
+/* Counts sides that have finished; the receive is complete once both have. */
 static void receiver_side_ends(struct mpi_request *request, int sides)
 {
     request->message->sides_left -= sides;
@@ -122,7 +122,7 @@ static void receiver_side_ends(struct mpi_request *request, int sides)
         message_receive_end(request);
 }
 
-/* All chunks are claimed, and those of this side copied. */
+/* Ends this side of a copy: all chunks are claimed, and those of this side copied. */
 static void copy_end(struct peer_copy *copy)
 {
     struct mpi_request *request = copy->request;
@@ -152,7 +152,9 @@ bool peer_copy_progress(void)
         if (!chunk_claim(copy, &chunk))
             copy_end(copy);
         else if (!chunk_move(copy, chunk))
-            mpi_abort(1, "cannot %s the memory of rank %d at %#llx: %s; TACET_MPI_PEER_READ=0 does without",
+            mpi_abort(1,
+                      "cannot %s the memory of rank %d at %#llx: %s; set TACET_MPI_PEER_READ=0 to avoid such "
+                      "copies",
                       copy->writes ? "write" : "read", copy->request->message->world,
                       (unsigned long long)(copy->there + chunk * copy->chunk_bytes), strerror(errno));
     }
@@ -177,7 +179,7 @@ static void share_offer(struct peer_copy *copy)
     struct share *share = message_rendezvous_sends() ? NULL : shared_share_take();
 
     if (!share)
-        return; /* so many messages are shared already that there is enough to do for all */
+        return; /* with that many shared messages, all ends have enough to copy */
     copy->generation = (uint32_t)(share->word >> 32) + 1;
     __atomic_store_n(&share->word, word_of(copy->generation, NO_CHUNKS), __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -210,7 +212,7 @@ bool peer_copy_receive(struct mpi_request *request, uint64_t from, uint64_t send
         return true;
     }
     message_cookie_make(request);
-    message->moved = message->bytes; /* no data is to come in fragments */
+    message->moved = message->bytes; /* no data will come in fragments */
     share_offer(copy);
     return true;
 }
@@ -218,7 +220,7 @@ bool peer_copy_receive(struct mpi_request *request, uint64_t from, uint64_t send
 void peer_copy_copied(struct mpi_request *request)
 {
     if (!request->message->sides_left || request->message->sides_left > SIDES)
-        mpi_abort(1, "rank %d says that it has copied what it was not asked for", request->message->world);
+        mpi_abort(1, "rank %d reports a copy that was not requested", request->message->world);
     receiver_side_ends(request, 1);
 }
 
@@ -230,7 +232,7 @@ void peer_copy_offered(struct mpi_request *request, uint32_t generation, uint64_
     const struct share *share = shared_share_of(message->world, index);
 
     if (!share || message->copy)
-        mpi_abort(1, "rank %d offers share %llu, which there is not", message->world,
+        mpi_abort(1, "rank %d offers share %llu, which does not exist", message->world,
                   (unsigned long long)index);
     struct share seen = { .word = __atomic_load_n(&share->word, __ATOMIC_ACQUIRE) };
     seen.address = share->address;
@@ -239,7 +241,7 @@ void peer_copy_offered(struct mpi_request *request, uint32_t generation, uint64_
     seen.cookie = share->cookie;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (seen.word >> 32 != generation || __atomic_load_n(&share->word, __ATOMIC_RELAXED) >> 32 != generation)
-        return; /* it is over */
+        return; /* the copy is over */
     if (seen.bytes > message->bytes || seen.chunk_bytes < CHUNK_MIN || seen.chunk_bytes > CHUNK_MAX)
         mpi_abort(1, "rank %d offers to share %llu bytes in chunks of %llu, of a message of %zu",
                   message->world, (unsigned long long)seen.bytes, (unsigned long long)seen.chunk_bytes,

@@ -7,20 +7,20 @@
 #include "message/message.h"
 #include <stdlib.h>
 
-/* Messages that MPI_Mprobe hands out are arrivals; this one is none. */
+/* The object of MPI_MESSAGE_NO_PROC. All other message handles are arrivals. */
 struct mpi_message {
     char unused;
 } mpi_lite_message_no_proc;
 
 /* ---- Sends and receives ---- */
 
-/* `is_now`: the caller waits for it; then *request is NULL if it is through already. */
+/* Begins a send. If `is_now`, the caller waits for it; *request is then NULL if it is complete already. */
 static int send_begin(enum send_mode mode, const void *buffer, int count, struct mpi_datatype *type, int peer,
                       int tag, struct mpi_comm *comm, bool is_now, struct mpi_request **request)
 {
     int error = check_transfer(buffer, count, type, peer, tag, comm, false);
 
-    if (!error && !is_now && !request_has_room()) /* asked before anything goes */
+    if (!error && !is_now && !request_has_room()) /* checked before anything is sent */
         error = mpi_error(MPI_ERR_NO_MEM, "no memory for a request");
     if (!error && mode == SEND_BUFFERED && peer != MPI_PROC_NULL)
         error = buffered_take((size_t)count * type->bytes);
@@ -48,7 +48,7 @@ static int receive_begin(void *buffer, int count, struct mpi_datatype *type, int
     return *request ? MPI_SUCCESS : mpi_error(MPI_ERR_NO_MEM, "no memory for a message");
 }
 
-/* Without `request` where it blocks. */
+/* Does a call that sends; `request` is not used if it blocks. */
 static int send_call(const char *name, enum send_mode mode, const void *buffer, int count,
                      struct mpi_datatype *type, int peer, int tag, struct mpi_comm *comm, bool blocks,
                      struct mpi_request **request)
@@ -133,7 +133,8 @@ static int Sendrecv(const void *from, int from_count, MPI_Datatype from_type, in
 }
 MPI_CALL(Sendrecv);
 
-/* The bytes to send, which may be more than an int counts, have been checked as elements of the type. */
+/* Sends a packed copy and receives into the buffer. The bytes to send may be more than an int counts; they
+ * have been checked as elements of the type. */
 static int replace(const void *copy, size_t bytes, int dest, int send_tag, void *buffer, int count,
                    struct mpi_datatype *type, int source, int receive_tag, struct mpi_comm *comm,
                    MPI_Status *status)
@@ -187,7 +188,8 @@ static bool probe_finds(void *argument)
     return probe->found != NULL;
 }
 
-/* Without `flag` where it waits, and `message` where the message stays where it is. */
+/* Does a call that probes. `flag` is not used if it waits, nor `message` if the message stays in the queue.
+ */
 static int probe_call(const char *name, bool waits, bool takes, int source, int tag, struct mpi_comm *comm,
                       int *flag, MPI_Message *message, MPI_Status *status)
 {

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * progress.c: one round of progress, and how a wait waits. Messages move inside calls of the library alone.
+ * progress.c: one round of progress, and how a call waits. Messages move only inside calls of the library.
  *
- * A wait spins without entering the kernel while ranks have their CPUs to themselves. Where they share CPUs
- * (mpi_world.crowded), it yields between rounds, and blocks after mpi_world.spin_ns. What ends the block is
- * the bell in the node's segment (shared.c): a rank that sends to this one rings it; so does a thread of
- * this process that leaves the library while another one sleeps.
+ * A wait spins without entering the kernel while ranks have their CPUs to themselves. If ranks share CPUs
+ * (mpi_world.crowded), it yields between rounds, and blocks after mpi_world.spin_ns. The bell in the node's
+ * segment (shared.c) ends the block: a rank that sends to this one rings it; so does a thread of this process
+ * that leaves the library while another one sleeps.
  */
 #include "launch/launch.h"
 #include "message/message.h"
 #include <sched.h>
 
-/* Where no launcher sees that a rank has died, a wait that lasts looks, by entering the kernel, each time
- * after so many rounds: a tenth of a second, and seconds in an emulator. */
+/* If no launcher notices that a rank has died, a long wait checks for it, by entering the kernel, each time
+ * after this many rounds: a tenth of a second, and seconds in an emulator. */
 #define ALIVE_ROUNDS (1u << 21)
 
-/* TCP takes a system call to look at; while messages of this node come, it is looked at so seldom. */
+/* A look at TCP takes a system call. While messages of this node arrive, it is done once in this many rounds.
+ */
 #define TCP_ROUNDS 16
 
 #define ADDED_MAX 4
 
-/* What rooms above have added, in the order in which it came. */
+/* Work that folders above have added, in order. */
 static struct {
     bool (*work)(void);
 } added[ADDED_MAX];
@@ -32,7 +33,7 @@ void progress_add(bool (*work)(void))
         if (added[i].work == work)
             return;
     if (added_count == ADDED_MAX)
-        mpi_abort(1, "progress has %d kinds of work, and no room for one more", ADDED_MAX);
+        mpi_abort(1, "progress_add: all %d places are in use (ADDED_MAX)", ADDED_MAX);
     added[added_count++].work = work;
 }
 
@@ -74,7 +75,7 @@ void progress_yield(void)
     lock_retake(depth);
 }
 
-/* What one thread's poll has moved may be what another sleeps for. */
+/* Runs a round, and wakes sleeping threads if anything moved, because they may wait for it. */
 static bool poll_for_all(void)
 {
     if (!progress_poll())
@@ -84,8 +85,8 @@ static bool poll_for_all(void)
     return true;
 }
 
-/* Blocks until something may have come: what was announced before the second look is seen by it, what comes
- * later rings the bell. */
+/* Blocks until something may have arrived. The second check sees what was announced before it; later events
+ * ring the bell. */
 static void wait_block(bool (*done)(void *argument), void *argument)
 {
     uint32_t rung = shared_bell_value();

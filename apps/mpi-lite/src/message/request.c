@@ -3,8 +3,8 @@
  * request.c: requests, from their making to their end; MPI_Wait*, MPI_Test*, MPI_Request_free,
  * MPI_Request_get_status, MPI_Cancel, and persistent requests.
  *
- * A persistent request is one that the program keeps; MPI_Start begins a transfer with a request of its own
- * (persistence->running), whose end is handed to the one that is kept. Runs under the library's lock.
+ * The program keeps a persistent request; MPI_Start begins a transfer with an inner request
+ * (persistence->running), whose result is copied to the persistent one. Runs under the library's lock.
  *
  * Source: MPI 3.1 §3.7 (nonblocking communication), §3.8 (cancel), §3.9 (persistent requests).
  */
@@ -30,14 +30,15 @@ struct persistent {
 
 int request_detached;
 static int live_count;
-static struct mpi_request *slots_free; /* by `next` */
+static struct mpi_request *slots_free; /* linked by `next` */
 
 int request_live_count(void)
 {
     return live_count;
 }
 
-/* Several at once: who waits with few requests allocates no more. They are never given back. */
+/* Allocates several slots at once, so that a program with few requests allocates only once. They are never
+ * freed. */
 static void slots_add(void)
 {
     struct slot *slots = malloc(SLOTS_AT_ONCE * sizeof(*slots));
@@ -118,7 +119,8 @@ int request_complete(struct mpi_request *request)
     return error;
 }
 
-/* An inactive persistent request and MPI_REQUEST_NULL count as complete, with an empty status. */
+/* Returns whether a request counts as complete with an empty status: an inactive persistent one, or
+ * MPI_REQUEST_NULL. */
 static bool request_is_idle(const struct mpi_request *request)
 {
     return request == MPI_REQUEST_NULL || (request->persistent && !request->active);
@@ -190,7 +192,7 @@ int request_wait(struct mpi_request **request, MPI_Status *status)
 
 struct several {
     int count;
-    int done; /* all before it are: a wait for all does not look at them again */
+    int done; /* all before it are complete: a wait for all does not check them again */
     struct mpi_request **requests;
 };
 
@@ -224,7 +226,7 @@ static bool any_is_done(void *argument)
     return first_done(argument) != MPI_UNDEFINED;
 }
 
-/* The communicator whose handler hears of an error: that of a request. */
+/* Returns the communicator whose handler is called for an error: that of the first request with one. */
 static struct mpi_comm *comm_of(int count, struct mpi_request *const *requests)
 {
     for (int i = 0; requests && i < count; i++)
@@ -260,7 +262,7 @@ static int check_request(struct mpi_request *const *request)
     return error;
 }
 
-/* Finishes all; each status gets its error where one has failed. */
+/* Finishes all requests; if one has failed, each status gets its error. */
 static int all_finish(int count, struct mpi_request **requests, MPI_Status *statuses)
 {
     bool failed = false;
@@ -298,7 +300,7 @@ static int some_finish(int count, struct mpi_request **requests, int *out_count,
 
 /* ---- The calls ---- */
 
-/* Of calls that test, whose `flag` those that wait have not. */
+/* Checks `flag`, which only calls that test have. */
 static int check_flag(bool waits, const int *flag)
 {
     return waits ? MPI_SUCCESS : check_output(flag, "flag");
@@ -479,7 +481,7 @@ static int request_give_up(struct mpi_request *request)
         return error;
     }
     request->freed = true;
-    if (!request->generalized) /* the program completes that, or never does */
+    if (!request->generalized) /* the program completes a generalized request, or never does */
         request_detached++;
     return MPI_SUCCESS;
 }

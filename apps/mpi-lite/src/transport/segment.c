@@ -3,11 +3,11 @@
  * segment.c: the memory that the ranks of a node share: a file in /dev/shm, made by the first of them, whose
  * name goes through PMI and is removed once all have mapped it.
  *
- * Ranks that a Tacet node has started by itself have no launcher (TACET_RANK and TACET_SIZE say who they
- * are): their file has a fixed name, under which it appears whole. /dev/shm is theirs alone, and empty when
- * they start.
+ * Ranks that a Tacet node has started without a launcher (TACET_RANK and TACET_SIZE give their rank and
+ * number) use a file with a fixed name, which appears there only when it is complete. No other process uses
+ * that /dev/shm, and it is empty when they start.
  *
- * Runs at MPI_Init and MPI_Finalize alone.
+ * Runs only at MPI_Init and MPI_Finalize.
  */
 #include "launch/launch.h"
 #include "transport/transport.h"
@@ -22,7 +22,7 @@
 
 #define FIXED_NAME "/dev/shm/tacet-mpi"
 
-/* At the segment's begin. */
+/* At the begin of the segment. */
 struct heading {
     _Alignas(SEGMENT_ALIGN) uint32_t arrived, met;
 };
@@ -51,8 +51,8 @@ static int segment_map(int fd)
     return MPI_SUCCESS;
 }
 
-/* A file of zeroed memory, all of which is there: a rank that writes to it later is not killed for lack of
- * it. */
+/* Creates a file of zeroed memory and allocates all of it: a rank that writes to it later is not killed for
+ * lack of memory. */
 static int segment_create(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -111,7 +111,7 @@ static int open_alone(void)
         return error;
     }
     while (access(name, F_OK) && errno == ENOENT)
-        nanosleep(&pause, NULL); /* the first rank, which ends the job where it fails, makes it */
+        nanosleep(&pause, NULL); /* the first rank makes it, or ends the job if that fails */
     return segment_join();
 }
 
@@ -124,7 +124,8 @@ int segment_begin(size_t bytes, void **memory)
     return error;
 }
 
-/* The last one to arrive lets the others go, who meanwhile give their CPU away. */
+/* Returns once all ranks have called it; they yield their CPUs while they wait. The last one to arrive
+ * releases the others. */
 void segment_meet(void)
 {
     uint32_t met = __atomic_load_n(&heading->met, __ATOMIC_ACQUIRE);

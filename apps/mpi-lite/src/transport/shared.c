@@ -7,13 +7,13 @@
  *   record:   | 8 bytes: its length | struct head | data … |, from a line's begin on
  *   slot:     | 8 bytes: its number | 8 bytes: its length | data … |
  *
- * A ring has one writer and one reader. The length word of the place after the last record is 0, always: the
- * writer clears it before it stores the length of the record before it (release), so that the reader polls
- * the line in which head and short data come. The reader says how far it is each quarter of a ring.
+ * A ring has one writer and one reader. The length word after the last record is always 0: the writer clears
+ * it before it stores the length of the record before it (release). So the reader polls the line in which
+ * head and short data arrive. The reader announces its position after each quarter of a ring.
  *
- * Waits that block: who sleeps announces it, full fence, looks again, then waits on the bell; who has
- * written looks at the announcement after a full fence. The bell is a futex, or TCP's (tcp.c) where the job
- * has several nodes. Runs under the library's lock, but shared_bell_wait.
+ * Waits that block: a sleeper announces it, executes a full fence, checks again, then waits on the bell. A
+ * writer checks the announcement after a full fence. The bell is a futex, or TCP's (tcp.c) if the job has
+ * several nodes. Runs under the library's lock, except shared_bell_wait.
  */
 #define _GNU_SOURCE /* process_vm_readv, sched_getaffinity */
 #include "launch/launch.h"
@@ -27,15 +27,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Linux's; musl brings none of Linux's headers. */
+/* Linux's numbers; musl has none of Linux's headers. */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 
 #define LINE_BYTES   SEGMENT_ALIGN
 #define RECORD_ALIGN 64
-#define RECORD_WRAPS UINT64_MAX /* in place of a length: the next record is at the ring's begin */
+#define RECORD_WRAPS UINT64_MAX /* instead of a length: the next record is at the ring's begin */
 #define MASK_WORDS   16
-#define RING_BYTES   (64 << 10) /* where all rings together take less than RINGS_BYTES, else less */
+#define RING_BYTES   (64 << 10) /* if all rings together take less than RINGS_BYTES, else less */
 #define RING_MIN     (4 << 10)
 #define RINGS_BYTES  (64 << 20)
 #define FETCHED_MAX  1024 /* bytes: more lines than a CPU fetches at once make it wait */
@@ -48,13 +48,13 @@ struct place {
     _Alignas(LINE_BYTES) uint64_t cpus[MASK_WORDS];
     uint64_t probe_address; /* of a word with PROBE_VALUE, for a trial of process_vm_readv */
     int32_t process;
-    uint32_t blocks;  /* its TACET_MPI_SPIN_US asks for waits that block */
+    uint32_t blocks;  /* its TACET_MPI_SPIN_US demands waits that block */
     uint32_t threads; /* it has MPI_THREAD_MULTIPLE */
-    uint32_t ended;   /* it has come to the end of MPI_Finalize */
+    uint32_t ended;   /* it has reached the end of MPI_Finalize */
     struct share shares[SHARES];
 };
 
-/* Of data that is exchanged: its number, from 1 on, is written last. */
+/* A slot of exchanged data. Its number, from 1 on, is written last. */
 struct slot {
     _Alignas(LINE_BYTES) uint64_t number;
     uint64_t bytes;
@@ -62,11 +62,11 @@ struct slot {
 };
 
 struct ring {
-    _Alignas(LINE_BYTES) uint64_t consumed; /* by the reader, who alone writes it */
+    _Alignas(LINE_BYTES) uint64_t consumed; /* by the reader, the only one that writes it */
     uint32_t needs_room;                    /* the writer sleeps until there is room */
     uint64_t taken;                         /* slots, by the reader */
     _Alignas(LINE_BYTES) uint64_t signals;  /* by the writer: shared_signal */
-    struct slot slots[SLOTS];               /* of the writer's: in turn */
+    struct slot slots[SLOTS];               /* written in turn */
     _Alignas(LINE_BYTES) unsigned char lines[];
 };
 
@@ -74,11 +74,13 @@ struct ring {
 struct side {
     struct ring *ring;
     uint64_t at;             /* bytes written; bytes read */
-    uint64_t consumed;       /* a writer's last look at ring->consumed; what a reader has said */
+    uint64_t consumed;       /* of a writer: ring->consumed when last read; of a reader: what it has announced
+                              */
     uint64_t signals;        /* given; taken */
     uint64_t exchanges;      /* given; taken */
-    uint64_t exchanges_over; /* a writer's: at least so many have been taken */
-    uint64_t cleared; /* a writer's: where else than after the last record a length word is 0; 0: nowhere */
+    uint64_t exchanges_over; /* of a writer: at least this many have been taken */
+    uint64_t cleared; /* of a writer: where a length word is 0, besides the one after the last record; 0:
+                       * nowhere */
 };
 
 static struct place lone_place; /* of a process alone on its node */
@@ -91,7 +93,7 @@ static bool is_polled;                     /* a thread of this process is in tcp
 static bool may_sleep;                     /* some rank of the node blocks */
 static bool can_read;                      /* process_vm_readv works */
 static bool has_threads;                   /* some rank of the node has MPI_THREAD_MULTIPLE */
-static uint32_t shares_free = UINT32_MAX;  /* of this rank's */
+static uint32_t shares_free = UINT32_MAX;  /* of this rank's shares */
 static uint64_t probe = PROBE_VALUE;
 static struct receiver receiver;
 
@@ -100,7 +102,7 @@ static struct receiver receiver;
 static void futex(uint32_t *word, int operation, uint32_t value)
 {
     (void)syscall(SYS_futex, word, operation, value, NULL, NULL,
-                  0); /* callers look again, whatever it says */
+                  0); /* callers check again, whatever it returns */
 }
 
 static void bell_ring(int node_rank)
@@ -115,7 +117,7 @@ static void bell_ring(int node_rank)
     futex(&place->rung, FUTEX_WAKE, INT32_MAX);
 }
 
-/* After a store that this rank of the node waits for. */
+/* Wakes a rank of the node, if it sleeps, after a store that it waits for. */
 static void bell_ring_sleeper(int node_rank)
 {
     if (!may_sleep)
@@ -125,14 +127,15 @@ static void bell_ring_sleeper(int node_rank)
         bell_ring(node_rank);
 }
 
-/* Of a wait that blocks: the bell's value before it announces that it sleeps. */
+/* Returns the bell's value; called by a wait that blocks, before it announces that it sleeps. */
 uint32_t shared_bell_value(void)
 {
     return __atomic_load_n(&own->rung, __ATOMIC_ACQUIRE);
 }
 
-/* Of a process's threads one sleeps in tcp_wait, the others on the futex. An event that another thread has
- * taken before it is awake does not end its wait: hence what shared_bell_ring_own does. */
+/* Sleeps. One of a process's threads sleeps in tcp_wait, the others on the futex. If another thread takes an
+ * event before this one is awake, the event does not end the wait: this is why shared_bell_ring_own rings the
+ * bell. */
 void shared_bell_wait(uint32_t value)
 {
     if (!tcp_is_used() || __atomic_exchange_n(&is_polled, true, __ATOMIC_SEQ_CST)) {
@@ -144,7 +147,7 @@ void shared_bell_wait(uint32_t value)
     __atomic_store_n(&is_polled, false, __ATOMIC_SEQ_CST);
     if (mpi_world.thread_level == MPI_THREAD_MULTIPLE) {
         __atomic_fetch_add(&own->rung, 1, __ATOMIC_SEQ_CST);
-        futex(&own->rung, FUTEX_WAKE, INT32_MAX); /* they look again, and one of them sleeps there */
+        futex(&own->rung, FUTEX_WAKE, INT32_MAX); /* they check again, and one of them sleeps in tcp_wait */
     }
 }
 
@@ -171,7 +174,7 @@ static uint64_t *length_at(struct ring *ring, uint64_t position)
     return (uint64_t *)(void *)(ring->lines + (position & (ring_bytes - 1)));
 }
 
-/* Whether `bytes` are free; where not, the reader is asked to ring when it has made room. */
+/* Returns whether `bytes` are free; if not, asks the reader to ring when it has made room. */
 static bool ring_has_room(struct side *side, size_t bytes)
 {
     if (side->at + bytes - side->consumed <= ring_bytes)
@@ -185,8 +188,8 @@ static bool ring_has_room(struct side *side, size_t bytes)
     return side->at + bytes - side->consumed <= ring_bytes;
 }
 
-/* The word after a short record that comes next is cleared now, when nobody waits for it: the reader has its
- * line, and to take it away costs as much as the message. */
+/* Clears the word after the next short record in advance, while no rank waits for it. Later the reader has
+ * that line in its cache, and to take it away costs as much as the message. */
 static void ring_clear_ahead(struct side *side)
 {
     uint64_t ahead = side->at + RECORD_ALIGN;
@@ -223,7 +226,7 @@ static bool shared_send(int peer, const struct head *head, const void *data, siz
     return true;
 }
 
-/* Says how far this reader is, once enough has come together. */
+/* Announces how far this reader is, after each quarter of a ring. */
 static void ring_say_consumed(int node_rank, struct side *side)
 {
     if (side->at - side->consumed < ring_bytes / 4)
@@ -237,14 +240,15 @@ static void ring_say_consumed(int node_rank, struct side *side)
     }
 }
 
-/* The lines of a record come while its receive is looked for, and not one after the other as it is copied. */
+/* Prefetches the lines of a record, so that they arrive while its receive is searched, and not one by one as
+ * it is copied. */
 static void lines_fetch(const void *record, size_t bytes)
 {
     for (size_t at = RECORD_ALIGN; at < bytes && at < FETCHED_MAX; at += RECORD_ALIGN)
         __builtin_prefetch((const char *)record + at);
 }
 
-/* Takes what a ring holds, up to a bound, so that one sender does not keep the others waiting. */
+/* Takes the records of a ring, up to a bound: one sender must not delay the others. */
 static bool ring_take(int node_rank, struct side *side)
 {
     bool took = false;
@@ -262,7 +266,7 @@ static bool ring_take(int node_rank, struct side *side)
         const struct head *head = (const void *)(word + 1);
         if (length < sizeof(uint64_t) + sizeof(*head) || length > ring_bytes / 4 ||
             length > ring_bytes - (side->at & (ring_bytes - 1)))
-            mpi_abort(1, "rank %d has written a record of %llu bytes into shared memory that makes no sense",
+            mpi_abort(1, "rank %d has written an invalid record of %llu bytes into shared memory",
                       world_of[node_rank], (unsigned long long)length);
         took = true;
         lines_fetch(word, (size_t)length);
@@ -355,8 +359,9 @@ const void *shared_exchange_data(int peer, size_t *bytes)
     return slot->data;
 }
 
-/* The peer has come to this collective, and so has ended all earlier ones: of what this rank has given, at
- * most the last one is not taken. Where both give, neither ever looks at what the other says that it has. */
+/* Frees the place of the data. The peer has reached this collective, and so has ended all earlier ones: it
+ * has taken all but at most the last of what this rank has given. If both ranks give, neither needs to read
+ * the other's counter. */
 void shared_exchange_take(int peer)
 {
     int node_rank = node_rank_of[peer];
@@ -440,8 +445,8 @@ static struct ring *ring_of(int from, int to)
                                    index * each);
 }
 
-/* A node's ranks share CPUs where they outnumber those of all masks, or where more ranks than a mask has
- * CPUs may run nowhere else. */
+/* Returns whether ranks share CPUs: there are more ranks on the node than CPUs in all masks, or more ranks
+ * than a mask has CPUs may run only on those. */
 static bool ranks_are_crowded(int rank)
 {
     uint64_t all = 0;
@@ -503,25 +508,26 @@ static void rings_find(void)
     }
 }
 
-/* Whether this rank may read and write the memory of the next one: then any may of any other's. */
+/* Returns whether this rank may read and write the memory of the next rank; then every rank may access every
+ * other. */
 static bool peers_are_readable(void)
 {
     const struct place *next = &places[(mpi_world.node_rank + 1) % mpi_world.node_size];
     uint64_t seen = 0;
 
-    /* A Tacet node has no such call, and would say so on its console. */
+    /* A Tacet node has no such call, and would report it on its console. */
     return mpi_world.reads_peers && access("/proc/tacet", F_OK) != 0 &&
            process_move(next->process, &seen, next->probe_address, sizeof(seen), false) &&
            seen == PROBE_VALUE && process_move(next->process, &seen, next->probe_address, sizeof(seen), true);
 }
 
-/* Of mpi_abort without a launcher: the node's other ranks end with this one. */
+/* Kills the node's other ranks: mpi_abort without a launcher. */
 static void others_kill(int status, const char *why)
 {
     (void)status, (void)why;
     for (int i = 0; i < mpi_world.node_size; i++)
         if (places != &lone_place && i != mpi_world.node_rank && places[i].process)
-            kill(places[i].process, SIGKILL); /* who has ended already needs it no more */
+            kill(places[i].process, SIGKILL); /* ignored if it has ended already */
 }
 
 static int shared_begin(const struct receiver *given)
@@ -534,7 +540,7 @@ static int shared_begin(const struct receiver *given)
     for (ring_bytes = RING_BYTES; ring_bytes > RING_MIN && size * size * ring_bytes > RINGS_BYTES;)
         ring_bytes /= 2;
     int error = sides_make();
-    if (!error && size == 1) /* other nodes have segments: their barrier is everyone's */
+    if (!error && size == 1) /* other nodes have segments: all ranks take part in their barrier */
         return pmi_barrier();
     if (!error)
         error = segment_begin(size * sizeof(struct place) + size * size * (sizeof(struct ring) + ring_bytes),
@@ -577,7 +583,8 @@ static void shared_end(void)
     free(world_of);
 }
 
-/* A quarter of a ring, so that the reader, who says each quarter how far it is, always makes room for one. */
+/* Returns a quarter of a ring, less the heads. The reader announces its position each quarter, and so always
+ * makes room for one. */
 static size_t shared_fragment_bytes(void)
 {
     return ring_bytes / 4 - sizeof(uint64_t) - sizeof(struct head);

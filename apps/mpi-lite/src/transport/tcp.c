@@ -2,20 +2,20 @@
 /*
  * tcp.c: messages between nodes, over TCP.
  *
- * Who first has something to send connects; the other answers on the same connection, so that its segments
- * carry the acknowledgements. Where both connect at once there are two, and each rank sends on its own. A
- * connection begins with a hello: a magic number (byte order included), the job's secret, which ranks know
- * from the launcher alone, and the sender's rank. Then come records, in both directions:
+ * The rank that first has something to send connects; the other answers on the same connection, so that its
+ * segments carry the acknowledgements. If both connect at once there are two connections, and each rank sends
+ * on its own. A connection begins with a hello: a magic number (byte order included), the job's secret, which
+ * ranks know only from the launcher, and the sender's rank. Then records follow, in both directions:
  *
  *   | 8 bytes: length of all | struct head | data, at most FRAGMENT_BYTES |
  *
- * Sockets do not block; one epoll descriptor watches all, and the one from which something came last is
- * looked at more often than that. What a socket has not taken of a record waits in memory; the next record is
- * refused until it is out. A stranger whose hello is wrong is closed and named. A rank that sends nonsense
- * ends the job. Runs under the library's lock, but for tcp_wait.
+ * Sockets do not block. One epoll descriptor watches all; the connection on which data came last is polled
+ * more often. If a socket has not taken all of a record, the rest waits in memory, and the next record is
+ * refused until it is sent. A connection with a wrong hello is closed and reported. A rank that sends an
+ * invalid record ends the job. Runs under the library's lock, except tcp_wait.
  *
- * Where waits block and there are several nodes, a rank sleeps in this epoll, and others of its node wake it
- * by a record (HEAD_WAKE) in place of the futex of shared.c.
+ * If waits block and there are several nodes, a rank sleeps in this epoll, and others of its node wake it by
+ * a record (HEAD_WAKE) instead of the futex of shared.c.
  */
 #define _GNU_SOURCE /* accept4 */
 #include "launch/launch.h"
@@ -38,12 +38,12 @@
 
 #define FRAGMENT_BYTES (128 << 10)
 #define HELLO_MAGIC    0x31697061746d7074u
-#define STRANGERS_MAX  64 /* connections that have not said who they are; one more closes the oldest */
-#define NAMED_MAX      16 /* strangers that a rank names: who knocks must not fill its output */
+#define STRANGERS_MAX  64 /* connections whose hello has not arrived; one more closes the oldest */
+#define NAMED_MAX      16 /* maximum number reported by a rank: strangers must not fill its output */
 #define EVENTS         16 /* taken in one poll */
-#define READS          4  /* of one connection in one poll, so that none keeps the others waiting */
+#define READS          4  /* of one connection in one poll, so that none delays the others */
 #define DIRECT_MIN     4096
-#define HOT_ROUNDS     4 /* of so many polls all but one look at one connection alone */
+#define HOT_ROUNDS     4 /* one poll in this number looks at all connections, the others at one alone */
 #define END_MS         5000
 
 struct hello {
@@ -63,17 +63,17 @@ struct watch {
     int fd;
 };
 
-/* With a rank, or, while `rank` is -1, with a stranger. */
+/* A connection with a rank or, while `rank` is -1, with a stranger. */
 struct connection {
     struct watch watch;
     int rank;
-    bool has_ended;    /* no more comes from there */
-    uint32_t events;   /* what epoll watches it for */
+    bool has_ended;    /* the other end will send nothing more */
+    uint32_t events;   /* that epoll watches it for */
     size_t begin, end; /* of what the socket has not taken */
-    size_t bytes;      /* that have come, of a record that is not whole */
+    size_t bytes;      /* received, of an incomplete record */
     struct head head;  /* of the fragment that is read into its place */
     unsigned char *place;
-    size_t fragment, left; /* its bytes, and those that have not come; 0: there is none */
+    size_t fragment, left; /* its bytes, and those that have not arrived; 0: there is none */
     struct connection *next, **link;
     unsigned char pending[sizeof(struct hello) + sizeof(struct record) + FRAGMENT_BYTES];
     _Alignas(16) unsigned char data[2 * (sizeof(struct record) + FRAGMENT_BYTES)];
@@ -81,7 +81,7 @@ struct connection {
 
 static struct watch listener = { WATCH_LISTENER, -1 }, bell = { WATCH_BELL, -1 };
 static int events_fd = -1;
-static struct connection **outs; /* by world rank: on which this rank sends; NULL: there is none yet */
+static struct connection **outs; /* by world rank: the connection on which this rank sends; NULL: none yet */
 static struct connection *connections, *hot;
 static int strangers, strangers_named;
 static uint64_t secret;
@@ -100,7 +100,7 @@ static void watch_add(struct watch *watch, uint32_t what)
         mpi_abort(1, "epoll_ctl: %s", strerror(errno));
 }
 
-/* Has epoll watch it for what it needs now. */
+/* Makes epoll watch the events that a connection needs now. */
 static void connection_watch(struct connection *connection)
 {
     uint32_t events =
@@ -144,7 +144,7 @@ static void connection_close(struct connection *connection)
     *connection->link = connection->next;
     if (connection->next)
         connection->next->link = connection->link;
-    close(connection->watch.fd); /* which ends epoll's watch, too */
+    close(connection->watch.fd); /* ends epoll's watch, too */
     free(connection);
 }
 
@@ -161,7 +161,7 @@ static bool would_block(void)
            errno == EALREADY || errno == EINTR;
 }
 
-/* Sends what waits; whether nothing is left. */
+/* Sends what waits. Returns whether nothing is left. */
 static bool out_flush(struct connection *out)
 {
     while (out->begin < out->end) {
@@ -192,7 +192,8 @@ static int address_of(int rank, struct sockaddr_in *address)
     if (colon)
         *colon = '\0';
     if (!colon || inet_pton(AF_INET, text, &address->sin_addr) != 1)
-        return mpi_error(MPI_ERR_OTHER, "%s has put \"%.40s\", which is no address", key, text);
+        return mpi_error(MPI_ERR_OTHER, "the launcher has %s=\"%.40s\", which is not ADDRESS:PORT", key,
+                         text);
     address->sin_port = htons((uint16_t)atoi(colon + 1));
     return MPI_SUCCESS;
 }
@@ -203,10 +204,10 @@ static struct connection *out_make(int rank)
     struct sockaddr_in address;
 
     if (address_of(rank, &address))
-        mpi_abort(1, "the launcher does not know where rank %d is", rank);
+        mpi_abort(1, "the launcher has no valid address of rank %d", rank);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        mpi_abort(1, "no socket for rank %d: %s", rank, strerror(errno));
+        mpi_abort(1, "cannot make a socket for rank %d: %s", rank, strerror(errno));
     struct connection *out = connection_make(fd, rank);
     if (!out)
         mpi_abort(1, "no memory for a connection to rank %d", rank);
@@ -232,7 +233,7 @@ static bool tcp_send(int peer, const struct head *head, const void *data, size_t
     const struct record record = { sizeof(record) + bytes, *head };
     size_t sent = 0;
 
-    if (!out) { /* the hello and the first record wait together until there is a connection */
+    if (!out) { /* the hello and the first record wait until the connection is established */
         out = out_make(peer);
     } else if (out->begin < out->end && !out_flush(out)) {
         return false;
@@ -263,7 +264,7 @@ static size_t tcp_fragment_bytes(void)
 
 /* ---- Receiving ---- */
 
-/* New ones come first in the list. */
+/* Returns the oldest stranger, the last in the list. */
 static struct connection *stranger_oldest(void)
 {
     struct connection *oldest = NULL;
@@ -291,7 +292,7 @@ static void listener_take(void)
     connection_watch(stranger);
 }
 
-/* NULL, or why it is not one of the job's ranks. */
+/* Reads the hello. Returns NULL, or why the sender is no rank of this job. */
 static const char *hello_take(struct connection *in)
 {
     struct hello hello;
@@ -304,9 +305,9 @@ static const char *hello_take(struct connection *in)
     if (hello.secret != secret || hello.size != mpi_world.size)
         return "it is of another job";
     if (hello.rank < 0 || hello.rank >= mpi_world.size)
-        return "its rank is none of this job's";
+        return "its rank is not in this job";
     if (hello.rank == mpi_world.rank)
-        return "it says that it is this very rank";
+        return "it claims to be this rank itself";
     in->rank = hello.rank;
     strangers--;
     if (!outs[in->rank])
@@ -314,7 +315,8 @@ static const char *hello_take(struct connection *in)
     return NULL;
 }
 
-/* The rest of a fragment goes straight to its place, if that is worth a system call of its own. */
+/* Prepares to read the rest of a fragment straight into its place, if that is worth a separate system call.
+ */
 static bool fragment_begin(struct connection *in, const struct record *record, size_t at)
 {
     size_t here = in->bytes - at - sizeof(*record), fragment = (size_t)record->length - sizeof(*record);
@@ -333,7 +335,7 @@ static bool fragment_begin(struct connection *in, const struct record *record, s
     return true;
 }
 
-/* Hands the whole records in the buffer on. */
+/* Passes the complete records of the buffer to the receiver. */
 static void records_take(struct connection *in)
 {
     struct record record;
@@ -342,7 +344,7 @@ static void records_take(struct connection *in)
     while (in->bytes - at >= sizeof(record)) {
         memcpy(&record, in->data + at, sizeof(record));
         if (record.length < sizeof(record) || record.length > sizeof(record) + FRAGMENT_BYTES)
-            mpi_abort(1, "rank %d has sent a record of %llu bytes over TCP, which makes no sense", in->rank,
+            mpi_abort(1, "rank %d has sent an invalid record of %llu bytes over TCP", in->rank,
                       (unsigned long long)record.length);
         if (in->bytes - at < record.length) {
             if (fragment_begin(in, &record, at))
@@ -367,7 +369,7 @@ static bool hello_is_good(struct connection *in)
     if (why) {
         if (strangers_named < NAMED_MAX)
             fprintf(stderr, "mpi-lite: rank %d: a connection is closed: %s%s\n", mpi_world.rank, why,
-                    ++strangers_named == NAMED_MAX ? " (others are closed without a word)" : "");
+                    ++strangers_named == NAMED_MAX ? " (further ones are closed without a message)" : "");
         return false;
     }
     in->bytes -= sizeof(struct hello);
@@ -375,11 +377,11 @@ static bool hello_is_good(struct connection *in)
     return true;
 }
 
-/* Nothing more comes; a rank's may still be sent on. */
+/* Handles the end of what a connection receives. This rank may still send on a rank's connection. */
 static void in_ends(struct connection *in)
 {
     if (in->rank >= 0 && (in->bytes || in->left))
-        mpi_abort(1, "rank %d has ended in the midst of a message", in->rank);
+        mpi_abort(1, "rank %d has closed its connection in the middle of a message", in->rank);
     if (in->rank < 0) {
         connection_close(in);
         return;
@@ -390,7 +392,7 @@ static void in_ends(struct connection *in)
         hot = NULL;
 }
 
-/* So many bytes have come, in the place of a fragment first. */
+/* Counts received bytes, first those in the place of a fragment. */
 static void in_came(struct connection *in, size_t bytes)
 {
     size_t placed = bytes < in->left ? bytes : in->left;
@@ -457,9 +459,9 @@ static bool events_take(void)
         struct connection *connection = (struct connection *)(void *)watch;
 
         if (watch->kind == WATCH_LISTENER) {
-            has_newcomer = true; /* later: it may close what other events point to */
+            has_newcomer = true; /* handled later: it may close what other events point to */
         } else if (watch->kind == WATCH_BELL) {
-            continue; /* for the thread in tcp_wait, which alone stills it */
+            continue; /* for the thread in tcp_wait, which alone resets it */
         } else {
             if (connection->begin < connection->end && events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
                 took |= out_flush(connection);
@@ -488,7 +490,7 @@ void tcp_wait(void)
     struct epoll_event event;
     uint64_t rung;
 
-    (void)epoll_wait(events_fd, &event, 1, -1); /* the caller looks again, whatever it says */
+    (void)epoll_wait(events_fd, &event, 1, -1); /* the caller checks again, whatever it returns */
     (void)!read(bell.fd, &rung, sizeof(rung));  /* whether it was rung or not */
 }
 
@@ -500,8 +502,7 @@ void tcp_wake(int rank)
     if (rank == mpi_world.rank)
         (void)!write(bell.fd, &one, sizeof(one)); /* full: it is rung already */
     else
-        (void)tcp_send(rank, &head, NULL,
-                       0); /* where there is no room, records are on their way that wake it */
+        (void)tcp_send(rank, &head, NULL, 0); /* if there is no room, records on their way will wake it */
 }
 
 /* ---- Beginning and end ---- */
@@ -515,7 +516,7 @@ static int listener_make(void)
     listener.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (listener.fd < 0 || bind(listener.fd, (struct sockaddr *)&address, sizeof(address)) ||
         listen(listener.fd, 1024) || getsockname(listener.fd, (struct sockaddr *)&address, &bytes))
-        return mpi_error(MPI_ERR_OTHER, "no socket for other nodes' ranks: %s", strerror(errno));
+        return mpi_error(MPI_ERR_OTHER, "cannot make a socket for ranks of other nodes: %s", strerror(errno));
     int error = pmi_local_address(own, sizeof(own));
     if (error)
         return error;
@@ -524,7 +525,7 @@ static int listener_make(void)
     return pmi_put(key, text);
 }
 
-/* Rank 0 draws it. */
+/* Agrees on the job's secret, which rank 0 draws. */
 static int secret_agree(void)
 {
     char text[32];
@@ -561,13 +562,14 @@ static int tcp_begin(const struct receiver *given)
     bell.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     events_fd = epoll_create1(EPOLL_CLOEXEC);
     if (bell.fd < 0 || events_fd < 0)
-        return mpi_error(MPI_ERR_OTHER, "no descriptors for other nodes' ranks: %s", strerror(errno));
+        return mpi_error(MPI_ERR_OTHER, "cannot make descriptors for ranks of other nodes: %s",
+                         strerror(errno));
     watch_add(&listener, EPOLLIN);
     watch_add(&bell, EPOLLIN);
     return MPI_SUCCESS;
 }
 
-/* What is still to be sent goes out; then the other end hears that nothing more comes. */
+/* Sends what is left; then shuts the connection down for sending. */
 static void out_end(struct connection *out)
 {
     fcntl(out->watch.fd, F_SETFL, 0);
@@ -575,14 +577,14 @@ static void out_end(struct connection *out)
         ssize_t bytes = send(out->watch.fd, out->pending + out->begin, out->end - out->begin, MSG_NOSIGNAL);
 
         if (bytes <= 0 && errno != EINTR)
-            break; /* it has ended, and needed it no more */
+            break; /* the other end has ended, and no longer needs it */
         out->begin += bytes > 0 ? (size_t)bytes : 0;
     }
     shutdown(out->watch.fd, SHUT_WR);
 }
 
-/* Reads until the other end has said the same: a socket that is closed before would have the other end lose
- * what it has not read. Ranks end together; one that does not is not waited for. */
+/* Reads until the other end has shut down, too: if the socket were closed before, the other end would lose
+ * unread data. Ranks end together; after END_MS without data the wait ends. */
 static void in_drain(struct connection *in)
 {
     struct pollfd ready = { .fd = in->watch.fd, .events = POLLIN };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * op.c: reduction operations: which are defined for which types, their use, the program's own.
+ * op.c: reduction operations: the types for which each is defined, their use, and the program's own
+ * operations.
  *
- * Two more than the standard's, which MPICH has, too, so that programs use them: MPI_CHAR is a number of 8
- * bits, and floating-point numbers have truth values.
+ * Two definitions go beyond the standard; MPICH has them, too, so programs use them: MPI_CHAR is a number of
+ * 8 bits, and floating-point numbers have truth values.
  *
  * Source: MPI 3.1 §5.9.2 (predefined operations), §5.9.4 (MINLOC, MAXLOC), §5.9.5 (user-defined operations).
  */
@@ -34,7 +35,7 @@ OPERATION(LXOR, lxor, TRUTHS);
 OPERATION(BXOR, bxor, BITS);
 OPERATION(MINLOC, minloc, PAIRS);
 OPERATION(MAXLOC, maxloc, PAIRS);
-/* Of one-sided communication alone. */
+/* Only for one-sided communication. */
 OPERATION(REPLACE, replace, 0);
 OPERATION(NO_OP, no_op, 0);
 
@@ -60,7 +61,7 @@ static void op_call_fortran(const struct mpi_op *op, const char *from, char *to,
     ((fortran_function *)(void (*)(void))op->function)(from, to, count, &number);
 }
 
-/* The program's functions take an int for the count. */
+/* Invokes the program's function, in parts if necessary: it takes an int for the count. */
 static void op_call(struct mpi_op *op, const char *from, char *to, size_t count, struct mpi_datatype *type)
 {
     while (count) {
@@ -158,7 +159,7 @@ int PMPI_Reduce_local(const void *from, void *to, int count, MPI_Datatype type, 
         error = mpi_error(MPI_ERR_BUFFER, "argument %s: MPI_IN_PLACE is not for this call",
                           from == MPI_IN_PLACE ? "inbuf" : "inoutbuf");
     if (!error && count && from == to && from)
-        error = mpi_error(MPI_ERR_BUFFER, "argument inoutbuf: it is inbuf");
+        error = mpi_error(MPI_ERR_BUFFER, "argument inoutbuf: it is the same buffer as inbuf");
     if (!error)
         op_apply(op, from, to, (size_t)count, type);
     return mpi_leave_with(NULL, "MPI_Reduce_local", error);

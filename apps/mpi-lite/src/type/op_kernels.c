@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * op_kernels.c: the loops of the predefined operations, one for each operation and each type of the
- * language, in a form that compilers make vector instructions of.
+ * op_kernels.c: the loops of the predefined operations, one for each operation and each C type, in a form
+ * that compilers vectorize.
  *
  * Integer sums and products wrap around. Of equal values MINLOC and MAXLOC keep the lower index [§5.9.4].
  */
@@ -20,7 +20,7 @@
         return true;                         \
     } while (0)
 
-/* Whether there is a loop for it. */
+/* Parts of a kernel, which returns whether it has a loop for the operation. */
 #define ORDER(type)                \
     if (op == MPI_MAX)             \
         LOOP(type, a > b ? a : b); \
@@ -52,8 +52,8 @@
         __VA_ARGS__                                                                     \
         return false;                                                                   \
     }
-/* Sums and products are unsigned, so that they wrap around; of 16 bits in 32, which promotion does not sign.
- */
+/* Sums and products are unsigned, so that they wrap around; those of 16 bits are computed in 32, so that
+ * promotion does not make them signed. */
 #define INTEGER(name, type, as) KERNEL(name, ORDER(type) ARITHMETIC(type, as) LOGIC(type) BITWISE(type))
 INTEGER(apply_int8, int8_t, uint32_t)
 INTEGER(apply_int16, int16_t, uint32_t)
@@ -71,7 +71,7 @@ KERNEL(apply_float_complex, ARITHMETIC(float _Complex, float _Complex))
 KERNEL(apply_double_complex, ARITHMETIC(double _Complex, double _Complex))
 KERNEL(apply_long_double_complex, ARITHMETIC(long double _Complex, long double _Complex))
 
-/* A value with an index. */
+/* Pairs of a value and an index. */
 #define PAIR(name, value_type, index_type)                                                        \
     struct name {                                                                                 \
         value_type value;                                                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type.c: what is asked of data types: sizes, bounds, names, how they were made; their commit and end; and
- * what bytes of a message are as elements of a type. Runs under the library's lock.
+ * type.c: properties of data types: sizes, bounds, names, how they were made; their commit and end; and the
+ * number of elements that a message's bytes are. Runs under the library's lock.
  *
  * Source: MPI 3.1 §4.1.5-4.1.13, §6.8 (names), §3.2.5 and §4.1.11 (counts of elements).
  */
@@ -100,7 +100,7 @@ int PMPI_Type_size_x(MPI_Datatype type, MPI_Count *size)
 }
 MPI_ALIAS(Type_size_x);
 
-/* The four calls of lower bound and extent, true or with markers. */
+/* The four calls about lower bound and extent, true or with markers. */
 #define BOUNDS(name, integer, truly, first, second)                         \
     int PMPI_##name(MPI_Datatype type, integer *lower, integer *extent)     \
     {                                                                       \
@@ -122,7 +122,7 @@ BOUNDS(Type_get_extent_x, MPI_Count, "", lower, extent)
 BOUNDS(Type_get_true_extent, MPI_Aint, "true_", true_lower, true_extent)
 BOUNDS(Type_get_true_extent_x, MPI_Count, "true_", true_lower, true_extent)
 
-/* MPI-1's. */
+/* The calls of MPI-1. */
 #define BOUND(name, argument, value)                                        \
     int PMPI_##name(MPI_Datatype type, MPI_Aint *place)                     \
     {                                                                       \
@@ -201,7 +201,8 @@ static int Type_get_contents(MPI_Datatype type, int max_integers, int max_addres
         return mpi_error(MPI_ERR_TYPE, "argument datatype: %s is predefined: it has no contents", type->name);
     if (max_integers < contents->integer_count || max_addresses < contents->address_count ||
         max_types < contents->type_count)
-        return mpi_error(MPI_ERR_ARG, "room for %d integers, %d addresses, %d types; there are %d, %d and %d",
+        return mpi_error(MPI_ERR_ARG,
+                         "room for %d integers, %d addresses, %d types; the type has %d, %d and %d",
                          max_integers, max_addresses, max_types, contents->integer_count,
                          contents->address_count, contents->type_count);
     for (int i = 0; i < contents->integer_count; i++)
@@ -211,7 +212,7 @@ static int Type_get_contents(MPI_Datatype type, int max_integers, int max_addres
     for (int i = 0; i < contents->type_count; i++) {
         types[i] = contents->types[i];
         if (!types[i]->predefined)
-            type_hold(types[i]); /* the program frees what it is given */
+            type_hold(types[i]); /* the program frees the types that it gets */
     }
     return MPI_SUCCESS;
 }
@@ -219,7 +220,8 @@ MPI_CALL(Type_get_contents);
 
 /* ---- Elements of a message ---- */
 
-/* Basic elements in the first `bytes` bytes, less than one element of the type has; -1 where one is cut. */
+/* Returns the basic elements in the first `bytes` bytes, fewer than one element of the type has; -1 if one is
+ * cut. */
 static int64_t elements_within(const struct mpi_datatype *type, size_t bytes);
 
 static int64_t elements_of(const struct mpi_datatype *type, size_t count, size_t bytes)
@@ -232,7 +234,7 @@ static int64_t elements_of(const struct mpi_datatype *type, size_t count, size_t
     return rest < 0 ? -1 : (int64_t)(whole * type->elements) + rest;
 }
 
-/* The blocks of a structure, in their order. */
+/* Counts the basic elements in the blocks of a structure, in their order. */
 static int64_t elements_of_blocks(const struct mpi_contents *contents, size_t bytes)
 {
     int64_t all = 0;
@@ -254,13 +256,13 @@ static int64_t elements_within(const struct mpi_datatype *type, size_t bytes)
 {
     if (bytes == 0)
         return 0;
-    if (type->kind == KIND_PAIR) /* its value alone is there, or a part of it */
+    if (type->kind == KIND_PAIR) /* only its value is there, or a part of it */
         return bytes == type->layout->parts[1].before ? 1 : -1;
     if (!type->contents || type->predefined)
         return -1;
     if (type->contents->combiner == MPI_COMBINER_STRUCT)
         return elements_of_blocks(type->contents, bytes);
-    /* All others repeat one type, whatever lies between. */
+    /* All others repeat one type, with or without gaps. */
     const struct mpi_datatype *old = type->contents->types[0];
     return elements_of(old, type->bytes / old->bytes, bytes);
 }
@@ -380,8 +382,8 @@ static int check_packed(int count, const struct mpi_datatype *type, int room, co
         return mpi_error(MPI_ERR_ARG, "argument position: %d is not within a buffer of %d bytes",
                          position ? *position : -1, room);
     if (needs_room && (size_t)count * type->bytes > (size_t)(room - *position))
-        return mpi_error(MPI_ERR_TRUNCATE, "%zu bytes at %d in a buffer of %d", (size_t)count * type->bytes,
-                         *position, room);
+        return mpi_error(MPI_ERR_TRUNCATE, "%zu bytes at position %d do not fit in a buffer of %d bytes",
+                         (size_t)count * type->bytes, *position, room);
     return MPI_SUCCESS;
 }
 

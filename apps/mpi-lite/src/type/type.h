@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type.h: data types and operations, as other rooms see them: what a type is, its data as a stream of packed
- * bytes, and reductions. Uses base/ alone. type_layout.h, type_make.h, type_wire.h and op_kernels.h are for
- * this room's files, and for window/, whose messages say types on the wire.
+ * type.h: data types and operations for other folders: what a type is, its data as a stream of packed bytes,
+ * and reductions. Uses base/ alone. type_layout.h, type_make.h, type_wire.h and op_kernels.h are for this
+ * folder's files, and for window/, whose messages describe types.
  *
  * Source: MPI 3.1 chapter 4 (types), §5.9 (operations).
  */
@@ -13,7 +13,8 @@
 
 /* ---- Data types (type.c, type_make.c, type_layout.c, type_table.c) ---- */
 
-/* A basic type's kind says which operations it takes part in; MINLOC pairs have kinds of their own. */
+/* The kind of a basic type determines which operations it takes part in; MINLOC pairs have kinds of their
+ * own. */
 enum type_kind {
     KIND_ENDED, /* it has been freed */
     KIND_DERIVED,
@@ -25,44 +26,46 @@ enum type_kind {
     KIND_BYTE,
     KIND_CHARACTER,
     KIND_PAIR,
-    KIND_OPAQUE, /* numbers that C does not compute with */
+    KIND_OPAQUE, /* numbers that C cannot compute with */
     KIND_MARKER
 };
 
 struct mpi_datatype {
     int references;
     const char *name; /* of a predefined type */
-    char *given_name; /* by the program; NULL: none */
+    char *given_name; /* set by the program; NULL: none */
     enum type_kind kind;
     size_t bytes;           /* of data in one element: MPI_Type_size */
     MPI_Aint lower, extent; /* of the type map, with markers */
     MPI_Aint true_lower, true_extent;
-    bool has_lower, has_upper; /* its bounds are given, by MPI_LB, MPI_UB or MPI_Type_create_resized */
-    size_t alignment;          /* the largest of its basic elements, in bytes */
+    bool has_lower, has_upper; /* its bounds were set by MPI_LB, MPI_UB or MPI_Type_create_resized */
+    size_t alignment;          /* of its most aligned basic element, in bytes */
     size_t elements;           /* basic ones; 2 in a pair */
     bool committed, predefined;
     bool dense; /* data is `extent` bytes without a gap, in order, at offset 0: bytes == extent */
-    struct mpi_layout *layout;     /* where the data of an element lies; may be NULL where dense */
+    struct mpi_layout *layout;     /* where the data of an element lies; may be NULL if dense */
     struct mpi_contents *contents; /* how it was made: MPI_Type_get_contents */
     struct mpi_attributes *attributes;
 };
 
-/* Packs bytes [from, from + bytes) of the stream that `count` elements at `buffer` make, and the reverse. A
- * caller goes through a message in steps of any size. */
+/* Packs bytes [from, from + bytes) of the stream of `count` elements at `buffer`; type_unpack does the
+ * reverse. A caller may go through a message in steps of any size. */
 void type_pack(const void *buffer, size_t count, const struct mpi_datatype *type, size_t from, size_t bytes,
                void *packed);
 void type_unpack(void *buffer, size_t count, const struct mpi_datatype *type, size_t from, size_t bytes,
                  const void *packed);
-/* Between buffers of this process, as a send to oneself would: at most the receiver's room. */
+/* Copies between buffers of this process, as a send to oneself would: at most the receiver's room. */
 int type_copy(const void *from, size_t from_count, const struct mpi_datatype *from_type, void *to,
               size_t to_count, const struct mpi_datatype *to_type);
-/* Basic elements in the first `bytes` bytes of the stream of such elements; -1 if a partial one is left. */
+/* Returns the number of basic elements in the first `bytes` bytes of a stream of such elements; -1 if a
+ * partial element is left. */
 int64_t type_elements(const struct mpi_datatype *type, size_t bytes);
-/* Bytes from the lowest to the highest byte that `count` elements touch; *begin: where the lowest is. */
+/* Returns the distance in bytes from the lowest to the highest byte that `count` elements touch; *begin is
+ * the offset of the lowest. */
 size_t type_span(const struct mpi_datatype *type, size_t count, MPI_Aint *begin);
 void type_hold(struct mpi_datatype *type);
 void type_release(struct mpi_datatype *type);
-/* Why one that is not committed is refused. */
+/* Returns why a type that is not committed is refused. */
 static inline const char *type_flaw(const struct mpi_datatype *type)
 {
     return type->kind != KIND_ENDED ? "it is not committed" : "it has been freed";
@@ -74,19 +77,19 @@ struct mpi_op {
     int references;
     const char *name; /* NULL for a program's own */
     bool commutes, predefined;
-    int kinds;       /* bits 1 << enum type_kind that it is defined for */
+    int kinds;       /* bits 1 << enum type_kind for which it is defined */
     bool is_fortran; /* the function takes the number of its type */
     MPI_User_function *function;
 };
 
-/* MPI_ERR_OP with its reason, or MPI_SUCCESS. */
+/* Returns MPI_ERR_OP with its reason, or MPI_SUCCESS. */
 int op_check(const struct mpi_op *op, const struct mpi_datatype *type);
-/* to[i] = from[i] op to[i]: `from` is the left operand. */
+/* Computes to[i] = from[i] op to[i]: `from` is the left operand. */
 void op_apply(struct mpi_op *op, const void *from, void *to, size_t count, struct mpi_datatype *type);
 
-/* Says what is wrong with arguments 2 and 3. */
+/* Returns the error of arguments 2 and 3. */
 int buffer_refuse(int count, const struct mpi_datatype *type);
-/* Of arguments 2 and 3: a count that is not negative, a type that is committed. */
+/* Checks arguments 2 and 3: the count must not be negative, the type must be committed. */
 static inline int check_buffer(int count, const struct mpi_datatype *type)
 {
     bool is_good = count >= 0 && type != MPI_DATATYPE_NULL && type->committed;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type_darray.c: MPI_Type_create_darray: what one process has of an array that is spread over a grid of
+ * type_darray.c: MPI_Type_create_darray: the part of one process of an array that is spread over a grid of
  * processes, along each dimension in blocks, cyclically in pieces, or not at all.
  *
- * All three are pieces of `piece` elements, dealt in turn: a block is a piece that nobody gets a second of. A
- * dimension is a run of whole pieces and what is left of the last one; dimensions are nested from the fastest
- * on, with the strides of the whole array. Runs under the library's lock.
+ * All three distributions are pieces of `piece` elements, dealt in turn. With blocks, each process gets at
+ * most one piece. A dimension is a run of whole pieces and the rest in the last one; dimensions are nested
+ * from the fastest on, with the strides of the whole array. Runs under the library's lock.
  *
  * Source: MPI 3.1 §4.1.4.
  */
@@ -37,8 +37,8 @@ static int check_dimension(const struct array *array, int i)
     if (distribution == MPI_DISTRIBUTE_NONE)
         return processes == 1 ? MPI_SUCCESS
                               : mpi_error(MPI_ERR_ARG,
-                                          "argument array_of_psizes: element %d, %d, of a dimension that is "
-                                          "not distributed; 1 is right",
+                                          "argument array_of_psizes: element %d, %d, must be 1: the "
+                                          "dimension is not distributed",
                                           i, processes);
     if (argument != MPI_DISTRIBUTE_DFLT_DARG && argument < 1)
         return mpi_error(MPI_ERR_ARG, "argument array_of_dargs: element %d, %d, is not positive", i,
@@ -62,9 +62,9 @@ static int check_array(const struct array *array)
     if (array->rank < 0 || array->rank >= array->size)
         return mpi_error(MPI_ERR_ARG, "argument rank: %d is none of %d processes", array->rank, array->size);
     if (array->dimensions < 1)
-        return mpi_error(MPI_ERR_DIMS, "argument ndims: %d; there is one at least", array->dimensions);
+        return mpi_error(MPI_ERR_DIMS, "argument ndims: %d is less than 1", array->dimensions);
     if (!array->sizes || !array->distributions || !array->arguments || !array->processes)
-        return mpi_error(MPI_ERR_ARG, "an argument that is an array: NULL");
+        return mpi_error(MPI_ERR_ARG, "an array argument is NULL");
     if (array->order != MPI_ORDER_C && array->order != MPI_ORDER_FORTRAN)
         return mpi_error(MPI_ERR_ARG, "argument order: %d is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN",
                          array->order);
@@ -80,7 +80,7 @@ static int check_array(const struct array *array)
 
 /* ---- The type ---- */
 
-/* Elements of a piece of dimension i. */
+/* Returns the number of elements of a piece of dimension i. */
 static int64_t piece_of(const struct array *array, int i)
 {
     int size = array->sizes[i], processes = array->processes[i], argument = array->arguments[i];
@@ -92,8 +92,8 @@ static int64_t piece_of(const struct array *array, int i)
     return array->distributions[i] == MPI_DISTRIBUTE_BLOCK ? ((int64_t)size + processes - 1) / processes : 1;
 }
 
-/* The process's place along dimension i: ranks are numbered with the last dimension fastest, in either order.
- */
+/* Returns the process's place along dimension i: in both orders ranks are numbered with the last dimension
+ * fastest. */
 static int place_of(const struct array *array, int i)
 {
     int after = 1;
@@ -103,7 +103,7 @@ static int place_of(const struct array *array, int i)
     return array->rank / after % array->processes[i];
 }
 
-/* Dimension i of elements `inner`, which stand `stride` bytes apart. */
+/* Makes dimension i of elements `inner`, which are `stride` bytes apart. */
 static int dimension_make(const struct array *array, int i, struct mpi_datatype *inner, MPI_Aint stride,
                           struct mpi_datatype **made)
 {

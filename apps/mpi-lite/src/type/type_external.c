@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type_external.c: MPI_Pack_external and its kin: elements in the format "external32", which is the same on
- * all machines: big-endian, integers of fixed widths, floats of IEEE 754, long doubles of its 128 bits.
+ * type_external.c: MPI_Pack_external and its relatives: elements in the format "external32", which is the
+ * same on all machines: big-endian, integers of fixed widths, floats of IEEE 754, long doubles of its 128
+ * bits.
  *
- * The data that MPI_Pack would write is a stream of basic elements; how the type was made says which, in
- * their order. Each is one unit or two (a complex number, a pair), and a unit is turned around, and narrowed
- * or widened where the format has another size: long and unsigned long are 4 bytes in it, wchar_t 2. A value
- * that does not fit is an error (MPI_ERR_CONVERSION). Runs under the library's lock.
+ * The data that MPI_Pack would write is a stream of basic elements; the type's contents give their kinds and
+ * order. Each element is one unit or two (a complex number, a pair). A unit's bytes are reversed, and it is
+ * narrowed or widened if the format has another size: long and unsigned long are 4 bytes in it, wchar_t 2. A
+ * value that does not fit is an error (MPI_ERR_CONVERSION). Runs under the library's lock.
  *
  * Source: MPI 3.1 §4.3, §13.5.2 (sizes); IEEE 754-2008 §3.4.
  */
@@ -26,7 +27,7 @@ struct unit {
     size_t native, external; /* bytes */
 };
 
-/* Between the two formats: a cursor in each. */
+/* A conversion between the two formats: a cursor in each. */
 struct stream {
     unsigned char *native, *external;
     bool packs; /* from native to external */
@@ -38,7 +39,8 @@ struct stream {
 typedef unsigned __int128 quad;
 
 #if LDBL_MANT_DIG == 64
-/* x87's has the same exponent, and 64 bits of which the first is 1 in normal numbers. */
+/* Converts x87's format, which has the same exponent, and a 64-bit mantissa whose first bit is 1 in normal
+ * numbers. */
 static quad quad_of(const unsigned char *native)
 {
     uint64_t mantissa;
@@ -56,19 +58,19 @@ static void native_of(quad value, unsigned char *native)
     bool is_number = (kept >> 63 & 0x7fff) != 0x7fff;
 
     if (is_number && (rest > half || (rest == half && (kept & 1))))
-        kept++; /* into the exponent, where the fraction is all ones */
+        kept++; /* carries into the exponent if the fraction is all ones */
     uint16_t head = (uint16_t)(kept >> 63);
     uint64_t mantissa = (uint64_t)kept & INT64_MAX;
     if (head & 0x7fff)
         mantissa |= UINT64_C(1) << 63;
     if (!is_number && rest && mantissa == UINT64_C(1) << 63)
-        mantissa |= 1; /* still not a number */
+        mantissa |= 1; /* keeps it a NaN */
     memset(native, 0, sizeof(long double));
     memcpy(native, &mantissa, sizeof(mantissa));
     memcpy(native + 8, &head, sizeof(head));
 }
 #elif LDBL_MANT_DIG == 53
-/* A double: no finite one is outside the normal numbers of 128 bits. */
+/* Converts a double; every finite double is a normal number in 128 bits. */
 static quad quad_of(const unsigned char *native)
 {
     double value;
@@ -90,7 +92,7 @@ static void native_of(quad value, unsigned char *native)
     uint64_t mantissa = UINT64_C(1) << 63 | (uint64_t)(value >> 49 & INT64_MAX);
     double found = 0;
 
-    mantissa |= (value & (((quad)1 << 49) - 1)) != 0; /* what is lost decides how it is rounded */
+    mantissa |= (value & (((quad)1 << 49) - 1)) != 0; /* the lost bits decide the rounding */
     if (exponent == 0x7fff)
         found = value << 16 ? NAN : INFINITY;
     else if (exponent)
@@ -181,7 +183,7 @@ static struct unit unit_long_double(void)
     return (struct unit){ UNIT_LONG_DOUBLE, sizeof(long double), 16 };
 }
 
-/* The units of a basic type; how many. */
+/* Writes the units of a basic type; returns how many. */
 static int units_of(const struct mpi_datatype *type, struct unit units[2])
 {
     size_t bytes = type->bytes;
@@ -285,20 +287,20 @@ static int check_external(const char *format, int count, const struct mpi_dataty
     return error ? error : check_buffer(count, type);
 }
 
-/* Whether the elements are within `room` bytes at *position. */
+/* Checks that the elements fit within `room` bytes at *position. */
 static int check_room(size_t bytes, MPI_Aint room, const MPI_Aint *position)
 {
     if (!position || *position < 0 || room < *position)
         return mpi_error(MPI_ERR_ARG, "argument position: %lld is not within a buffer of %lld bytes",
                          position ? (long long)*position : -1, (long long)room);
     if (bytes > (size_t)(room - *position))
-        return mpi_error(MPI_ERR_TRUNCATE, "%zu bytes at %lld in a buffer of %lld", bytes,
-                         (long long)*position, (long long)room);
+        return mpi_error(MPI_ERR_TRUNCATE, "%zu bytes at position %lld do not fit in a buffer of %lld bytes",
+                         bytes, (long long)*position, (long long)room);
     return MPI_SUCCESS;
 }
 
-/* Between elements in memory, `here`, and their external form at *position of a buffer, which it moves on:
- * packs, or unpacks. */
+/* Packs elements in memory, `here`, to a buffer, or unpacks them. Their external form is at *position, which
+ * it advances. */
 static int external_move(const char *format, void *here, int count, const struct mpi_datatype *type,
                          void *external, MPI_Aint room, MPI_Aint *position, bool packs)
 {
@@ -309,7 +311,7 @@ static int external_move(const char *format, void *here, int count, const struct
     error = check_room(bytes, room, position);
     if (error || !bytes)
         return error;
-    /* What MPI_Pack would write: the memory itself, or a copy without gaps. */
+    /* The data as MPI_Pack would write it: the memory itself, or a copy without gaps. */
     unsigned char *native = type->dense ? here : malloc(native_bytes);
     if (!native)
         return mpi_error(MPI_ERR_NO_MEM, "no memory for %zu bytes", native_bytes);

@@ -3,7 +3,7 @@
  * type_f90.c: the data types of Fortran's parameterized kinds, and MPI_Type_match_size.
  *
  * The sizes are those that gfortran's SELECTED_REAL_KIND and SELECTED_INT_KIND choose. The same arguments
- * give the same type, which is predefined: the program does not free it.
+ * return the same type, which is predefined: the program does not free it.
  *
  * Source: MPI 3.1 §17.1.9.
  */
@@ -13,7 +13,7 @@
 
 #define BUCKETS 64
 
-/* A type that has been made, and of which arguments; `range` alone for integers. */
+/* A type that was made, and its arguments; integers have only `range`. */
 struct made {
     struct made *next;
     int combiner, precision, range;
@@ -24,7 +24,7 @@ struct made {
 
 static struct made *buckets[BUCKETS];
 
-/* A kind: how many decimal digits it has for certain, and up to which power of ten it goes. */
+/* A kind: its guaranteed number of decimal digits, and its largest power of ten. */
 struct kind {
     int precision, range;
     struct mpi_datatype *real, *complex;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type_layout.c: trees of blocks, repetitions and lists (type_layout.h), and the packing of any piece of the
- * data that they describe: from its first byte a step goes down the tree at once, by division in a repetition
- * and by bisection in a list, so that a long message in fragments costs no more than in one.
+ * type_layout.c: trees of blocks, repetitions and lists (type_layout.h), and the packing of any piece of
+ * their data. A step finds its first byte directly, by division in a repetition and by bisection in a list,
+ * so that a long message in fragments costs no more than in one piece.
  *
- * Runs under the library's lock; nodes are never changed once they are made.
+ * Runs under the library's lock; nodes never change once they are made.
  */
 #include "type/type_layout.h"
 #include <stdlib.h>
@@ -56,7 +56,8 @@ bool layout_is_block(const struct mpi_layout *layout, MPI_Aint *offset)
     return layout->kind == LAYOUT_BLOCK;
 }
 
-/* A single part at an offset: the offset of what is repeated goes outside. */
+/* Makes a list of a single part at an offset, so that an offset of repeated data is outside the repetition.
+ */
 static struct mpi_layout *layout_moved(MPI_Aint offset, struct mpi_layout *child)
 {
     const struct layout_part part = { .offset = offset, .child = child };
@@ -106,8 +107,7 @@ struct mpi_layout *layout_repeat(size_t count, MPI_Aint stride, struct mpi_layou
     return layout;
 }
 
-/* Puts a part behind the others, or makes it longer where it only continues the last one. False: no memory.
- */
+/* Appends a part, or extends the last one if it only continues it. Returns false without memory. */
 static bool part_add(struct mpi_layout *list, MPI_Aint offset, struct mpi_layout *child)
 {
     struct layout_part *last = list->count ? &list->parts[list->count - 1] : NULL;
@@ -162,13 +162,13 @@ struct mpi_layout *layout_list(size_t count, const struct layout_part *parts)
 
 /* ---- Packing ---- */
 
-/* Also from MPI_BOTTOM. */
+/* Adds an offset to an address, which may be MPI_BOTTOM. */
 static unsigned char *place_of(unsigned char *base, MPI_Aint offset)
 {
     return (unsigned char *)((uintptr_t)base + (uintptr_t)offset);
 }
 
-/* Where packed data is: read for an unpack, written for a pack. */
+/* A position in packed data: an unpack reads there, a pack writes. */
 struct cursor {
     unsigned char *packed;
     size_t left; /* bytes that are still to be moved */
@@ -185,7 +185,7 @@ static void bytes_move(struct cursor *cursor, unsigned char *place, size_t bytes
     cursor->left -= bytes;
 }
 
-/* `count` whole blocks of a size that the compiler knows, `stride` apart. */
+/* Moves `count` whole blocks of a size that the compiler knows, `stride` apart. */
 #define MOVE_BLOCKS(size)                                               \
     for (size_t i = 0; i < count; i++, place = place_of(place, stride)) \
         if (cursor->packs)                                              \
@@ -259,7 +259,7 @@ static void list_move(const struct mpi_layout *list, unsigned char *base, size_t
         layout_move(list->parts[low].child, place_of(base, list->parts[low].offset), skip, cursor);
 }
 
-/* Moves what is left at the cursor, or as much as there is, from byte `skip` of the layout's data on. */
+/* Moves data from byte `skip` of the layout's data on: the rest for the cursor, or as much as there is. */
 static void layout_move(const struct mpi_layout *layout, unsigned char *base, size_t skip,
                         struct cursor *cursor)
 {

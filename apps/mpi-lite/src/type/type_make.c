@@ -2,8 +2,9 @@
 /*
  * type_make.c: the constructors of derived data types.
  *
- * Each describes its type as runs of equal elements; bounds, alignment and layout are made of the runs in one
- * place. The arguments are kept for MPI_Type_get_contents. Runs under the library's lock.
+ * Each constructor describes its type as runs of equal elements; bounds, alignment and layout are computed
+ * from the runs in one place. The arguments are kept for MPI_Type_get_contents. Runs under the library's
+ * lock.
  *
  * Source: MPI 3.1 §4.1.2 (constructors), §4.1.3 (subarrays), §4.1.6-4.1.7 (bounds), §4.1.13 (contents).
  */
@@ -67,7 +68,7 @@ void contents_type(struct mpi_contents *contents, struct mpi_datatype *type)
 
 /* ---- A type of runs ---- */
 
-/* Lower and upper bounds, with whether a marker gave them. */
+/* Lower and upper bounds, and whether markers have set them. */
 struct bounds {
     MPI_Aint lower, upper, true_lower, true_upper;
     bool is_empty, is_truly_empty, has_lower, has_upper;
@@ -83,7 +84,7 @@ static MPI_Aint aint_max(MPI_Aint one, MPI_Aint other)
     return one > other ? one : other;
 }
 
-/* A marker counts for more than any element without one [§4.1.6]. */
+/* Includes a lower bound. A marker overrides any element without one [§4.1.6]. */
 static void lower_add(struct bounds *bounds, MPI_Aint lower, bool is_marked)
 {
     if (bounds->has_lower && !is_marked)
@@ -111,7 +112,7 @@ static void bounds_add(struct bounds *bounds, const struct run *run)
 
     last = aint_max(run->offset, last);
     if (type->bytes == 0 && !is_marked)
-        return; /* nothing, wherever it stands */
+        return; /* an empty type does not change the bounds */
     if (type != MPI_UB)
         lower_add(bounds, first + type->lower, type->has_lower || type == MPI_LB);
     if (type != MPI_LB)
@@ -207,7 +208,7 @@ int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_cont
     return MPI_SUCCESS;
 }
 
-/* The same data with other bounds. */
+/* Makes a type of the same data with other bounds. */
 static int type_remake(struct mpi_datatype *old, MPI_Aint lower, MPI_Aint extent,
                        struct mpi_contents *contents, struct mpi_datatype **made)
 {
@@ -254,7 +255,7 @@ static int check_count(const char *argument, int value)
     return value < 0 ? mpi_error(MPI_ERR_COUNT, "argument %s: %d is negative", argument, value) : MPI_SUCCESS;
 }
 
-/* Arrays of a constructor: `lengths` may be NULL where all are the same. */
+/* Checks arrays of a constructor; `lengths` may be NULL if all are the same. */
 static int check_arrays(int count, const int *lengths, const void *places)
 {
     int error = check_count("count", count);
@@ -289,7 +290,8 @@ static int Type_contiguous(int count, MPI_Datatype old, MPI_Datatype *made)
 }
 MPI_CALL(Type_contiguous);
 
-/* `stride` is in bytes. A vector is a run of blocks, which are a type of their own until it is made. */
+/* Makes a vector; `stride` is in bytes. A vector is a run of blocks; the blocks' type is freed once it is
+ * made. */
 static int vector_make(int count, int length, MPI_Aint stride, struct mpi_datatype *old,
                        struct mpi_contents *contents, struct mpi_datatype **made)
 {
@@ -350,8 +352,8 @@ MPI_ALIAS(Type_create_hvector);
 
 /* ---- Indexed, structures ---- */
 
-/* The blocks of an indexed type or a structure. Lengths are `length` each where `lengths` is NULL; places are
- * in extents (`indices`) or in bytes (`offsets`); types are `old` each where `types` is NULL. */
+/* The blocks of an indexed type or a structure. Lengths are all `length` if `lengths` is NULL. Places are in
+ * extents (`indices`) or in bytes (`offsets`). Types are all `old` if `types` is NULL. */
 struct blocks {
     int count, length;
     const int *lengths, *indices;
@@ -506,7 +508,8 @@ int PMPI_Type_create_resized(MPI_Datatype old, MPI_Aint lower, MPI_Aint extent, 
 }
 MPI_ALIAS(Type_create_resized);
 
-/* A copy is committed where the original is, and has those of its attributes that want to be copied. */
+/* Copies a type. The copy is committed if the original is, and has the attributes whose copy functions say
+ * so. */
 int PMPI_Type_dup(MPI_Datatype old, MPI_Datatype *made)
 {
     mpi_enter();
@@ -534,7 +537,7 @@ MPI_ALIAS(Type_dup);
 static int check_subarray(int dimensions, const int *sizes, const int *parts, const int *starts, int order)
 {
     if (dimensions < 1)
-        return mpi_error(MPI_ERR_DIMS, "argument ndims: %d; there is one at least", dimensions);
+        return mpi_error(MPI_ERR_DIMS, "argument ndims: %d is less than 1", dimensions);
     if (!sizes || !parts || !starts)
         return mpi_error(MPI_ERR_ARG, "argument %s: NULL",
                          !sizes   ? "array_of_sizes"
@@ -566,8 +569,8 @@ static struct mpi_contents *subarray_note(int dimensions, const int *sizes, cons
     return contents;
 }
 
-/* From the fastest dimension on: a row of the part, rows of rows; then the place in the whole, whose extent
- * the type has. */
+/* Makes a subarray from the fastest dimension on: a row of the part, then rows of rows. Then places it in the
+ * whole array, whose extent the type has. */
 static int subarray_make(int dimensions, const int *sizes, const int *parts, const int *starts, int order,
                          struct mpi_datatype *old, struct mpi_datatype **made)
 {

@@ -7,7 +7,7 @@
 
 #include "type/type_layout.h"
 
-/* The arguments of the constructor, for MPI_Type_get_contents; the types are held. */
+/* The arguments of the constructor, for MPI_Type_get_contents; it holds the types. */
 struct mpi_contents {
     int combiner, integer_count, address_count, type_count;
     int *integers;
@@ -15,7 +15,7 @@ struct mpi_contents {
     struct mpi_datatype **types;
 };
 
-/* One run of equal elements of a type that is being made: `count` of `type`, the first at `offset`, `stride`
+/* A run of equal elements of a type that is being made: `count` of `type`, the first at `offset`, `stride`
  * bytes apart. */
 struct run {
     size_t count;
@@ -23,21 +23,22 @@ struct run {
     struct mpi_datatype *type;
 };
 
-/* Room for so many arguments of a constructor, which are then added; NULL: no memory. */
+/* Allocates room for these numbers of constructor arguments, which the functions below add. NULL without
+ * memory. */
 struct mpi_contents *contents_make(int combiner, int integers, int addresses, int types);
 void contents_integer(struct mpi_contents *contents, int value);
 void contents_integers(struct mpi_contents *contents, int count, const int *values);
 void contents_type(struct mpi_contents *contents, struct mpi_datatype *type);
 void contents_free(struct mpi_contents *contents);
 
-/* A type of runs. Takes `contents`. `aligns`: the extent is rounded up as the compiler rounds a structure's.
- */
+/* Makes a type of runs. Takes over `contents`. If `aligns`, the extent is rounded up as the compiler rounds a
+ * structure's. */
 int type_make(size_t count, const struct run *runs, bool aligns, struct mpi_contents *contents,
               struct mpi_datatype **made);
-/* Gives it the bounds 0 and `extent`, as markers would. */
+/* Sets the bounds to 0 and `extent`, as markers would. */
 void type_bound(struct mpi_datatype *type, MPI_Aint extent);
 
-/* MPI_ERR_TYPE where it is MPI_DATATYPE_NULL, which `argument` names. */
+/* Returns MPI_ERR_TYPE, with the name `argument`, if the type is MPI_DATATYPE_NULL. */
 int check_type(const struct mpi_datatype *type, const char *argument);
 
 #endif

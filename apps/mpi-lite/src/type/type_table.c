@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type_table.c: the predefined data types: the C language's, those of fixed width, Fortran's with the sizes
- * that gfortran gives them, C++'s, the pairs of MPI_MINLOC and MPI_MAXLOC, which are C structures of a value
- * and an index, and the markers of MPI-1.
+ * type_table.c: the predefined data types: the C language's, those of fixed width, Fortran's with gfortran's
+ * sizes, C++'s, the pairs of MPI_MINLOC and MPI_MAXLOC, which are C structures of a value and an index, and
+ * the markers of MPI-1.
  *
  * Source: MPI 3.1 §3.2.2 (basic types), §5.9.4 (pairs), §17.1.9 (Fortran's sizes).
  */
@@ -24,7 +24,8 @@
         .dense = true,                            \
     }
 
-BASIC(CHAR, char, (char)-1 < 0 ? KIND_SIGNED : KIND_UNSIGNED, char); /* sums are not the standard's */
+BASIC(CHAR, char, (char)-1 < 0 ? KIND_SIGNED : KIND_UNSIGNED, char); /* sums are an extension of the standard
+                                                                      */
 BASIC(SIGNED_CHAR, signed_char, KIND_SIGNED, signed char);
 BASIC(UNSIGNED_CHAR, unsigned_char, KIND_UNSIGNED, unsigned char);
 BASIC(SHORT, short, KIND_SIGNED, short);
@@ -61,7 +62,7 @@ BASIC(CXX_FLOAT_COMPLEX, cxx_float_complex, KIND_COMPLEX, float _Complex);
 BASIC(CXX_DOUBLE_COMPLEX, cxx_double_complex, KIND_COMPLEX, double _Complex);
 BASIC(CXX_LONG_DOUBLE_COMPLEX, cxx_long_double_complex, KIND_COMPLEX, long double _Complex);
 
-/* Fortran's. */
+/* Types of Fortran. */
 BASIC(INTEGER, integer, KIND_SIGNED, int32_t);
 BASIC(REAL, real, KIND_FLOAT, float);
 BASIC(DOUBLE_PRECISION, double_precision, KIND_FLOAT, double);
@@ -77,15 +78,15 @@ BASIC(REAL4, real4, KIND_FLOAT, float);
 BASIC(REAL8, real8, KIND_FLOAT, double);
 BASIC(COMPLEX8, complex8, KIND_COMPLEX, float _Complex);
 BASIC(COMPLEX16, complex16, KIND_COMPLEX, double _Complex);
-/* Where C has no such type, nothing computes with them; they are sent as they are. */
+/* C has no such types: they are sent as they are, and no operation is defined for them. */
 BASIC(
     REAL16, real16, KIND_OPAQUE, struct { _Alignas(16) char bytes[16]; });
 BASIC(
     COMPLEX32, complex32, KIND_OPAQUE, struct { _Alignas(16) char bytes[32]; });
 
 /*
- * A pair's data is its value and its index, without what pads them: a block where nothing does, else a list
- * of two. A layout is a structure with an array at its end, of which an initialiser may give the size.
+ * A pair's data is its value and its index without padding: a block if there is none, else a list of two. A
+ * layout is a structure with an array at its end, whose size an initialiser may give.
  */
 #define PAIR(upper, lower, value_type, index_type)                                                 \
     struct pair_##lower {                                                                          \

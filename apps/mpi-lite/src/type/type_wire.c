@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type_wire.c: data types and operations for other processes (type_wire.h): runs of a layout, found from any
- * byte of its data on, and the numbers of what is predefined. Runs under the library's lock.
+ * type_wire.c: data types and operations for other processes (type_wire.h): finds runs of a layout from any
+ * byte of its data on, and numbers predefined types and operations. Runs under the library's lock.
  *
- * Ranks of a job are the same library, so the numbers are places in tables of this file.
+ * Ranks of a job use the same library, so the numbers are indices of tables in this file.
  */
 #include "type/type_wire.h"
 #include "type/type_make.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * type_wire.h: data types on their way to another process, for one-sided communication.
+ * type_wire.h: how data types are sent to another process, for one-sided communication.
  *
- * Where the data of a piece of a message lies goes as runs, a flat list whatever the type was made of; so a
- * piece of a large type needs no more room than the piece has blocks, and who gets runs checks each by
- * itself. Basic types and predefined operations go as small numbers, from 1 on; 0 is none.
+ * A message says where the data of its piece lies as runs, a flat list, however the type was made. So a piece
+ * of a large type needs no more room than for its own blocks, and the receiver can check each run separately.
+ * Basic types and predefined operations are sent as small numbers, from 1 on; 0 is none.
  */
 #ifndef MPI_TYPE_WIRE_H
 #define MPI_TYPE_WIRE_H
@@ -18,13 +18,13 @@ struct run_wire {
     int64_t stride;
 };
 
-/* The runs of bytes [from, from + bytes) of the stream that `count` elements of a type at `offset` make: at
- * most `max` of them, *used. Returns how many bytes these have, which is less than `bytes` where they are too
- * few. */
+/* Finds the runs of bytes [from, from + bytes) of the stream of `count` elements of a type at `offset`: at
+ * most `max`; *used is their number. Returns how many bytes they have, which is less than `bytes` if `max`
+ * runs do not suffice. */
 size_t type_runs(const struct mpi_datatype *type, size_t count, MPI_Aint offset, size_t from, size_t bytes,
                  struct run_wire *runs, size_t max, size_t *used);
 
-/* The one predefined type that a type is made of; NULL where there are several, or none. */
+/* Returns the predefined type that a type is made of; NULL if there are several, or none. */
 struct mpi_datatype *type_basic(struct mpi_datatype *type);
 
 unsigned type_code(const struct mpi_datatype *type);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rma.c: the program's one-sided operations: their checks, and what they come to.
+ * rma.c: the program's one-sided operations: their checks, and how they are carried out.
  *
- * The ranks know each other's sizes, so an operation that would leave the target's window is refused here.
- * Puts and gets between buffers that this process sees are copies; everything else goes by rma_origin.c.
- * Accumulations always do, also to this process itself, so that the target alone changes its elements.
+ * The ranks know each other's sizes, so an operation outside the target's window is refused here. Puts and
+ * gets between buffers that this process maps are copies; everything else goes through rma_origin.c.
+ * Accumulations always do, even to this process itself, so that only the target changes its elements.
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.3.
  */
@@ -68,7 +68,7 @@ static bool accumulates(const struct call *call)
     return call->kind == RMA_ACCUMULATE || call->kind == RMA_FETCH;
 }
 
-/* What the program calls the buffer that a get fills. */
+/* Returns the argument's name of the buffer that receives data. */
 static const char *result_name(const struct call *call)
 {
     return call->kind == RMA_GET ? "origin" : "result";
@@ -101,10 +101,12 @@ static int check_epoch(const struct call *call)
     bool is_passive = win->access == ACCESS_LOCK || win->access == ACCESS_LOCK_ALL;
 
     if (call->has_request && !is_passive)
-        return mpi_error(MPI_ERR_RMA_SYNC, "it needs a lock: MPI_Win_lock or MPI_Win_lock_all before it");
+        return mpi_error(MPI_ERR_RMA_SYNC,
+                         "this call needs a lock: call MPI_Win_lock or MPI_Win_lock_all first");
     if (win->access == ACCESS_NONE)
-        return mpi_error(MPI_ERR_RMA_SYNC, "no access to the window has begun: MPI_Win_fence, MPI_Win_start, "
-                                           "MPI_Win_lock or MPI_Win_lock_all before it");
+        return mpi_error(MPI_ERR_RMA_SYNC,
+                         "no access to the window has begun: call MPI_Win_fence, MPI_Win_start, "
+                         "MPI_Win_lock or MPI_Win_lock_all first");
     if (win->access == ACCESS_START && !win->peers[call->rank].is_started)
         return mpi_error(MPI_ERR_RMA_SYNC, "argument target_rank: %d is not in the group of MPI_Win_start",
                          call->rank);
@@ -114,7 +116,7 @@ static int check_epoch(const struct call *call)
     return MPI_SUCCESS;
 }
 
-/* Bytes that go, and that they fit. */
+/* Computes the number of bytes, and checks that they fit. */
 static int check_sizes(const struct call *call, size_t *bytes)
 {
     size_t target = side_bytes(&call->target);
@@ -129,7 +131,7 @@ static int check_sizes(const struct call *call, size_t *bytes)
     return MPI_SUCCESS;
 }
 
-/* *offset: in the target's window, in bytes; of a dynamic one the address. */
+/* Checks the displacement. *offset is in the target's window, in bytes; in a dynamic window the address. */
 static int check_place(const struct call *call, MPI_Aint *offset)
 {
     const struct rma_peer *peer = &call->win->peers[call->rank];
@@ -137,7 +139,7 @@ static int check_place(const struct call *call, MPI_Aint *offset)
 
     *offset = call->disp;
     if (call->win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
-        return MPI_SUCCESS; /* the target knows what is attached */
+        return MPI_SUCCESS; /* only the target knows what is attached */
     if (call->disp < 0)
         return mpi_error(MPI_ERR_DISP, "argument target_disp: %lld is negative", (long long)call->disp);
     if (side_bytes(&call->target) == 0)
@@ -169,7 +171,7 @@ static int check_op(const struct call *call)
     return MPI_SUCCESS;
 }
 
-/* The type of the elements that an accumulation combines. MPI_REPLACE and MPI_NO_OP take any. */
+/* Finds the type of the elements that an accumulation combines. MPI_REPLACE and MPI_NO_OP take any. */
 static int basic_find(const struct call *call, size_t bytes, struct mpi_datatype **basic)
 {
     bool combines = call->op != MPI_REPLACE && call->op != MPI_NO_OP;
@@ -183,7 +185,8 @@ static int basic_find(const struct call *call, size_t bytes, struct mpi_datatype
         return mpi_error(MPI_ERR_TYPE, "argument origin_type: its elements are not those of target_type, %s",
                          (*basic)->name);
     if (bytes % (*basic)->bytes)
-        return mpi_error(MPI_ERR_TYPE, "%zu bytes are not a number of elements of %s", bytes, (*basic)->name);
+        return mpi_error(MPI_ERR_TYPE, "%zu bytes are not a whole number of elements of %s", bytes,
+                         (*basic)->name);
     return combines ? op_check(call->op, *basic) : MPI_SUCCESS;
 }
 
@@ -197,7 +200,8 @@ static int done_give(const struct call *call)
     return *call->request ? MPI_SUCCESS : mpi_out_of_memory();
 }
 
-/* The memory, where a copy will do: no lock is on its way that the copy would come before. */
+/* Returns the target's memory if a copy is allowed; NULL if not, e.g. while a lock is requested that must
+ * come before it. */
 static unsigned char *direct_place(const struct call *call, MPI_Aint offset)
 {
     const struct mpi_win *win = call->win;
@@ -208,7 +212,7 @@ static unsigned char *direct_place(const struct call *call, MPI_Aint offset)
     return peer->direct && is_locked ? peer->direct + offset : NULL;
 }
 
-/* A request that a wait finds, and the operation completes. */
+/* Makes a request that a wait finds, and the operation completes. */
 static int request_give(const struct call *call, struct rma_op *op)
 {
     op->request = request_make(REQUEST_RMA, call->win->comm);
@@ -278,7 +282,7 @@ static int call_run(const struct call *call)
     if (place && call->kind == RMA_PUT)
         (void)type_copy(call->origin.buffer, (size_t)call->origin.count, call->origin.type, place,
                         (size_t)call->target.count,
-                        call->target.type); /* check_sizes has seen that it fits */
+                        call->target.type); /* check_sizes has checked that it fits */
     else if (place && call->kind == RMA_GET)
         (void)type_copy(place, (size_t)call->target.count, call->target.type,
                         (void *)(uintptr_t)call->result.buffer, (size_t)call->result.count,
@@ -302,7 +306,7 @@ static int call_make(const struct call *call)
 
 /* ---- The calls ---- */
 
-/* What several of them take, by the standard's names of the arguments. */
+/* Arguments that several calls share, by the standard's names. */
 #define AT_TARGET \
     .target = { NULL, target_count, target_type }, .rank = target_rank, .disp = target_disp, .win = win
 #define WITH_REQUEST .has_request = true, .request = request

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rma_origin.c: an operation on its way: it goes in pieces, each a message, as the transport has room for
- * them, so that an operation of any size takes no memory beside its buffers. What is not through stands in
- * the queue of its target, which later operations, flushes and unlocks go through, too.
+ * rma_origin.c: sends operations in pieces, each a message, as the transport has room for them, so that an
+ * operation of any size takes no memory in addition to its buffers. An incomplete operation stays in the
+ * queue of its target; later operations, flushes and unlocks go through the same queue.
  *
- * A piece that asks for data gets an answer. As a target answers in order, an answer belongs to the oldest
- * operation that is still to get some. Bytes of answers that are to come are bounded, for the target must
- * keep those for which there is no room.
+ * A piece that asks for data gets an answer. A target answers in order, so an answer belongs to the oldest
+ * operation that still expects one. The number of expected answer bytes is limited, because the target must
+ * keep answers for which there is no room.
  *
  * Runs under the library's lock.
  */
@@ -114,7 +114,7 @@ void rma_post(struct mpi_win *win, struct rma_peer *peer, enum rma_kind kind, ui
         message_post(peer->world, &head, data, bytes);
 }
 
-/* False where there is no room. */
+/* Sends a message to a rank, which may be this one. Returns false if there is no room. */
 static bool message_go(struct mpi_win *win, struct rma_peer *peer, const struct head *head, const void *data)
 {
     if (!is_own(win, peer))
@@ -125,8 +125,8 @@ static bool message_go(struct mpi_win *win, struct rma_peer *peer, const struct 
 
 /* ---- Pieces ---- */
 
-/* The runs of the next piece, which fits into `room` with its data; returns how many bytes it moves. A
- * strided run that is cut short may become two. */
+/* Finds the runs of the next piece, which fits into `room` with its data; returns how many bytes it moves. A
+ * strided run that is cut may become two. */
 static size_t piece_fit(const struct rma_op *op, size_t room, struct run_wire *runs, size_t *used)
 {
     size_t copies = op->kind == RMA_SWAP ? 2 : has_data(op);
@@ -164,7 +164,7 @@ static bool piece_send(struct mpi_win *win, struct rma_peer *peer, struct rma_op
     }
     uint64_t word = piece_word(used, op->basic ? type_code(op->basic) : 0, op->op ? op_code(op->op) : 0);
     const struct head head = head_of(win, op->kind, bytes, word, moved);
-    /* Noted before: an answer of this process's own comes at once. */
+    /* Recorded before the send: this process's own answer comes at once. */
     op->sent += moved;
     if (has_answer(op)) {
         peer->answers += moved;
@@ -178,7 +178,7 @@ static bool piece_send(struct mpi_win *win, struct rma_peer *peer, struct rma_op
     return message_go(win, peer, &head, piece);
 }
 
-/* What piece_send has noted, where there was no room. */
+/* Takes back what piece_send has recorded, if there was no room. */
 static void piece_take_back(struct rma_peer *peer, struct rma_op *op, size_t sent)
 {
     if (has_answer(op))
@@ -186,7 +186,7 @@ static void piece_take_back(struct rma_peer *peer, struct rma_op *op, size_t sen
     op->sent = sent;
 }
 
-/* Sends as much of it as there is room for; whether it is through. */
+/* Sends as much of an operation as there is room for; returns whether all of it is sent. */
 static bool op_send(struct mpi_win *win, struct rma_peer *peer, struct rma_op *op, bool *moved)
 {
     if (op->kind >= RMA_FLUSH) {
@@ -341,8 +341,7 @@ static void answer_take(struct rma_peer *peer, const struct head *head, const vo
 
     if (!op || !head->cookie || head->cookie > op->sent - op->answered ||
         bytes != (failed ? 0 : head->cookie))
-        mpi_abort(1, "rank %d has answered with %zu bytes where none of that size were asked for",
-                  peer->world, bytes);
+        mpi_abort(1, "rank %d has answered with %zu bytes that were not requested", peer->world, bytes);
     if (failed) {
         peer->has_failed = true;
         if (op->request)
@@ -372,13 +371,13 @@ void rma_answered(struct mpi_win *win, struct rma_peer *peer, const struct head 
         return;
     case RMA_ACKNOWLEDGE:
         if (peer->acknowledged == peer->requested)
-            mpi_abort(1, "rank %d acknowledges what was not asked for", peer->world);
+            mpi_abort(1, "rank %d acknowledges an operation that was not requested", peer->world);
         peer->acknowledged++;
         peer->has_failed |= head->other != 0;
         return;
     case RMA_GRANT:
         if (peer->lock != LOCK_WAITS || (head->cookie != LOCK_SHARED && head->cookie != LOCK_EXCLUSIVE))
-            mpi_abort(1, "rank %d grants a lock that was not asked for", peer->world);
+            mpi_abort(1, "rank %d grants a lock that was not requested", peer->world);
         peer->lock = (enum lock_state)head->cookie;
         return;
     default: /* RMA_POST */

@@ -4,23 +4,23 @@
  * flushes.
  *
  *   fence      flushes all, then a barrier
- *   post       a message to each of the group, for which start waits; start's member completes by one that
- *              comes after its operations, for which wait waits
- *   lock       a message, for which it waits; MPI_Win_lock_all asks a rank at the first operation on it, but
- *              at once for what this process reaches by loads and stores: its own memory, and all of a window
- *              that is shared
+ *   post       a message to each member of the group, for which start waits. Each member of start's group
+ *              completes by a message after its operations, for which wait waits
+ *   lock       a message, and a wait for its grant; MPI_Win_lock_all asks a rank at the first operation on
+ *              it, but at once if this process reaches the memory by loads and stores: its own memory, and
+ *              all of a shared window
  *   flush      a message after the operations, and its acknowledgement
  *
- * Targets do their part in any call that makes progress. Assertions are checked and, as they only promise
- * what need not be done, otherwise left aside, but MPI_MODE_NOSUCCEED, and MPI_MODE_NOCHECK of locks. Every
- * call here makes progress, so a program may wait for a value by calling one again and again.
+ * Targets do their part in any call that makes progress. Assertions are checked. As they only promise what
+ * need not be done, they are otherwise ignored, except MPI_MODE_NOSUCCEED, and MPI_MODE_NOCHECK of locks.
+ * Every call here makes progress, so a program may wait for a value by calling one repeatedly.
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.4, §11.5, §11.7.
  */
 #include "window/window.h"
 #include <stdlib.h>
 
-/* What this process has stored and loaded by itself, or by copies, comes before what follows. */
+/* Orders this process's own loads and stores, and its copies, before what follows. */
 static void memory_order(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -61,7 +61,7 @@ static const char *access_says(const struct mpi_win *win)
     return "";
 }
 
-/* A fence that no operation has followed may have been the last one. */
+/* Checks that no access is in progress. A fence without operations after it may have been the last one. */
 static int check_no_access(const struct mpi_win *win)
 {
     if (win->access == ACCESS_NONE || (win->access == ACCESS_FENCE && !win->fence_is_used))
@@ -78,11 +78,11 @@ static int check_access(const struct mpi_win *win, enum access_epoch requested, 
 
 /* ---- Completion ----
  *
- * What goes to this rank itself, or to memory that it sees, is done at once. A program may look at such
- * memory in a loop until another rank has written to it, so that calls which complete see to others, too.
+ * Operations on this rank itself, or on memory that it maps, are done at once. A program may call these
+ * functions in a loop until another rank has written to such memory, so they make progress for others, too.
  */
 
-/* What went to ranks without a lock of this process's, or with one that stays. */
+/* Flushes all ranks with incomplete operations, and waits for them. Locks stay. */
 static int all_flush(struct mpi_win *win)
 {
     int error = MPI_SUCCESS;
@@ -148,7 +148,7 @@ MPI_CALL(Win_fence);
 
 /* ---- Groups ---- */
 
-/* The window's ranks of a group; *ranks is to be freed. */
+/* Finds the window's ranks of a group. The caller frees *ranks. */
 static int ranks_find(const struct mpi_win *win, const struct mpi_group *group, int **ranks)
 {
     int *index = group_index(win->comm->group);
@@ -205,7 +205,8 @@ static int Win_start(MPI_Group group, int assertion, MPI_Win win)
 }
 MPI_CALL(Win_start);
 
-/* A target's refusal would have no message to come with: a flush asks for it. */
+/* Completes an access. In a dynamic window it flushes first, because otherwise no message would carry a
+ * target's refusal. */
 static int started_complete(struct mpi_win *win)
 {
     int error = win->flavor == MPI_WIN_FLAVOR_DYNAMIC ? all_flush(win) : MPI_SUCCESS;
@@ -265,7 +266,7 @@ static bool is_unexposed(void *argument)
     return win->exposed == 0;
 }
 
-/* `flag` NULL: waits. */
+/* Ends an exposure; `flag` is used only if it does not wait. */
 static int exposure_end(const char *name, bool waits, struct mpi_win *win, int *flag)
 {
     mpi_enter();

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * rma_target.c: what other ranks' messages do to this process's window: pieces of operations read and change
- * its memory, locks are granted in the order in which they were asked for, completions close an exposure.
+ * its memory, locks are granted in the order of their requests, completions end an exposure.
  *
- * A message is done as it arrives, as a whole, by whichever thread makes progress: so an accumulation is
- * atomic beside all others to this process. Whatever a message says of memory is checked against the window:
- * an origin checks what it can, so what is wrong here ends the job; but only the target knows what memory a
- * dynamic window has, and refuses what is not attached, which the origin hears at its next synchronization.
+ * Each message is handled as a whole when it arrives, by the thread that makes progress: so an accumulation
+ * is atomic with respect to all others on this process. Everything that a message says of memory is checked
+ * against the window. An origin checks what it can, so an error here ends the job. But only the target knows
+ * what memory is attached to a dynamic window: it refuses an access to other memory, and the origin reports
+ * that at its next synchronization.
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.3, §11.5.3, §11.7.
  */
@@ -25,8 +26,8 @@ struct piece {
 
 static _Noreturn void piece_is_bad(const struct rma_peer *peer, const struct head *head, const char *why)
 {
-    mpi_abort(1, "rank %d has sent an operation of kind %d on a window that makes no sense: %s", peer->world,
-              head->tag, why);
+    mpi_abort(1, "rank %d has sent an invalid operation of kind %d on a window: %s", peer->world, head->tag,
+              why);
 }
 
 static struct run_wire run_at(const struct piece *piece, size_t i)
@@ -37,8 +38,8 @@ static struct run_wire run_at(const struct piece *piece, size_t i)
     return run;
 }
 
-/* Takes head and data apart; the runs have as many bytes as it says, which are not checked against the window
- * yet. `copies`: how often data of that size comes along. */
+/* Splits a message into head and data. Checks that the runs have as many bytes as the head says, but not
+ * their memory. `copies`: how many times data of that size is in the message. */
 static struct piece piece_take(const struct mpi_win *win, const struct rma_peer *peer,
                                const struct head *head, const void *data, size_t bytes, size_t copies)
 {
@@ -86,7 +87,7 @@ static bool run_is_within(const struct mpi_win *win, struct run_wire run)
     return low >= 0 && !__builtin_add_overflow(high, run.bytes, &end) && end <= win->size;
 }
 
-/* False: it is not attached. */
+/* Checks the memory of a piece; returns false if it is not attached. */
 static bool piece_is_within(const struct mpi_win *win, const struct rma_peer *peer, const struct head *head,
                             const struct piece *piece)
 {
@@ -105,7 +106,8 @@ static bool piece_is_within(const struct mpi_win *win, const struct rma_peer *pe
 
 /* ---- Memory ---- */
 
-/* Words are moved as words, whatever the C library does: who looks at one meanwhile sees no half of it. */
+/* Copies a block. Words are moved as words, whatever the C library does: a concurrent reader never sees half
+ * of one. */
 static void block_copy(void *to, const void *from, size_t bytes)
 {
     uint64_t long_word;
@@ -149,18 +151,18 @@ static void piece_write(const struct mpi_win *win, const struct piece *piece, co
 
 /* ---- Operations ---- */
 
-static _Alignas(64) unsigned char seen[PIECE_MAX]; /* what was in the window before */
+static _Alignas(64) unsigned char seen[PIECE_MAX]; /* the window's previous data */
 static _Alignas(64) unsigned char operand[PIECE_MAX], combined[PIECE_MAX];
 /* Elements of a packed stream as an array of their type: pairs have gaps there, at most as long as the data.
  */
 static _Alignas(64) unsigned char left_elements[2 * PIECE_MAX], right_elements[2 * PIECE_MAX];
 
-/* combined = data op seen */
+/* Computes combined = data op seen. */
 static void combine(const struct piece *piece)
 {
     size_t count = piece->bytes / piece->type->bytes;
 
-    memcpy(operand, piece->data, piece->bytes); /* which is aligned */
+    memcpy(operand, piece->data, piece->bytes); /* to align it */
     memcpy(combined, seen, piece->bytes);
     if (piece->type->dense) {
         op_apply(piece->op, operand, combined, count, piece->type);
@@ -184,7 +186,7 @@ static void operation_take(struct piece *piece, const struct rma_peer *peer, con
         piece_is_bad(peer, head, "the operation is not defined for its type");
 }
 
-/* `seen` has what is there. */
+/* Changes the window's memory; `seen` has its previous data. */
 static void accumulate(const struct mpi_win *win, const struct piece *piece)
 {
     if (piece->op == MPI_REPLACE) {
@@ -207,7 +209,7 @@ static void answer(struct mpi_win *win, struct rma_peer *peer, const struct piec
              is_within ? piece->bytes : 0);
 }
 
-/* Puts and accumulations have no answer. */
+/* Handles a put or an accumulation, which have no answer. */
 static void write_arrived(struct mpi_win *win, struct rma_peer *peer, const struct head *head,
                           const void *data, size_t bytes)
 {
@@ -260,11 +262,12 @@ static void grant(struct mpi_win *win, struct rma_peer *peer, enum lock_state re
     rma_post(win, peer, RMA_GRANT, requested, 0, NULL, 0);
 }
 
-/* Who comes later waits after those who wait, also for a shared lock, so that none waits for ever. */
+/* Grants a lock, or queues the request. New requests wait after earlier ones, even for a shared lock, so that
+ * none waits for ever. */
 static void lock_arrived(struct mpi_win *win, struct rma_peer *peer, const struct head *head)
 {
     if (peer->holds != LOCK_NONE || (head->cookie != LOCK_SHARED && head->cookie != LOCK_EXCLUSIVE))
-        piece_is_bad(peer, head, "a lock that it has, or of no kind");
+        piece_is_bad(peer, head, "it holds the lock already, or the lock's kind is invalid");
     peer->waits_for = (enum lock_state)head->cookie;
     if (!win->first_waiting && may_hold(win, peer->waits_for)) {
         grant(win, peer, peer->waits_for);
@@ -291,7 +294,7 @@ static void unlock_arrived(struct mpi_win *win, struct rma_peer *peer, const str
     peer->holds = LOCK_NONE;
     win->holders--;
     win->is_exclusive = false;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* of shared memory: the next one sees what this one stored */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* of shared memory: the next holder sees what this one stored */
     acknowledge(win, peer);
     while (win->first_waiting && may_hold(win, win->first_waiting->waits_for)) {
         struct rma_peer *next = win->first_waiting;
@@ -345,15 +348,15 @@ void rma_arrived(struct mpi_win *win, struct rma_peer *peer, const struct head *
     }
 }
 
-/* A head of HEAD_WINDOW from a rank of the world. */
+/* Handles a head of HEAD_WINDOW from a rank of the world. */
 static void window_arrived(int world, const struct head *head, const void *data, size_t bytes)
 {
     struct mpi_win *win = window_find(head->context);
 
     if (!win || head->source >= win->comm->size || win->peers[head->source].world != world || head->tag < 0 ||
         head->tag >= RMA_KINDS || head->bytes != bytes)
-        mpi_abort(1, "rank %d has sent a message of kind %d for a window, of %zu bytes, that makes no sense",
-                  world, head->tag, bytes);
+        mpi_abort(1, "rank %d has sent an invalid message of kind %d for a window, with %zu bytes", world,
+                  head->tag, bytes);
     rma_arrived(win, &win->peers[head->source], head, data, bytes);
 }
 

@@ -3,8 +3,8 @@
  * window.c: windows: how they are made and ended, memory that is attached to them, and the table in which a
  * message finds its window by its context.
  *
- * A window has a communicator of its own, whose context no other message has. A process enters it into the
- * table before the ranks exchange their sizes: so whoever knows a rank's size may send to it.
+ * A window has its own communicator, whose context no other message has. A process adds it to the table
+ * before the ranks exchange their sizes, so a rank that knows another rank's size may send to it.
  *
  * Runs under the library's lock. Source: MPI 3.1 §11.2.
  */
@@ -57,7 +57,7 @@ static void window_end(struct mpi_win *win)
 {
     struct mpi_win **link = bucket_of(win->comm->context);
 
-    window_progress(); /* which drops ranks whose queues are empty */
+    window_progress(); /* drops ranks whose queues are empty */
     while (*link != win)
         link = &(*link)->next;
     *link = win->next;
@@ -73,7 +73,7 @@ static void window_end(struct mpi_win *win)
     object_end(win, sizeof(*win));
 }
 
-/* Into the table, with a communicator of its own. */
+/* Makes a window with its own communicator, and adds it to the table. */
 static int window_make(struct mpi_comm *comm, int flavor, struct mpi_win **made)
 {
     uint32_t context;
@@ -108,7 +108,8 @@ static int window_make(struct mpi_comm *comm, int flavor, struct mpi_win **made)
     return MPI_SUCCESS;
 }
 
-/* What each rank sends the others; `error`: its memory could not be made, so that no rank gets a window. */
+/* What each rank sends the others. If a rank has an `error` because its memory could not be made, no rank
+ * gets a window. */
 struct notice {
     int64_t size;
     int32_t disp_unit, error;
@@ -155,7 +156,7 @@ int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI
 {
     struct mpi_win *win = MPI_WIN_NULL;
 
-    (void)info; /* no hint makes a difference */
+    (void)info; /* no hint has an effect */
     mpi_enter();
     int error = check_making(comm, size, disp_unit);
     struct mpi_comm *heard = check_comm(comm) ? NULL : comm;
@@ -253,7 +254,7 @@ int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *made)
 {
     struct mpi_win *win = MPI_WIN_NULL;
 
-    (void)info; /* no hint makes a difference */
+    (void)info; /* no hint has an effect */
     mpi_enter();
     int error = check_making(comm, 0, 1);
     struct mpi_comm *heard = check_comm(comm) ? NULL : comm;
@@ -291,7 +292,7 @@ int PMPI_Win_free(MPI_Win *win)
     if (!error)
         error = attributes_free(heard, &heard->attributes);
     for (int i = 0; heard && i < heard->comm->size && !error; i++)
-        if (heard->peers[i].is_dirty) /* after a last fence that was none */
+        if (heard->peers[i].is_dirty) /* if operations followed the last fence */
             error = rma_close(heard, i, RMA_FLUSH);
     for (int i = 0; heard && i < heard->comm->size && !error; i++)
         error = rma_wait_closed(&heard->peers[i]);
@@ -310,7 +311,7 @@ MPI_ALIAS(Win_free);
 
 /* ---- Attached memory ---- */
 
-/* Index of the first region that begins above an address. */
+/* Returns the index of the first region that begins above an address. */
 static int region_above(const struct mpi_win *win, MPI_Aint address)
 {
     int low = 0, high = win->region_count;
@@ -337,7 +338,7 @@ bool window_is_attached(const struct mpi_win *win, int64_t begin, uint64_t bytes
 
         if (begin < region->begin || begin > region->begin + region->bytes)
             return false;
-        begin = region->begin + region->bytes; /* the next one may continue it */
+        begin = region->begin + region->bytes; /* the next region may continue it */
         if (begin >= end)
             return true;
     }
@@ -401,7 +402,7 @@ MPI_CALL(Win_detach);
 
 /* ---- Shared memory ---- */
 
-/* MPI_PROC_NULL: the lowest rank with memory; where there is none, rank 0's answer has nothing in it. */
+/* Returns the rank to query: for MPI_PROC_NULL the lowest rank with memory, or rank 0 if there is none. */
 static int query_rank(const struct mpi_win *win, int rank)
 {
     if (rank != MPI_PROC_NULL)

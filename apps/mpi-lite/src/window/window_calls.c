@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * window_calls.c: what a program keeps with a window and asks of it: group, hints, names, error handlers,
- * attributes. Local, under the library's lock.
+ * window_calls.c: properties of a window: group, hints, names, error handlers, attributes. Local, under the
+ * library's lock.
  *
  * Source: MPI 3.1 §11.2.6 (group, attributes), §11.2.7 (hints), §6.7.3, §6.8, §8.3.2.
  */
@@ -18,7 +18,7 @@ MPI_CALL(Win_get_group);
 
 /* ---- Hints ---- */
 
-/* What it may promise makes no difference: locks and all operations are always there. */
+/* Ignores the hints: locks and all operations are always available. */
 static int Win_set_info(MPI_Win win, MPI_Info info)
 {
     (void)win;
@@ -84,7 +84,7 @@ static int Win_create_errhandler(MPI_Win_errhandler_function *function, MPI_Errh
     **errhandler = (struct mpi_errhandler){
         .references = 1,
         .is_of_windows = true,
-        .function = (MPI_Comm_errhandler_function *)(void (*)(void))function, /* called as what it is */
+        .function = (MPI_Comm_errhandler_function *)(void (*)(void))function, /* called with its own type */
     };
     return MPI_SUCCESS;
 }
@@ -116,14 +116,15 @@ MPI_CALL(Win_get_errhandler);
 
 static int Win_call_errhandler(MPI_Win win, int code)
 {
-    mpi_return_win(win, "MPI_Win_call_errhandler", code); /* it is the handler's; this call is good */
+    mpi_return_win(win, "MPI_Win_call_errhandler", code); /* the error is for the handler; this call succeeds
+                                                           */
     return MPI_SUCCESS;
 }
 MPI_CALL(Win_call_errhandler);
 
 /* ---- Attributes ---- */
 
-/* The address, or for MPI_WIN_BASE the value, that MPI_Win_get_attr gives for a predefined key. */
+/* Finds the address, or for MPI_WIN_BASE the value, that MPI_Win_get_attr returns for a predefined key. */
 static bool predefined_value(struct mpi_win *win, int keyval, void **value)
 {
     switch (keyval) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * window_memory.c: memory of windows that the ranks of a node share: a file in /dev/shm for each node of the
- * communicator, made by its lowest rank, whose name goes to the others, and is removed once all have mapped
- * it. Where that does not work, and MPI_Win_allocate has asked, each rank has memory of its own.
+ * communicator, made by its lowest rank. The others receive its name, which is removed once all have mapped
+ * the file. If that fails in MPI_Win_allocate, each rank gets memory of its own.
  *
- * The parts of the ranks follow each other: without a gap, so that the parts are one array, unless the
- * program wants them apart (alloc_shared_noncontig) or has not asked for shared memory.
+ * The ranks' parts follow each other without a gap, so that they are one array. They are apart if the program
+ * asks for it (alloc_shared_noncontig) or has not asked for shared memory.
  *
- * Runs in calls that make and free windows alone. Source: MPI 3.1 §11.2.2, §11.2.3.
+ * Runs only in calls that make and free windows. Source: MPI 3.1 §11.2.2, §11.2.3.
  */
 #include "window/window.h"
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 struct window_memory {
     struct mpi_comm *node; /* the ranks that share it */
-    unsigned char *whole;  /* or NULL: `own` is this rank's, and nobody else sees it */
+    unsigned char *whole;  /* or NULL: `own` is this rank's, and no other rank sees it */
     unsigned char *own;
     size_t bytes;
     MPI_Aint *offsets; /* of each rank of `node` */
@@ -53,7 +53,7 @@ static void file_make(struct notice *notice, size_t bytes)
         unlink(notice->name);
 }
 
-/* Returns an errno value. */
+/* Maps the file. Returns 0 or an errno value. */
 static int file_map(struct window_memory *memory, const char *name)
 {
     int fd = open(name, O_RDWR | O_CLOEXEC);
@@ -68,7 +68,7 @@ static int file_map(struct window_memory *memory, const char *name)
     return number;
 }
 
-/* All of them map the file, or none does: *number says why. */
+/* Makes the file and maps it on all ranks of the node, or on none: then *number is the errno value. */
 static int file_share(struct window_memory *memory, int *number)
 {
     struct notice notice = { 0 };
@@ -90,7 +90,7 @@ static int file_share(struct window_memory *memory, int *number)
     return error;
 }
 
-/* Where each part begins; memory->bytes: all of them together. */
+/* Computes where each part begins; memory->bytes is the size of all. */
 static int parts_place(struct window_memory *memory, MPI_Aint size, bool is_contiguous)
 {
     int count = memory->node->size;
