@@ -218,7 +218,7 @@ static int apart_mode(uint64_t bytes, unsigned rank)
         uint64_t before = interrupts(1);
         while (*phase == 1)
             ;
-        fprintf(stderr, "second rank: %lu interrupts\n", (unsigned long)(interrupts(1) - before));
+        fprintf(stderr, "second: %lu interrupts\n", (unsigned long)(interrupts(1) - before));
         return 0;
     }
     uint64_t before = interrupts(0);
