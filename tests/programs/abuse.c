@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * abuse.c PART [DIRECTORY]: what no program should do, done for long. All of it ends the same on Linux, but
+ * abuse.c PART [DIRECTORY]: does for a long time what no program should do. It ends the same on Linux, except
  * for the number of timers and of links.
  *
  *   timers      a million timers are created on the first rank; the others use theirs meanwhile
- *   vectors     vectors of readv and writev that lie about how many parts they have
- *   paths       paths of every length, with dots, links in a ring, without an end; in DIRECTORY, which can be
- *               written
- *   stacks      handlers run whatever the stack pointer's last bits are
+ *   vectors     vectors of readv and writev with a wrong number of parts
+ *   paths       paths of every length, with dots, links in a ring, without an end; in DIRECTORY, which must
+ *               be writable
+ *   stacks      handlers run whatever the last bits of the stack pointer are
  *   handler-faults, recursion, alternate-overflow, thread-without-stack    end by SIGSEGV
  */
 #define _GNU_SOURCE
@@ -44,7 +44,7 @@ static long raw(long number, long a, long b, long c, long d)
     return result == -1 ? -errno : result;
 }
 
-/* Memory with nothing mapped above it. */
+/* Maps memory with nothing mapped above it. */
 static char *pages_map(unsigned count)
 {
     char *memory = mmap(NULL, (count + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -125,7 +125,7 @@ static void vectors_that_lie(void)
         parts[3].iov_len = 1;
     }
 
-    /* One part is there, the count says more: nothing is moved. */
+    /* There is one part, but the count is larger: nothing is moved. */
     *last = (struct iovec){ &byte, 1 };
     PROMISE(pipe(ends) == 0, "%d", errno);
     for (long count = 2; count <= IOV_MAX; count++)
@@ -140,7 +140,7 @@ static void vectors_that_lie(void)
 
 static char path[LENGTH_MAX + 8];
 
-/* A path of `length` bytes: `piece` as often as it fits, and filled up with `last`. */
+/* Returns a path of `length` bytes: `piece` as often as it fits, filled up with `last`. */
 static const char *path_of(const char *piece, size_t length, char last)
 {
     size_t step = strlen(piece), used = 0;
@@ -333,7 +333,7 @@ static void alternate_overflow(void)
     *(volatile int *)(nowhere + 16) = 1;
 }
 
-/* It returns onto a stack that is not there. */
+/* Starts a thread that returns onto a stack that does not exist. */
 static void thread_without_stack(void)
 {
     const long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;

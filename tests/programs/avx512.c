@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * avx512.c: all of AVX-512's registers, 32 vectors of 64 bytes and 8 masks, are a thread's own. They outlive
- * system calls and turns of other threads on the same CPU, whether a thread gives its turn away or loses it;
- * a signal's handler finds them in its frame, may use them all, and what it writes into the frame is in them
- * afterwards. The node has to run it as one rank on one CPU. Ends with 77 where the CPU has no AVX-512.
+ * avx512.c: all of AVX-512's registers, 32 vectors of 64 bytes and 8 masks, belong to the thread. They
+ * survive system calls and turns of other threads on the same CPU, whether a thread yields its turn or loses
+ * it. A signal's handler finds them in its frame and may use them all; values that it writes to the frame are
+ * in the registers afterwards. The node must run it as one rank on one CPU. Ends with 77 if the CPU has no
+ * AVX-512.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -45,7 +46,7 @@ struct registers {
         "xmm27", "xmm28", "xmm29", "xmm30", "xmm31"
 // clang-format on
 
-/* A pattern of its own for each seed, that no two registers share. */
+/* Fills the registers with a pattern for the seed, in which no two registers are equal. */
 static void fill(struct registers *registers, unsigned seed)
 {
     uint64_t state = 0x9e3779b97f4a7c15 * (seed + 1);
@@ -71,7 +72,7 @@ TARGET static long across_call(const struct registers *from, struct registers *t
     return number;
 }
 
-/* Without a system call: the turn comes by a timer that takes the CPU from whoever spins. */
+/* Spins without a system call: a timer takes the CPU from the spinning thread. */
 TARGET static void across_turns(const struct registers *from, struct registers *to, const volatile int *turn,
                                 int mine)
 {

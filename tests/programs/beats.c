@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beats.c: a node that hears heartbeats, seen by a program. It says "ready", and at the end prints
- * /proc/tacet/nettick, /proc/tacet/timers and /proc/interrupts. Where it sleeps, it says how late it woke, in
- * ns, at least and at most (negative: early), and prints /proc/interrupts before it begins, too.
+ * beats.c: what a program sees on a node that receives heartbeats. It prints "ready", and at the end
+ * /proc/tacet/nettick, /proc/tacet/timers and /proc/interrupts. If it sleeps, it prints the least and the
+ * most lateness of its waking, in ns (negative: early), and also /proc/interrupts before it begins.
  *
  *      beats wait LAST             computes until beat LAST or a later one has come
  *      beats rest LAST             the same, and until no CPU goes by beats; says "at 1" once all had one
@@ -11,7 +11,7 @@
  *                                  and how often global time was read and had gone back
  *      beats sleep COUNT NS        sleeps as often for NS, after every CPU's first beat
  *      beats lose LAST NS          sleeps NS again and again, after every CPU's first beat, until beat LAST;
- *                                  says "at loss" when a CPU goes on by itself
+ *                                  says "at loss" when a CPU goes on without beats
  *      beats clocks COUNT S        says "waits", waits by the time of day for S seconds, says "woken"; then
  *                                  compares the clocks, by the vDSO and by system calls, for COUNT beats
  *      beats look LAST NS          computes for NS and looks at the network, by turns, until beat LAST
@@ -72,7 +72,7 @@ static void wait_for(uint64_t last)
         compute();
 }
 
-/* Of a number that there is for each CPU, after such words: the least, or the greatest. */
+/* Returns the least, or the greatest, of the CPUs' numbers after these words. */
 static uint64_t of_cpus(const char *words, int greatest)
 {
     uint64_t found = greatest ? 0 : UINT64_MAX;
@@ -86,7 +86,7 @@ static uint64_t of_cpus(const char *words, int greatest)
     return found;
 }
 
-/* Until every CPU has taken as many. */
+/* Waits until every CPU has taken this number of beats. */
 static void wait_for_all(uint64_t beats)
 {
     while (of_cpus(" beats ", 0) < beats)
@@ -167,7 +167,7 @@ static void follow(uint64_t every, uint64_t last, int64_t ns)
     for (uint64_t next = every; next <= last; next += every) {
         for (uint64_t now; (now = sequence()) < next;) {
             sleep_once(ns);
-            /* The first beat sets the clock, back, too. */
+            /* The first beat sets the clock, possibly back. */
             for (int i = 0; now > 0 && i < 20; i++, reads++) {
                 const int64_t tai = clock_ns(CLOCK_TAI, i & 1);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * big.c MEBIBYTES: maps so much memory at once, marks every 2 MiB of it, and finds each mark where it was
- * put: no two of them are the same memory.
+ * big.c MEBIBYTES: maps this much memory at once, writes a mark every 2 MiB, and finds each mark again: no
+ * two of them are the same memory.
  */
 #include "promise.h"
 

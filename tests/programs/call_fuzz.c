@@ -2,19 +2,19 @@
 /*
  * call_fuzz.c [-s SEED] [-n CALLS] [-t SECONDS] [-j THREADS] [-T FROM]: system calls at random, all numbers
  * from 0 to 511 and some beyond, with arguments that are half right: open descriptors of all kinds and closed
- * ones, paths that there are, memory of all kinds (writable, read-only, without rights, nobody's, the
- * kernel's, at a page's end), lengths at borders. call_shapes.h says what a call takes, suicide.h which
- * calls have to be left out.
+ * ones, existing paths, memory of all kinds (writable, read-only, without rights, unmapped, the kernel's, at
+ * a page's end), lengths at borders. call_shapes.h lists the arguments of each call, suicide.h the calls that
+ * must be left out.
  *
- * After each call: the result is a value or an errno, read-only memory is untouched, no address of the kernel
- * has come out, in the result or in memory. What a thread does depends on the seed alone, until CALLS are
- * made or SECONDS are over; with -T calls from that one on are named on standard error before they are made,
- * and every 16384 calls their number is, so that the last before a death can be found: the same seed, and -T
- * with the last number seen.
+ * After each call: the result is a value or an errno, read-only memory is untouched, and no address of the
+ * kernel is in the result or in memory. A thread's calls depend only on the seed, until CALLS are made or
+ * SECONDS are over. With -T, each call from number FROM on is printed to standard error before it is made.
+ * Every 16384 calls their number is printed: to find the last call before a crash, run with the same seed and
+ * -T with the last number seen.
  *
- * On a node of two ranks only rank 1 does so. Rank 0 is the witness: it fills memory with a pattern and sums
- * it up over and over until the other rank's CPUs have been silent for some seconds. No word of it may have
- * changed, and the counters of all CPUs must only ever have grown, and not wildly.
+ * On a node of two ranks only rank 1 makes the calls. Rank 0 is the witness: it fills memory with a pattern
+ * and sums it up repeatedly until the other rank's CPUs have been silent for some seconds. No word may
+ * change, and the counters of all CPUs may only grow, by plausible amounts.
  *
  * Linked position-independent, so that no random number points into the program by chance. No heap: brk
  * belongs to the fuzzer.
@@ -40,8 +40,8 @@
 #define USER_LIMIT   MACHINE_USER_LIMIT
 #define THREADS_MAX  64
 #define PROGRESS     16384
-#define POLICY_CALLS 64   /* calls for which a policy that was set, by whatever thread, lasts at most */
-#define RENEWAL      1024 /* calls after which the ground is made anew */
+#define POLICY_CALLS 64   /* most calls for which a policy lasts, whatever thread has set it */
+#define RENEWAL      1024 /* calls after which the ground is made again */
 
 /* A thread's arena, at a place of its own with nothing around it: writable | writable | read-only | no rights
  * | hole | writable | hole */
@@ -97,7 +97,7 @@ static bool range_is_safe(uint64_t address, uint64_t bytes)
            (address >= low && address < high && bytes <= high - address);
 }
 
-/* Known to be short: one of the arena's times, and what the kernel cannot read. */
+/* Returns false for times that are known to be short: the arena's, and those that the kernel cannot read. */
 static bool time_is_long(uint64_t address)
 {
     uint64_t offset = address - self->arena - TIMES;
@@ -126,7 +126,7 @@ static void arena_page(struct fuzzer *f, unsigned page, uint64_t rights)
     uint64_t address = f->arena + page * PAGE, begun = now_ns();
     long result;
 
-    /* Another thread may just have all the memory, and gives it back at once. */
+    /* Another thread may have all the memory for a moment. */
     while ((result = CALL(SYS_mmap, address, PAGE, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1UL, 0)) == -ENOMEM &&
            ground.threads && now_ns() - begun < MEMORY_WAIT_NS)
@@ -156,8 +156,8 @@ static const struct sockaddr_un addresses[ADDRESSES_COUNT] = {
     { AF_NETLINK, "" },
 };
 
-/* Each with an address, two parts in the arena, and a descriptor as ancillary data: of a file, for sockets in
- * circles of sockets would not come back before the end. */
+/* Fills in the messages, each with an address, two parts in the arena, and a file's descriptor as ancillary
+ * data. Not a socket's, as sockets in circles of sockets are not freed before the end. */
 static void messages_fill(struct fuzzer *f)
 {
     struct mmsghdr *messages = (struct mmsghdr *)(f->arena + MESSAGES);
@@ -181,8 +181,8 @@ static void messages_fill(struct fuzzer *f)
                                         0 };
 }
 
-/* Before each call: times, paths, small numbers, and addresses of the arena itself, as vectors and structures
- * hold them. */
+/* Fills the arena before each call: times, paths, small numbers, and addresses of the arena itself, as in
+ * vectors and structures. */
 static void arena_fill(struct fuzzer *f)
 {
     static const char names[NAMES_COUNT][40] = {
@@ -307,8 +307,7 @@ static void ground_make(void)
     CALL(SYS_umask, 022);
 }
 
-/* Nothing that comes from outside or is requested by accident may end the program: signals are ignored, and
- * blocked. */
+/* Ignores and blocks signals, so that none from outside, or requested by accident, ends the program. */
 static void signals_ignore(void)
 {
     const uint64_t all = ~0UL, ignore[4] = { (uint64_t)SIG_IGN, 0, 0, 0 };
@@ -421,7 +420,7 @@ static long number_of_call(struct fuzzer *f)
     for (;;) {
         unsigned number = below(f, 512);
 
-        /* Those that have a shape more often: the others do little. */
+        /* Prefers calls with a shape, as the others do little. */
         if (call_shape(number) || below(f, 8) == 0)
             return number;
     }
@@ -441,7 +440,7 @@ static __attribute__((noreturn)) void fail(const struct fuzzer *f, long number, 
     _exit(1);
 }
 
-/* Addresses of the kernel stand in no memory that this program fills. */
+/* Returns whether the page holds an address of the kernel, which this program itself never writes. */
 static bool leaks(uint64_t page)
 {
     const uint32_t *halves = (const uint32_t *)page;
@@ -470,7 +469,8 @@ static bool changes_memory(long number)
            number == SYS_mmap || number == SYS_pkey_mprotect || number == SYS_remap_file_pages;
 }
 
-/* Random bytes, the program's own word, no limit: a -1 that after other bytes looks like such an address. */
+/* Returns whether the call may rightly write bytes that look like such an address: random bytes, the
+ * program's own word, or -1 for no limit after other bytes. */
 static bool may_hold_anything(long number)
 {
     return number == SYS_getrandom || number == SYS_get_robust_list || number == MACHINE_GETRLIMIT ||
@@ -570,7 +570,7 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* The system calls of all CPUs, after a look at what the counters may be; ~0 where they make no sense. */
+/* Checks the counters; returns the number of system calls of all CPUs, ~0 if a counter is implausible. */
 static uint64_t counters_look(uint64_t *last)
 {
     const struct tacet_node *node = tacet_node();
@@ -591,7 +591,7 @@ static uint64_t counters_look(uint64_t *last)
     return sum;
 }
 
-/* Looks at its memory as long as the other rank makes calls. 0, or the status to end with. */
+/* Checks its memory as long as the other rank makes calls. Returns 0, or the status to end with. */
 static int witness(void)
 {
     static uint64_t words[WITNESS_WORDS], last[TACET_INTERRUPTS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * call_shapes.h: what kind of argument each system call takes, for a fuzzer that wants to come far into it.
- * One letter an argument:
+ * call_shapes.h: the kinds of arguments of each system call, so that a fuzzer gets far into the call. One
+ * letter per argument:
  *
  *   d descriptor     p memory          s a path      n a length         t a time      g flags
  *   i small number   o an offset       z a signal    m a mapped range   c a clock      k a policy
@@ -60,7 +60,7 @@ static const char *const call_shapes[512] = {
 };
 // clang-format on
 
-/* What a call takes; NULL where that is not known. */
+/* Returns the shape of a call's arguments; NULL if it is not known. */
 static inline const char *call_shape(long number)
 {
     static const long numbers[][2] = {

@@ -2,11 +2,12 @@
 /*
  * churn.c THREADS STEPS: an address space that all CPUs of a rank change at the same time.
  *
- *   - each thread maps, fills, protects, moves and unmaps memory of its own, whose words must stay its own:
- * if a CPU wrote through a translation that its TLB should have dropped, they would not;
- *   - what one thread maps where another one has just used something else shows the new memory to both;
- *   - a right that is taken is taken on all CPUs, one that is given is given to all;
- *   - memory that is replaced while another thread reads it is old or new to that one, and never missing.
+ *   - each thread maps, fills, protects, moves and unmaps its own memory, whose words no other thread may
+ *     change, as would happen if a CPU wrote through a translation that its TLB should have dropped
+ *   - if one thread maps memory where another has just used other memory, both see the new memory
+ *   - a right that is taken is taken on all CPUs; a right that is given is given on all CPUs
+ *   - if memory is replaced while another thread reads it, the reader sees the old or the new memory, and
+ *     never a hole
  *
  * At the end all memory is back.
  */
@@ -143,7 +144,7 @@ static void two_at_a_time(void)
                        0) == shared);
             fill(shared, SHARED, atomic_load(&shared_tag));
             break;
-        case 1: /* the same by unmapping, with somebody else taking the old pages meanwhile */
+        case 1: /* the same by unmapping, while another thread takes the old pages */
             munmap(shared, bytes);
             second = map(bytes, PROT_READ | PROT_WRITE);
             memset(second, 0x5a, bytes);
@@ -201,8 +202,8 @@ static void replaced(void)
     munmap(at, SHARED * PAGE);
 }
 
-/* The kernel keeps the memory of a thread for the next one, and a joined thread may still be leaving it when
- * the next one begins: twice as many threads at once leave enough of it for all that follow. */
+/* Has a thread wait at the barrier. The kernel keeps a thread's memory for the next thread, and a joined
+ * thread may still use it when the next begins. Twice the number of threads at once leave enough for all. */
 static void *meet_all(void *barrier)
 {
     pthread_barrier_wait(barrier);

@@ -7,8 +7,8 @@
  * for; the machine decides the order.
  *
  * Unlike call_fuzz.c, whose arguments are half wrong, this makes valid calls in a random order. No call waits
- * longer than WAIT_NS. The kernel must survive. Prints a line for each family: the calls that were made, and
- * those of them that succeeded.
+ * longer than WAIT_NS. The kernel must survive. Prints a line for each family: the number of calls, and of
+ * those that succeeded.
  */
 #define _GNU_SOURCE
 #include "clock.h"
@@ -196,7 +196,7 @@ static long membership(struct thread *t, int descriptor)
                       sizeof(group));
 }
 
-/* A connection to whatever listens; who accepts it has its other end. */
+/* Connects to the current listener; the thread that accepts has the other end. */
 static long inet_visit(struct thread *t)
 {
     const int made = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -246,8 +246,13 @@ static long inet_act(struct thread *t)
     case 17:
         return accepts(INET + 3);
     case 18:
+<<<<<<< ours
     case 19: /* what comes by a connection, for whoever takes it first */
         return send(INET + 4, t->room, below(t, 4) ? below(t, 5000) : BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
+=======
+    case 19: /* for the first thread that receives from the connection */
+        return send(INET + 4, t->room, BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
+>>>>>>> theirs
     case 20:
     case 21:
         return recv(INET + 5, t->room, BYTES, MSG_DONTWAIT);
@@ -325,7 +330,7 @@ static void unix_make(struct thread *t, unsigned object)
     }
 }
 
-/* A client that is accepted by whoever comes first, or by nobody. */
+/* Connects a client; the first thread that accepts gets it, or none does. */
 static long unix_visit(struct thread *t)
 {
     const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -350,7 +355,7 @@ static long unix_accept(struct thread *t, int listener)
     return taken;
 }
 
-/* Any of the objects of any family, those of this one included. */
+/* Sends the descriptor of any object of any family. */
 static long rights_send(struct thread *t, int descriptor)
 {
     union {
@@ -411,7 +416,7 @@ static long unix_act(struct thread *t)
     case 13:
     case 14:
         return unix_accept(t, UNIX + 4);
-    case 15: /* with the descriptors that nobody has received from them */
+    case 15: /* with the descriptors that no thread has received from them */
         unix_make(t, below(t, 4));
         return 0;
     case 4:
@@ -437,7 +442,7 @@ static void netlink_make(struct thread *t, unsigned object)
     put(socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_ROUTE), NETLINK + (int)object);
 }
 
-/* An answer is whole, however many ask at a time: its messages fill it. */
+/* Takes an answer, which must be whole whatever number of threads ask: its messages fill it. */
 static long answer_take(struct thread *t, int descriptor)
 {
     const long got = recv(descriptor, t->room, BYTES, 0);
@@ -501,7 +506,8 @@ static void events_make(struct thread *t, unsigned object)
     }
 }
 
-/* What an epoll set knows by its descriptor may be another file meanwhile, this very set, too. */
+/* Puts an epoll set in place of a descriptor that sets may watch, perhaps its own: it is another file then.
+ * */
 static long set_put(struct thread *t, int set)
 {
     return dup2(set, EVENTS + (int)below(t, 4));

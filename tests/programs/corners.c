@@ -8,7 +8,7 @@
  *   waits         a futex's time is waited for; an absolute time on a boundary is served by that boundary
  *   device        the last clock event device stays in use
  *   open-line     leaves its last line open
- *   broken-pipe   writes where nobody will read
+ *   broken-pipe   writes to a pipe without a reader
  */
 #define _GNU_SOURCE
 #include "machine.h"
@@ -51,7 +51,7 @@ static void descriptors(void)
 
     __asm__ volatile("sldt %0" : "=m"(selector));
     PROMISE(selector == 0, "the local descriptor table is %#x", selector);
-    /* A selector into it would be a descriptor at a low address, had reset left the table as it was. */
+    /* If the table were as after reset, this selector would name a descriptor at a low address. */
     __asm__ volatile("lar %1, %%eax\n\tsetz %b0" : "=q"(selector) : "r"(0x0c) : "eax", "cc");
     PROMISE((selector & 0xff) == 0, "a descriptor of the local table can be read");
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * counters.c: the node's counters count every entry once, by its cause, and looking at them is none.
+ * counters.c: the node's counters count every entry once, by its cause; reading them is no entry.
  */
 #include "machine.h"
 #include "promise.h"
@@ -34,7 +34,7 @@ int main(void)
             (unsigned long)(counters->system_calls - calls));
     PROMISE(tacet_kernel_entries(0) - all == 12345, "and nothing else does");
 
-    /* Calls that are not there, whatever their number, count too. */
+    /* Calls that do not exist count too, whatever their number. */
     calls = counters->system_calls;
     PROMISE(bare_call(400, 0, 0, 0) == -ENOSYS && bare_call(100000, 0, 0, 0) == -ENOSYS &&
                 bare_call(-1, 0, 0, 0) == -ENOSYS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * crowd.c NAME [NUMBER]: many more threads than CPUs: locks, beginnings, signals, ends. Gates are exact sums
- * and counts; an `end-…` ends the process, with the status that its test expects.
+ * crowd.c NAME [NUMBER]: many more threads than CPUs: locks, beginnings, signals, ends. Checks exact sums and
+ * counts; an `end-…` ends the process with the status that its test expects.
  */
 #define _GNU_SOURCE
 #include "sharing.h"
@@ -17,7 +17,8 @@ static sem_t semaphores[THREADS_MAX];
 static unsigned members, rounds, token;
 static uint64_t sum, meetings;
 
-/* One token goes round by a condition that all wait for, one by a semaphore each; all meet in between. */
+/* Hands on two tokens: one by a condition for which all wait, one by a semaphore per thread. All meet in
+ * between. */
 static void *ring(void *argument)
 {
     unsigned me = (unsigned)(uintptr_t)argument;
@@ -69,7 +70,7 @@ static void *count_once(void *unused)
     return NULL;
 }
 
-/* As many as there may be, over and over; and detached ones, whose end nobody waits for. */
+/* Starts and joins the largest number of threads repeatedly; and detached threads, which are not joined. */
 static void storm(void)
 {
     unsigned many = 15 * cpus, repeats = number ? (unsigned)number : 20, made = 0;
@@ -118,7 +119,7 @@ static void *signalled(void *argument)
     return NULL;
 }
 
-/* Threads that are ready, or compute, take each signal that is sent to them: of real-time ones each. */
+/* Sends signals to threads that are ready or compute: each must arrive; of real-time signals every one. */
 static void signals(void)
 {
     struct sigaction action = { .sa_handler = count_signal };
@@ -145,7 +146,7 @@ static void signals(void)
         PROMISE(taken[i] == each, "thread %u: %lu", i, taken[i]);
 }
 
-/* A signal each 200 microseconds beside turns and the traffic of rings, for `number` seconds. */
+/* Sends a signal every 200 microseconds while threads take turns and hand tokens on, for `number` seconds. */
 static void alarms(void)
 {
     struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
@@ -180,7 +181,7 @@ static void *deletes(void *unused)
     return unused;
 }
 
-/* One thread deletes timers about when they fire on another's CPU, for `number` seconds. */
+/* Deletes timers about when they fire on another thread's CPU, for `number` seconds. */
 static void timers(void)
 {
     const struct itimerspec soon = { .it_value = { 0, 6000 } };
@@ -216,7 +217,7 @@ static void *sleeps(void *unused)
     return NULL;
 }
 
-#define LAST (THREADS_MAX - 1) /* beside these */
+#define LAST (THREADS_MAX - 1) /* in addition to these */
 
 static void everybody_start(void)
 {
@@ -253,7 +254,7 @@ static void end_signal(void)
     pause();
 }
 
-/* The first thread ends; the others go on, and the last one's end is the process's. */
+/* Ends the first thread first; the others go on, and the end of the last ends the process. */
 static void *leave_last(void *unused)
 {
     (void)unused;
@@ -278,7 +279,7 @@ static void *leaves(void *unused)
     return NULL;
 }
 
-/* The process ends while many of its threads end by themselves, between others that would never. */
+/* Ends the process while many of its threads return, between others that never would. */
 static void end_among_ends(void)
 {
     unsigned many = 15 * cpus;
@@ -295,8 +296,7 @@ static void end_among_ends(void)
 
 static volatile int open_end;
 
-/* A thread by clone itself; all of them share one stack, of which they use nothing but what they are given.
- */
+/* Makes a thread by the bare clone. All such threads share one stack, of which they use only their start. */
 static long raw_clone(void *stack)
 {
 #if defined(__x86_64__)
@@ -357,7 +357,7 @@ static long raw_clone(void *stack)
 #endif
 }
 
-/* Of this process, by its own status; without the C library, which takes memory. */
+/* Returns this process's number of threads, by its status; without the C library, which takes memory. */
 static unsigned threads_here(void)
 {
     char text[2048];
@@ -371,7 +371,8 @@ static unsigned threads_here(void)
     return line ? (unsigned)strtoul(line + strlen("\nThreads:\t"), NULL, 10) : 1;
 }
 
-/* 100,000 calls of clone make `number` - 1 threads, and EAGAIN; when those have ended, as many again. */
+/* Makes 100,000 calls of clone: `number` - 1 succeed, then EAGAIN. When those threads have ended, the same
+ * number succeeds again. */
 static void bomb(void)
 {
     static char stack[4096] __attribute__((aligned(16)));
@@ -391,7 +392,7 @@ static void bomb(void)
             long tid;
 
             open_end = 1;
-            /* Not until one is refused: each may have ended before the next one is made. */
+            /* Does not go on until a refusal: each thread may end before the next is made. */
             for (free = 0; free < number - 1 && (tid = raw_clone(stack + sizeof(stack))) > 0; free++)
                 ;
             sleep_ns(5 * MS);
@@ -403,7 +404,7 @@ static void bomb(void)
 
 #define ROOM (4 << 20) /* for some threads, whatever a kernel stack takes, and not for all */
 
-/* Threads until the memory ends: EAGAIN, and nothing is lost: as many the second time. */
+/* Starts threads until there is no memory (EAGAIN). No memory is lost: the second time gives as many. */
 static void exhausted(void)
 {
     static char stack[4096] __attribute__((aligned(16)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * directories.c [FOLDER]: a directory with 20,000 files costs a call hardly more than one with 1,000: making
- * a file, finding it, reading past it, removing it. Under instruction counting only the clock counts
- * instructions, so the costs are compared only where TACET_RANK says that this is a node.
+ * directories.c [FOLDER]: a call costs hardly more in a directory with 20,000 files than with 1,000: making a
+ * file, finding it, reading past it, removing it. Costs are compared only if TACET_RANK says that this is a
+ * node, whose clock counts instructions.
  */
 #include "clock.h"
 #include "promise.h"
@@ -44,7 +44,7 @@ static void discard(int number)
     IS(unlink(name_of(number)), 0);
 }
 
-/* ns for each file of a batch that begins with `first`. */
+/* Returns the ns for each file of a batch that begins with `first`. */
 static double batch(void (*change)(int number), int first)
 {
     uint64_t begin_ns = now_ns();
@@ -54,7 +54,7 @@ static double batch(void (*change)(int number), int first)
     return (double)(now_ns() - begin_ns) / BATCH;
 }
 
-/* ns for each entry; all must be met once. */
+/* Returns the ns for each entry of a listing, which must have every file once. */
 static double listing(int files)
 {
     static unsigned char met[FILES];
@@ -79,7 +79,7 @@ static void compare(const char *what, double few, double many)
         PROMISE(many < 2 * few, "%s: %.0f ns among 20,000, %.0f among 1,000", what, many, few);
 }
 
-/* A reader meets every file that stays, while others come and go. */
+/* Reads a directory while files come and go: every file that stays must be listed. */
 static void changing(void)
 {
     DIR *directory = opendir(".");

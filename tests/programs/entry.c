@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * entry.c: at its first instruction a program finds its registers zero and its vector state initial: nothing
- * of the kernel's or the boot loader's. Afterwards, a system call changes what it changes on Linux and
- * nothing else. Without any library. Status 0, or a number that says what did not hold.
+ * entry.c: at its first instruction a program has zero registers and an initial vector state, without
+ * anything of the kernel or the boot loader. A system call changes the same registers as on Linux and no
+ * others. Uses no library. Status 0, or the number of the check that failed.
  */
 #if defined(__x86_64__)
 #include "entry_x86_64.h"

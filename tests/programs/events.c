@@ -265,7 +265,7 @@ static void sets(void)
     close(set);
 }
 
-/* What a poll takes, or `best` if that is less. */
+/* Returns the duration of a poll, or `best` if that is less. */
 static int64_t poll_ns(const struct pollfd *list, unsigned count, int64_t best)
 {
     struct pollfd entries[200];
@@ -279,7 +279,7 @@ static int64_t poll_ns(const struct pollfd *list, unsigned count, int64_t best)
     return ns < best ? ns : best;
 }
 
-/* A large set costs a poll that lists it many times little more than an empty one. */
+/* Checks that a poll that lists a large set many times costs little more than with an empty set. */
 static void set_listed_often(void)
 {
     struct epoll_event event = { .events = EPOLLIN };
@@ -328,7 +328,7 @@ static void descriptors(void)
     IS(fcntl(file, F_SETFL, O_APPEND), 0);
     PROMISE(fcntl(copy, F_GETFL) & O_APPEND, "flags are the file's");
     IS(fcntl(copy, F_SETFD, FD_CLOEXEC), 0);
-    IS(fcntl(file, F_GETFD), 0); /* that one the descriptor's */
+    IS(fcntl(file, F_GETFD), 0); /* this flag is the descriptor's */
     IS(fcntl(file, F_DUPFD, 100), 100);
     IS(fcntl(file, F_DUPFD_CLOEXEC, 100), 101);
     IS(fcntl(101, F_GETFD), FD_CLOEXEC);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file_rates.c: how fast the files of a folder are, in wall time, for comparing systems side by side:
+ * file_rates.c: measures the speed of files in a folder, in wall time, to compare systems:
  *
  *   file_rates FOLDER MIB FILES [SERVER OPTIONS]
  *
  * Writes a file of MIB mebibytes by calls of 64 KiB, reads it, creates, looks at and removes FILES empty
  * ones. With SERVER it mounts FOLDER first, as Linux's own 9p does with these OPTIONS. Prints rates as lines
- * "key value": KiB and operations a second. Ends with 1 at the first call that fails, and where what is read
- * is not what was written: each page begins with its number.
+ * "key value": KiB and operations per second. Ends with 1 if a call fails, or if the data read is not the
+ * data written: each page begins with its number.
  */
 #define _GNU_SOURCE
 #include "clock.h"

@@ -168,7 +168,7 @@ static void large(void)
     free(words);
 }
 
-/* More than the memory of a node, over and over: what is removed comes back. */
+/* Writes and removes more than a node's memory: the memory of removed files is free again. */
 static void reuse(void)
 {
     static char block[1 << 20];
@@ -441,7 +441,7 @@ static void locks(void)
     FAILS(lock(file, F_SETLK, 9, 0, 1), EINVAL);
     FAILS(lock(file, F_SETLK, F_WRLCK, -5, 1), EINVAL);
     FAILS(lock(other, F_OFD_SETLK, F_WRLCK, 0, 1), EAGAIN);
-    IS(lock(other, F_OFD_SETLK, F_RDLCK, 3, 1), 0); /* beside another reader */
+    IS(lock(other, F_OFD_SETLK, F_RDLCK, 3, 1), 0); /* along with another reader */
     IS(fcntl(other, F_OFD_GETLK, &answer), 0);
     PROMISE(answer.l_type == F_WRLCK && answer.l_start == 0 && answer.l_len == 2 && answer.l_pid == getpid(),
             "type %d start %ld bytes %ld", answer.l_type, (long)answer.l_start, (long)answer.l_len);

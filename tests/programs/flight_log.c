@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * flight_log.c: gives the flight log something to record, one deed a run:
+ * flight_log.c: gives the flight log something to record, one of these per run:
  *
  *   sleeps BOUND_NS US...     that timer slack, then a nanosleep of each length
  *   write TEXT...             writes each text to /proc/tacet/klog, and prints "TEXT: written" or "TEXT:
  *                             errno N"
- *   calls COUNT               getppid so often, its first argument counting up from 1
+ *   calls COUNT               COUNT times getppid, whose first argument counts up from 1
  *   await_nmi                 prints "ready", and sleeps until the first CPU has counted a non-maskable
  *                             interrupt
- *   read_busy COUNT           rank 0 reads the log so often and looks for torn events, while the other ranks
+ *   read_busy COUNT           rank 0 reads the log COUNT times and looks for torn events, while other ranks
  *                             make such calls as fast as they can; the last file, or the torn one, goes to
  *                             standard output; wants klog_classes=syscall
- *   detour MS                 rank 0 computes for so long and prints its first detours; rank 1 changes a
+ *   detour MS                 rank 0 computes for MS and prints its first detours; rank 1 changes a
  *                             clock event device's rating half-way, which involves every CPU
  */
 #define _GNU_SOURCE
@@ -92,7 +92,7 @@ static int calls(long count)
     return 0;
 }
 
-/* Until somebody looks at this CPU from outside. */
+/* Makes calls until this CPU is interrupted from outside. */
 static int calls_until_interrupted(void)
 {
     const volatile struct tacet_counters *counters = tacet_counters(rank_here());
@@ -138,8 +138,8 @@ struct event {
 
 #define OVERWRITTEN UINT32_MAX
 
-/* Whether the events of a CPU that does nothing but calls() follow from one another: a call, its end, the
- * call with the next argument; but for gaps, where the CPU has overtaken the reader. */
+/* Returns whether the events of a CPU that only runs calls() follow each other: a call, its end, the call
+ * with the next argument. There are gaps if the CPU has overtaken the reader. */
 static bool events_follow(const struct event *events, uint32_t count, uint32_t call, uint32_t end,
                           uint64_t *whole)
 {
@@ -167,7 +167,7 @@ static bool events_follow(const struct event *events, uint32_t count, uint32_t c
     return true;
 }
 
-/* Whether all parts but the first CPU's are whole. */
+/* Returns whether all parts except the first CPU's are whole. */
 static bool file_is_whole(const char *bytes, uint64_t length, uint64_t *whole)
 {
     const struct header *header = (const struct header *)bytes;
@@ -226,7 +226,7 @@ static int read_busy(int count)
     return file_write(KLOG, "-syscall");
 }
 
-/* Mostly asleep, until a non-maskable interrupt comes. */
+/* Sleeps, mostly, until a non-maskable interrupt comes. */
 static int await_nmi(void)
 {
     const volatile struct tacet_counters *counters = tacet_counters(rank_here());

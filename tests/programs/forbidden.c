@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * forbidden.c DEED: does one thing that a program may not do, and returns 77 if that had no consequence.
- * `list` names all deeds with the signal that Linux gives for each; where the faulting instruction or address
- * is known beforehand, it is printed first as "instruction ADDRESS" and "address ADDRESS". Deeds that are an
- * architecture's own are in forbidden_ARCH.h; a signal of 0 stands for a deed that does no harm.
+ * `list` names all deeds with the signal that Linux gives for each. If the faulting instruction or address is
+ * known before, it is printed first as "instruction ADDRESS" and "address ADDRESS". Deeds of one architecture
+ * are in forbidden_ARCH.h; a signal of 0 stands for a harmless deed.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -52,7 +52,7 @@ DEED(call_level_127, ".long 0x44000fe1")
 DEED(breakpoint, "trap")
 DEED(trap_if_equal, "tdeq %[zero], %[zero]")
 
-/* The report must come although the program's stack pointer is of no use. */
+/* Traps with an unusable stack pointer; the report must come all the same. */
 static void trap_without_stack(void)
 {
     __asm__ volatile("li 1, 0; .long 0" : : : "memory");
@@ -95,7 +95,7 @@ static void jump_hole(void)
     leap(0x1234567812345678);
 }
 
-/* The CPU leaves out the last two bits. */
+/* Jumps to an address whose last two bits are set, which the CPU ignores. */
 static void jump_odd(void)
 {
     printf("instruction %lx\n", NOT_THERE);
@@ -132,7 +132,7 @@ static void divide_by_zero(void)
     exit(0);
 }
 
-/* The hypervisor's call that writes to the terminal: for what is no kernel, it does nothing. */
+/* Makes the hypervisor's call that writes to the terminal: from a program it does nothing. */
 static void hypercall(void)
 {
     static const char words[] = "BROKEN! BROKEN!";
@@ -155,7 +155,7 @@ static void end_well(int signal)
     _exit(0);
 }
 
-/* The CPU waits for an interrupt, as that of a timer. */
+/* Waits for an interrupt, such as a timer's. */
 static void wait_for_interrupt(void)
 {
     const struct itimerval soon = { .it_value = { .tv_usec = 1000 } };

@@ -76,7 +76,7 @@ static void simd_error(void)
                      : "xmm0", "xmm1", "xmm2");
 }
 
-/* Such a fault reports no address: the CPU keeps none. */
+/* Faults in a way for which the CPU keeps no address, so the fault reports none. */
 __attribute__((noipa)) static void look_silently(unsigned long address)
 {
     (void)*(volatile char *)address;
@@ -104,14 +104,14 @@ static void stack_in_kernel(void)
     __asm__ volatile("mov $0xffffffff80200000, %%rsp; push %%rax" : : : "memory");
 }
 
-/* The report must come although the program's stack pointer is of no use. */
+/* Traps with an unusable stack pointer; the report must come all the same. */
 static void trap_without_stack(void)
 {
     __asm__ volatile("xor %%esp, %%esp; ud2" : : : "memory");
 }
 
-/* The direction, alignment-check and trap flags must not reach the kernel: these calls have to work as
- * ever. */
+/* Makes calls with the direction, alignment-check and trap flags set: they must not reach the kernel, and the
+ * calls must work as usual. */
 static void flags_into_call(void)
 {
     long result = 0;
@@ -124,7 +124,7 @@ static void flags_into_call(void)
     exit(result > 0 ? 0 : 1);
 }
 
-/* POWER's linker puts constants beside code. */
+/* Runs a constant. Not on POWER, whose linker puts constants next to code. */
 static void run_constant(void)
 {
     leap((unsigned long)constant);

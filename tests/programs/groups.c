@@ -58,7 +58,7 @@ static int bound(unsigned short port)
     return made;
 }
 
-/* One tells the other that it is its turn. */
+/* Tells the other rank that it is its turn. */
 static void turn(int from, unsigned short port)
 {
     const struct sockaddr_in to = { .sin_family = AF_INET,

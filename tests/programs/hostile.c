@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * hostile.c [-s SEED] [-n CALLS] [-p SHARE] [-j THREADS] [-T FROM]: every system call of syscalls.def, and
- * numbers beyond, with arguments that no honest program passes: addresses of the kernel, unmapped, not
- * canonical, read-only, without rights, at a page's last byte; lengths of zero and of everything; each in
- * each argument's place (or one in SHARE of these, which the seed picks), then CALLS random combinations.
- * What one thread does depends on the arguments alone. With -T, calls from that one on are named on standard
- * error before they are made.
+ * numbers beyond, with arguments that no honest program passes: addresses that are the kernel's, unmapped,
+ * not canonical, read-only, without rights, or at a page's last byte; lengths of zero and of everything.
+ * First each value in each argument's place (or one in SHARE of these, picked by the seed), then CALLS random
+ * combinations. A thread's calls depend only on the command line. With -T, each call from number FROM on is
+ * printed to standard error before it is made.
  *
- * With -j, each of THREADS makes such calls, with an arena of its own and the process's descriptors, files
- * and address space shared; a last thread changes the arenas' vectors all the time, so that what a call has
- * checked is not what it finds when it looks again. Signals are ignored then, and calls are left out that
- * would block (suicide.h).
+ * With -j, THREADS threads make such calls. Each has its own arena; they share descriptors, files and the
+ * address space. One more thread changes the arenas' vectors all the time, so that a call that reads an
+ * argument twice finds different values. Signals are ignored then, and calls that would block are left out
+ * (suicide.h).
  *
  * After each call: the result is a value or an errno of Linux's range; memory that the call was not given is
- * untouched; no address of the kernel stands in memory that it was given. Calls whose right answer would take
- * this program's own ground away (exit, munmap of itself), or would be a long wait, are left out, by their
- * arguments and not by name wherever possible: suicide.h is to be kept in step with syscalls.def.
+ * untouched; no address of the kernel is in memory that it was given. Calls are left out whose right result
+ * would end this program (exit, munmap of its code) or would be a long wait; by their arguments and not by
+ * name if possible. suicide.h must be kept in step with syscalls.def.
  */
 #define _GNU_SOURCE
 #include "machine.h"
@@ -59,8 +59,8 @@ enum { WRITABLE = 0, READ_ONLY = 2, NO_RIGHTS = 3, ISLAND = 5, ARENA_PAGES = 7 }
 #define ARENA_FIRST    0x300000000000UL
 #define ARENA_DISTANCE (4UL << 40)
 #define AT(page)       (arena + (page)*PAGE)
-/* In the first page: a time that is over at once, and parts of a vector. Half of either read as a time would
- * be a long one. */
+/* In the first page: a time that is over at once, and parts of a vector. Half of either, read as a time,
+ * would be long. */
 #define INSTANT     768
 #define PARTS       1024
 #define PARTS_BYTES (PARTS_COUNT * sizeof(struct iovec))
@@ -74,7 +74,7 @@ static uint64_t canary[512];
 static int file, directory, zero, null;
 static volatile bool done;
 
-/* A thread's. */
+/* Each thread's. */
 static __thread uint64_t arena, state, hostile[64];
 static __thread unsigned hostile_count, parts_count; /* a vector takes the first parts_count of them */
 static __thread unsigned long made, skipped, succeeded;
@@ -112,7 +112,7 @@ static void arena_make(void)
     arena_page(ISLAND, PROT_READ | PROT_WRITE);
 }
 
-/* What goes into the writable pages before each call: a path, numbers, an array of parts that lead astray. */
+/* Fills the writable pages before each call: a path, numbers, an array of parts with bad addresses. */
 static void arena_fill(void)
 {
     struct iovec *parts = (struct iovec *)(AT(WRITABLE) + PARTS);
@@ -129,8 +129,8 @@ static void arena_fill(void)
     memset((void *)(AT(ISLAND) + PAGE - 8), 'x', 8);     /* a string without an end before the hole */
 }
 
-/* The values, those first that look like no address of the kernel, whatever stands before and after them: of
- * several threads one may read what another has written out of its vector. */
+/* Chooses the values. First come those that never look like an address of the kernel, whatever bytes are
+ * around them: a thread may read what another has written through its vector. */
 static void values_choose(void)
 {
     // clang-format off
@@ -163,7 +163,7 @@ static bool inside_room(uint64_t address, uint64_t bytes)
            address + bytes <= arena + ROOM_ABOVE;
 }
 
-/* A range that the kernel has to refuse for every call, or one of the arena's. */
+/* Returns whether a range is the arena's, or one that the kernel must refuse for every call. */
 static bool range_is_safe(uint64_t address, uint64_t bytes)
 {
     return bytes == 0 || address % PAGE || address >= USER_LIMIT || bytes > USER_LIMIT - address ||
@@ -175,7 +175,7 @@ static bool near_parts(uint64_t address)
     return address > AT(WRITABLE) + PARTS - 16 && address < AT(WRITABLE) + PARTS + PARTS_BYTES;
 }
 
-/* This program's own text and data: bytes that could make any time. */
+/* Returns whether an address is in this program's text and data, whose bytes could be any time. */
 static bool in_program(uint64_t address)
 {
     extern const char __executable_start[], _end[]; /* the linker's */
@@ -183,7 +183,7 @@ static bool in_program(uint64_t address)
     return address + sizeof(struct timespec) > (uint64_t)__executable_start && address < (uint64_t)_end;
 }
 
-/* Whether a time could stand at an address that takes long: the arena's filling is none. */
+/* Returns whether a long time could be at an address; the arena's filling is no valid time. */
 static bool is_long(uint64_t address)
 {
     return near_parts(address) || in_program(address) ||
@@ -191,14 +191,14 @@ static bool is_long(uint64_t address)
             address < AT(WRITABLE) + INSTANT + 16);
 }
 
-/* The same of microseconds, which may be as many as they like: the filling is long. */
+/* Returns it for a time in microseconds, which have no limit: there the filling is a long time. */
 static bool period_is_long(uint64_t address)
 {
     return address != AT(WRITABLE) + INSTANT && address < USER_LIMIT;
 }
 
-/* What suicide.h has to know; the descriptors follow when they are open. A name made of kernel addresses
- * would come back as one. */
+/* The information for suicide.h; the descriptors are added when they are open. A name made of kernel
+ * addresses would look like a leak when it is read back. */
 static __thread struct suicide_ground ground = {
     .range_is_safe = range_is_safe,
     .time_is_long = is_long,
@@ -240,8 +240,9 @@ static __attribute__((noreturn)) void fail(const struct call *call, const uint64
     _exit(1);
 }
 
-/* An address of the kernel's image, direct map or device window, but for some of this one's: zeroes before
- * ones (no limit) look like its first, and those of INSTANT, after what fills the arena, like the others. */
+/* Returns whether a value is an address of the kernel's image, direct map or device window. Leaves out some
+ * of the device window: its first looks like zeroes before ones (no limit), others like INSTANT's zeroes
+ * after the arena's filling. */
 static int is_kernel_address(uint64_t value)
 {
     if (value == 0xffffff000000005a || value == 0xffffff0000005a5a)
@@ -249,7 +250,7 @@ static int is_kernel_address(uint64_t value)
     return MACHINE_IS_KERNELS(value) || (value > KERNEL_DEVICES && value < KERNEL_DEVICES + 0x200000);
 }
 
-/* Whether one of a word's bytes is the first one of every kernel address. */
+/* Returns whether one of a word's bytes is the first byte of every kernel address. */
 static int has_first(uint64_t word)
 {
     const uint64_t ones = 0x0101010101010101UL, odd = word ^ ones * MACHINE_KERNELS_FIRST;
@@ -257,8 +258,8 @@ static int has_first(uint64_t word)
     return ((odd - ones) & ~odd & ones << 7) != 0;
 }
 
-/* Looks at every place that such an address may have (MACHINE_LEAK_STEP). Values of the hostile list that
- * this program put there itself are known by their place. */
+/* Looks at every place at which such an address may be (MACHINE_LEAK_STEP). Values of the hostile list that
+ * this program itself put there are known by their place. */
 static int leaks(uint64_t page)
 {
     const uint64_t *words = (const uint64_t *)page;
@@ -369,7 +370,7 @@ static void honest_arguments(unsigned variant, uint64_t *a)
 
 #define HONEST_VARIANTS 20
 
-/* Each hostile value in each place, or one in `share` of them. */
+/* Tries each hostile value in each place, or one in `share` of them. */
 static void sweep(void)
 {
     uint64_t a[6];
@@ -440,7 +441,7 @@ static void *run(void *number)
     return NULL;
 }
 
-static sigjmp_buf change_on; /* of the thread that changes vectors; it alone lets SIGSEGV in */
+static sigjmp_buf change_on; /* of the thread that changes vectors; only this thread takes SIGSEGV */
 
 static void arena_is_away(int unused)
 {
@@ -448,7 +449,7 @@ static void arena_is_away(int unused)
     siglongjmp(change_on, 1);
 }
 
-/* Writes values over the arenas' vectors until all calls are made. An arena may be away just then. */
+/* Writes values over the arenas' vectors until all calls are made. An arena may be unmapped at times. */
 static void *change(void *unused)
 {
     sigset_t fault;
@@ -470,7 +471,7 @@ static void *change(void *unused)
     return unused;
 }
 
-/* Has all threads ignore, and block, the signals that one may send. */
+/* Makes all threads ignore and block the signals that a thread may send. */
 static void signals_ignore(void)
 {
     sigset_t all;

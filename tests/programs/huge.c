@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * huge.c: needs a GiB before its first instruction: more than a small node has for a rank.
+ * huge.c: needs a GiB before its first instruction, more than a small node has for a rank.
  */
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * idle_connection.c: has a TCP connection to ADDRESS PORT, computes for MS milliseconds without using it, and
- * says how often the kernel was entered on any CPU meanwhile and how many frames the card eth0 received;
- * then it uses the connection: the peer sends back in capitals what has come, at the end of it.
+ * prints how often any CPU entered the kernel meanwhile and how many frames the card eth0 received. Then it
+ * uses the connection: at the stream's end the peer sends all of it back in capitals.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -36,7 +36,7 @@ static uint64_t entries(void)
     return sum;
 }
 
-/* Frames that eth0 has received, by Linux's /proc/net/dev (proc(5)). */
+/* Returns the number of frames that eth0 has received, by Linux's /proc/net/dev (proc(5)). */
 static unsigned long long frames(void)
 {
     FILE *file = fopen("/proc/net/dev", "r");

@@ -3,13 +3,15 @@
  * inet.c: TCP and UDP over loopback, both ends in this process.
  *
  *      inet transfer BYTES     a stream of that many bytes each way, all checked, by two threads
- *      inet many COUNT         so many connections, made and closed, all at once and one by one
+ *      inet many COUNT         COUNT connections, made and closed, all at once and one by one
  *      inet edges              what a socket is ready for, and which errors it answers
  *      inet idle SECONDS       a connection that is idle for that long is silent and still works
  *      inet unread             a peer that never reads: only so much is taken
- *      inet ranks BYTES        so many bytes to and fro between rank 0, which listens, and each other one,
- * while a group gets datagrams from all inet client ADDRESS PORT BYTES [KEEPALIVE] sends so many bytes there,
- * then its end, and reads what comes, as far as that goes: prints how many bytes, and the error
+ *      inet ranks BYTES        BYTES there and back between rank 0, which listens, and each other rank, while
+ *                              a group gets datagrams from all
+ *      inet client ADDRESS PORT BYTES [KEEPALIVE]
+ *                              sends BYTES there, then the stream's end, and reads until the end or an error;
+ *                              prints the number of bytes and the error
  */
 #define _GNU_SOURCE
 #include "tests/programs/promise.h"
@@ -54,7 +56,7 @@ static int listener(int backlog)
     return socket_;
 }
 
-/* A connection's two ends, by a listener. */
+/* Makes a connection by a listener; sets its two ends. */
 static void connection(int listening, int ends[2])
 {
     struct sockaddr_in name = name_of(listening);
@@ -145,7 +147,7 @@ static uint64_t free_bytes(void)
 
 #define AT_ONCE 100
 
-/* All at once, then one by one. */
+/* Makes the connections all at once, then one by one. */
 static void many_once(unsigned one_by_one)
 {
     const unsigned count = AT_ONCE;
@@ -175,7 +177,7 @@ static void many_once(unsigned one_by_one)
     IS(close(listening), 0);
 }
 
-/* Nothing is left of them once their peers can have no doubt any more. */
+/* Checks that nothing is left of the connections once their time to linger is over. */
 static void many(unsigned count)
 {
     struct timespec pause = { .tv_sec = 65 };
@@ -306,7 +308,7 @@ static void datagram_edges(void)
 
 /* ---- idle ---- */
 
-/* Of all CPUs, since boot. */
+/* Returns the interrupts of all CPUs since boot. */
 static unsigned long interrupts(void)
 {
     static char text[65536];
@@ -321,7 +323,7 @@ static unsigned long interrupts(void)
     return sum;
 }
 
-/* Timer interrupts while this process sleeps. */
+/* Returns the timer interrupts while this process sleeps. */
 static unsigned long asleep(unsigned seconds)
 {
     struct timespec pause = { .tv_sec = seconds };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * inherit.c: who has a lock that inherits priority runs in front of whom its waiter runs in front of. The
- * threads are pinned to one CPU; what is promised is an order, whatever a turn lasts.
+ * inherit.c: the owner of a lock that inherits priority runs before all threads before which its waiter runs.
+ * The threads are pinned to one CPU; the promise is an order, whatever the length of a turn.
  *
  *   (nothing)  a SCHED_IDLE owner, a SCHED_FIFO waiter, a SCHED_OTHER thread that computes; chains, times
  *   storm      threads on all CPUs lock in any order, for times, with signals and changes of rank
@@ -88,7 +88,7 @@ static _Atomic uint32_t waiter_tid;
 static atomic_int owned, may_release, released, after, taken, timed_out, computes;
 static atomic_ulong worked;
 static uint64_t wait_ns;
-static bool owner_ran; /* while somebody waited for its lock */
+static bool owner_ran; /* while a thread waited for its lock */
 
 static void *own(void *unused)
 {
@@ -162,7 +162,7 @@ static void *take_for_a_time(void *unused)
     return unused;
 }
 
-/* Computes until *flag is set, or a time is over; whether it was set. */
+/* Computes until *flag is set or a time is over; returns whether it was set. */
 static bool compute_until(atomic_int *flag, uint64_t ns)
 {
     uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
@@ -245,7 +245,7 @@ static void an_owner_runs_for_a_time(void)
 {
     pthread_t threads[4];
 
-    /* Where the machine stands for that time, nobody waits in it: again, with more. */
+    /* If the host stops the machine for that time, no thread waits in it: again, with more. */
     for (wait_ns = TIME_NS; wait_ns < 32UL * TIME_NS; wait_ns *= 2) {
         begin(threads, compute_beside_a_time, NULL, false);
         threads[2] = begun(take_for_a_time, NULL);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interrupted.c [stdin]: what becomes of a wait when a signal's handler runs: EINTR, or the wait begins again
- * where the handler was installed with SA_RESTART and the call is one of those that do (man 7 signal). All
- * promises are Linux's: the same program keeps them there.
+ * if the handler was installed with SA_RESTART and the call restarts (man 7 signal). The same program passes
+ * on Linux.
  *
- * Each wait is made for ever or long. The handler makes what it waits for come true, so that a call that
- * begins again ends, and one that does not answers EINTR all the same. With `stdin`: the same of standard
- * input, which must not have any.
+ * Each wait is endless or long. The handler makes its condition true. So a call that begins again ends, and a
+ * call that does not returns EINTR. With `stdin`: the same with standard input, which must have no input.
  */
 #define _GNU_SOURCE
 #include "clock.h"
@@ -32,7 +31,7 @@
 #include <unistd.h>
 
 #define NS_PER_MS      1000000L
-#define WAIT_MS        900 /* long beside what a busy host may keep the machine standing */
+#define WAIT_MS        900 /* longer than a busy host usually stops the machine */
 #define ALARM_US       15000
 #define FUTEX_WAIT     0
 #define FUTEX_BITSET   9
@@ -238,7 +237,7 @@ static void let_go(int signal, siginfo_t *info, void *context)
     fcntl(owned, F_OFD_SETLK, &range);
 }
 
-/* Nothing to read, no room to write, everything locked. */
+/* Makes all waits wait: nothing to read, no room to write, everything locked. */
 static void hold_back(void)
 {
     struct flock range = { .l_type = F_WRLCK };
@@ -301,8 +300,8 @@ static void interrupted_calls_end_as_on_linux(void)
             long start, took;
             int error, tries = 0;
 
-            /* Where the machine stands for as long as the alarm takes, the wait begins after it, and ends by
-             * the next one: again, with more time. */
+            /* If the host stops the machine for as long as the alarm takes, the wait begins after it, and
+             * ends by the next: again, with more time. */
             do {
                 install(let_go, with ? SA_RESTART : 0);
                 hold_back();
@@ -329,7 +328,7 @@ static const struct timespec nap = { 0, 60 * ALARM_US * 1000 };
 static long alarm_us;
 static int inner_error;
 
-/* The handler waits itself, and is interrupted: neither knows of the other. */
+/* Waits inside the handler, and is interrupted there: neither wait affects the other. */
 static void wait_inside(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info, (void)context;
@@ -360,7 +359,7 @@ static void waits_inside_handlers_leave_the_outer_one_alone(void)
     for (unsigned i = 0; i < 2; i++) {
         bool kept;
 
-        /* Where the machine stands for as long as an alarm takes, that comes before its wait: again, with
+        /* If the host stops the machine for as long as an alarm takes, it comes before its wait: again, with
          * more time. */
         alarm_us = ALARM_US;
         do {
@@ -462,7 +461,7 @@ static void masks_of_waits_are_atomic(void)
 
 /* ---- Standard input ---- */
 
-/* The third signal's handler does not let the call begin again. */
+/* Counts signals; from the third on the call does not begin again. */
 static void thrice(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info, (void)context;
@@ -470,7 +469,8 @@ static void thrice(int signal, siginfo_t *info, void *context)
         install(thrice, 0);
 }
 
-/* Alarms that come before their wait, where the machine stands, are followed by others: each wait ends. */
+/* Waits for standard input. If the host stops the machine, an alarm may come before its wait; others follow,
+ * so each wait ends. */
 static void standard_input(void)
 {
     char byte;

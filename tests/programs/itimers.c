@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* itimers.c: timers that send signals: setitimer, alarm, timer_create. All promises are Linux's: the same
- * program keeps them there. */
+/* itimers.c: timers that send signals: setitimer, alarm, timer_create. The same program passes on Linux. */
 #define _GNU_SOURCE
 #include "promise.h"
 
@@ -50,7 +49,7 @@ static struct itimerspec spec(long value_ns, long interval_ns)
                                 { value_ns / 1000000000, value_ns % 1000000000 } };
 }
 
-/* The raw calls: C libraries put threads of their own into some of them. */
+/* Makes the raw calls, as C libraries implement some of them with threads. */
 static int create(clockid_t clock, int notify, int signal, long value)
 {
     struct {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * jobs.c MODE: ranks of jobs that come one after the other.
+ * jobs.c MODE: ranks of jobs that run one after the other.
  *
- *      jobs leavings         fails where it finds anything of an earlier job, prints what is free, and leaves
+ *      jobs leavings         fails if it finds anything of an earlier job, prints what is free, and leaves
  *                            all it can: dirty memory, files, names of sockets, ports, unread bytes
- *      jobs flood LINES      so many lines of 64 characters, each with its rank and its number
+ *      jobs flood LINES      LINES lines of 64 characters, each with its rank and its number
  *      jobs steps COUNT NS   a line every NS; ends with 40 and its rank
- *      jobs meet             each rank gives the next one a word, by PMI, and takes that of the one before it
+ *      jobs meet             each rank gives the next rank a word, by PMI, and takes that of the rank before
  *      jobs wait             sleeps in short pieces for ever
  *      jobs spin             computes for ever
- *      jobs look             asks the network for ever, and waits in no call
+ *      jobs look             polls the network for ever, and waits in no call
  */
 #include "promise.h"
 #include <arpa/inet.h>
@@ -177,7 +177,7 @@ static int meet(void)
     return promises_kept();
 }
 
-/* Says so, and goes on for ever. */
+/* Prints a word, and repeats a step for ever. */
 _Noreturn static void go_on(const char *word, void (*step)(void))
 {
     puts(word);

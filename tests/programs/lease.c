@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lease.c: sends a datagram every 100 ms until that is not possible any more, for lack of an address.
+ * lease.c: sends a datagram every 100 ms until that fails because the node has no address any longer.
  */
 #include <arpa/inet.h>
 #include <errno.h>

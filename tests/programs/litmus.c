@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * litmus.c: small programs for several CPUs, whose outcomes tell orders of memory apart: message passing
- * (mp), store buffering (sb), load buffering (lb) and independent readers of independent writers (iriw), with
- * the barriers that the kernel's protocols use; and threads that hand each other words by futex, eventfd and
- * pipe, as programs do.
+ * litmus.c: small programs for several CPUs, whose outcomes show the order of memory accesses: message
+ * passing (mp), store buffering (sb), load buffering (lb) and independent readers of independent writers
+ * (iriw), with the barriers that the kernel's protocols use. Also threads that hand each other words by
+ * futex, eventfd and pipe, as programs do.
  *
- *      litmus [ROUNDS]           all of them; a line for each: "NAME rounds N odd M". The outcome that the
- *                                barriers forbid is odd: status 1 where one is. Without them (NAME_bare) it
- *                                is allowed, and counted. A wake-up that is lost never ends
- *      litmus held [ROUNDS]      sb alone, whose stores are held back until the other thread has loaded, as
- * by a CPU that knows no barrier: each round is odd
+ *      litmus [ROUNDS]           all of them; prints a line for each: "NAME rounds N odd M". An outcome that
+ *                                the barriers forbid is odd, and gives status 1. Without barriers
+ *                                (NAME_bare) it is allowed, and counted. A lost wake-up never ends
+ *      litmus held [ROUNDS]      sb alone, with stores held back until the other thread has loaded, as by a
+ *                                CPU that ignores barriers: each round is odd
  *
- * Each thread has a CPU of its own, and goes through the rounds of a batch without waiting for the others;
- * which of them meet in time depends on the machine. QEMU's TCG shows little of POWER's weakness: it keeps
- * the order in which a CPU's instructions stand, and where the machine below is an x86_64, only a store may
- * be overtaken by a load behind it (sb_bare). What POWER may do beyond is in tests/model.
+ * Each thread has its own CPU, and goes through the rounds of a batch without waiting for the others; the
+ * machine decides which rounds coincide. QEMU's TCG shows little of POWER's weak order: it keeps the
+ * program's order, and on an x86_64 host only a load may overtake an earlier store (sb_bare). tests/model
+ * covers what POWER may do in addition.
  */
 #define _GNU_SOURCE
 #include "machine.h"
@@ -72,7 +72,7 @@ static void fence(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* The compiler keeps the order, the CPU need not. */
+/* Makes the compiler keep the order; the CPU need not. */
 static void bare(void)
 {
     __asm__ volatile("" : : : "memory");
@@ -300,7 +300,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* By the first thread, between two batches. */
+/* Counts odd outcomes; called by the first thread between two batches. */
 static unsigned long odd_count(void)
 {
     unsigned long odd = 0;
@@ -328,7 +328,7 @@ static void all_join(pthread_t *threads, unsigned count)
         pthread_join(threads[i], NULL);
 }
 
-/* Whether it is as it should be. */
+/* Runs a shape; returns whether its outcomes are right. */
 static bool shape_try(const struct shape *which)
 {
     pthread_t threads[THREADS_MAX];
@@ -377,7 +377,7 @@ static void channel_make(struct channel *channel)
         abort();
 }
 
-/* A flag and a futex: store, fence, look for who waits; the other side the other way round. */
+/* Notifies by a flag and a futex: store, fence, look for a waiter; the waiter does it the other way round. */
 static void notify(struct channel *channel, uint32_t round)
 {
     const uint64_t one = 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * many.c CPUS [apart]: a rank with all CPUs of a large node. A thread on each of them, by an affinity of that
- * CPU alone; all take one mutex in turns, meet at a barrier, each write a line, and see what one of them
- * unmaps. With `apart` they never want the same thing at once: where a host has a hundredth of the CPUs, a
- * lock that all want takes minutes.
+ * many.c CPUS [apart]: a rank with all CPUs of a large node. It has a thread on each CPU, bound to it. All
+ * threads take one mutex in turns, meet at a barrier, each write a line, and see that a thread has unmapped
+ * memory. With `apart` they never compete: on a host with a hundredth of the CPUs, a contended lock takes
+ * minutes.
  */
 #define _GNU_SOURCE
 #include "machine.h"
@@ -33,7 +33,7 @@ static pthread_barrier_t barrier;
 static uint64_t sum, wrong_cpu, wrong_mask;
 static volatile char *page;
 
-/* The kernel's own answer: how many bytes, and nothing set but this CPU's bit. */
+/* Returns whether the kernel's mask has the right size and only this CPU's bit set. */
 static int mask_is(unsigned cpu)
 {
     unsigned char mask[ROOM] = { 0 };
@@ -61,7 +61,7 @@ static void *run_apart(void *argument)
         syscall(SYS_futex, &turn, FUTEX_WAIT_BITS, now, NULL, NULL, 1u << cpu % 32);
     if (page[0] != SHOTS || sched_getcpu() != (int)cpu)
         __atomic_fetch_add(&wrong_mask, 1, __ATOMIC_RELAXED);
-    sum += (uint64_t)TURNS * cpu; /* nobody else does, in its turn */
+    sum += (uint64_t)TURNS * cpu; /* no other thread does, in its turn */
     return NULL;
 }
 
@@ -127,16 +127,16 @@ static void sizes(void)
     if (bytes > 8)
         FAILS(syscall(SYS_sched_getaffinity, 0, bytes - 8, mask), EINVAL); /* too small for the last CPU */
     memset(mask, 0, sizeof(mask));
-    mask[bytes] = 1; /* a CPU that there is not, nor could be */
+    mask[bytes] = 1; /* a CPU that cannot exist */
     FAILS(syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask), EINVAL);
     mask[(cpus - 1) / 8] = (unsigned char)(1 << (cpus - 1) % 8);
-    IS(syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask), 0); /* beside one that is there it is ignored */
+    IS(syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask), 0); /* ignored next to one that exists */
     PROMISE(sched_getcpu() == (int)cpus - 1 && mask_is(cpus - 1), "CPU %d", sched_getcpu());
     memset(mask, 0xff, sizeof(mask));
     IS(syscall(SYS_sched_setaffinity, 0, sizeof(mask), mask), 0);
 }
 
-/* What the files say that C libraries and runtimes read. */
+/* Checks the files that C libraries and runtimes read. */
 static void files(void)
 {
     char text[8192], list[16];

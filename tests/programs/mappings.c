@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * mappings.c SEED STEPS: random mmap, munmap, mprotect, mremap and madvise in a window of address space,
- * beside a model that knows for each page whether it is there, which rights it has and what is in it. Whether
- * a page can be read or written is found out by a system call (EFAULT or not), so that a difference is
- * reported and does not kill the program.
+ * compared with a model, which knows whether each page is mapped, its rights and its contents. A system call
+ * shows whether a page can be read or written (EFAULT or not), so that a difference is reported and does not
+ * kill the program.
  *
  * Each mapped page holds its own random word at a random place; new memory must be zero, moved memory must
  * have moved. At the end all is given back, and the node must have as much free memory as before.
@@ -73,7 +73,7 @@ static int page_wrong(size_t page)
     return kernel_can_write(at + 8 * model[page].place) != !!(model[page].rights & PROT_WRITE) ? 4 : 0;
 }
 
-/* Every page of a freshly mapped range is zero everywhere; then it gets its word. */
+/* Checks that every page of a newly mapped range is zero everywhere, and writes its word to it. */
 static unsigned pages_fill(size_t first, size_t count)
 {
     unsigned dirty = 0;
@@ -171,7 +171,7 @@ static void step_clear(size_t first, size_t count)
         model[page].word = 0;
 }
 
-/* A mapping outside of the window, grown by force to another place and back: its contents come along. */
+/* Moves a mapping out of the window by growing it, and back: its contents must move, too. */
 static void step_remap(void)
 {
     size_t pages = 1 + random_number(700), more = pages + 1 + random_number(1200);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.c: every page of the program image has the rights that its segment asks for and no more; calls on
- * the address space answer as Linux's do.
+ * memory.c: every page of the program image has exactly the rights of its segment; calls on the address space
+ * return the same as on Linux.
  *
- * Whether a page can be read or written is found out by a system call: the kernel copies with the program's
- * rights and answers EFAULT instead of a fault.
+ * A system call shows whether a page can be read or written: the kernel copies with the program's rights and
+ * returns EFAULT instead of a fault.
  */
 #define _GNU_SOURCE
 #include "machine.h"

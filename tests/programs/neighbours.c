@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * neighbours.c: what one CPU does for long delays nobody else. An operation is repeated and counted on
- * another CPU while nothing happens (the control), and while the long work goes on. The argument says what is
- * tried:
+ * neighbours.c: long work of one CPU in the kernel delays no other CPU. An operation is repeated and counted
+ * on another CPU while nothing happens (the control), and during the long work. The argument chooses the
+ * case:
  *
- *   open     2 ranks of 2 CPUs: opens, beside another rank's mmaps and new files
- *   close    2 ranks of 2 CPUs: closes of unlinked files of another rank's memory, beside its mmaps
- *   shrink   2 ranks of 2 CPUs: reads of a mapped file, beside ftruncates that cut and zero it
- *   serve    2 CPUs: memory barriers, which every CPU of the process serves, beside mmap, write, read, …
- *   unmap    2 CPUs: mmap and munmap of a page, beside a large write
+ *   open     2 ranks of 2 CPUs: opens, during another rank's mmaps and new files
+ *   close    2 ranks of 2 CPUs: closes of unlinked files of another rank's memory, during its mmaps
+ *   shrink   2 ranks of 2 CPUs: reads of a mapped file, during ftruncates that cut and zero it
+ *   serve    2 CPUs: memory barriers, which every CPU of the process serves, during mmap, write, read, …
+ *   unmap    2 CPUs: mmap and munmap of a page, during a large write
  *   gap      1 CPU: a write after the end of a file that was cut, from memory that ends in the middle
  *   paths    1 CPU: a rename between paths as long as they may be, through links as long, deep in the tree
  *   holes    1 CPU: munmap of every other page costs the same for each, however many there are; exact time
@@ -37,7 +37,7 @@
 #define MIB    (1UL << 20)
 #define ROUNDS 32
 #define FILES  200
-#define CLOSES 10   /* of them beside one mmap */
+#define CLOSES 10   /* closes during one mmap */
 #define DEPTH  2040 /* of directories: no path names deeper ones */
 
 /* What ranks share. */
@@ -70,12 +70,11 @@ static int file_make(const char *path, size_t bytes)
 
 /* ---- Rates ---- */
 
-/* Beside one long call: what waits for it counts two at most, what waits for turns of the machine's own CPUs,
- * of which two compute something else, has been seen to count eleven. */
+/* During one long call, an operation that waits for it counts two at most. An operation that only waits for
+ * turns of the host's CPUs, of which two compute something else, has been seen to count eleven. */
 #define CALL_LEAST 6
 
-/* How often the other CPU counts during `work`, which returns when it is done; without, while this one idles.
- */
+/* Returns how often the other CPU counts during `work`; without `work`, while this CPU idles. */
 static unsigned count_beside(void (*work)(void), uint64_t *us)
 {
     unsigned before = atomic_load(&shared->counted);
@@ -89,9 +88,9 @@ static unsigned count_beside(void (*work)(void), uint64_t *us)
     return atomic_load(&shared->counted) - before;
 }
 
-/* What waits for the work, or for a part of it that others must wait for, counts some few. One round of
- * several must do better: where the machine's own CPUs are busy, an operation may take as long as one of
- * their turns. */
+/* Compares counts with and without the work. An operation that waits for the work, or for a long part of it,
+ * counts only a few. One round of several must count more: if the host's CPUs are busy, an operation may take
+ * as long as one of their turns. */
 static void compare(const char *name, void (*work)(void), unsigned least)
 {
     unsigned alone = 0, beside = 0;
@@ -233,9 +232,9 @@ static void try_shrink(void)
     atomic_store(&shared->phase, 1);
 }
 
-/* Rank 0 maps again and again, and counts each mmap's begin and end; rank 1 sees one that goes on, and 5 ms
- * later, long before 400 MiB are zeroed, closes some files. They are closed before it ends, unless a close
- * waits for it: then few are, by chance of who has the machine's own CPUs. */
+/* Tries closes during an mmap. Rank 0 maps again and again, and counts each mmap's begin and end. Rank 1 sees
+ * an mmap begin and closes some files 5 ms later, long before 400 MiB are zeroed. All are closed before the
+ * mmap ends. If a close waits for the mmap, only few are, depending on the turns of the host's CPUs. */
 static void try_close(void)
 {
     static int files[FILES];
@@ -321,8 +320,8 @@ static void try_unmap(void)
     threads_end(thread);
 }
 
-/* What lies between the end and the write reads as zeroes, and so does what the write has not reached. What
- * that takes with the file locked a kernel that checks itself counts. */
+/* Checks that the bytes between the end and the write are zero, and those that the write has not reached. A
+ * kernel that checks itself counts how long the file is locked. */
 static void try_gap(void)
 {
     const size_t piece = 16 * PAGE, gap = piece - 1;
@@ -347,7 +346,7 @@ static void try_gap(void)
             PROMISE(false, "byte %u is %d", i, read_back[i]);
 }
 
-/* "./././…", `bytes` long and even, and `end`; of the caller, who frees it. */
+/* Returns "./././…", `bytes` long (an even number), and `end`. The caller frees it. */
 static char *path_make(size_t bytes, const char *end)
 {
     char *path = malloc(bytes + strlen(end) + 1);
@@ -358,7 +357,7 @@ static char *path_make(size_t bytes, const char *end)
     return path;
 }
 
-/* What that takes with the tree locked a kernel that checks itself counts. */
+/* Renames between long paths. A kernel that checks itself counts how long the tree is locked. */
 static void try_paths(void)
 {
     const size_t most = PATH_MAX - 16;
@@ -383,7 +382,7 @@ static void try_paths(void)
     free(to);
 }
 
-/* Nanoseconds in which every other one of `pages` is unmapped, and then the rest in one piece. */
+/* Returns the ns to unmap every other one of `pages`, and then the rest in one piece. */
 static uint64_t holes_ns(unsigned pages)
 {
     char *memory = map(pages * PAGE);

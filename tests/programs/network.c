@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * network.c: waits for a datagram, while the node idles, then prints what it counts of its network.
+ * network.c: waits for a datagram while the node idles, then prints the node's network counters.
  */
 #include <arpa/inet.h>
 #include <stdio.h>

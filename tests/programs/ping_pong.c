@@ -4,10 +4,10 @@
  *
  *      ping_pong NODE ADDRESS PORT ROUNDS
  *
- * Node 1, which has the address, answers each with itself until the last one has come. The other node sends
- * numbers from 1 on, each again and again, every 20 ms, until its answer comes, and prints "NUMBER NS TRIES":
- * ns from its last sending to its answer. Then it sends what is no number of a round, three times: the server
- * ends with the first of these, or two seconds after the last number has come.
+ * Node 1, which has the address, sends each datagram back until the last one has come. The other node sends
+ * numbers from 1 on. It repeats each every 20 ms until the answer comes, and prints "NUMBER NS TRIES": the ns
+ * from its last sending to its answer. At the end it sends a number that is no round's, three times. The
+ * server ends with the first of these, or two seconds after the last number.
  */
 #include "clock.h"
 
@@ -44,7 +44,7 @@ static int serve(int at, uint32_t rounds)
         socklen_t length = sizeof from;
 
         if (recvfrom(at, &number, sizeof number, 0, (struct sockaddr *)&from, &length) != sizeof number)
-            return 0; /* nobody has asked for long: the last answer has come, or its confirmation is lost */
+            return 0; /* no request for long: the last answer has come, or its confirmation is lost */
         if (number > rounds)
             return 0;
         sendto(at, &number, sizeof number, 0, (struct sockaddr *)&from, length);

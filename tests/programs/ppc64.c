@@ -32,7 +32,7 @@ static int words(int count, char **arguments)
     return 7;
 }
 
-/* Files: their numbers of flags and their structures are this architecture's. */
+/* Checks files, whose flags and structures are this architecture's. */
 static int files(void)
 {
     struct stat status;
@@ -53,7 +53,7 @@ static int files(void)
     return 0;
 }
 
-/* Memory: pages of all sizes, rights, holes. */
+/* Checks memory: pages of all sizes, rights, holes. */
 static int memory(void)
 {
     const size_t bytes = 64 << 20;
@@ -79,7 +79,7 @@ static int memory(void)
     return 6;
 }
 
-/* Timers: never early. */
+/* Checks that sleeps never end early. */
 static int sleeps(void)
 {
     struct timespec before, after, pause = { 0, 20000000 };

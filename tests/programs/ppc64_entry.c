@@ -28,7 +28,7 @@ static inline uint64_t ticks(void)
     return __builtin_ppc_get_timebase();
 }
 
-/* The lowest time base of several runs of a loop: with or without a call in it. */
+/* Returns the fewest ticks of several runs of a loop, with or without a call in it. */
 static uint64_t loop(int with)
 {
     uint64_t best = UINT64_MAX;
@@ -69,7 +69,7 @@ static int cost(int with)
     return 0;
 }
 
-/* Single pages, each with tables of its own; all of it comes back. */
+/* Maps single pages, each with its own tables; all of the memory must come back. */
 static int tables(void)
 {
     enum { PAGES = 1500 };
@@ -104,8 +104,8 @@ static int tables(void)
 
 /* ---- Calls ---- */
 
-/* A call by sc or scv 0: what came back in r3, negative where sc says that it is an error; *kernel gets how
- * many of the registers that are lost hold an address of the kernel's. */
+/* Makes a call by sc or scv 0. Returns r3, negated if sc reports an error; *kernel gets the number of
+ * volatile registers that hold an address of the kernel. */
 static long bare(bool vectored, long number, long first, long second, int *kernel)
 {
     register long r0 __asm__("r0") = number, r3 __asm__("r3") = first, r4 __asm__("r4") = second;
@@ -132,7 +132,7 @@ static long bare(bool vectored, long number, long first, long second, int *kerne
     return condition & 0x10000000 ? -r3 : r3;
 }
 
-/* What a call must not change, is as it was; results, and calls that are not there; counters. */
+/* Checks what a call must not change, its results, calls that do not exist, and counters. */
 static int calls(void)
 {
     const volatile struct tacet_counters *counters = tacet_counters(0);
@@ -170,7 +170,7 @@ struct event {
     uint64_t words[2];
 };
 
-/* The flight log's class of system calls, switched on here and off again: events before and after each. */
+/* Switches the flight log's class of system calls on and off: each call gives an event before and after. */
 static int logged(void)
 {
     static union {
@@ -211,7 +211,7 @@ static int logged(void)
     return began != 20 || ended != 20;
 }
 
-/* All registers that a call leaves alone, over calls that end fast, slowly, and after a sleep. */
+/* Checks the registers that a call must keep, over calls that end fast, slowly, and after a sleep. */
 static int registers(void)
 {
     const struct timespec moment = { 0, 1000000 };
@@ -288,8 +288,8 @@ static unsigned priority(void)
     return value >> 50 & 7;
 }
 
-/* Computes for so many seconds, with a low priority of the hardware thread, which must stay; says how often
- * the decrementer has interrupted it. */
+/* Computes for `seconds` with a low hardware priority, which must stay; prints how often the decrementer has
+ * interrupted it. */
 static int computes(unsigned seconds)
 {
     const volatile struct tacet_counters *counters = tacet_counters(0);

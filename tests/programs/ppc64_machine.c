@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ppc64_machine.c MODE: for Linux on POWER, by Debian's cross compiler: what a program sees of what the
- * firmware says.
+ * ppc64_machine.c MODE: shows what a program sees of the firmware's data. For Linux on POWER, compiled with
+ * Debian's cross compiler.
  *
  *   copy      standard input to standard output; on standard error how many bytes that were
  *   write N   N KiB of a pattern to standard output

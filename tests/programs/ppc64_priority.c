@@ -40,7 +40,7 @@ static void medium(void)
     __asm__ volatile("or 2, 2, 2");
 }
 
-/* 0, or the error. */
+/* Requests a priority by a line to the kernel's file; returns 0, or the error. */
 static int priority_ask(const char *line)
 {
     int file = open(FILE_NAME, O_WRONLY);
@@ -61,7 +61,8 @@ static void lines_print(void)
     fflush(stdout);
 }
 
-/* A call, a fault that is put right (a page that is zero until it is written), and a sleep. */
+/* Checks that the priority survives a call, a fault that the kernel resolves (the first write of a page), and
+ * a sleep. */
 static int kept(void)
 {
     const struct timespec while_asleep = { .tv_nsec = 1000000 };
@@ -82,7 +83,7 @@ static int kept(void)
     return 0;
 }
 
-/* Those for which a program has no instruction of its own; then what is refused. */
+/* Requests priorities for which programs have no instruction; then some that are refused. */
 static int asked(void)
 {
     if (priority() != 4)
@@ -92,7 +93,7 @@ static int asked(void)
     lines_print();
     if (priority_ask("5\n") || priority() != 5)
         return 3;
-    low(); /* the program's own word counts from there */
+    low(); /* from here on the program's own instruction counts */
     if (priority() != 2)
         return 4;
     lines_print();
@@ -122,7 +123,7 @@ static void *turns(void *argument)
     return NULL;
 }
 
-/* Threads of one CPU: each keeps its own while others run. */
+/* Checks that each thread of a CPU keeps its own priority while others run. */
 static int threads(void)
 {
     static const unsigned numbers[] = { 0, 1, 2 };

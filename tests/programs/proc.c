@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.c: what /proc and /sys say is true: of the process, its memory, its CPUs. Run as `proc one "two
- * words" ""`.
+ * proc.c: checks that /proc and /sys tell the truth about the process, its memory and its CPUs. Run as `proc
+ * one "two words" ""`.
  */
 #define _GNU_SOURCE
 #include "machine.h"
@@ -23,7 +23,7 @@
 
 static char text[1 << 20];
 
-/* The whole file, NUL-terminated; its length, or -1. */
+/* Reads a whole file, NUL-terminated; returns its length, or -1. */
 static ssize_t file_read(const char *path)
 {
     int file = open(path, O_RDONLY);
@@ -41,7 +41,7 @@ static ssize_t file_read(const char *path)
 
 /* ---- Memory ---- */
 
-/* Whether a line of the maps covers `address` with these rights and this word at its end. */
+/* Returns whether a line of the maps covers `address` with these rights and this word at its end. */
 static int maps_has(const void *address, const char *rights, const char *name)
 {
     for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
@@ -223,7 +223,7 @@ static void cpus_are_the_process_s_own(void)
 
 /* ---- Descriptors ---- */
 
-/* What the link of a descriptor says; "" where it is not there. */
+/* Returns the target of a descriptor's link; "" if there is none. */
 static const char *link_of(int descriptor)
 {
     static char target[256];
@@ -243,7 +243,7 @@ static int opened_again(int descriptor, int flags)
     return open(path, flags);
 }
 
-/* The descriptors that the folder lists, but the one that it is read by. */
+/* Returns the number of descriptors in the folder, except the one that reads it. */
 static unsigned long listed(void)
 {
     unsigned long set = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * promise.h: how a test program reports what held: PROMISE(condition, …) prints a line to standard error
- * where it did not, promises_kept() is the status to return from main, and says on standard output how many
- * there were. IS(call, expected) and FAILS(call, error) are promises of what a call of the C library answers.
+ * promise.h: how a test program reports its checks. PROMISE(condition, …) prints a line to standard error if
+ * the condition is false. promises_kept() returns the status for main, and prints the number of promises to
+ * standard output. IS(call, expected) and FAILS(call, error) are promises about a call of the C library.
  */
 #ifndef PROMISE_H
 #define PROMISE_H

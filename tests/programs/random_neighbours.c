@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * random_neighbours.c SEED [OPERATIONS]: all ranks but the first do at random what disturbs: mapping and
- * unmapping, files of their own and one of all, signals to each other, threads, console output, pipes and
- * polls, futexes of shared memory, timers, sleeps; by more threads than they have CPUs. What each thread asks
- * for depends on the seed alone. The first rank meanwhile counts how much work it does in each quantum of
- * 1 ms (FTQ), from before the others begin until each of them has made OPERATIONS calls of each kind; and the
- * counters of its CPU say how often it has been in the kernel: never.
+ * random_neighbours.c SEED [OPERATIONS]: all ranks except the first do random things that disturb: mapping
+ * and unmapping, files of their own and a common one, signals to each other, threads, console output, pipes
+ * and polls, futexes of shared memory, timers, sleeps; with more threads than CPUs. Each thread's requests
+ * depend only on the seed. Meanwhile the first rank counts its work in each quantum of 1 ms (FTQ), from
+ * before the others begin until each of them has made OPERATIONS calls of each kind. The counters of its CPU
+ * must show that it never entered the kernel.
  */
 #define _GNU_SOURCE
 #include "machine.h"
@@ -141,7 +141,7 @@ static void mapping(struct worker *w)
         w->maps[i].at = NULL;
 }
 
-/* In a directory of the thread's own, so that what must succeed is known. */
+/* Changes files in the thread's own directory, so that it is known what must succeed. */
 static void files(struct worker *w)
 {
     static _Thread_local char bytes[FILE_BYTES], again[FILE_BYTES];
@@ -229,7 +229,7 @@ static void take(int signal)
     atomic_fetch_add(&signals_taken, 1);
 }
 
-/* Not to the first rank, whom a signal interrupts for good reason; nor to one that has ended. */
+/* Sends signals; not to the first rank, which a signal interrupts rightly, nor to a rank that has ended. */
 static void signals(struct worker *w)
 {
     pid_t other = getpid() - (pid_t)rank + 1 + (pid_t)below(w, ranks - 1);
@@ -301,7 +301,7 @@ static void pipes(struct worker *w)
     MAY(read(w->event, &value, sizeof(value)), EAGAIN);
 }
 
-/* Words that all ranks have. */
+/* Waits and wakes at words that all ranks share. */
 static void futexes(struct worker *w)
 {
     const struct timespec soon = { 0, 1 + (long)below(w, 200000) };
@@ -405,7 +405,7 @@ static bool neighbours_have_done(void)
     return true;
 }
 
-/* Without a call from here to the end: how many quanta there were. */
+/* Counts work without any system call until the end; returns the number of quanta. */
 static unsigned quanta_count(uint64_t *work_done)
 {
     /* By the counter: on POWER musl asks the kernel for the time. */

@@ -37,7 +37,7 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* Every rank has the same addresses; what it writes there must be seen by nobody else. */
+/* Writes to memory: every rank has the same addresses, but no other rank may see what it writes. */
 static void own(void)
 {
     static uint64_t fixed[WORDS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * refusals.c WAY: asks for more memory than there is, again and again, and goes on without.
+ * refusals.c WAY: requests more memory than there is, again and again, and continues without it.
  *
  *   mmap, mremap, mprotect, brk    for 512 MiB, by that call
  *   full                           page by page, until there is none
@@ -25,7 +25,7 @@ static void *map(void *address, size_t bytes, int rights, int flags)
     return mmap(address, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 }
 
-/* By the call itself: the C library checks the size before. */
+/* Makes the bare call, as the C library would check the size. */
 static void map_refused(uintptr_t address, size_t bytes, int rights, int flags)
 {
     FAILS(syscall(SYS_mmap, address, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0), ENOMEM);

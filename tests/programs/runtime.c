@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * runtime.c: what a C library does without being called works: constructors and destructors in order,
+ * runtime.c: checks what a C library does without being called: constructors and destructors in order,
  * thread-local storage, allocation of every size, formatted floating point, sorting, jumps, files of the
  * tree, the working directory, the environment.
  */
@@ -223,7 +223,7 @@ static void library(void)
     PROMISE(fork() == -1 && errno == ENOSYS, "fork is refused, errno %d", errno);
 }
 
-/* For the report's test: its name and its place are printed. */
+/* Faults, for the test of the report, which prints its name and place. */
 __attribute__((noipa)) static void fault_here(volatile int *nowhere)
 {
     *nowhere = 1;

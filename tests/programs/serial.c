@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
+<<<<<<< ours
  * serial.c MODE: a slow port, and ranks next to the one that uses it.
  *
  *   unmap        2 CPUs, a rank: while one thread writes 1 MiB in one call, the other unmaps pages, for which
  *                the first one's CPU must invalidate its TLB; prints on standard error how often that went,
  *                and the nanoseconds of one time, then and before
  *   meanwhile    2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
+=======
+ * serial.c MODE: a slow port, and threads and ranks next to the one that uses it.
+ *
+ *   unmap        2 CPUs, a rank: while one thread writes 1 MiB in one call, the other unmaps pages, for which
+ *                the first thread's CPU must invalidate its TLB; prints on standard error how often it did,
+ *                and the ns for one page, during the write and before
+ *   beside       2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
+>>>>>>> theirs
  *   parts        any ranks: each writes lines by writev, the end of a line in another part than its beginning
  *   kill         2 CPUs, a rank: a thread writes 64 MiB in one call; the other ends the process
  *   take N [TTY] reads N bytes from standard input, or from a terminal that is raw; how long that took
@@ -42,7 +51,7 @@
 static _Atomic int state; /* 1: the write begins; 2: it has ended */
 static size_t output_bytes = OUTPUT_BYTES;
 
-/* Numbered lines, each as long as the next. */
+/* Returns numbered lines of equal length. */
 static char *text_of(size_t bytes)
 {
     char *text = malloc(bytes + 1);
@@ -149,13 +158,13 @@ static int kill_mode(void)
     _exit(7);
 }
 
-/* The byte of the input at `place`. */
+/* Returns the byte of the input at `place`. */
 static unsigned char pattern(uint64_t place)
 {
     return (unsigned char)(place ^ place >> 8 ^ place >> 16);
 }
 
-/* Takes what read returns until there are `bytes`, or no more; wrong ones count. */
+/* Reads until there are `bytes`, or the input ends; counts reads and wrong bytes. */
 static uint64_t take(int from, uint64_t bytes, uint64_t *reads, uint64_t *wrong)
 {
     static unsigned char chunk[1 << 16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * service.c: a rank beside a service, apps/daemon, whose work it sees in a file.
+ * service.c: a rank that runs with a service, apps/daemon, whose work it sees in a file.
  *
  *   phases N   N times: it computes, and waits; the service computes while it waits, and meanwhile alone
  *   neighbour  2 ranks: one computes all the time, one waits: the service has the other's CPU
@@ -25,9 +25,9 @@
 #include <time.h>
 
 #define MS          1000000ULL
-#define SERVICE_PID 2 /* beside one rank */
+#define SERVICE_PID 2 /* if there is one rank */
 
-/* By the counter itself: not every C library asks the vDSO for the time. */
+/* Computes for a time by the counter itself, as not every C library uses the vDSO. */
 static void compute(uint64_t ns)
 {
     uint64_t begun = machine_ticks(), ticks = tacet_node()->clock_hz / 1000 * ns / 1000000;
@@ -43,7 +43,7 @@ static void wait_ns(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-/* How often the service has computed; 0 before it has begun. */
+/* Returns how often the service has computed; 0 before it has begun. */
 static uint64_t rounds(void)
 {
     char line[64] = "";

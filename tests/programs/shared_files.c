@@ -73,7 +73,7 @@ static void growth(void)
     close(file);
 }
 
-/* Every line in one piece, none lost. */
+/* Appends lines: each must stay in one piece, and none be lost. */
 static void appending(void)
 {
     int file = open("/tmp/log", O_CREAT | O_WRONLY | O_APPEND, 0644), lines[2] = { 0 }, wrong = 0;
@@ -101,7 +101,7 @@ static void appending(void)
     close(file);
 }
 
-/* A counter that is read, and written a little later: only locks keep it right. */
+/* Reads a counter and writes it a little later: only locks keep it right. */
 static void turns(void)
 {
     struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -126,7 +126,7 @@ static void turns(void)
     close(file);
 }
 
-/* Exactly one of both makes, moves, and removes each name. */
+/* Makes, moves and removes names: each succeeds for exactly one of the two ranks. */
 static void names(void)
 {
     char path[64], other[64];

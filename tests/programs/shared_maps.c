@@ -57,7 +57,7 @@ static void a_read_only_descriptor_gives_no_more(int file)
     munmap(copy, BYTES);
 }
 
-/* As just-in-time compilers do that keep to W^X. */
+/* Writes and runs code as just-in-time compilers with W^X do. */
 static void code_written_through_one_mapping_runs_through_another(int file)
 {
     static const unsigned char code[] = MACHINE_RETURN_42;

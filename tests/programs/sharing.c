@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sharing.c NAME [NUMBER]: who of several threads has a CPU, for how long, and on which it is: the comment
- * above each function in the table at the end says what it promises. Gates are orders, exact sums and the
- * node's counters, never times of the host; what is exact only under a deterministic clock (turns, CPU time)
- * is printed, for the test to judge.
+ * sharing.c NAME [NUMBER]: which of several threads has a CPU, for how long, and which CPU. The comment above
+ * each function in the table at the end says what it promises. It checks orders, exact sums and the node's
+ * counters, never times of the host. Figures that are exact only under a deterministic clock (turns, CPU
+ * time) are printed, for the test to judge.
  */
 #define _GNU_SOURCE
 #include "sharing.h"
@@ -64,7 +64,7 @@ static void *blocker(void *unused)
     return NULL;
 }
 
-/* Two computers, and one that gives its turn up before its end: the next turn lasts as long as any. */
+/* Lets two threads compute, and one give up its turn before the end: the next turn has the usual length. */
 static void rotation_blocks(void)
 {
     start(0, computer);
@@ -87,7 +87,7 @@ static void *often(void *unused)
     return NULL;
 }
 
-/* A thread of higher rank that runs for a moment, many times a turn, does not make that turn endless. */
+/* Lets a thread of higher rank run for a moment, many times per turn: the turn still ends. */
 static void rotation_often(void)
 {
     start(0, computer);
@@ -106,7 +106,7 @@ static void *ran(void *argument)
     return NULL;
 }
 
-/* rotation=off: others go on where this one blocks or yields, not before. */
+/* Checks rotation=off: other threads go on when this thread blocks or yields, not before. */
 static void rotation_off(void)
 {
     pin(0, 1);
@@ -139,7 +139,7 @@ static void *yield_then_compute(void *argument)
     return NULL;
 }
 
-/* A signal, and the end of the process, reach a thread that has yielded before it computes on. */
+/* Checks that a signal, and the end of the process, reach a thread that has yielded before it computes on. */
 static void yields_end(void)
 {
     struct sigaction action = { .sa_handler = handler };
@@ -192,7 +192,7 @@ static void noter_start(unsigned me, int policy, int priority)
     waiter_wait(&flags[me], 0); /* this thread is alone again */
 }
 
-/* A thread that notes its letter when it begins, and again after a long time. */
+/* Notes a thread's letter when it begins, and again after a long time. */
 static void *long_noter(void *argument)
 {
     unsigned me = (unsigned)(uintptr_t)argument;
@@ -203,7 +203,7 @@ static void *long_noter(void *argument)
     return NULL;
 }
 
-/* One that notes its letter and computes until another one has, too. */
+/* Notes a thread's letter, and computes until another thread has noted its letter, too. */
 static void *both_noter(void *argument)
 {
     note((char)('a' + (uintptr_t)argument));
@@ -216,7 +216,7 @@ static void ranks(void)
 {
     pin(0, 1);
 
-    /* who is woken, and ranks higher, runs before the waker goes on; who ranks as high or lower, later */
+    /* a woken thread of higher rank runs before the waker goes on; one of the same or a lower rank, later */
     noter_start(0, SCHED_FIFO, 10);
     word_set(&flags[0], 1);
     note('m');
@@ -228,7 +228,7 @@ static void ranks(void)
     join(0, 1);
     ORDER("ma");
 
-    /* the highest first, whoever was ready first; equal ones in order */
+    /* the highest first, whichever was ready first; equal ones in order */
     IS(policy_set(0, SCHED_FIFO, 50), 0);
     noter_start(0, SCHED_FIFO, 3);
     noter_start(1, SCHED_FIFO, 7);
@@ -290,7 +290,7 @@ static int policy_of_child(void)
     return policy;
 }
 
-/* What Linux answers to one who may all. */
+/* Checks errors: they are what Linux returns to a privileged thread. */
 static void errors(void)
 {
     const struct sched_param five = { .sched_priority = 5 };
@@ -336,7 +336,7 @@ static void errors(void)
 static volatile uint64_t entries_before, entries_after;
 static volatile int stage;
 
-/* Computes on the last CPU until `stage` is 2; the entries into the kernel meanwhile. */
+/* Computes on the last CPU until `stage` is 2; counts the entries into the kernel meanwhile. */
 static void *silent(void *argument)
 {
     pin(0, UINT64_C(1) << (cpus - 1));
@@ -350,7 +350,8 @@ static void *silent(void *argument)
     return NULL;
 }
 
-/* A thread that is woken behind one that computes on the last CPU: by main, on CPU 0. The IPIs it cost. */
+/* Wakes, from main on CPU 0, a thread that ranks below the one that computes on the last CPU. Returns the
+ * IPIs that it cost. */
 static uint64_t wake_behind(int policy, int computes)
 {
     flags[2] = 0, tids[2] = 0, stage = 0;
@@ -427,7 +428,7 @@ static void places(void)
 {
     const uint64_t all = (UINT64_C(1) << cpus) - 1, last = UINT64_C(1) << (cpus - 1);
 
-    /* main on CPU 0 from here on; nobody has anywhere else to go than he may */
+    /* main on CPU 0 from here on; no thread may run on any other CPU than its mask says */
     pin(0, 1);
     FAILS(pin(0, 0), EINVAL);
     FAILS(pin(0, ~all), EINVAL);
@@ -436,7 +437,7 @@ static void places(void)
     start(0, spinner); /* inherits CPU 0: ready */
     while (!tids[0])
         sched_yield();
-    IS(pin(tids[0], last), 0); /* ready: moves to the last one, and runs beside main */
+    IS(pin(tids[0], last), 0); /* ready: moves to the last CPU, and runs while main does */
     progress_wait(0);
     PROMISE(flags[100] == (int)cpus, "on CPU %d", flags[100] - 1);
     IS(pin(tids[0], 2), 0); /* running */
@@ -453,7 +454,7 @@ static void places(void)
     join(0, 1);
     ORDER("a");
 
-    /* three ready ones behind main; each of the other CPUs takes one as soon as it may */
+    /* three ready threads after main; each of the other CPUs takes one as soon as it may */
     for (unsigned i = 0; i < cpus - 1; i++) {
         flags[i] = 0, tids[i] = 0;
         start(i, spinner);
@@ -483,7 +484,7 @@ static void *pinned_until(void *argument)
     return NULL;
 }
 
-/* A thread that loses its CPU, to one that may be nowhere else, goes on where another CPU idles. */
+/* Checks that a thread that loses its CPU, to a thread bound to it, goes on on an idle CPU. */
 static void displaced(void)
 {
     pin(0, 1);
@@ -508,7 +509,7 @@ static void displaced(void)
     PROMISE(over, "it has not run");
 }
 
-/* rotation=off: a thread that is ready, and may now be on another CPU, which idles, goes there at once. */
+/* Checks rotation=off: a ready thread that may now use another CPU, which idles, goes there at once. */
 static void widened(void)
 {
     cpu_set_t all;
@@ -537,7 +538,8 @@ static void *highest(void *argument)
     return NULL;
 }
 
-/* A thread that waits for CPU 0 goes on on CPU 1, when that is free, before a lower one that waits there. */
+/* Checks that a thread that waits for CPU 0 goes on on CPU 1, when that is free, before a lower thread that
+ * waits there. */
 static void pulled_before(int policy, int priority, int lower_policy, int how, const char *expected)
 {
     pin(0, 3);
@@ -569,7 +571,7 @@ static void pulled(void)
     pulled_before(SCHED_FIFO, 30, SCHED_IDLE, 2, "amb"); /* what runs there ranks lower than before */
 }
 
-/* With two hardware threads a core: four CPUs, the cores' first ones have the lower numbers. */
+/* Checks cores of two hardware threads: of four CPUs the cores' first have the lower numbers. */
 static void cores(void)
 {
     start(0, spinner);
@@ -603,7 +605,7 @@ static void *computes_nothing(void *unused)
     return NULL;
 }
 
-/* Three threads that compute one, two and three parts at the same time, one that is blocked. */
+/* Lets three threads compute one, two and three parts at the same time, and one block. */
 static void times(void)
 {
     uint64_t begun = now_ns();
@@ -638,7 +640,8 @@ static void timer_once(int signal, uint64_t after_ns)
     IS(timer_settime(timer, 0, &setting, NULL), 0);
 }
 
-/* Stopped, with more threads than CPUs, time passes for nobody, whatever signals come; all go on. */
+/* Stops the process, with more threads than CPUs: no thread uses time, whatever signals come; then all go
+ * on. */
 static void stopped(void)
 {
     struct sigaction action = { .sa_handler = handler };

@@ -34,7 +34,7 @@ static unsigned cpus;   /* of this rank, from 0 on */
 static uint64_t number; /* the second argument */
 static int turn_ns;     /* rotation= */
 static pthread_t handles[THREADS_MAX];
-static int volatile flags[THREADS_MAX]; /* words for everybody; see go() */
+static int volatile flags[THREADS_MAX]; /* words for all threads; see go() */
 static uint64_t volatile counts[THREADS_MAX];
 static pid_t volatile tids[THREADS_MAX];
 
@@ -74,7 +74,7 @@ static inline pid_t tid_here(void)
     return (pid_t)syscall(SYS_gettid);
 }
 
-/* The bits of `mask` are the CPUs; a tid of 0 is the caller. */
+/* Binds a thread to the CPUs of `mask`, one bit each; a tid of 0 is the caller. */
 static inline int pin(pid_t tid, uint64_t mask)
 {
     return (int)syscall(SYS_sched_setaffinity, tid, sizeof(mask), &mask);
@@ -92,7 +92,7 @@ static inline const volatile struct tacet_counters *counters(unsigned cpu)
     return tacet_counters(cpu);
 }
 
-/* With a small stack: all of it is memory from the beginning. */
+/* Starts a thread with a small stack, all of which is memory from the beginning. */
 static inline void start(unsigned i, void *(*run)(void *))
 {
     pthread_attr_t small;

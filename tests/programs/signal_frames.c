@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * signal_frames.c SEED COUNT: returns from a handler COUNT times with a frame in which random places hold
- * random or hostile values, of the machine's own kind (signal_frames_<machine>.h). What comes of it is the
- * program's own trouble (a fault's signal, which ends the attempt) or nothing; the kernel, and the program's
- * next attempt, are as well as before.
+ * random or hostile values, for each machine its own (signal_frames_<machine>.h). The program may get a
+ * fault's signal, which ends the attempt, or nothing may happen. The kernel, and the program's next attempt,
+ * must not be affected.
  *
  * Left as they are: the alternate stack (the fault's handler runs there), and the flag of alignment checks,
  * which the C library is not built for. A program that goes on somewhere else for long is fetched back by a
@@ -55,7 +55,7 @@ static uint64_t value(uint64_t old)
     }
 }
 
-/* Never one in this program: what the program does then would be its own doing. */
+/* Returns a random instruction address outside of this program, whose own code must not run from there. */
 static uint64_t random_instruction(void)
 {
     return random_number() % 4 ? hostile[random_number() % (sizeof(hostile) / sizeof(hostile[0]))]

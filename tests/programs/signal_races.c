@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 #define STACK_BYTES 65536
-#define WAIT_NS     10000000000UL /* what takes longer does not come */
+#define WAIT_NS     10000000000UL /* longer waits count as never */
 #define ALARMS      100
 
 #define THREAD_FLAGS                                                                    \
@@ -50,7 +50,7 @@ static void count(int signal)
     atomic_fetch_add(&handled, 1);
 }
 
-/* Whether *word becomes `value` in time. */
+/* Returns whether *word becomes `value` in time. */
 static bool comes(const void *word, int value)
 {
     const uint64_t end_ns = now_ns() + WAIT_NS;
@@ -307,7 +307,8 @@ static void *live_for_a_while(void *number)
     return NULL;
 }
 
-/* Signals to whoever is alive, or no longer, by kill, by timers, to the thread and the process. */
+/* Sends signals to threads that are alive or have ended, by kill and by timers, to the thread and the
+ * process. */
 static void harass(uint32_t *state, unsigned count)
 {
     int tid = atomic_load(&chaos_tids[random_number(state) % count]), id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* signal_ranks.c: two ranks. The second answers each signal of the first one with one of its own; the first
- * stops it, lets it go on, and ends it. Once it has answered at all, signals have numbers, and so has each
- * answer: however late one comes, it is no other's. */
+/* signal_ranks.c: two ranks. The second answers each signal of the first with a signal; the first stops the
+ * second, lets it go on, and ends it. After the first answer, signals and answers have numbers, so that a
+ * late answer is not taken for another. */
 #define _GNU_SOURCE
 #include "promise.h"
 
@@ -24,7 +24,7 @@ static void answer(int signal, siginfo_t *info, void *context)
         sigqueue(info->si_pid, signal, info->si_value);
 }
 
-/* Whether an answer comes within some ms. */
+/* Returns whether an answer comes within `ms`. */
 static int answered(int signal, long ms, int *number)
 {
     const struct timespec limit = { ms / 1000, ms % 1000 * 1000000 };
@@ -46,7 +46,7 @@ static int ask(void)
     return sigqueue(SECOND_PID, SIGRTMIN, (union sigval){ .sival_int = ++asked });
 }
 
-/* Whether the answer to the last question comes, and no other one. */
+/* Returns whether the answer to the last signal comes, and no other. */
 static int answers(long ms)
 {
     int number = 0;

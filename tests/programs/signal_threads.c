@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * signal_threads.c [THREADS]: signals between threads that compute and never call the kernel, storms of them,
- * signals to the process, stopping. All promises are Linux's: the same program keeps them there.
+ * signals to the process, stopping. The same program passes on Linux.
  */
 #define _GNU_SOURCE
 #include "clock.h"
@@ -31,7 +31,7 @@ static atomic_int finish;
 static __thread unsigned self;
 static __thread volatile long computed;
 
-/* Whether `word` gets to `minimum` in time. */
+/* Returns whether `word` gets to `minimum` in time. */
 static int comes(atomic_long *word, long minimum)
 {
     const uint64_t end_ns = now_ns() + WAIT_NS;
@@ -77,7 +77,7 @@ static void every_thread_is_reached_while_it_computes(void)
     PROMISE(syscall(SYS_tgkill, getpid(), 4000000, SIGUSR1) < 0 && errno == ESRCH, "%d", errno);
 }
 
-/* Each one waits until the one before has come, so that none is merged with it. */
+/* Sends signals, each after the one before has come, so that none are merged. */
 static void none_of_many_is_lost(void)
 {
     long before = total(), sent = 0;
@@ -164,7 +164,7 @@ static void *end_while_it_waits(void *number)
     return NULL;
 }
 
-/* Cancelling is a signal of the C library's own. */
+/* Sleeps until cancelled, for which the C library uses its own signal. */
 static void *sleep_for_ever(void *number)
 {
     (void)number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * signals.c: signals of one thread: what a handler learns of each fault, what it finds on its stack,
- * what it changes, queues and masks. Interrupted calls: interrupted.c. All promises are Linux's: the same
- * program keeps them there. What is about registers and instructions is in signals_<machine>.h.
+ * signals.c: signals of one thread: what a handler learns of each fault, what it finds on its stack, what it
+ * changes; queues and masks. Interrupted calls are in interrupted.c; registers and instructions in
+ * signals_<machine>.h. The same program passes on Linux.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -199,7 +199,7 @@ static void alternate_stacks_hold(void)
     munmap(alternate, ALTERNATE_BYTES);
 }
 
-/* Frame upon frame, until the alternate stack is full: SIGSEGV, whose handler finds no room either. */
+/* Nests frames until the alternate stack is full: SIGSEGV, whose handler finds no room either. */
 static void overflow_alternate_stack(void)
 {
     stack_t stack = { .ss_size = ALTERNATE_BYTES };

@@ -171,8 +171,8 @@ static void clobber(int signal, siginfo_t *info, void *context)
     user->uc_mcontext.gp_regs[NIP] += 4;
 }
 
-/* void registers_pass(const uint64_t *given, uint64_t *found): all general registers but r1, r2 and r13, from
- * given[n], then CTR, LR, XER and CR from given[32] on; what they have after a trap. */
+/* Sets all general registers except r1, r2 and r13 from given[n], then CTR, LR, XER and CR from given[32] on,
+ * traps, and stores them in `found`: void registers_pass(const uint64_t *given, uint64_t *found). */
 __asm__(".text\n"
         ".balign 16\n"
         ".type registers_pass, @function\n"

@@ -5,7 +5,7 @@
  *   late SLACK COUNT   sleeps of all kinds with this bound (ns; 0: the node's own): never early; prints the
  *                      extremes of their lateness
  *   random THREADS ROUNDS   THREADS threads sleep until random times, with random bounds: never early; prints
- *                      the most that one was later than its bound
+ *                      by how much a sleep was later than its bound, at most
  *   bad                times and clocks that are none
  *   slack              the bound of a thread: PR_SET_TIMERSLACK, PR_GET_TIMERSLACK
  *   proc               /proc/tacet/timers and clockevents, read and written
@@ -59,7 +59,7 @@ static struct timespec timespec_of(int64_t ns)
     return (struct timespec){ ns / NS_PER_S, ns % NS_PER_S };
 }
 
-/* The raw call: 0 or a negative errno; C libraries check some arguments themselves. */
+/* Makes the raw call, as C libraries check some arguments; returns 0 or a negative errno. */
 static long raw(long number, long a, long b, long c, long d)
 {
     long result = syscall(number, a, b, c, d);
@@ -139,7 +139,7 @@ static void late(unsigned long slack_ns, int count)
     }
     PROMISE(minimum >= 0, "a wait was %ld ns early", (long)-minimum);
 
-    /* Whoever is late already is not held up. */
+    /* A sleep until a time in the past returns at once. */
     struct timespec past = timespec_of(now_ns() - 1000), zero = { 0, 0 };
     int64_t start = now_ns();
     PROMISE(raw(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, (long)&past, 0) == 0,

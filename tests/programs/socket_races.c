@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * socket_races.c NAME [ROUNDS]: several threads do the same to one new socket of AF_INET at one time, and
- * each gets an answer that Linux could give; and packets of all sizes go through each kind of socket. The
- * comment above each function says what it promises. Linux keeps the same promises.
+ * socket_races.c NAME [ROUNDS]: several threads make the same call on one new AF_INET socket at the same
+ * time, and each gets a result that Linux could give. Also packets of all sizes go through each kind of
+ * socket. The comment above each function says what it promises. Linux keeps the same promises.
  */
 #define _GNU_SOURCE
 #include "sharing.h"
@@ -27,7 +27,7 @@ static struct sockaddr_in local(void)
     return (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 }
 
-/* A socket at a port of its own, which listens where it is a stream. */
+/* Makes a socket at its own port, which listens if it is a stream. */
 static int bound(int type, struct sockaddr_in *name)
 {
     socklen_t bytes = sizeof(*name);
@@ -41,7 +41,7 @@ static int bound(int type, struct sockaddr_in *name)
     return made;
 }
 
-/* What one thread does in a round, as close to the others as spinning brings it, from ever other offsets. */
+/* Makes one thread's call in a round: spins, so that the calls coincide, with a varying offset. */
 static void take_part(unsigned thread)
 {
     unsigned this_round = round_number;
@@ -70,7 +70,7 @@ static void *other(void *argument)
     return NULL;
 }
 
-/* A round: a new socket, everybody's call at once. */
+/* Runs a round: a new socket, and the calls of all threads at once. */
 static void collide(int made)
 {
     shared = made;
@@ -81,7 +81,7 @@ static void collide(int made)
         sched_yield();
 }
 
-/* How many threads got this answer: 0, or an errno. */
+/* Returns how many threads got this result: 0, or an errno. */
 static unsigned got(int error)
 {
     unsigned count = 0;
@@ -136,7 +136,7 @@ static void all_from_one_port(void)
     PROMISE(seen == (1U << THREADS) - 1, "%x", seen);
 }
 
-/* All first datagrams of a socket are sent, from one port. */
+/* Checks that all first datagrams of a socket are sent, from one port. */
 static void datagrams(void)
 {
     sink_socket = bound(SOCK_DGRAM, &sink);
@@ -160,7 +160,7 @@ static void one_name(void)
     IS(recvfrom(sink_socket, &byte, 1, 0, NULL, NULL), 1);
 }
 
-/* One sends, others connect: the socket has a port, and one only. */
+/* Checks one thread that sends while others connect: the socket has exactly one port. */
 static void datagram_connects(void)
 {
     sink_socket = bound(SOCK_DGRAM, &sink);
@@ -182,7 +182,7 @@ static void one_is_bound(void)
     PROMISE(got(0) == 1 && got(EINVAL) == THREADS - 1, "%d %d %d", errors[0], errors[1], errors[2]);
 }
 
-/* Of several that bind a socket one does. */
+/* Checks that of several threads that bind a socket one succeeds. */
 static void binds(void)
 {
     rounds(bind_any, one_is_bound, SOCK_STREAM);
@@ -212,7 +212,7 @@ static void all_listen(void)
     close(client);
 }
 
-/* Several that make a socket listen all do, and it listens. */
+/* Checks that several threads that make a socket listen all succeed, and it listens. */
 static void listens(void)
 {
     rounds(listen_now, all_listen, SOCK_STREAM);
@@ -220,7 +220,7 @@ static void listens(void)
 
 /* ---- Connections ---- */
 
-static struct sockaddr_in nobody; /* nobody listens there */
+static struct sockaddr_in nobody; /* no socket listens there */
 
 static int connect_listening(unsigned thread)
 {
@@ -245,7 +245,7 @@ static void listener_make(void)
     fcntl(sink_socket, F_SETFL, O_NONBLOCK);
 }
 
-/* Several that connect a socket make one connection. */
+/* Checks that several threads that connect a socket make one connection. */
 static void connects(void)
 {
     listener_make();
@@ -263,7 +263,8 @@ static int connect_refused(unsigned thread)
     return 0;
 }
 
-/* A call returns the refusal; a read at the same time fails or ends; then the socket can be connected. */
+/* Checks a refused connection: one call returns the refusal; a read at the same time fails or ends; then the
+ * socket can be connected. */
 static void refused_and_used_again(void)
 {
     PROMISE(got(ECONNREFUSED) >= 1, "%d %d %d", errors[0], errors[1], errors[2]);
@@ -322,7 +323,7 @@ static void sizes(void)
     close(to);
 }
 
-/* The same of raw sockets, which see the IP header. */
+/* Sends packets of all sizes by raw sockets, which see the IP header. */
 static void raw_sizes(void)
 {
     struct sockaddr_in name = local();
@@ -333,8 +334,8 @@ static void raw_sizes(void)
     echo_sizes(from, to, &name, RAW_MAX, 40, 20);
 }
 
-/* A node has eight raw sockets, and copies at most 64 KiB of one packet for all together: Tacet's own limits.
- */
+/* Checks Tacet's own limits: a node has eight raw sockets, and copies at most 64 KiB of a packet for all of
+ * them together. */
 static void raw_fans(void)
 {
     struct sockaddr_in name = local();
@@ -376,7 +377,7 @@ static void ping_sizes(void)
     pings(local(), UDP_MAX - 37);
 }
 
-/* The same of a peer that sends back what it gets: in fragments, both ways. */
+/* Sends packets of all sizes to a peer that sends them back: in fragments, both ways. */
 static void wire_sizes(void)
 {
     struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(7) };

@@ -48,7 +48,7 @@ static void meet(const char *name, int count)
     }
 }
 
-/* Bytes of this rank's slice that are free. */
+/* Returns the free bytes of this rank's slice. */
 static uint64_t free_bytes(void)
 {
     struct statfs status;
@@ -308,7 +308,7 @@ static void try_never(void)
 
 /* ---- leak ---- */
 
-/* Two sockets, each in flight to the other, with a file. */
+/* Makes two sockets, each in flight to the other, with a file. */
 static void circle(int file)
 {
     int pairs[2][2];

@@ -39,7 +39,7 @@ static int one_of(long result, long a, long b, long c)
     return result == a || result == b || result == c;
 }
 
-/* None of these ranges is wholly the program's to have, but for lengths of zero. */
+/* Tries calls on a range that is not wholly in the program's addresses, unless its length is zero. */
 static void bounds_try(uint64_t address, uint64_t bytes)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * suicide.h: which system calls a program that makes calls at random must leave out, because the right answer
- * would end it, block it for ever or take its own ground away: by their arguments wherever possible, and by
- * their names only where there is no other way. Shared by hostile.c and call_fuzz.c, so that a call that is
- * new in the kernel is thought about once. What is left out here is never tried by either, so each row needs
- * its reason.
+ * suicide.h: the system calls that a program of random calls must leave out, because the right result would
+ * end it, block it for ever or destroy its memory. They are recognised by their arguments if possible, else
+ * by their numbers. hostile.c and call_fuzz.c share it, so that a new call of the kernel needs only one
+ * decision. Neither program tries a call that is left out here, so each row needs a reason.
  *
- * What the program knows of itself stands in a struct suicide_ground.
+ * A struct suicide_ground describes the program.
  */
 #ifndef SUICIDE_H
 #define SUICIDE_H
@@ -42,7 +41,7 @@ struct suicide_ground {
     bool (*name_misleads)(uint64_t address);
 };
 
-/* Without a time these wait for ever. */
+/* Returns whether a wait would be long; without a time these wait for ever. */
 static bool wait_is_long(const struct suicide_ground *ground, uint64_t time)
 {
     return time == 0 || ground->time_is_long(time);
@@ -86,7 +85,7 @@ static bool prctl_is_suicide(const struct suicide_ground *ground, const uint64_t
     }
 }
 
-/* Whether the call could rightly harm this program. */
+/* Returns whether the call could rightly harm this program. */
 static bool is_suicide(long number, const uint64_t *a, const struct suicide_ground *ground)
 {
     const bool stream = (uint32_t)a[0] < 3;
@@ -185,7 +184,7 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
     case SYS_brk:
         return ground->threads; /* a heap there, maybe */
 
-    case SYS_clone: /* the new thread would run on nobody's stack */
+    case SYS_clone: /* the new thread would have no stack of its own */
         return (a[0] & CLONE_VM) != 0;
     case SYS_clone3:
         return a[0] != 0 && a[1] >= 64;

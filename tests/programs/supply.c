@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * supply.c: memory that a program has had comes back, all of it; the first argument chooses.
+ * supply.c: all memory that a program has used comes back; the first argument chooses.
  *
  *   arenas      glibc's: 128 MiB of address space for each thread, of which rights grow page by page
  *   stacks      8 MiB with a guard, as many as there is memory for; a thousand without rights
@@ -70,7 +70,7 @@ static void arenas(void)
             wrong += places[i][at] != (char)((i & 127) + 1);
     PROMISE(wrong == 0, "%u pages have changed", wrong);
 
-    /* An arena shrinks by being mapped anew without rights. */
+    /* An arena shrinks when it is mapped again without rights. */
     for (unsigned i = 0; i < COUNT; i += COUNT / 50)
         wrong += mmap(places[i] + first, grown * step, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                       0) == MAP_FAILED;

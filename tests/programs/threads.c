@@ -195,7 +195,7 @@ static void *wait_for_word(void *bits)
     return NULL;
 }
 
-/* All of them wait; only the kernel knows: it requeues that many and wakes none. */
+/* Waits until all of them wait. Only the kernel knows: it requeues that number and wakes none. */
 static void until_waiting(uint32_t *word, long waiters)
 {
     while (futex(word, FUTEX_CMP_REQUEUE, 0, (uintptr_t)waiters, word, 0) != waiters)

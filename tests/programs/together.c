@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * together.c: what threads and ranks do to each other where both want the same, or one of them ends. The
- * argument says what is tried:
+ * together.c: threads and ranks that compete for the same thing, or of which one ends. The argument chooses
+ * the case:
  *
  *   proc       3 CPUs: pseudo files are read while other threads map and unmap
  *   signals    3 CPUs: of two signals that come at once, each reaches one of two threads that wait
@@ -155,7 +155,7 @@ static void proc(void)
     for (unsigned i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
 
-    /* What is left is all there, and nobody's else. */
+    /* The memory that is left can all be mapped. */
     size_t all = free_memory() / 2 & ~(PAGE - 1);
     char *memory = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     PROMISE(memory != MAP_FAILED, "%lu bytes: %s", all, strerror(errno));
@@ -262,7 +262,7 @@ static void *sleep_long(void *unused)
     return NULL;
 }
 
-/* No more of it passes than there are CPUs. What was seen by a look that took long is nothing to go by: an
+/* Checks that CPU time grows no faster than the CPUs allow. Ignores readings that took long, because an
  * emulator may stop a CPU in the middle. */
 static void *watch_cpu_time(void *unused)
 {
@@ -287,7 +287,7 @@ static void *end_at_once(void *unused)
     return unused;
 }
 
-/* The CPU time in which all sleep for 300 ms. */
+/* Returns the CPU time that the process uses while all threads sleep for 300 ms. */
 static double asleep_ms(void)
 {
     pthread_t thread;
@@ -366,7 +366,7 @@ static struct {
     unsigned word;
 } robust;
 
-/* The word is 0 already: it was given back, and nobody has been woken yet. */
+/* Ends a thread inside an unlock: the word is 0 already, but no waiter has been woken. */
 static void *end_while_unlocking(void *unused)
 {
     (void)unused;

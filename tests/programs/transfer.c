@@ -4,7 +4,7 @@
  * comes with the one that must come:
  *
  *   transfer listen PORT KIB         one connection; says "listening" first
- *   transfer connect HOST PORT KIB   HOST in numbers; tries again while nobody listens there
+ *   transfer connect HOST PORT KIB   HOST in numbers; tries again until a listener is there
  *
  * The stream of either side is a sequence of random numbers (xorshift64, Marsaglia 2003) with a seed of the
  * side's own, so that a byte lost, doubled or moved differs from what is expected; pieces of all lengths are
@@ -27,7 +27,7 @@
 #define PIECE_MAX   65536
 #define TRIES       600
 #define TRY_WAIT_NS 100000000
-/* A machine that switches itself off repeats no end of a stream that was lost on the way. */
+/* Time to stay at the end: a machine that is off cannot send a lost end of its stream again. */
 #define LINGER_S 5
 
 enum side { LISTENS = 1, CONNECTS = 2 };
@@ -67,7 +67,7 @@ static void stream_take(struct stream *stream, uint8_t *bytes, size_t count)
     }
 }
 
-/* The length of the next piece: small ones and large ones. */
+/* Returns the length of the next piece: small ones and large ones. */
 static size_t piece_bytes(uint64_t *lengths, uint64_t left)
 {
     uint64_t number = random_next(lengths);
@@ -103,7 +103,7 @@ static void *stream_send(void *argument)
     return NULL;
 }
 
-/* 0, or 1 after a line that says what was wrong. */
+/* Receives the stream. Returns 0, or 1 after it has printed what was wrong. */
 static int stream_receive(int connection, enum side from, uint64_t bytes)
 {
     struct stream stream = stream_of(from);

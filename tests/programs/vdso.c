@@ -3,10 +3,10 @@
  * vdso.c: time and the CPU's number come from the vDSO: without entering the kernel, and they are what the
  * kernel says.
  *
- *   (nothing)   every promise that one thread can try
+ *   (nothing)   every promise that a single thread can try
  *   ahead       prints the seconds of the monotonic clock, which two system calls around it bound
- *   threads     four threads hand each other the time: nobody ever sees one that lies before the last; 77
- *               where there are no threads
+ *   threads     four threads hand each other the time: no thread sees a time before the last; 77 if there are
+ *               no threads
  */
 #define _GNU_SOURCE
 #include "machine.h"
@@ -176,7 +176,7 @@ static void vdso_enters_nothing(uint32_t cpu)
     PROMISE(entries == CALLS, "and so is its resolution: %lu entries", entries);
 }
 
-/* What the vDSO says lies between two answers of the kernel, every time. */
+/* Checks that the vDSO's time is always between two answers of the kernel. */
 static void agrees_with_the_kernel(void)
 {
     for (unsigned i = 0; i < CLOCKS; i++) {

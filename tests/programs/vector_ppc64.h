@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * vector_ppc64.h: the part of vector.c that is of POWER: VSX, which has the registers of floating point and
- * of VMX; and the registers that a thread has beside them, while another thread runs on its CPU.
+ * vector_ppc64.h: the part of vector.c for POWER: VSX, which has the registers of floating point and of VMX;
+ * and a thread's other registers, while another thread runs on its CPU.
  */
 #ifndef VECTOR_PPC64_H
 #define VECTOR_PPC64_H
@@ -29,7 +29,7 @@ struct registers {
     uint64_t target, mask; /* TAR, VRSAVE */
 } __attribute__((aligned(16)));
 
-/* A system call with all registers full; what is in them afterwards. */
+/* Makes a system call with all registers full; stores their contents after it in `found`. */
 static long call_between(const struct registers *given, struct registers *found, long number, const void *a)
 {
     register long r0 __asm__("r0") = number;
@@ -78,7 +78,7 @@ static void differences_report(const struct registers *given, const struct regis
             found->mask);
 }
 
-/* access(path) with a path that faults: the kernel takes an exception in between. */
+/* Checks registers over access(path) with a path that faults: the kernel takes an exception in between. */
 static void registers_kept(void)
 {
     const struct registers given = filled(3);
@@ -115,7 +115,7 @@ static void threads_have_their_own(void)
         pthread_join(threads[i], NULL);
 }
 
-/* The set that was tried. */
+/* Returns the name of the set that was tried. */
 static const char *vectors_try(void)
 {
     control_words();

@@ -19,7 +19,7 @@ static void control_words(void)
     PROMISE(_mm_getcsr() == 0x1f80, "MXCSR %#x", _mm_getcsr());
 }
 
-/* The stack's alignment at main is that of the ABI, or aligned moves would fault. */
+/* Uses aligned moves, which fault unless the stack at main is aligned by the ABI. */
 static void sse(void)
 {
     double x[4] __attribute__((aligned(16))) = { 1, 2, 3, 4 };
@@ -50,7 +50,7 @@ static void fill(void)
     "rcx", "r11", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", \
         "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 
-/* access(path) with a path that faults: the kernel takes an exception in between. */
+/* Checks registers over access(path) with a path that faults: the kernel takes an exception in between. */
 static void registers_kept(int wide)
 {
     const void *nowhere = (const void *)0x123456789000;
@@ -86,7 +86,7 @@ __attribute__((target("avx2"))) static void avx2(void)
     PROMISE(x[0] == 101 && x[7] == 108, "%d %d", x[0], x[7]);
 }
 
-/* The set that was tried. */
+/* Returns the name of the set that was tried. */
 static const char *vectors_try(void)
 {
     __builtin_cpu_init();

@@ -93,7 +93,7 @@ static void measure_beside(int socket, const struct sockaddr_in *to)
     printf("beside: longest_ns %lu\n", longest_ns);
 }
 
-/* A word that both ranks see: 1 when the neighbour has measured in quiet. */
+/* Returns a word that both ranks see: 1 when the neighbour has measured in quiet. */
 static volatile unsigned *quiet_is_over(void)
 {
     const int file = shm_open("/quiet", O_RDWR | O_CREAT, 0600);

@@ -16,7 +16,7 @@
         "vs50", "vs51", "vs52", "vs53", "vs54", "vs55", "vs56", "vs57", "vs58", "vs59", "vs60", "vs61",   \
         "vs62", "vs63"
 
-/* FPSCR */
+/* Returns the FPSCR. */
 static uint64_t floating_status(void)
 {
     union {

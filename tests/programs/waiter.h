@@ -8,8 +8,8 @@
 
 #define FUTEX_CMP_REQUEUE 4 /* of linux/futex.h, which musl does not have */
 
-/* Until one thread waits for a word with this value. Only the kernel knows: it requeues one waiter, to where
- * it waits already, and wakes none. */
+/* Waits until one thread waits for a word with this value. Only the kernel knows: it requeues one waiter, to
+ * the same word, and wakes none. */
 static inline void waiter_wait(volatile void *word, unsigned value)
 {
     while (syscall(SYS_futex, word, FUTEX_CMP_REQUEUE, 0, 1UL, word, value) != 1)

@@ -178,8 +178,7 @@ static void wake_futex(void)
     syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Counters are raised and emptied, files locked and unlocked: others than anybody waits for. How many times.
- */
+/* Raises and empties counters, locks and unlocks files, for which no thread waits. Returns how many times. */
 static unsigned other_things(void)
 {
     for (unsigned i = 0; i < OTHERS; i++) {
@@ -194,7 +193,7 @@ static unsigned other_things(void)
 }
 
 static atomic_int waiter_cpu;
-static uint64_t calls_before; /* of its CPU, which has nobody else to run */
+static uint64_t calls_before; /* of its CPU, which runs no other thread */
 
 static void *waiter(void *wait)
 {
@@ -253,7 +252,7 @@ static const struct wait_kind {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Whatever a wait could be for is not there yet. */
+/* Opens the objects of all waits, none of which is ready yet. */
 static void all_open(void)
 {
     struct flock range = { .l_type = F_WRLCK };
@@ -299,7 +298,7 @@ static void *movable_waiter(void *kind)
     return NULL;
 }
 
-/* A wait goes on, on the other CPU, without having been interrupted. */
+/* Moves a waiting thread: its wait goes on, on the other CPU, without interruption. */
 static void one_moves(const struct wait_kind *kind, const int *to)
 {
     pthread_t thread;
@@ -340,7 +339,7 @@ static void moved(void)
         one_moves(&kinds[i], to);
 }
 
-/* The process ends while its threads wait, each for something else. */
+/* Ends the process while its threads wait, each for another object. */
 static void ended(void)
 {
     pthread_t thread;
@@ -368,7 +367,8 @@ static void *wait_for_record(void *unused)
     return (void *)(intptr_t)(fcntl(contender, F_SETLKW, &range) ? errno : 0);
 }
 
-/* Locks of the process end when it closes the file; so one that is granted after that must not stay. */
+/* Closes a file while another thread waits for a lock on it. The close ends the process's locks, so a lock
+ * that is granted later must not stay. */
 static void closed(void)
 {
     struct flock range = { .l_type = F_WRLCK };
@@ -401,7 +401,7 @@ static struct ring {
     unsigned threads;
     uint64_t rounds;
     struct {
-        int in, out, set; /* whoever takes reads `in`, whoever hands on writes `out` */
+        int in, out, set; /* the taker reads `in`, the giver writes `out` */
         uint32_t word;
     } place[THREADS_MAX];
 } ring;

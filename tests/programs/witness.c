@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * witness.c: enters the kernel in every way that there is, in a window that an outside observer can find, and
- * prints the node's counters' difference over it: "cpu C CAUSE COUNT", where CAUSE is system_calls,
- * exception_V, interrupt_V, or call_NAME (as many as this program has made).
+ * witness.c: enters the kernel in every possible way, in a window that an outside observer can find, and
+ * prints by how much the node's counters grew in it: "cpu C CAUSE COUNT"; CAUSE is system_calls, exception_V,
+ * interrupt_V, or call_NAME (the number that this program has made).
  *
  * The window stands between two getcpu calls, which nothing else makes. `witness busy` also waits for a timer
  * in it and is woken from another CPU; `witness silent MS` computes so long and enters nothing. One line a
