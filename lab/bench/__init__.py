@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements in QEMU: Tacet beside Linux, an hour of silence, the simulator's speed, lines of code."""
+"""Measurements in QEMU: Tacet compared with Linux, an hour of silence, the simulator's speed, lines of
+code."""

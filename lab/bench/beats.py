@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab beats`: what heartbeats take from a program that computes, at several rates, on the nodes of a
-cluster, beside Linux at its tick [Betti09 §VI-A, Fig. 3].
+"""`lab beats`: the noise of heartbeats at several rates on a program that computes, on the nodes of a
+cluster, compared with Linux and its tick [Betti09 §VI-A, Fig. 3].
 
-Four nodes at a time run `ftq` in QEMU with `icount`, one instruction a nanosecond, on one bridge on which the
-conductor beats; then one Linux node does. Writes
+Four nodes at a time run `ftq` in QEMU with `icount`, one instruction per nanosecond, on one bridge on which
+the conductor sends beats; then one Linux node does. Writes
 
-    beats.png                    one panel a rate, and one for Linux: operations lost over time
+    beats.png                    one panel per rate, and one for Linux: operations lost over time
     OUT/beats.json               the figures
-    OUT/beats-RATE-nodeN.dat     what FTQ wrote, its format unchanged
+    OUT/beats-RATE-nodeN.dat     FTQ's output, unchanged
 
-What a beat takes is exact: FTQ's time passes with the node's instructions. When a beat comes is this
-machine's matter, and a node's second takes several of its own: so the conductor beats that much slower than
-the rate that is named, as a run before has found. How many beats came in a second of the nodes', by their
-flight logs, stands beside it.
+The time that a beat takes is exact, because FTQ's time passes with the node's instructions. When a beat comes
+depends on this machine, and a second of a node takes several of its seconds. So the conductor's rate is
+reduced by that factor, which an earlier run has measured. The table has the number of beats per second of the
+nodes, by their flight logs.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ from lab.common.text import percent_text, table, time_text
 from lab.formats import ftq, klog
 from lab.pictures.ftq import Panel, ftq_picture
 
-SUMMARY = "Compare what heartbeats take from FTQ at several rates with Linux's tick, in QEMU."
+SUMMARY = "Compare the noise of heartbeats at several rates, by FTQ, with that of Linux's tick, in QEMU."
 
 QUANTUM_NS = 1_000_000
-#: Quanta before those that count: QEMU's card has a link after some 1000 of them, and then delivers at once
-#: what has come before.
+#: Quanta before the counted ones. QEMU's card gets its link after some 1000 quanta, and then delivers at once
+#: all frames that came before.
 AHEAD = 1500
-#: From a program's start to its first quantum, about: a beat more or less at the window's ends.
+#: Approximate time from a program's start to its first quantum; an error is a beat at the window's ends.
 START_NS = 7_000_000
-#: [Betti09 §VI-A]
+#: Beats per second [Betti09 §VI-A].
 RATES = (0, 10, 50, 100)
-#: Those, one to find the nodes' pace, and Linux.
+#: Each rate, one run to measure the nodes' pace, and Linux.
 STEPS = len(RATES) + 2
-#: What the conductor takes: beats a second.
+#: The conductor's limits, beats per second.
 RATE_MIN, RATE_MAX = 1 / 60, 1000.0
 
 
 @dataclass(frozen=True)
 class Node:
-    """One node's run at one rate."""
+    """The run of one node at one rate."""
 
     data: ftq.FtqData
     summary: ftq.FtqSummary
     beats_hz: float  #: by the node's clock
-    pace: float  #: seconds of the node's in one of this machine's
+    pace: float  #: seconds of the node per second of this machine
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -73,12 +73,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--samples", type=samples, default=1000, help="quanta of 1 ms (default 1000)")
     parser.add_argument("--nodes", type=int, choices=range(1, 17), default=4, help="1 to 16 (default 4)")
     parser.add_argument(
-        "--picture", type=Path, default=ROOT / "build" / "beats.png", help="(default build/beats.png)"
+        "--picture", type=Path, default=ROOT / "build" / "beats.png", help="picture (default build/beats.png)"
     )
 
 
 def node_of(result: Result, log_path: Path, name: str, kept: Path) -> Node:
-    """What a run has measured. LabError if it failed."""
+    """Returns the figures of a run. LabError if it failed."""
     runner.result_checked(name, result)
     bytes_write(kept, result.stdout)
     whole = ftq.parse(result.stdout.decode("ascii", errors="replace"), kept.name)[0]
@@ -87,7 +87,7 @@ def node_of(result: Result, log_path: Path, name: str, kept: Path) -> Node:
     names = np.array([log.kinds[kind].name for kind in log.kind])
     entered = log.time_ns[names == "program_enter"]
     if not len(entered):
-        raise LabError(f"{name}: its flight log does not go back to its beginning: fewer --samples")
+        raise LabError(f"{name}: its flight log lost the program's start; measure fewer --samples")
     begin_ns = int(entered[0]) + START_NS + AHEAD * QUANTUM_NS
     times_ns = log.time_ns[names == "beat"].astype(np.int64) - begin_ns
     came = int(np.count_nonzero((times_ns >= 0) & (times_ns < data.window_ns)))
@@ -96,7 +96,7 @@ def node_of(result: Result, log_path: Path, name: str, kept: Path) -> Node:
 
 
 class Cluster:
-    """Nodes on one bridge with the conductor, from `with` to its end."""
+    """Nodes and the conductor on one bridge, in a `with` block."""
 
     def __init__(self, machines: Any, options: argparse.Namespace, folder: Path) -> None:
         self.machines = machines
@@ -124,7 +124,7 @@ class Cluster:
         self.space.close()
 
     def rate(self, rate_hz: float) -> None:
-        """Beats a second of this machine's from now on."""
+        """Sets the rate in beats per second of this machine."""
         hz = 0.0 if rate_hz == 0 else min(max(rate_hz, RATE_MIN), RATE_MAX)
         self.services.rate_set(self.space, self.control, f"{hz:.6f}" if hz else "0")
 
@@ -146,14 +146,14 @@ class Cluster:
         return node_of(result, log, name, self.options.out / f"beats-{name}.dat")
 
     def measure(self, label: str) -> list[Node]:
-        """All nodes at once."""
+        """Measures all nodes at the same time."""
         numbers = range(1, self.options.nodes + 1)
         with ThreadPoolExecutor(self.options.nodes) as pool:
             return list(pool.map(lambda number: self._node(number, label), numbers))
 
 
 def measure_all(cluster: Cluster, out: TextIO) -> dict[int, list[Node]]:
-    """Every rate. LabError where a node hears nothing."""
+    """Measures every rate. LabError if a node receives no beats."""
     found: dict[int, list[Node]] = {}
     pace = 1.0
 
@@ -162,24 +162,24 @@ def measure_all(cluster: Cluster, out: TextIO) -> dict[int, list[Node]]:
         cluster.rate(rate * pace)
         nodes = cluster.measure(label)
         if rate and not all(node.beats_hz for node in nodes):
-            raise LabError(f"{what}: no beats came to one of the nodes; a longer window (--samples) has some")
+            raise LabError(f"{what}: a node received no beats; measure longer (--samples)")
         return nodes
 
     for number, rate in enumerate(RATES, start=1):
-        beats = f"{rate} beats a second" if rate else "no beats"
+        beats = f"{rate} beats per second" if rate else "no beats"
         found[rate] = step(
             number + (number > 1), f"FTQ on {cluster.options.nodes} nodes, {beats}", rate, str(rate)
         )
         if rate == 0:
             pace = float(np.mean([node.pace for node in found[0]]))
-            # That had the boot in it. How many beats come says what the pace is while FTQ runs.
-            tried = step(2, "how fast nodes run beside each other", RATES[-1], "pace")
+            # That pace includes the boot. The number of beats that come gives the pace while FTQ runs.
+            tried = step(2, "pace of the nodes when all run", RATES[-1], "pace")
             pace *= RATES[-1] / float(np.mean([node.beats_hz for node in tried]))
     return found
 
 
 def as_table(found: dict[int, list[Node]], linux: ftq.FtqSummary) -> str:
-    """A row a rate."""
+    """Returns a table with a row per rate."""
 
     def row(name: str, came: str, summaries: Sequence[ftq.FtqSummary]) -> list[str]:
         ratios = [summary.noise_ratio for summary in summaries]
@@ -193,7 +193,7 @@ def as_table(found: dict[int, list[Node]], linux: ftq.FtqSummary) -> str:
             time_text(max(summary.largest_loss_ns for summary in summaries)),
         ]
 
-    header = ["", "came, Hz", "quanta disturbed, a node", "noise, mean", "noise, most", "largest loss"]
+    header = ["", "beats, Hz", "quanta disturbed, by node", "noise, mean", "noise, most", "largest loss"]
     rows = [
         row(
             f"Tacet, {rate} Hz",
@@ -219,24 +219,24 @@ def as_json(nodes: Sequence[Node]) -> list[dict[str, Any]]:
 
 
 def picture(found: dict[int, list[Node]], linux: Panel, options: argparse.Namespace) -> None:
-    """One node of each rate; the table has the others."""
+    """Draws one node of each rate; the table has the others."""
     panels = [
         Panel(
             "tacet",
-            f"Tacet, node 1 of {len(nodes)}, {rate} beats a second" if rate else "Tacet, no beats",
+            f"Tacet, node 1 of {len(nodes)}, {rate} beats per second" if rate else "Tacet, no beats",
             nodes[0].data,
             nodes[0].summary,
         )
         for rate, nodes in found.items()
     ]
     note = (
-        "The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time. When a beat "
-        "comes is the host's matter, what it takes is the node's."
+        "The same ELF file on every system, in QEMU, one instruction per nanosecond of guest time. When a "
+        "beat comes depends on the host; the time that it takes does not."
     )
     ftq_picture(
         [*panels, linux],
         options.picture,
-        title=f"What heartbeats take: FTQ, {options.samples} quanta of {time_text(QUANTUM_NS)}",
+        title=f"Noise of heartbeats: FTQ, {options.samples} quanta of {time_text(QUANTUM_NS)}",
         note=note,
     )
 
@@ -268,6 +268,6 @@ def beats(options: argparse.Namespace, machines: Any, out: TextIO) -> None:
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     beats(options, machines or runner.load(), out or sys.stdout)
     return 0

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab clock-offsets`: how far the global clocks of a cluster's nodes are apart at the same moment, as a
-distribution over all pairs and moments, in QEMU.
+"""`lab clock-offsets`: measures the offsets between the global clocks of a cluster's nodes at the same
+moment, as a distribution over all pairs and moments, in QEMU.
 
-Four nodes run `offsets` (apps/offsets) under beats, once in tools/cluster, where each QEMU has a clock of
-its own and beats come when this machine lets them, and once on one virtual clock (docs/lockstep.md). There
-the cycle counters of all nodes are that clock, and so is the conductor's: how far a node is off is then
-known, and not measured. It is known, too, whether what exchanges of messages say is right: to half their
-delay it has to be. Writes
+Four nodes run `offsets` (apps/offsets) under beats, once in tools/cluster, where each QEMU has its own clock
+and this machine's load delays beats, and once on one virtual clock (docs/lockstep.md). There the cycle
+counters of all nodes are that clock, and so is the conductor's: the offset of a node is known exactly,
+without measurement. This also checks the exchanges of messages: each must be right to half its delay. Writes
 
-    clock-offsets.png          which part of the offsets is how small
+    clock-offsets.png          the share of samples by offset
     OUT/clock-offsets.json     the figures
 """
 
@@ -38,19 +37,19 @@ from lab.common.paths import ROOT
 from lab.common.text import table, time_text
 from lab.pictures.curves import CurvePanel, curve_picture
 
-SUMMARY = "How far the global clocks of nodes are apart under heartbeats, in QEMU."
+SUMMARY = "Measure offsets between the global clocks of nodes under heartbeats, in QEMU."
 
 RATES = (10, 100)
 FIRST_BEAT = "1200ms"
-#: What a node's clock may turn between two of its samples, from which it is known at the moments of others'.
+#: A node's clock may change its rate by at most this between two of its samples; so it is known between them.
 BETWEEN_NS = 50
 QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99}
 HERE, LOCKSTEP = "here", "lockstep"
 PLACES = {HERE: "cluster", LOCKSTEP: "lockstep"}
-#: Until the clocks' slopes are known, which takes three windows of eight beats; where beats come late, until
-#: what the first one has set is made good, by a thousandth of the time.
+#: Time until the clocks' slopes are known, which takes three windows of eight beats; if beats come late,
+#: until the first one's error is corrected, at a thousandth of the time.
 SETTLE = {HERE: "60s", LOCKSTEP: "5s"}
-#: Of a distribution in the picture.
+#: Points of a distribution in the picture.
 POINTS = 50
 _ROW = re.compile(r"^(?:node)?(\d+): (\d+(?:\.\d+){3}) (\d+) (\d+) (-?\d+) (-?\d+)$", re.MULTILINE)
 _OWN = re.compile(r"^(?:node)?(\d+): # offsets of (\S+): ", re.MULTILINE)
@@ -60,7 +59,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Node:
-    """What one node has found: a row for each sample."""
+    """What one node measured: a row for each sample."""
 
     address: str
     peers: list[str]
@@ -72,7 +71,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Distribution:
-    """Of how far clocks are apart, whichever is ahead; `bound_ns`: what each may be wrong by."""
+    """Absolute offsets between clocks; `bound_ns`: the possible error of each."""
 
     apart_ns: Numbers
     bound_ns: Numbers | None = None
@@ -94,25 +93,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--samples", type=samples, default=100, help="of each pair (default 100)")
     parser.add_argument("--nodes", type=int, choices=range(2, 10), default=4, help="2 to 9 (default 4)")
     parser.add_argument(
-        "--only", choices=tuple(PLACES), help="in tools/cluster alone, or in lockstep (default: both)"
+        "--only", choices=tuple(PLACES), help="only in tools/cluster, or only in lockstep (default: both)"
     )
     parser.add_argument(
         "--picture",
         type=Path,
         default=ROOT / "build" / "clock-offsets.png",
-        help="(default build/clock-offsets.png)",
+        help="picture (default build/clock-offsets.png)",
     )
 
 
 def parse(text: str, nodes: int) -> list[Node]:
-    """What all nodes have printed, each line with its node's number. LabError where one has no samples."""
+    """Parses the output of all nodes, each line with its node's number. LabError if one has no samples."""
     own = dict(_OWN.findall(text))
     rows: dict[str, list[tuple[str, ...]]] = {number: [] for number in own}
     for number, *row in _ROW.findall(text):
         rows.setdefault(number, []).append(tuple(row))
     if len(own) != nodes or not all(rows.values()):
         there = ", ".join(sorted(address for number, address in own.items() if rows[number])) or "none"
-        raise LabError(f"{nodes} nodes have to print samples, and these have: {there}")
+        raise LabError(f"{nodes} nodes must print samples, but only these did: {there}")
     found = []
     for number, address in own.items():
         peers = [row[0] for row in rows[number]]
@@ -122,7 +121,7 @@ def parse(text: str, nodes: int) -> list[Node]:
 
 
 def measured(nodes: Sequence[Node]) -> Distribution:
-    """By exchanges of messages: each is right to half its delay."""
+    """Returns the offsets measured by exchanges of messages; each is right to half its delay."""
     return Distribution(
         np.abs(np.concatenate([node.offset_ns for node in nodes])),
         np.concatenate([node.delay_ns for node in nodes]) // 2,
@@ -130,9 +129,9 @@ def measured(nodes: Sequence[Node]) -> Distribution:
 
 
 def known(nodes: Sequence[Node], epoch_ns: int) -> tuple[Distribution, Distribution]:
-    """On one virtual clock: from node to node, and from node to conductor, whose time was `epoch_ns` when all
-    counters were 0. LabError where an exchange says more than half its delay otherwise: then this is no such
-    clock, or `offsets` is wrong."""
+    """Returns the known offsets on one virtual clock: between nodes, and between node and conductor, whose
+    time was `epoch_ns` when all counters were 0. LabError if an exchange differs from them by more than half
+    its delay: then the nodes do not share one clock, or `offsets` is wrong."""
     errors = {node.address: node.at_ns - epoch_ns - node.ticks for node in nodes}
     ticks = {node.address: node.ticks for node in nodes}
     apart: list[Numbers] = []
@@ -145,15 +144,15 @@ def known(nodes: Sequence[Node], epoch_ns: int) -> tuple[Distribution, Distribut
             wrong = np.abs(node.offset_ns[rows] - ahead) - node.delay_ns[rows] / 2
             if wrong.max() > BETWEEN_NS:
                 raise LabError(
-                    f"{node.address} has found {peer} ahead by {wrong.max():.0f} ns more than half the delay "
-                    "allows: do these nodes share one clock?"
+                    f"{node.address} measured {peer} ahead by {wrong.max():.0f} ns more than half the delay "
+                    "allows: the nodes do not share one clock, or `offsets` is wrong"
                 )
             apart.append(np.abs(ahead))
     return Distribution(np.concatenate(apart)), Distribution(np.abs(np.concatenate([*errors.values()])))
 
 
 def words_of(place: str, rate: int, addresses: Sequence[str], options: argparse.Namespace) -> list[str]:
-    """The command that runs `offsets` on all nodes."""
+    """Returns the command that runs `offsets` on all nodes."""
     logs = options.out / f"clock-offsets-{place}-{rate}"
     common = ["--nodes", str(len(addresses)), "--logs", str(logs)]
     own = [str(options.offsets), "-n", str(options.samples), "-w", SETTLE[place], *addresses]
@@ -165,7 +164,7 @@ def words_of(place: str, rate: int, addresses: Sequence[str], options: argparse.
 
 
 def measure(place: str, rate: int, options: argparse.Namespace) -> list[Node]:
-    """All nodes at one rate. LabError if they do not run."""
+    """Measures all nodes at one rate. LabError if they do not run."""
     layout = importlib.import_module("rack.layout")
     addresses = [layout.address_of(number) for number in range(1, options.nodes + 1)]
     done = subprocess.run(words_of(place, rate, addresses, options), capture_output=True, text=True)
@@ -175,7 +174,7 @@ def measure(place: str, rate: int, options: argparse.Namespace) -> list[Node]:
 
 
 def distributions(place: str, nodes: Sequence[Node]) -> dict[str, Distribution]:
-    """By what they are."""
+    """Returns the distributions by name."""
     found = {"measured": measured(nodes)}
     if place == LOCKSTEP:
         epoch_ns = importlib.import_module("lockstep.beats").EPOCH_NS
@@ -187,7 +186,7 @@ Found = dict[tuple[str, int], dict[str, Distribution]]
 
 
 def as_table(found: Found) -> str:
-    """A row for each distribution."""
+    """Returns a table with a row for each distribution."""
     names = ["min", *QUANTILES, "max"]
     rows = []
     for (place, rate), several in found.items():
@@ -203,13 +202,13 @@ def as_table(found: Found) -> str:
 
 
 def picture(found: Found, path: Path) -> None:
-    """Which part of the offsets is how small."""
+    """Draws the share of samples by offset."""
     panels = []
     for place in dict.fromkeys(place for place, _ in found):
         lines = {}
         for (its, rate), several in found.items():
             for kind, distribution in several.items() if its == place else ():
-                # An offset of 0 has no place on a logarithmic axis.
+                # A logarithmic axis has no place for an offset of 0.
                 shares = np.linspace(0, 1, POINTS + 1)
                 apart = np.quantile(np.maximum(distribution.apart_ns, 1), shares)
                 lines[f"{rate} Hz, {kind}"] = list(zip(apart.tolist(), shares.tolist(), strict=True))
@@ -219,7 +218,7 @@ def picture(found: Found, path: Path) -> None:
         path,
         x="clocks apart, ns (1: 1 or less)",
         y="share of samples",
-        title="How far the global clocks of nodes are apart",
+        title="Offsets between the global clocks of nodes",
         notes=[
             "Measured: by exchanges of messages, right to half their delay. Exact: from the clock that all "
             "nodes share."
@@ -228,7 +227,7 @@ def picture(found: Found, path: Path) -> None:
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     out = out or sys.stdout
     machines = machines or runner.load()
     runner.program_found(options.offsets)
@@ -237,7 +236,7 @@ def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO
     steps = [(place, rate) for place in PLACES if options.only in (None, place) for rate in RATES]
     found: Found = {}
     for number, (place, rate) in enumerate(steps, start=1):
-        what = f"{options.nodes} nodes, {PLACES[place]}, {rate} beats a second"
+        what = f"{options.nodes} nodes, {PLACES[place]}, {rate} beats per second"
         print(f"[{number}/{len(steps)}] {what} …", file=out, flush=True)
         found[place, rate] = distributions(place, measure(place, rate, options))
     picture(found, options.picture)

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab compare`: the noise of Tacet and of Linux, the same FTQ file on both, one table and one picture.
+"""`lab compare`: compares the noise of Tacet and of Linux by the same FTQ file, in one table and one picture.
 
 Runs `ftq` in QEMU on Tacet, on stock Linux and, on x86_64, on tuned Linux, one after the other, with
-`icount`, so that guest time is a function of the instructions executed and two runs print the same digits.
-Table and picture are there as soon as Tacet and stock Linux are; the tuned Linux takes longer than both, and
-they are written again with it. Writes into the folder `--out`:
+`icount`: guest time is a function of the executed instructions, so two runs print the same digits. Table and
+picture are written when Tacet and stock Linux are done; the tuned Linux takes longer than both, and they are
+written again with it. Writes into the folder `--out`:
 
-    ftq.png            lost operations over time, one panel a system [Betti09 Fig. 3]
+    ftq.png            lost operations over time, one panel per system [Betti09 Fig. 3]
     ftq.json           the figures
-    ftq-SYSTEM.dat     what FTQ wrote, its format unchanged
+    ftq-SYSTEM.dat     FTQ's output, unchanged
     ftq-SYSTEM.log     the program's summary and the console
 
-A comparison in which Linux is silent too has measured nothing: it fails and says so.
+If Linux is silent, too, the comparison has measured nothing: it fails and says so.
 
 The tuned Linux needs a second CPU, and the two take turns on QEMU's clock (comparison.py). FTQ counts a loss
-there if it is at least as long as a turn (`-d`): an event on the other CPU moves the ends of turns, so that a
-quantum may hold up to a turn more or less. The control is the same machine with `nohz=off`, whose ticks all
-show (tests/qemu/test_turns.py). With `--turns off` the column is marked, in table, picture and ftq.json.
+there only if it is at least as long as a turn (`-d`): an event on the other CPU moves the ends of turns, so a
+quantum may have up to a turn more or less. The control is the same machine with `nohz=off`, whose ticks all
+show (tests/qemu/test_turns.py). With `--turns off` the column is marked in table, picture and ftq.json.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ from lab.pictures.ftq import Panel, ftq_picture
 
 SUMMARY = "Compare the noise of Tacet and of Linux by the same FTQ file on both, in QEMU."
 
-#: the systems of this comparison, in the order of columns and panels, as far as an architecture has them
+#: The systems of this comparison in the order of columns and panels, if an architecture has them.
 SYSTEMS = {key: NAMES[key] for key in ("tacet", "linux", "linux_tuned")}
 
-#: wall seconds of a run of 1000 quanta on an idle machine, for the estimates that a terminal shows
+#: Seconds of a run of 1000 quanta on an idle machine, for the estimates shown on a terminal.
 EXPECTED_S = {"tacet": 2.0, "linux": 13.0, "linux_tuned": 40.0}
 
-#: what one must know to read a system's figures whose turns nobody bounds
+#: How to read the figures of a system whose turns are not bounded.
 REMARKS = {
     "linux_tuned": "QEMU's CPUs take turns of any length on one clock: what CPU 0 executes is missing here. "
     "Only the interrupts are this CPU's own."
 }
 
-#: from which ratio on even the best quanta lack so much that noise in every quantum must be feared
+#: If even the best quanta lack more than this ratio, there may be noise in every quantum.
 SHORTFALL_NOTED = 0.0005
 
-#: the figures that the program reports and the lab computes again from the data: (report's key, summary's
-#: field)
+#: The figures that the program reports and the lab computes again from the data: (report's key, summary's
+#: field).
 CHECKED = (
     ("nominal_count", "nominal_count"),
     ("disturbed_quanta", "disturbed_quanta"),
@@ -95,7 +95,7 @@ class Column:
 
     @property
     def turns_ns(self) -> int:
-        """Length of the turns that its CPUs take; 0 where it has one, or nobody bounds them."""
+        """Length of the turns of its CPUs, ns; 0 if it has one CPU, or if the turns are not bounded."""
         return (self.data.threshold_ns or 0) if self.data else 0
 
     @property
@@ -106,8 +106,8 @@ class Column:
 
     @property
     def shortfall_ratio(self) -> float | None:
-        """What even the best quanta lack against the operation as calibrated before the window; None if not
-        reported."""
+        """The share that even the best quanta lack, compared with the operation calibrated before the window;
+        None if not reported."""
         try:
             return float((self.report or {})["shortfall_ratio"])
         except (KeyError, ValueError):
@@ -119,15 +119,15 @@ class Column:
 
     @property
     def kernel_command_line(self) -> str:
-        """What the kernel was started with, the program's name and arguments included where it names them."""
+        """The kernel's command line, with the program's name and arguments if it has them."""
         words = self.result.command if self.result else []
         return words[words.index("-append") + 1] if "-append" in words[:-1] else ""
 
 
 def samples(text: str) -> int:
-    """A number of samples as `ftq -n` takes it."""
+    """Parses a number of samples for `ftq -n`."""
     if not text.isdigit() or not 1 <= int(text) <= 10_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of samples; give one from 1 to 10000000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of samples; give one from 1 to 10000000")
     return int(text)
 
 
@@ -136,33 +136,33 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     options_add(parser, "ftq", any_architecture=True)
     parser.add_argument("--samples", type=samples, default=1000, help="quanta to measure (default 1000)")
     parser.add_argument(
-        "--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of one (default 1ms)"
+        "--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of a quantum (default 1ms)"
     )
     parser.add_argument(
         "--tuned",
         choices=("yes", "no"),
         default="yes",
-        help="measure the tuned Linux too, after the other two (default yes)",
+        help="measure the tuned Linux, too, after the others (default yes)",
     )
     parser.add_argument(
         "--tuned-fetch",
         metavar="COMMAND",
-        help="a shell command that fetches what the tuned Linux needs, which runs next to the others then",
+        help="a shell command that fetches what the tuned Linux needs; it runs while the others are measured",
     )
     parser.add_argument(
         "--kernel-wait",
         metavar="COMMAND",
-        help="a shell command that ends when Tacet's kernel is there; Linux is measured meanwhile",
+        help="a shell command that ends when Tacet's kernel is built; until then Linux is measured",
     )
 
 
 def _checked(key: str, data: ftq.FtqData, summary: ftq.FtqSummary, report: dict[str, str]) -> None:
-    """The program and the lab must agree on the figures, or one of them is wrong."""
+    """Checks that program and lab agree on the figures. LabError if not: output was lost, or one is wrong."""
     for reported, computed in CHECKED:
         if report.get(reported) != str(getattr(summary, computed)):
             raise LabError(
-                f"{SYSTEMS[key]}: the program says {reported} {report.get(reported)}, its data "
-                f"{getattr(summary, computed)}: output was lost, or one of the two is wrong"
+                f"{SYSTEMS[key]}: the program says {reported} {report.get(reported)}, the lab "
+                f"{getattr(summary, computed)}: output was lost, or one of them is wrong"
             )
     if len(data.counts) != int(report.get("samples", -1)):
         raise LabError(f"{SYSTEMS[key]}: {report.get('samples')} samples taken, {len(data.counts)} arrived")
@@ -196,7 +196,7 @@ def measure(
 
 
 def as_json(column: Column) -> dict[str, Any]:
-    """One system's figures; times in ns, ratios as fractions of one."""
+    """Returns one system's figures; times in ns, ratios as fractions of one."""
     if column.data is None or column.summary is None:
         return {"absent": column.absent}
     s = column.summary
@@ -232,15 +232,15 @@ def as_json(column: Column) -> dict[str, Any]:
 
 
 def turns_text(turns_ns: int) -> str:
-    """What to know of the column of a system whose CPUs take bounded turns."""
+    """Returns how to read the column of a system whose CPUs take bounded turns."""
     return (
-        f"two CPUs take turns of {time_text(turns_ns)} on QEMU's clock, so that an operation is longer; "
-        "only a loss of a turn or more counts."
+        f"two CPUs take turns of {time_text(turns_ns)} on QEMU's clock, so an operation is longer; only a "
+        "loss of at least a turn counts."
     )
 
 
 def as_table(columns: Sequence[Column]) -> str:
-    """Systems as columns, figures as rows."""
+    """Returns a table with systems as columns and figures as rows."""
 
     def cells(name: str, text: Any) -> list[str]:
         return [name, *("absent" if c.summary is None else text(c, c.summary) for c in columns)]
@@ -267,8 +267,8 @@ def as_table(columns: Sequence[Column]) -> str:
     notes += [f"{c.name}: {turns_text(c.turns_ns)}" for c in columns if c.turns_ns]
     notes += [f"* {c.remark}" for c in columns if c.remark]
     notes += [
-        f"{c.name}: even the best quanta lack {100 * c.shortfall_ratio:.3f} %: noise that comes in every "
-        "quantum is in no figure above; a shorter quantum shows it."
+        f"{c.name}: even the best quanta lack {100 * c.shortfall_ratio:.3f} %: there may be noise in every "
+        "quantum, which these figures do not show; measure with a shorter quantum."
         for c in columns
         if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED and not c.turns_ns
     ]
@@ -283,12 +283,12 @@ def as_table(columns: Sequence[Column]) -> str:
     )
 
 
-#: Width of the lines that name kernels' command lines.
+#: Width of the lines that show the kernels' command lines.
 LINE_WIDTH = 110
 
 
 def command_lines(columns: Sequence[Column]) -> list[str]:
-    """The command line with which each kernel was started, after an empty line."""
+    """Returns the command line of each kernel, after an empty line."""
     started = [c for c in columns if c.kernel_command_line]
     if not started:
         return []
@@ -307,7 +307,7 @@ def command_lines(columns: Sequence[Column]) -> list[str]:
 
 
 def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None:
-    """ftq.json and ftq.png."""
+    """Writes ftq.json and ftq.png."""
     folder: Path = options.out
     figures: dict[str, Any] = {column.key: as_json(column) for column in columns}
     figures["arch"] = options.arch
@@ -328,7 +328,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
         title=f"What the system takes: FTQ, {options.samples} quanta of {time_text(options.quantum)}",
         note="\n".join(
             [
-                "The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
+                "The same ELF file on every system, in QEMU, one instruction per nanosecond of guest time.",
                 *(f"{c.name}: {turns_text(c.turns_ns)}" for c in columns if c.turns_ns),
             ]
         ),
@@ -336,7 +336,8 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
 
 
 class Fetch:
-    """A command that fetches something meanwhile, at low priority. It ends with the comparison."""
+    """A command that fetches something at low priority while systems are measured. It ends with the
+    comparison."""
 
     def __init__(self, command: str) -> None:
         self.process = subprocess.Popen(
@@ -349,7 +350,7 @@ class Fetch:
         )
 
     def reason(self) -> str:
-        """Waits for it; why it failed, or "" if it did not."""
+        """Waits for the end. Returns why the command failed, or an empty text."""
         _, said = self.process.communicate()
         lines = said.strip().splitlines() or [f"status {self.process.returncode}"]
         return "" if self.process.returncode == 0 else lines[-1]
@@ -362,10 +363,10 @@ class Fetch:
 
 
 class Meanwhile:
-    """Measures one system next to the others, once the command that fetches what it needs is over; the others
-    have the CPUs first. QEMU counts instructions: that several run at once changes no digit."""
+    """Measures one system while the others run, once the command that fetches its files has ended. The others
+    have priority on the CPUs. QEMU counts instructions, so running several at once changes no figure."""
 
-    #: added to the niceness
+    #: Added to the niceness.
     NICE = 5
 
     def __init__(self, key: str, command: str, call: Callable[[TextIO], Column]) -> None:
@@ -383,20 +384,20 @@ class Meanwhile:
             reason = self.fetch.reason()
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self.NICE)
             self.done = Column(self.key, absent=reason) if reason else self.call(io.StringIO())
-        except BaseException as failure:  # it is the caller's, in the thread that asks
+        except BaseException as failure:  # raised again in the thread that calls column()
             self.failure = failure
 
     def column(self) -> Column:
-        """Waits for it. LabError if it failed."""
+        """Waits for the end and returns the column. LabError if it failed."""
         while self.thread.is_alive():
-            self.thread.join(1.0)  # so that an interrupt is noticed
+            self.thread.join(1.0)  # a time limit, so that an interrupt is noticed
         if self.failure:
             raise self.failure
         assert self.done is not None
         return self.done
 
     def shown(self, out: TextIO, title: str, expected_seconds: float) -> Column:
-        """The same, and shows on `out` how long it takes."""
+        """Returns the column as `column()` does, and shows on `out` how long it takes."""
         left = max(0.0, expected_seconds - (time.monotonic() - self.begun))
         runner.run_shown(title, out, lambda: self.column().result or Absence(), left)
         column = self.column()
@@ -407,20 +408,21 @@ class Meanwhile:
 
 @dataclass(frozen=True)
 class Absence:
-    """Stands for the result of a system that did not run."""
+    """The result of a system that did not run."""
 
     outcome: str = "absent"
 
 
 class Pace:
-    """How long runs take here, by those that are over: an estimate, and 1 before the first one is."""
+    """Estimates how long runs take on this machine, from those that have ended; before the first, the factor
+    is 1."""
 
     def __init__(self, samples: int) -> None:
         self.samples = samples
         self.factor = 1.0
 
     def expected_s(self, key: str) -> float:
-        # Most of it is Linux's boot, which takes 1.6 s of the machine's time.
+        # Linux's boot takes most of it: 1.6 s of the machine's time.
         return self.factor * EXPECTED_S[key] * (1.6 + self.samples / 1000) / 2.6
 
     def learn(self, key: str, seconds: float) -> None:
@@ -432,14 +434,14 @@ def measured_silently(key: str, machines: Runner, options: argparse.Namespace, o
 
 
 def show(columns: Sequence[Column], options: argparse.Namespace, out: TextIO) -> None:
-    """Writes report and picture, and prints the table and where they are."""
+    """Writes report and picture, and prints the table and the files' names."""
     report_write(columns, options)
     print(f"\n{as_table(columns)}", file=out)
     print(f"\n{options.out / 'ftq.png'}\n{options.out / 'ftq.json'}", file=out, flush=True)
 
 
 def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
-    """The whole comparison; LabError if it fails."""
+    """Runs the whole comparison. LabError if it fails."""
     architecture.options_settle(options, ftq="ftq")
     runner.program_found(options.ftq)
     systems = [
@@ -467,7 +469,7 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
             for key in first:
                 take(key)
             if reason := kernel.reason():
-                raise LabError(f"Tacet's kernel is not there: {reason}")
+                raise LabError(f"Tacet's kernel was not built: {reason}")
             first = ["tacet"]
         for key in late if options.tuned_fetch else ():
             call = functools.partial(measured_silently, key, machines, options)
@@ -480,11 +482,12 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
         linux = next(column.summary for column in columns if column.key == "linux")
         if linux is not None and linux.disturbed_quanta == 0:
             raise LabError(
-                "Linux shows no disturbed quantum: the method is blind here, so Tacet's zero proves nothing. "
-                "A longer window (--samples) or another quantum (--quantum) must show Linux's ticks first."
+                "Linux shows no disturbed quantum: the method cannot see noise here, so Tacet's zero proves "
+                "nothing. Use a longer window (--samples) or another quantum (--quantum) that shows Linux's "
+                "ticks."
             )
         if late:
-            print("\nThe same with a tuned Linux, which takes longer:", file=out, flush=True)
+            print("\nNow with a tuned Linux, which takes longer:", file=out, flush=True)
         for key in late:
             if key in meanwhile:
                 title = f"[{len(columns) + 1}/{len(systems)}] FTQ on {SYSTEMS[key]}"
@@ -496,6 +499,6 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     compare(options, machines or runner.load(), out or sys.stdout)
     return 0

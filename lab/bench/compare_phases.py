@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab compare-phases`: how likely a computation phase is delayed, on Tacet and on three Linuxes.
+"""`lab compare-phases`: compares the probability of a delayed computation phase on Tacet and on three
+Linuxes.
 
-Runs `phase` [Tsafrir05 §3] in QEMU on Tacet, on stock Linux, on tuned Linux and on Debian's PREEMPT_RT
-kernel, the same file on each, one after the other, with `icount` at one instruction a nanosecond. Writes into
-the folder `--out`:
+Runs `phase` [Tsafrir05 §3], the same file, in QEMU on Tacet, on stock Linux, on tuned Linux and on Debian's
+PREEMPT_RT kernel, one after the other, with `icount` at one instruction per nanosecond. Writes into the
+folder `--out`:
 
-    phase.png            survival functions, a panel a grain, a curve a system [Tsafrir05 Fig. 5]
+    phase.png            survival functions, a panel per grain, a curve per system [Tsafrir05 Fig. 5]
     phase.json           the figures
-    phase-SYSTEM.dat     what the program wrote, its format unchanged
+    phase-SYSTEM.dat     the program's output, unchanged
     phase-SYSTEM.log     the program's summary and the console
 
 p is the probability that a phase lasts longer than the shortest one by more than a delay; E(Y)/G is the
-slowdown of a job of n nodes, G being the noiseless phase. A comparison in which Linux is silent too has
+slowdown of a job of n nodes, where G is the noiseless phase. If Linux is silent, too, the comparison has
 measured nothing: it fails.
 
-The tuned Linux needs a second CPU, and the two take turns on QEMU's clock (comparison.py). A phase may last a
-turn more than another for that, which is no delay (`phase -d`), and it runs grains of a hundred turns or
-more, of which a turn is one percent, the least delay that p is stated for. With `--turns off` its delays are
-an upper bound, and marked.
+The tuned Linux needs a second CPU, and the two take turns on QEMU's clock (comparison.py). So phases may
+differ by a turn, which does not count as delay (`phase -d`), and only grains of a hundred turns or more are
+run: then a turn is at most one percent, the least delay for which p is stated. With `--turns off` its delays
+are an upper bound, and marked.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from lab.pictures.survival import SurvivalCurves, survival_picture
 
 SUMMARY = "Compare how likely a computation phase is delayed on Tacet and on Linux, in QEMU."
 
-#: the systems of this comparison, in the order of columns and curves
+#: The systems of this comparison, in the order of columns and curves.
 SYSTEMS = NAMES
 
 REMARKS = {
@@ -50,12 +51,12 @@ REMARKS = {
     "here. Only the interrupts are this CPU's own."
 }
 
-#: a grain is so many turns at least
+#: The least length of a grain, in turns.
 GRAIN_TURNS = 100
 
-#: sizes of the jobs in table and json
+#: Sizes of jobs in table and JSON.
 NODES = (1, 10, 100, 1_000, 10_000, 100_000)
-#: the one in the table
+#: The size in the table.
 NODES_SHOWN = 1_000
 
 
@@ -82,7 +83,7 @@ class Column:
 
 
 def grains(text: str) -> list[int]:
-    """Rising grains with commas, as `phase -g` takes them, ns."""
+    """Parses rising grains separated by commas, like `phase -g`, to ns."""
     found = [time_ns(word) for word in text.split(",")]
     if sorted(set(found)) != found or found[0] < 100 or found[-1] > 100 * 10**9:
         raise argparse.ArgumentTypeError(f"{text!r}: give rising grains from 100ns to 100s, such as 1us,1ms")
@@ -103,7 +104,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=time_ns,
         default="2s",
         metavar="TIME",
-        help="guest time of each grain, at most (default 2s)",
+        help="most guest time for each grain (default 2s)",
     )
 
 
@@ -138,7 +139,8 @@ def measure(key: str, machines: Runner, options: argparse.Namespace, out: TextIO
 
 
 def grain_as_json(column: Column, data: phase.PhaseData) -> dict[str, Any]:
-    """One grain's figures on one system; times in ns, probabilities and ratios as fractions of one."""
+    """Returns one grain's figures on one system; times in ns, probabilities and ratios as fractions of
+    one."""
     return {
         "phases": data.count,
         "calibrated_ns": data.calibrated_ns,
@@ -153,7 +155,7 @@ def grain_as_json(column: Column, data: phase.PhaseData) -> dict[str, Any]:
 
 
 def as_json(column: Column) -> dict[str, Any]:
-    """One system's figures."""
+    """Returns one system's figures."""
     if not column.grains:
         return {"absent": column.absent}
     return {
@@ -165,21 +167,22 @@ def as_json(column: Column) -> dict[str, Any]:
 
 
 def probability_text(data: phase.PhaseData, delay: float) -> str:
-    """p, or that not one phase was delayed."""
+    """Returns p, or 0 if no phase was delayed."""
     return f"{phase.probability(data, delay):.2e}" if phase.delayed(data, delay) else "0"
 
 
 def turns_text(column: Column) -> str:
-    """What to know of a system whose CPUs take bounded turns."""
+    """Returns how to read the figures of a system whose CPUs take bounded turns."""
     least = GRAIN_TURNS * column.turns_ns
     return (
-        f"{column.name}: two CPUs take turns of {time_text(column.turns_ns)} on QEMU's clock, which are no "
-        f"more than one percent of a grain from {time_text(least)} on."
+        f"{column.name}: two CPUs take turns of {time_text(column.turns_ns)} on QEMU's clock, which are at "
+        f"most one percent of a grain from {time_text(least)} on."
     )
 
 
 def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
-    """Systems as columns; for each grain p at each delay, the slowdown, and the kernel entries."""
+    """Returns a table with systems as columns; for each grain p at each delay, the slowdown, the kernel
+    entries."""
     present = [column for column in columns if column.grains]
     rows: list[list[str]] = []
 
@@ -204,7 +207,7 @@ def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
         row("  kernel entries", cells(grain, entries))
     counts = ", ".join(f"{present[0].grains[grain].count:,} of {time_text(grain)}" for grain in grains_ns)
     notes = [
-        f"phases: {counts}. 0: not one of them was delayed.",
+        f"phases: {counts}. 0: no phase was delayed.",
         "kernel entries: Tacet counts system calls, exceptions and interrupts; Linux's are interrupts only.",
     ]
     notes += [turns_text(column) for column in present if column.turns_ns]
@@ -215,7 +218,7 @@ def as_table(columns: Sequence[Column], grains_ns: Sequence[int]) -> str:
 
 
 def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None:
-    """phase.json and phase.png."""
+    """Writes phase.json and phase.png."""
     folder: Path = options.out
     figures: dict[str, Any] = {column.key: as_json(column) for column in columns}
     figures["command"] = options.command_line
@@ -228,9 +231,9 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
     survival_picture(
         curves,
         folder / "phase.png",
-        title="How likely a computation phase is delayed",
+        title="Probability that a computation phase is delayed",
         notes=[
-            "The same ELF file on every system, in QEMU, one instruction a nanosecond of guest time.",
+            "The same ELF file on every system, in QEMU, one instruction per nanosecond of guest time.",
             *(turns_text(column) for column in columns if column.turns_ns and column.grains),
             *(f"* {column.name}: {column.remark}" for column in columns if column.remark),
         ],
@@ -238,7 +241,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
 
 
 def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
-    """The whole comparison; LabError if it fails."""
+    """Runs the whole comparison. LabError if it fails."""
     runner.program_found(options.phase)
     options.out.mkdir(parents=True, exist_ok=True)
     columns = [
@@ -251,12 +254,12 @@ def compare(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
     linux = columns[list(SYSTEMS).index("linux")].grains.values()
     if not any(phase.delayed(data, 0.001) for data in linux):
         raise LabError(
-            "Linux delays no phase: the method is blind here, and Tacet's zero proves nothing. A longer "
-            "window (--limit) or finer grains (--grains) must show Linux's timer ticks first."
+            "Linux delays no phase: the method cannot see noise here, so Tacet's zero proves nothing. Use a "
+            "longer window (--limit) or finer grains (--grains) that show Linux's timer ticks."
         )
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     compare(options, machines or runner.load(), out or sys.stdout)
     return 0

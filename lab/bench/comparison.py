@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the comparisons share (compare.py: FTQ, compare_phases.py: phase): the systems, the options, the run
-of one program on one system with what is kept of it.
+"""Shared by the comparisons (compare.py: FTQ, compare_phases.py: phase): the systems, the options, and the
+run of one program on one system, whose output is kept.
 
-The tuned Linux needs a second CPU for the kernel's own work, and with icount QEMU's CPUs take turns on one
-clock: what CPU 0 executes passes as lost time on CPU 1, where the program runs. With QEMU 10 the turns are
-bounded (tools/qemu/turns.py), and what a turn takes is shorter than any detour that is looked for: the column
-is this CPU's own. Where the turns are not bounded (`--turns off`), it is not, and is marked.
+The tuned Linux needs a second CPU for the kernel's own work. With icount QEMU's CPUs take turns on one clock,
+so the work of CPU 0 passes as lost time on CPU 1, where the program runs. QEMU 10 bounds the turns
+(tools/qemu/turns.py), so a turn is shorter than any detour that counts, and the column shows only CPU 1's own
+noise. If the turns are not bounded (`--turns off`) it does not, and the column is marked.
 """
 
 from __future__ import annotations
@@ -23,46 +23,47 @@ from lab.common.paths import APPS, REPORT
 from lab.common.text import time_ns
 from lab.pictures import style
 
-#: System keys, in the order of columns and curves, with the names that people read.
+#: System keys with their names, in the order of columns and curves.
 NAMES = {key.replace("-", "_"): name for key, name in style.NAMES.items()}
-#: Which Linux tools/qemu runs for them.
+#: The Linux that tools/qemu runs for each key.
 VARIANTS = {"linux": "stock", "linux_tuned": "tuned", "linux_rt": "rt"}
-#: Those without which there is still a comparison.
+#: Systems that a comparison can do without.
 OPTIONAL = ("linux_tuned", "linux_rt")
 
-#: Those that have several CPUs, and so take turns.
+#: Systems with several CPUs, which therefore take turns.
 SEVERAL_CPUS = ("linux_tuned",)
-#: Length of a turn, ns, and its bounds: as short as QEMU makes one, and shorter than a timer tick.
+#: Default length of a turn, ns, and its limits: the shortest that QEMU makes, and below a timer tick.
 TURNS_NS, TURNS_MIN_NS, TURNS_MAX_NS = 1_000, 1_000, 100_000
 
 
 class Absent(Exception):
-    """A system that this machine cannot run, and that a comparison can do without: why."""
+    """A system that this machine cannot run, and that a comparison can do without; the text says why."""
 
 
 def turns_ns(text: str) -> int:
-    """The length of a turn, ns; 0 for `off`."""
+    """Parses the length of a turn to ns; 0 for `off`."""
     if text == "off":
         return 0
     ns = time_ns(text)
     if not TURNS_MIN_NS <= ns <= TURNS_MAX_NS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no turn; give a time from 1us to 100us, or off")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a turn; give a time from 1us to 100us, or off")
     return ns
 
 
 def turns_of(key: str, options: argparse.Namespace) -> int:
-    """How long the turns of this system's CPUs are, ns; 0 if it has one CPU, or nobody bounds them."""
+    """Returns the length of the turns of this system's CPUs, ns; 0 if it has one CPU, or for `--turns
+    off`."""
     return options.turns if key in SEVERAL_CPUS else 0
 
 
 def unbounded(key: str, options: argparse.Namespace) -> bool:
-    """Its CPUs take turns that nobody bounds, so that its figures are not its own."""
+    """Whether the system's CPUs take unbounded turns, so that its figures include the other CPU's work."""
     return key in SEVERAL_CPUS and not options.turns
 
 
 def options_add(parser: argparse.ArgumentParser, program: str, any_architecture: bool = False) -> None:
-    """The options of every comparison; `program` is the one that it runs, and the name of the option for its
-    path. With `any_architecture`, options_settle of lab.common.architecture fills in what was not given."""
+    """Adds the options of every comparison; `program` is the program that it runs, and the name of the option
+    for its path. With `any_architecture`, options_settle of lab.common.architecture sets the defaults."""
     parser.set_defaults(arch=architecture.DEFAULT, firmware=None)
     out, path = (None, None) if any_architecture else (REPORT, APPS / program)
     if any_architecture:
@@ -86,7 +87,7 @@ def options_add(parser: argparse.ArgumentParser, program: str, any_architecture:
         type=turns_ns,
         default=TURNS_NS,
         metavar="TIME",
-        help="length of the turns that the tuned Linux's CPUs take on the clock, or off (default 1us)",
+        help="length of the turns of the tuned Linux's CPUs on the clock, or off (default 1us)",
     )
     parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
     parser.add_argument("--linux-options", default="", help="more options for Linux's command line")
@@ -96,8 +97,8 @@ def options_add(parser: argparse.ArgumentParser, program: str, any_architecture:
 
 
 def _qemu(key: str, arch: str) -> str:
-    """The QEMU that a system runs on unless the user chooses. Always the same one: digits of Linux differ
-    between versions, and on x86_64 QEMU 10 may come while the first systems are measured."""
+    """Returns the default QEMU for a system. It is always the same one, because figures of Linux differ
+    between versions, and on x86_64 QEMU 10 may be installed while the first systems are measured."""
     return "newest" if key in SEVERAL_CPUS or arch != architecture.DEFAULT else "system"
 
 
@@ -132,8 +133,8 @@ def system_run(
     title: str,
     expected_seconds: float | None = None,
 ) -> Result:
-    """Runs the program on one system and keeps its raw output as PROGRAM-SYSTEM.dat and .log. Absent or
-    LabError if that fails."""
+    """Runs the program on one system and keeps its raw output as PROGRAM-SYSTEM.dat and .log. Raises Absent
+    or LabError."""
     try:
         result = runner.run_shown(
             title,

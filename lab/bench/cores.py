@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab bench-cores`: silence, wake-ups and timers on several CPUs, in turns of 10 µs.
 
-With `icount`, QEMU's CPUs take turns on one clock; QEMU 10 bounds them (tools/qemu/turns.py), so that what a
-CPU waits for its turn is shorter than a turn. On 2, 4 and 8 CPUs:
+With `icount`, QEMU's CPUs take turns on one clock. QEMU 10 bounds the turns (tools/qemu/turns.py), so a CPU
+waits for less than a turn. On 2, 4 and 8 CPUs:
 
-silence   FTQ on each CPU: none of them enters the kernel, and no quantum loses a turn or more
-wake      `cost -w`: a thread wakes one on another CPU; what both execute from call to return. The other CPUs
-          halt, so that this is the same for any number of them
-timers    `cost` on each CPU sleeps for 1 ms with a slack of 1 ns: each CPU's own timer ends it, never early,
-          and late by less than a turn and what it costs on one CPU
+silence   FTQ on each CPU: no CPU enters the kernel, and no quantum loses a turn or more
+wake      `cost -w`: a thread wakes one on another CPU; the instructions of both from call to return. The
+other
+          CPUs halt, so this is the same for any number of them
+timers    `cost` on each CPU sleeps for 1 ms with a slack of 1 ns: each CPU's own timer ends the sleep, never
+          early, and late by less than a turn plus the cost on one CPU
 
-All of it is exact and the same in every run. Writes `bench_cores.json` into the folder `--out`; without QEMU
-10 it says so and writes nothing.
+All figures are exact and the same in every run. Writes `bench_cores.json` into the folder `--out`. Without
+QEMU 10 it says so and writes nothing.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ TIMER_BELOW_NS = TURNS_NS + LATE_BELOW_NS
 
 @dataclass(frozen=True)
 class Figures:
-    """Those of so many CPUs: kernel entries of all, the longest loss of a quantum, instructions of a wake,
-    and how late sleeps of 1 ms ended, at least, at the median of the latest CPU, and at most, ns."""
+    """The figures for one number of CPUs: kernel entries of all, the longest loss of a quantum, instructions
+    of a wake, and how late sleeps of 1 ms ended: minimum, median of the latest CPU, and maximum, ns."""
 
     entries: int
     loss_ns: int
@@ -73,16 +74,16 @@ def _run(machines: Runner, app: Path, args: list[str], cpus: int, limit: float, 
 
 
 def numbers(text: str, key: str, count: int) -> list[int]:
-    """What each of `count` CPUs says of a key, as `RANK: KEY: VALUE` or `KEY VALUE`; LabError if not all
-    speak."""
+    """Returns the value of each of `count` CPUs for a key, from `RANK: KEY: VALUE` or `KEY VALUE`. LabError
+    if a CPU has none."""
     found = [int(value) for value in re.findall(rf"\b{key}:? (\d+)", text)]
     if len(found) != count:
-        raise LabError(f"{count} CPUs were to say their {key}, {len(found)} did:\n{text[-2000:]}")
+        raise LabError(f"{count} CPUs must print {key}, but {len(found)} did:\n{text[-2000:]}")
     return found
 
 
 def measure(machines: Runner, apps: Path, cpus: int, limit: float) -> Figures:
-    """Runs the three programs on so many CPUs. LabError or RunnerError if one fails."""
+    """Runs the three programs on this number of CPUs. LabError or RunnerError if one fails."""
     ftq = _run(machines, apps / "ftq", ["-n", str(QUANTA)], cpus, limit, "prefix=rank")
     wake = _run(machines, apps / "cost", ["-w"], cpus, limit, "ranks=1")
     timers = _run(machines, apps / "cost", [], cpus, limit, "prefix=rank")
@@ -98,7 +99,7 @@ def measure(machines: Runner, apps: Path, cpus: int, limit: float) -> Figures:
 
 
 def held(figures: Figures) -> dict[str, bool]:
-    """Which aims are."""
+    """Returns which aims are held."""
     return {
         "entries": figures.entries <= ENTRIES_MAX,
         "loss_ns": figures.loss_ns < LOSS_BELOW_NS,
@@ -107,7 +108,7 @@ def held(figures: Figures) -> dict[str, bool]:
 
 
 def as_table(found: dict[int, Figures]) -> str:
-    """Figures as rows, numbers of CPUs as columns."""
+    """Returns a table with figures as rows and numbers of CPUs as columns."""
 
     def row(name: str, key: str, aim: str = "") -> list[str]:
         cells = [f"{getattr(figures, key):,}" for figures in found.values()]
@@ -126,7 +127,7 @@ def as_table(found: dict[int, Figures]) -> str:
 
 
 def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[int, Figures]:
-    """All numbers of CPUs; none where QEMU 10 is not there. LabError if a run fails."""
+    """Measures all numbers of CPUs; returns none if QEMU 10 is missing. LabError if a run fails."""
     found: dict[int, Figures] = {}
     for name in ("ftq", "cost"):
         runner.program_found(options.apps / name)
@@ -145,6 +146,6 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[in
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     bench(options, machines or runner.load(), out or sys.stdout)
     return 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The figures of `lab bench` from the raw values, their aims, and the table that shows both (costs.py
-measures)."""
+"""Computes the figures of `lab bench` from the raw values, and makes the table of figures and aims. costs.py
+measures."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from lab.common import architecture
 from lab.common.architecture import Architecture
 from lab.common.text import table
 
-#: The project's aims; at most, or less than.
+#: The project's aims on all architectures: a limit that must not be reached, and a maximum.
 LATE_BELOW_NS = 1_000
 CROWD_INTERRUPTS_MAX = 2
-#: Those of x86_64's instructions and bytes: getpid, one event of the flight log and boot; memory and image.
+#: Aims for x86_64: instructions of getpid, of one event of the flight log and of boot; bytes of memory and
+#: image.
 GETPID_MAX = 44
 KLOG_EVENT_BELOW = 60
 BOOT_BELOW = 8_000_000
 MEMORY_BELOW = 3 << 19
 IMAGE_BELOW = 370 << 10
 
-#: Neighbours of x86_64, for orientation only: taken earlier, in QEMU (TCG, icount, shift 0), from Debian's
-#: Linux 6.1.192 and from the public sources of Hermit, Kitten and Nautilus. Instructions to main() and of one
-#: getpid, clock reads included; bytes of the stripped image; ns by which a sleep of 1 ms comes late (Linux
-#: with its default slack, Kitten at its quiet 1 Hz). What this program measures itself stands in the other
-#: columns.
+#: Other kernels on x86_64, for orientation only: measured earlier, in QEMU (TCG, icount, shift 0), from
+#: Debian's Linux 6.1.192 and from the public sources of Hermit, Kitten and Nautilus. Instructions to main()
+#: and of one getpid, clock reads included; bytes of the stripped image; ns by which a sleep of 1 ms comes
+#: late (Linux with its default slack, Kitten at its quiet 1 Hz). The other columns have what this program
+#: measures.
 NEIGHBOURS: dict[str, dict[str, int]] = {
     "Linux 6.1.192": {"boot": 1_730_000_000, "getpid": 316, "late": 52_000},
     "Hermit": {"boot": 72_000_000, "image": 890_000, "late": 2_500},
@@ -54,7 +55,7 @@ def figures(
     image: int,
     chosen: Architecture = architecture.ALL[architecture.DEFAULT],
 ) -> dict[str, Any]:
-    """The figures from the raw values; instructions, ns, bytes."""
+    """Returns the figures from the raw values; instructions, ns, bytes."""
     tacet, linux = cost["tacet"], cost["linux"]
     boot = tacet["main_ticks"] - tacet["boot_ticks"]
     return {
@@ -94,7 +95,8 @@ def figures(
 
 
 def as_table(f: dict[str, Any], chosen: Architecture = architecture.ALL[architecture.DEFAULT]) -> str:
-    """The figures with their aims, and the neighbours'; both as far as this architecture has them."""
+    """Returns the table of figures and aims, with the other kernels'; aims and other kernels only if they are
+    this architecture's."""
     own = chosen.name == architecture.DEFAULT
 
     def row(
@@ -196,8 +198,8 @@ def as_table(f: dict[str, Any], chosen: Architecture = architecture.ALL[architec
         row("kernel image, stripped, bytes", image, *if_own(below(image, IMAGE_BELOW)), "", others("image")),
     ]
     notes = (
-        "Linux's boot is counted from the end of the firmware as Tacet's run in the same machine shows it; "
-        "it includes\n"
+        "Linux's boot is counted from the end of the firmware, as measured in Tacet's run on the same "
+        "machine; it includes\n"
         "unpacking its own image and any time in which it halts. Linux's memory includes the files of its "
         "initramfs."
     )

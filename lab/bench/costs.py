@@ -1,43 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab bench`: what Tacet costs beside Linux: system call, log event, boot, memory, image, lines of code.
+"""`lab bench`: costs of Tacet, compared with Linux: system call, log event, boot, memory, image, lines of
+code.
 
-Runs `cost` in QEMU with `icount` at one instruction a nanosecond, so that the clock's ticks are instructions
-and the figures are the same in every run. On POWER a tick of the time base is 1.95 instructions: figures of
+Runs `cost` in QEMU with `icount` at one instruction per nanosecond, so the clock's ticks are instructions and
+the figures are the same in every run. On POWER a tick of the time base is 1.95 instructions, so figures of
 single events are exact to two or three. Prints a table with the aims, and writes `bench.json` and the raw
 output of each run (`cost-SYSTEM.txt`) into `--out`.
 
-How the figures come about:
+What the figures are:
 
 getpid      from the system call instruction to the return instruction, both included (`apps/cost/cost.c`)
-clock       the C library's clock_gettime(CLOCK_MONOTONIC), which enters no kernel where a vDSO gives the
-            time, from the call to its return; beside it the same as a system call
-signal      from kill, with a handler that does nothing, to the instruction after it, less an empty call
+clock       the C library's clock_gettime(CLOCK_MONOTONIC), from the call to its return (with a vDSO it does
+not
+            enter the kernel); and the same as a system call
+signal      from kill, with a handler that does nothing, to the instruction after it, minus an empty call
             (Linux saves the whole vector state, too)
-wake        from before the call of futex that wakes a thread on another CPU to after the return of that
-            thread's own call (`apps/cost/wake.c`, one rank on two CPUs). Under icount both share one clock
-            and take turns, the waker giving its turn away when its call has returned: the figure is the
-            instructions of the whole chain, one after the other, and not the time that two real CPUs need,
-            which overlap. Linux's needs QEMU 10, which runs two CPUs of it under icount
-switch      from before the call of futex that wakes a thread on the same CPU, over the waker's own wait, to
-            after the return of that thread's call: half of there and back (`apps/cost/share.c`). Over a
-            SCHED_IDLE thread: the same, but the waker is one and loses the CPU in its call
-log event   half of what getpid costs more while the flight log's class of system calls is on: it writes two
-            events then
-boot        clock at main() less the clock at the kernel's first instruction. Linux does not report the
-            latter, so the firmware's share is taken from Tacet's run in the same machine (its clock at its
-            first instruction). Linux's figure includes unpacking its own image and its first process, and
+wake        from before the futex call that wakes a thread on another CPU to after the return of that thread's
+            own call (`apps/cost/wake.c`, one rank on two CPUs). Under icount both CPUs share one clock and
+            take turns; the waker gives up its turn when its call has returned. So the figure is the sum of
+            the chain's instructions, not the time of two real CPUs, whose work overlaps. Linux needs QEMU 10
+            for this, which runs its two CPUs under icount
+switch      from before the futex call that wakes a thread on the same CPU, through the waker's own wait, to
+            after the return of that thread's call: half of the way there and back (`apps/cost/share.c`). Over
+            a SCHED_IDLE thread: the same, but the waker is SCHED_IDLE and loses the CPU in its call
+log event   half of the extra cost of getpid while the flight log's class of system calls is on, because then
+            it writes two events
+boot        clock at main() minus the clock at the kernel's first instruction. Linux does not report the
+            latter, so the firmware's time is taken from Tacet's run in the same machine (its clock at its
+            first instruction). Linux's figure includes unpacking its own image, its first process, and the
             time in which it halts and waits
 zeroing     QEMU counts one instruction for each 8 bytes that x86_64's `rep stosq` clears, three for 128 bytes
-            of POWER's loop; the figure without it is Tacet's boot less those for its zeroed bytes
-mmap        from mmap over a write to each page to munmap, a page of the machine's (4 KiB on x86_64, 64 KiB on
+            of POWER's loop; the figure without zeroing is Tacet's boot minus the instructions for its zeroed
+            bytes
+mmap        from mmap and a write to each page to munmap, per page of the machine (4 KiB on x86_64, 64 KiB on
             POWER), zeroing included (512 of Tacet's instructions on x86_64)
-memory      Tacet: what the kernel says it keeps. Linux: the machine's memory less MemFree at the first
-            program, which includes the files in its initramfs
-timers      timer_settime that arms a timer, and that disarms it, by the C library; and what a timer that
-            expires takes from a program that computes, the interrupt's way in and out and a blocked signal
-            included (`apps/cost/timer.c`). A crowd is of sleeps, one thread each
-lateness    from the time at which a sleep of 1 ms was to end to the program's next reading of the clock
-            (`apps/cost/sleep.c`); `exact` with a timer slack of 1 ns, `default` as the system has it
+memory      Tacet: the memory that the kernel reports as its own. Linux: the machine's memory minus MemFree at
+            the first program, which includes the files in its initramfs
+timers      timer_settime that arms a timer, and that disarms it, through the C library; and the time that an
+            expiring timer takes from a program that computes, including interrupt entry and exit and a
+            blocked signal (`apps/cost/timer.c`). A crowd is a number of sleeps, one thread each
+lateness    from the end time of a sleep of 1 ms to the program's next reading of the clock
+            (`apps/cost/sleep.c`); `exact` with a timer slack of 1 ns, `default` with the system's default
 image       the kernel file, stripped
 """
 
@@ -61,14 +64,14 @@ from lab.common.errors import LabError
 from lab.common.files import bytes_write
 from lab.common.paths import ROOT
 
-SUMMARY = "Measure what Tacet costs beside Linux: system call, log event, boot, memory, image, lines of code."
+SUMMARY = "Measure costs of Tacet and of Linux: system call, log event, boot, memory, image, lines of code."
 
 
 def mebibytes(text: str) -> int:
-    """A memory size as QEMU takes it, `256M` or `1G`, in MiB."""
+    """Parses a memory size like QEMU's, `256M` or `1G`, to MiB."""
     number, unit = text[:-1], text[-1:].upper()
     if not number.isdigit() or unit not in ("M", "G") or int(number) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no memory size; give one such as 256M or 1G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a memory size; give one such as 256M or 1G")
     return int(number) * (1024 if unit == "G" else 1)
 
 
@@ -90,7 +93,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def parse_cost(text: str, instructions_a_tick: float = 1.0) -> dict[str, int]:
-    """The `key value` lines of `apps/cost`, ticks as instructions."""
+    """Returns the `key value` lines of `apps/cost`, ticks as instructions."""
     values: dict[str, int] = {}
     for line in text.splitlines():
         words = line.split()
@@ -104,12 +107,12 @@ def _of_ticks(key: str, value: float, instructions_a_tick: float) -> int:
 
 
 def image_bytes(kernel: Path, strip_name: str = "strip") -> int:
-    """Size of the kernel file without symbols and debug information."""
+    """Returns the size of the kernel file without symbols and debug information, bytes. Raises LabError."""
     if not kernel.is_file():
-        raise LabError(f"{kernel}: no such kernel; build it first (`make`), or name another one")
+        raise LabError(f"{kernel}: no such kernel; build it first (`make`), or name another with --kernel")
     strip = shutil.which(strip_name)
     if not strip:
-        raise LabError(f"{strip_name} is not installed; it is part of binutils")
+        raise LabError(f"{strip_name} is not installed; install binutils for this architecture")
     with tempfile.TemporaryDirectory() as folder:
         stripped = Path(folder) / "kernel"
         done = subprocess.run([strip, "-o", stripped, kernel], capture_output=True, text=True)
@@ -119,7 +122,7 @@ def image_bytes(kernel: Path, strip_name: str = "strip") -> int:
 
 
 def values_checked(who: str, found: dict[str, int], needed: Sequence[str], result: Any) -> dict[str, int]:
-    """`found`, if all that is needed is among it; LabError with the end of the console if not."""
+    """Returns `found` if it has all needed keys; else LabError with the end of the console."""
     if missing := [word for word in needed if word not in found]:
         raise LabError(f"{who} does not print {', '.join(missing)}\n{runner.console_tail(result)}")
     return found
@@ -134,8 +137,8 @@ def cost_values(
     options: argparse.Namespace,
     out: TextIO,
 ) -> dict[str, int]:
-    """What one run of `cost` on the system `name` prints; `path` keeps its output. RunnerError where the
-    machine cannot be had."""
+    """Returns the values that a run of `cost` on the system `name` prints; `path` keeps its output.
+    RunnerError if the machine cannot run."""
     result = runner.run_shown(f"{what} on {name}", out, call)
     bytes_write(path, result.stdout)
     runner.result_checked(name, result)
@@ -145,7 +148,7 @@ def cost_values(
 
 
 def machine_of(options: argparse.Namespace, memory_mib: int) -> dict[str, Any]:
-    """The machine that all systems are measured on."""
+    """Returns the options of the machine on which all systems are measured."""
     return {
         "memory": f"{memory_mib}M",
         "icount": 0,
@@ -157,7 +160,7 @@ def machine_of(options: argparse.Namespace, memory_mib: int) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
-    """What `cost` says on each system."""
+    """Returns the values of `cost` on each system."""
     common = machine_of(options, options.memory)
     args = ["-m", str(options.memory)]
     runs = {
@@ -195,7 +198,7 @@ def measure(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[
     return found
 
 
-#: The machine that has room for the large mapping, MiB.
+#: Memory of the machine for the large mapping, MiB.
 MAP_MACHINE_MIB = 2048
 
 
@@ -211,8 +214,9 @@ def measure_both(
     tacet_options: str = "",
     tacet_only: Sequence[str] = (),
 ) -> dict[str, dict[str, int]]:
-    """What `cost` with these arguments says on Tacet and on Linux; `kept` names the files of its outputs.
-    `tacet_options` are the kernel's, `tacet_only` what is needed of Tacet besides."""
+    """Returns the values that `cost` prints with these arguments on Tacet and on Linux. `kept` names the
+    files of its outputs; `tacet_options` are the kernel's; `tacet_only` are keys that only Tacet must
+    print."""
     common = machine_of(options, memory_mib)
     runs = {
         "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, args, options=tacet_options, **common)),
@@ -230,13 +234,13 @@ def measure_both(
 
 
 def measure_maps(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
-    """What a page costs from mmap to munmap on each system."""
+    """Measures the cost of a page from mmap to munmap on each system."""
     args, needed = ["-b", str(MAP_MIB)], ["map_small_page_ticks", "map_large_page_ticks"]
     return measure_both("memory", "cost-map", args, needed, MAP_MACHINE_MIB, options, machines, out)
 
 
 def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, int | str]:
-    """What it costs to wake a thread on another CPU on each system; where Linux cannot run, why."""
+    """Measures the cost of waking a thread on another CPU; for Linux, if it cannot run, why."""
     common = {**machine_of(options, options.memory), "cpus": 2}
     runs = {
         "tacet": ("Tacet", lambda: machines.run_tacet(options.cost, ["-w"], options="ranks=1", **common)),
@@ -256,14 +260,14 @@ def measure_wake(options: argparse.Namespace, machines: Runner, out: TextIO) -> 
     return found
 
 
-#: 1,001 threads, none of which loses the CPU to another, and a machine that has room for them, MiB: the pages
-#: of their stacks in the kernel are large on POWER.
+#: Tacet's options for 1,001 threads, none of which loses the CPU to another; and the memory of a machine for
+#: them, MiB: the pages of their kernel stacks are large on POWER.
 CROWD_OPTIONS = "threads=1024 rotation=off"
 CROWD_MACHINE_MIB = 512
 
 
 def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
-    """What a timer costs on each system, and a crowd of them on Tacet."""
+    """Measures the cost of a timer on each system, and of a crowd of them on Tacet."""
     needed = ["timer_arm_ticks", "timer_disarm_ticks", "timer_expire_ticks"]
     crowd = ["crowd_sleeps", "crowd_interrupts"]
     kept, memory = "cost-timers", CROWD_MACHINE_MIB
@@ -271,13 +275,13 @@ def measure_timers(options: argparse.Namespace, machines: Runner, out: TextIO) -
 
 
 def measure_share(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, dict[str, int]]:
-    """What it costs two threads of one CPU to hand it to each other on each system."""
+    """Measures the cost of a switch between two threads of one CPU on each system."""
     what, needed = "two threads of one CPU", ["futex_switch_ticks_min", "wake_over_idle_ticks_min"]
     return measure_both(what, "cost-share", ["-s"], needed, options.memory, options, machines, out)
 
 
 def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
-    """The whole benchmark; LabError if it fails."""
+    """Runs the whole benchmark. LabError if it fails."""
     architecture.options_settle(options, cost="cost")
     chosen = architecture.chosen(options)
     runner.program_found(options.cost)
@@ -296,6 +300,6 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     bench(options, machines or runner.load(), out or sys.stdout)
     return 0

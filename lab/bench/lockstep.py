@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab lockstep`: what heartbeats take from FTQ on nodes that share one virtual clock, and how far apart
-nodes, and the CPUs of a node, take the same beat: each figure exact, the same in every run (docs/lockstep.md)
-[Betti09 §VI-A]. Beside them FTQ on Linux, with its tick, on the same clock.
+"""`lab lockstep`: measures the noise of heartbeats by FTQ on nodes that share one virtual clock, and the
+spread of one beat's times over nodes and over the CPUs of a node; for comparison FTQ on Linux, with its tick,
+on the same clock. All figures are exact and the same in every run (docs/lockstep.md) [Betti09 §VI-A].
 
-A beat reaches all nodes' cards at one instant. When each CPU has it, the flight log says, in ticks of the
-cycle counter, which is QEMU's virtual clock in ns: the event `beat` is written once the frame has been
-checked; the other CPUs of a node log the interrupt by which it is passed on. With several CPUs that clock
-counts the instructions of all: lockstep_cpus.py. Writes
+A beat reaches all nodes' cards at the same instant. The flight log has the time at which each CPU has it, in
+ticks of the cycle counter, which is QEMU's virtual clock in ns: one CPU logs the event `beat` when it has
+checked the frame; the other CPUs of a node log the interrupt that passes the beat on. With several CPUs that
+clock counts the instructions of all (lockstep_cpus.py). Writes
 
     OUT/lockstep.json                  the figures
-    OUT/lockstep-RATE-nodeN.dat        what FTQ wrote, its format unchanged; RATE is linux there
+    OUT/lockstep-RATE-nodeN.dat        FTQ's output, unchanged; RATE is linux for Linux
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from lab.formats import ftq, klog
 
 SUMMARY = "FTQ on nodes of one virtual clock under heartbeats: exact figures, in QEMU."
 
-#: [Betti09 §VI-A]
+#: Beats per second [Betti09 §VI-A].
 RATES = (0, 10, 50, 100)
-#: Quanta before those that count.
+#: Quanta before the counted ones.
 AHEAD = 1_200
-#: Between gates where nothing is carried at them.
+#: Time between gates if no frames are carried at them.
 LINUX_GATES = "10ms"
 
 
 @dataclass(frozen=True)
 class Node:
-    """One node's run at one rate."""
+    """The run of one node at one rate."""
 
     summary: ftq.FtqSummary
-    #: By a beat's number: ns from the instant at which it reached the card to the kernel's event.
+    #: by a beat's number: ns from the beat's arrival at the card to the kernel's event
     delays_ns: dict[int, int]
 
 
@@ -59,7 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--ftq", type=Path, default=APPS / "ftq", help="path of ftq")
     parser.add_argument("--samples", type=samples, default=1000, help="quanta of 1 ms (default 1000)")
     parser.add_argument("--nodes", type=int, choices=range(1, 17), default=4, help="1 to 16 (default 4)")
-    parser.add_argument("--cpus", type=int, choices=range(1, 9), default=1, help="of each (default 1)")
+    parser.add_argument("--cpus", type=int, choices=range(1, 9), default=1, help="CPUs per node (default 1)")
     for name, what in (("linux", "FTQ on Linux"), ("spread", "one beat's way to the CPUs of a node")):
         parser.add_argument(
             f"--{name}", action=argparse.BooleanOptionalAction, default=True, help=f"{what}, too"
@@ -67,7 +67,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def delays(log: klog.FlightLog, period_ns: int) -> dict[int, int]:
-    """Of each beat in a log, by its number; of several CPUs, of the one that took the frame."""
+    """Returns the delay of each beat in a log, ns, by its number; of several CPUs, that of the CPU that took
+    the frame."""
     found: dict[int, int] = {}
     first = -(-FIRST_BEAT_NS // period_ns)
     kinds = [kind.name for kind in log.kinds]
@@ -79,20 +80,20 @@ def delays(log: klog.FlightLog, period_ns: int) -> dict[int, int]:
 
 
 def node_of(node: Any, rate: int, kept: Path) -> Node:
-    """What a node has measured. LabError if it failed."""
+    """Returns the figures of a node. LabError if it failed."""
     ended_check([node])
     content = node.file("out").read_bytes()
     bytes_write(kept, content)
     whole = ftq.parse(content.decode("ascii", errors="replace"), kept.name)[0]
     data = replace(whole, start_ns=whole.start_ns[AHEAD:], counts=whole.counts[AHEAD:])
     taken = delays(klog.read(node.file("klog")), 10**9 // rate) if rate else {}
-    # Afterwards, FTQ computes no more.
+    # Later beats come when FTQ has ended.
     last = rate * data.window_ns // 10**9
     return Node(ftq.summarise(data), {beat: ns for beat, ns in taken.items() if beat <= last})
 
 
 def measure(rate: int, options: argparse.Namespace, folder: Path) -> list[Node]:
-    """All nodes at one rate."""
+    """Measures all nodes at one rate."""
     words = ["--nodes", str(options.nodes), "--cpus", str(options.cpus), "--beats", str(rate)]
     words += ["--first-beat", f"{FIRST_BEAT_NS}ns", *ftq_words(options, AHEAD + options.samples)]
     with cluster(words, folder) as (done, _):
@@ -100,14 +101,14 @@ def measure(rate: int, options: argparse.Namespace, folder: Path) -> list[Node]:
 
 
 def measure_linux(options: argparse.Namespace, folder: Path) -> list[Node]:
-    """One node with Linux: others would be the same."""
+    """Measures one node with Linux; more nodes would be the same."""
     words = ["--nodes", "0", "--linux", "1", "--quantum", LINUX_GATES]
     with cluster([*words, *ftq_words(options, AHEAD + options.samples)], folder) as (done, _):
         return [node_of(node, 0, options.out / f"lockstep-linux-{node.name}.dat") for node in done.nodes]
 
 
 def spreads(nodes: Sequence[Node]) -> list[int]:
-    """Of each beat that all nodes took: ns from the first node that had it to the last one."""
+    """Returns, for each beat that all nodes took, the ns from the first node to the last."""
     common = set.intersection(*(set(node.delays_ns) for node in nodes))
     return [
         max(node.delays_ns[beat] for node in nodes) - min(node.delays_ns[beat] for node in nodes)
@@ -131,7 +132,7 @@ def figures(nodes: Sequence[Node]) -> dict[str, Any]:
 
 
 def as_table(found: dict[str, dict[str, Any]]) -> str:
-    """A row each: beats a second, or Linux."""
+    """Returns a table with a row for each rate and for Linux."""
 
     def row(name: str, one: dict[str, Any]) -> list[str]:
         shown = [one[f"delay_ns_{which}"] for which in ("min", "median", "max")]
@@ -150,14 +151,14 @@ def as_table(found: dict[str, dict[str, Any]]) -> str:
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     machines, out = machines or runner.load(), out or sys.stdout
     runner.program_found(options.ftq)
     options.out.mkdir(parents=True, exist_ok=True)
     nodes = f"FTQ on {options.nodes} nodes"
     steps: list[tuple[str, Callable[[Path], dict[str, Any]]]] = []
     for rate in RATES:
-        steps.append((f"{nodes}, {rate} beats a second", lambda at, r=rate: figures(measure(r, options, at))))
+        steps.append((f"{nodes}, {rate} beats/s", lambda at, r=rate: figures(measure(r, options, at))))
     if options.linux:
         steps.append(("FTQ on Linux", lambda at: figures(measure_linux(options, at))))
     rows = lockstep_cpus.ROWS if options.spread else ()

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab lockstep-barriers`: a loop of computation and barrier on nodes of one virtual clock, without noise,
-with noise at the same times on all nodes, and with the same at times of each node's own; and beside each what
-the simulator says of it [Tsafrir05 §2] [Hoefler10 §III-A] [Beckman06 §4]. Both sides are exact, and no
-parameter is fitted (docs/lockstep.md):
+"""`lab lockstep-barriers`: compares barriers on nodes of one virtual clock with the simulator's prediction: a
+loop of computation and barrier without noise, with noise at the same times on all nodes, and with the same
+noise at different times on each node [Tsafrir05 §2] [Hoefler10 §III-A] [Beckman06 §4]. Both sides are exact,
+and no parameter is fitted (docs/lockstep.md):
 
-    o, g         `barrier --loggp` on two nodes
-    L            the network's latency, from the gate at which it takes a frame up (`--gate`)
-    computation  what `barrier` found before its loop
-    noise        what `selfish` sees on the same nodes beside the same service, without the job; each node's
-                 place in it is the time at which the loop began
+    o, g         measured with `barrier --loggp` on two nodes
+    L            the network's latency, counted from the gate at which it takes a frame (`--gate`)
+    computation  what `barrier` measured before its loop
+    noise        what `selfish` sees on the same nodes with the same service but without the job; each node
+                 replays it from the time at which the loop began
 
 Writes
 
     OUT/lockstep-barriers.json              the figures
-    OUT/lockstep-barriers-N-NOISE.dat       when each rank passed each barrier, a column a rank
+    OUT/lockstep-barriers-N-NOISE.dat       the time at which each rank passed each barrier, a column per rank
 """
 
 from __future__ import annotations
@@ -41,44 +41,44 @@ from lab.common.text import table, time_ns, time_option
 from lab.formats import registry
 from lab.formats.trace import Trace, noise_write
 
-SUMMARY = "Barriers under noise on nodes of one virtual clock, beside the simulator: exact, in QEMU."
+SUMMARY = "Compare barriers under noise on nodes of one virtual clock with the simulator: exact, in QEMU."
 
-#: When the loop begins: the ranks have met.
+#: Time at which the loop begins; all ranks have met by then.
 BEGIN_NS = 60_000_000
-#: A card that has its link at once.
+#: A card whose link is up at once.
 NETWORK = ["--network", "--card", "e1000e"]
-#: Of a message (apps/barrier/exchange.h).
+#: Size of a message (apps/barrier/exchange.h).
 MESSAGE_BYTES = 16
-#: What the service takes, and how often; and which seed gives each node its times.
+#: Period and work of the service; and the seed from which each node takes its times.
 PERIOD_NS, WORK_NS = 10_000_000, 300_000
 SEEDS = {"none": "", "co-scheduled": "1", "unsynchronised": "{node}"}
-#: A quantum for nodes that do not talk.
+#: Quantum for nodes that do not communicate.
 SILENT_QUANTUM = "1ms"
-#: What iterations last at most, as a multiple of the computation and ten quanta: for how long noise is
+#: An iteration lasts at most this many times the computation plus ten quanta. This limits how long noise is
 #: recorded.
 LONGER = 2
 
 
 @dataclass(frozen=True)
 class LogGP:
-    """What a datagram costs, ns."""
+    """The costs of a datagram, ns."""
 
     o_send: float
-    o_receive: float  #: by who waits for it
-    o_receive_late: float  #: by who comes when the card has had it for long
-    gap: float  #: between two that are sent one after the other
+    o_receive: float  #: for a receiver that already waits
+    o_receive_late: float  #: for a receiver that comes long after the datagram
+    gap: float  #: between two datagrams sent one after the other
     trip: float  #: half of the way there and back, o_send and o_receive included
 
 
 @dataclass(frozen=True)
 class Job:
-    """What the ranks of a job have measured, ticks; a row an iteration, a column a rank."""
+    """What the ranks of a job measured, ticks; a row per iteration, a column per rank."""
 
     passed: np.ndarray
     begin_ticks: int
     begin_ns: list[float]
     computed: float
-    rate: float  #: ticks of a ns of the nodes' clocks
+    rate: float  #: ticks per ns of the nodes' clocks
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -88,7 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         if not re.fullmatch(r"\d{1,2}(,\d{1,2})*", text) or not all(
             2 <= int(one) <= 16 for one in text.split(",")
         ):
-            raise argparse.ArgumentTypeError(f"takes numbers of nodes from 2 to 16, such as 2,4, not {text}")
+            raise argparse.ArgumentTypeError(f"{text!r}: give numbers of nodes from 2 to 16, such as 2,4")
         return [int(one) for one in text.split(",")]
 
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
@@ -102,7 +102,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def loggp(quantum_ns: int) -> LogGP:
-    """Of two nodes. LabError where rounds differ that ought to be alike."""
+    """Measures the costs of a datagram between two nodes."""
     words = ["--nodes", "2", *NETWORK, "--quantum", f"{quantum_ns}ns"]
     words += [str(APPS / "barrier"), "--node", "{node}", "--nodes", "2", "--loggp", "--poll"]
     rows: dict[str, list[list[int]]] = {}
@@ -117,7 +117,7 @@ def loggp(quantum_ns: int) -> LogGP:
 
     return LogGP(
         o_send=usual(pings[:, 1] - pings[:, 0]),
-        # Cards get frames at multiples of the quantum, the instant of a gate.
+        # A card gets frames at gates, which are multiples of the quantum.
         o_receive=usual(pings[:, 2] % quantum_ns),
         o_receive_late=usual(late[:, 1] - late[:, 0]),
         gap=usual(np.diff(rows["burst"][0])),
@@ -126,7 +126,7 @@ def loggp(quantum_ns: int) -> LogGP:
 
 
 def service_of(noise: str) -> list[str]:
-    """Words for nodes whose service makes this noise."""
+    """Returns the options of nodes whose service makes this noise."""
     if not SEEDS[noise]:
         return []
     words = f"{APPS / 'daemon'} -p {time_option(PERIOD_NS)} -w {time_option(WORK_NS)} -s {SEEDS[noise]} -r"
@@ -162,7 +162,7 @@ class Noise:
 
 
 def noise_of(nodes: int, noise: str, until_ns: int, folder: Path) -> list[Noise]:
-    """Of each node beside this service, from its start to `until_ns` of its time."""
+    """Returns the noise of each node with this service, from its start to `until_ns` of its time."""
     words = ["--nodes", str(nodes), "--quantum", SILENT_QUANTUM, *service_of(noise)]
     words += [str(APPS / "selfish"), "-s", "-r", f"{until_ns}ns"]
     found = []
@@ -178,7 +178,8 @@ def noise_of(nodes: int, noise: str, until_ns: int, folder: Path) -> list[Noise]
 
 
 def in_ticks(trace: Trace, rate: float) -> Trace:
-    """The nodes' clocks go by a rate that their kernels measure, some millionths off."""
+    """Converts a trace from ns to ticks. The kernels measure the clock's rate, with an error of some
+    millionths."""
     return replace(
         trace,
         start_ns=trace.start_ns * rate,
@@ -188,7 +189,8 @@ def in_ticks(trace: Trace, rate: float) -> Trace:
 
 
 def noise_words(of: Job, noise: Sequence[Noise], folder: Path) -> list[str]:
-    """Each rank replays its node's noise from where that was when the loop began."""
+    """Returns the simulator's options with which each rank replays its node's noise from the loop's
+    beginning."""
     words, places = [], []
     for number, (one, begin_ns) in enumerate(zip(noise, of.begin_ns, strict=True), start=1):
         trace = in_ticks(one.trace, of.rate)
@@ -204,7 +206,8 @@ def noise_words(of: Job, noise: Sequence[Noise], folder: Path) -> list[str]:
 
 
 def predicted(of: Job, costs: LogGP, wire: Sequence[str], noise: Sequence[Noise], folder: Path) -> np.ndarray:
-    """When the last rank passes each barrier, ns since the beginning. `wire` is what is said of L."""
+    """Returns when the last rank passes each barrier, ns since the beginning. `wire` are the options for
+    L."""
     iterations, ranks = of.passed.shape
     words = ["pattern", "dissemination", "-n", str(ranks), "-b", str(MESSAGE_BYTES), "-i", str(iterations)]
     words += [
@@ -245,7 +248,7 @@ def side_by_side(of: Job, gated: np.ndarray, plain: np.ndarray) -> dict[str, flo
 
 
 def as_table(found: dict[str, dict[str, Any]]) -> str:
-    """A row a job."""
+    """Returns a table with a row per job."""
 
     def us(ns: float) -> str:
         return f"{ns / 1000:.2f}"
@@ -281,7 +284,7 @@ def measure(options: argparse.Namespace, folder: Path, out: TextIO) -> dict[str,
     def say(text: str) -> None:
         print(text, file=out, flush=True)
 
-    say("what a datagram costs, on 2 nodes …")
+    say("costs of a datagram, on 2 nodes …")
     costs = loggp(options.quantum)
     length_ns = options.compute + 10 * options.quantum
     until_ns = BEGIN_NS + LONGER * options.iterations * length_ns
@@ -298,7 +301,7 @@ def measure(options: argparse.Namespace, folder: Path, out: TextIO) -> dict[str,
             one = job(nodes, noise, options)
             if int(one.passed.max()) > until_ns:
                 raise LabError(
-                    f"the loop took until {one.passed.max()} ns; noise is known until {until_ns} ns"
+                    f"the loop ended at {one.passed.max()} ns, but noise is known only until {until_ns} ns"
                 )
             both = [predicted(one, costs, wire, recorded[:nodes], folder) for wire in (gated, plain)]
             text_write(
@@ -312,7 +315,7 @@ def measure(options: argparse.Namespace, folder: Path, out: TextIO) -> dict[str,
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
-    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    """Runs the command; `out` is for tests. Raises LabError or OSError."""
     out = out or sys.stdout
     for name in ("barrier", "daemon", "selfish"):
         program_found(APPS / name)

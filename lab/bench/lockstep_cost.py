@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab bench-lockstep`: what lockstep costs here: CPU time of nodes at gates, beside a node without.
+"""`lab bench-lockstep`: measures the cost of lockstep on this machine: CPU time of nodes at gates, compared
+with a node alone.
 
-So many nodes compute (FTQ), or sleep, for half a second of theirs, each at 5,000 gates. Before them one node
-does the same with gates 100 ms apart, which is alone for all that counts. Of each cluster
+A number of nodes compute (FTQ), or sleep, for half a second of their time, each at 5,000 gates. Before them
+one node does the same with gates 100 ms apart, in effect without gates. For each cluster
 
-gates      that it passes in a second
-CPU time   that its nodes and the harness take, of this machine's CPUs, from the first instruction on
-alone      how often so many nodes alone would take that
-a gate     what a gate costs a node beside that: (CPU time - nodes * CPU time alone) / (gates * nodes)
-harness    what of that is tools/lockstep's own, in Python
-memory     of the largest QEMU up to then
+gates      gates per second
+CPU time   CPU time of this machine that the nodes and the harness take, from the first instruction on
+alone      that CPU time as a multiple of the CPU time of the same number of nodes alone
+a gate     cost of a gate for a node: (CPU time - nodes * CPU time alone) / (gates * nodes)
+harness    the part of that cost in tools/lockstep itself, in Python
+memory     memory of the largest QEMU so far
 
-CPU time does not depend on who else computes here, but for the caches; gates in a second do. Writes
+Apart from the caches, CPU time does not depend on other programs of this machine; gates per second do. Writes
+`bench_lockstep.json` into the folder `--out`. Without QEMU 10 it says so and writes nothing.
 `bench_lockstep.json` into the folder `--out`; without QEMU 10 it says so and writes nothing.
 """
 
@@ -35,28 +37,28 @@ from lab.common.files import text_write
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 
-SUMMARY = "Measure what gates cost nodes in lockstep, beside one node without."
+SUMMARY = "Measure the cost of gates for nodes in lockstep, compared with one node alone."
 
 NODES = (1, 2, 4, 8, 16)
 UNTIL, GATES, ALONE = "500ms", "100us", "100ms"
 MEMORY = "128M"
-#: More quanta than there is time for.
+#: FTQ with more quanta than there is time for.
 FTQ = [str(APPS / "ftq"), "-n", "100000", "-s"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """From the nodes' first instructions to their ends."""
+    """A run from the nodes' first instructions to their ends."""
 
     gates: int
     seconds: float
     cpu_seconds: float
-    harness_seconds: float  #: of those, this process's
+    harness_seconds: float  #: part of cpu_seconds: this process
 
 
 @dataclass(frozen=True)
 class Row:
-    """One cluster's run, and what one node takes alone."""
+    """One cluster's run, and the CPU time of one node alone."""
 
     nodes: int
     program: str
@@ -85,12 +87,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         choices=range(1, 65),
         default=NODES,
         metavar="N",
-        help="of each cluster",
+        help="nodes of each cluster",
     )
 
 
 def largest_bytes() -> int:
-    """Of the processes that have ended."""
+    """Returns the largest memory of the child processes that have ended, bytes."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
@@ -100,13 +102,13 @@ def used_seconds(who: int) -> float:
 
 
 def own_seconds(pid: int) -> float:
-    """Of a process that runs."""
+    """Returns the CPU time of a running process, s."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def passed(words: Sequence[str]) -> Run:
-    """LabError where nodes cannot run."""
+    """Runs nodes and returns their figures. LabError if they cannot run."""
     before: list[tuple[float, float]] = []
 
     def begun(nodes: Any) -> None:
@@ -117,7 +119,7 @@ def passed(words: Sequence[str]) -> Run:
     with tempfile.TemporaryDirectory(prefix="tacet-lockstep-") as folder:
         begin = ["--until", UNTIL, "--memory", MEMORY]
         with cluster([*begin, *words], Path(folder), begun) as (_, summary):
-            # The nodes are children that have ended now.
+            # The nodes are child processes that have ended.
             of_nodes = used_seconds(resource.RUSAGE_CHILDREN) - before[0][0]
             harness = used_seconds(resource.RUSAGE_SELF) - before[0][1]
             return Run(summary.gates, summary.seconds, of_nodes + harness, harness)
@@ -159,7 +161,7 @@ def as_table(rows: Sequence[Row]) -> str:
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
-    """Carries the command out. LabError or OSError if it fails."""
+    """Runs the command. Raises LabError or OSError."""
     out = out or sys.stdout
     machines = runner.load()
     runner.program_found(Path(FTQ[0]))

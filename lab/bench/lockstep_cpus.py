@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Of `lab lockstep`: one beat's way to all CPUs of all nodes, from their flight logs.
+"""For `lab lockstep`: measures when one beat reaches all CPUs of all nodes, from their flight logs.
 
-The CPU that takes the frame logs `beat` once it has checked it, and then passes the beat on by one interrupt
-to all others, each of which logs that interrupt. QEMU's CPUs take turns on their node's one clock: it counts
-the instructions of all of them, so that a time on it is at most so many times longer than on a machine whose
-CPUs run side by side as the node has CPUs that compute. A CPU whose turn it is not has the interrupt when its
-turn comes. So turns are short here, and of two lengths: what differs by that much is the turns' alone.
+The CPU that takes the frame logs `beat` when it has checked it, and then passes the beat on by one interrupt
+to all other CPUs, each of which logs that interrupt. QEMU's CPUs take turns on their node's one clock. The
+clock counts the instructions of all CPUs, so a time on it is longer than on a machine whose CPUs run at the
+same time, by at most the number of CPUs that compute. A CPU takes the interrupt at its next turn. So turns
+are short here, and of two lengths: the difference in the figures is the effect of the turns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS = ((2, "10us"), (2, "5us"), (4, "10us"))
 NODES, RATE, BEATS = 2, 100, 5
 PERIOD_NS = 10**9 // RATE
 GATES = "1ms"
-#: The vector by which beats are passed on (arch/x86_64: VECTOR_BEAT).
+#: The vector of the interrupt that passes beats on (arch/x86_64: VECTOR_BEAT).
 PASSED_ON = 0xF4
 
 
@@ -34,7 +34,7 @@ PASSED_ON = 0xF4
 class Beat:
     """When the CPUs of one node had one beat: ns after it had reached the card."""
 
-    taken_ns: int | None = None  #: the CPU that takes the frame, and has checked it
+    taken_ns: int | None = None  #: the CPU that took and checked the frame
     others_ns: list[int] = field(default_factory=list)
 
     def all_ns(self) -> list[int]:
@@ -42,7 +42,7 @@ class Beat:
 
 
 def beats_of(log: klog.FlightLog) -> dict[int, Beat]:
-    """By their places after the first one."""
+    """Returns the beats by their place after the first one."""
     found: defaultdict[int, Beat] = defaultdict(Beat)
     kinds = [kind.name for kind in log.kinds]
     rows = zip(log.kind.tolist(), log.ticks.tolist(), log.words.tolist(), strict=True)
@@ -56,7 +56,7 @@ def beats_of(log: klog.FlightLog) -> dict[int, Beat]:
 
 
 def figures(nodes: Sequence[dict[int, Beat]], cpus: int) -> dict[str, Any]:
-    """Of the beats that all CPUs of all nodes took while they computed."""
+    """Returns the figures of the beats that all CPUs of all nodes took while they computed."""
     common = [
         place
         for place in range(BEATS)
@@ -80,7 +80,7 @@ def figures(nodes: Sequence[dict[int, Beat]], cpus: int) -> dict[str, Any]:
 
 
 def measure(cpus: int, turns: str, options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """FTQ computes on all CPUs."""
+    """Measures with FTQ on all CPUs."""
     words = ["--nodes", str(NODES), "--cpus", str(cpus), "--beats", str(RATE), "--quantum", GATES]
     words += ["--turns", turns, "--first-beat", f"{FIRST_BEAT_NS}ns"]
     samples = (FIRST_BEAT_NS + BEATS * PERIOD_NS) // QUANTUM_NS
@@ -91,7 +91,7 @@ def measure(cpus: int, turns: str, options: argparse.Namespace, folder: Path) ->
 
 
 def as_table(found: Sequence[dict[str, Any]]) -> str:
-    """A row each."""
+    """Returns a table with a row per measurement."""
 
     def span(ns: list[int] | None) -> str:
         return "-" if ns is None else " ".join(map(str, ns))

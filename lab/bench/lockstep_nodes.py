@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes in lockstep (docs/lockstep.md), for experiments: run from their start to their ends, their outputs
-and flight logs kept."""
+"""Runs nodes in lockstep (docs/lockstep.md) for experiments, from start to end, and keeps their outputs and
+flight logs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 from lab.bench import runner
 from lab.common.errors import LabError
 
-#: FTQ's.
+#: FTQ's quantum.
 QUANTUM_NS = 1_000_000
-#: Where beats begin: the card has its link, which takes a second, and FTQ has begun.
+#: Time of the first beat: the card's link, which takes a second, is up, and FTQ has begun.
 FIRST_BEAT_NS = 1_200_000_000
 
 
@@ -26,8 +26,8 @@ FIRST_BEAT_NS = 1_200_000_000
 def cluster(
     words: Sequence[str], folder: Path, begun: Callable[[Any], None] = lambda _: None
 ) -> Iterator[tuple[Any, Any]]:
-    """Nodes that have run to their ends, as `tools/lockstep-run` would run them with these words, and a
-    summary of that; `begun` gets those that were started. LabError where they cannot."""
+    """Runs nodes to their ends, like `tools/lockstep-run` with these words; yields them and a summary of the
+    run. `begun` is called with the started nodes. LabError if they cannot run."""
     machines = runner.load()
     arguments = importlib.import_module("lockstep.arguments")
     missing = importlib.import_module("lockstep.gates").Missing
@@ -46,7 +46,7 @@ def cluster(
 
 
 def ended_check(nodes: Sequence[Any], how: Callable[[Any], Any] = lambda node: node.ending()) -> None:
-    """LabError where a node's program has failed."""
+    """Raises LabError if a node's program failed."""
     for node in nodes:
         ending = how(node)
         if ending.outcome != "exit" or ending.status:
@@ -57,7 +57,7 @@ def ended_check(nodes: Sequence[Any], how: Callable[[Any], Any] = lambda node: n
 
 @dataclass(frozen=True)
 class Ended:
-    """What a node has left."""
+    """The output of a node."""
 
     name: str
     out: str
@@ -65,7 +65,7 @@ class Ended:
 
 
 def nodes_run(words: Sequence[str]) -> list[Ended]:
-    """What each of the nodes has left. LabError if one of them fails."""
+    """Runs nodes and returns their outputs. LabError if one of them fails."""
     with (
         tempfile.TemporaryDirectory(prefix="tacet-lockstep-") as folder,
         cluster(words, Path(folder)) as (done, _),
@@ -86,11 +86,11 @@ def ftq_words(options: argparse.Namespace, samples: int) -> list[str]:
 
 
 def header(text: str, key: str, where: str) -> float:
-    """The number behind `# KEY: ` in a program's output."""
+    """Returns the number after `# KEY: ` in a program's output."""
     for line in text.splitlines():
         if line.startswith(f"# {key}: "):
             try:
                 return float(line.rsplit(": ", 1)[1])
             except ValueError:
                 break
-    raise LabError(f"{where}: there is no number {key}")
+    raise LabError(f"{where}: the output has no number {key}; the program's version may differ")

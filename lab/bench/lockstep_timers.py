@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab lockstep-timers`: how far apart the smart timers of nodes expire that were not started together, by
-their own clocks and by heartbeats [Tsafrir05 §4.2] [Betti09 §III] (docs/lockstep.md).
+"""`lab lockstep-timers`: measures the spread of smart timers on nodes that started at different times, with
+their own clocks and with heartbeats [Tsafrir05 §4.2] [Betti09 §III] (docs/lockstep.md).
 
 Each node's program sleeps until each multiple of a period since its own start. The nodes start one after the
-other, so that their clocks differ by the same time from each to the next. When a timer expired, the flight
-log says, in ticks of the cycle counter: QEMU's virtual clock, in ns since the node's start. Each expiry on
-the first node is set beside the one on each other node that is nearest to it: the spread is from the first of
-these to the last.
+other, so their clocks differ by the same time from each node to the next. The flight log has the time at
+which a timer expired, in ticks of the cycle counter: QEMU's virtual clock, in ns since the node's start. Each
+expiry on the first node is compared with the nearest expiry on each other node; the spread is the time from
+the first of these to the last.
 
 Writes OUT/lockstep-timers.json.
 """
@@ -36,9 +36,9 @@ SUMMARY = "Smart timers of nodes that start one after the other, without and wit
 DAEMON = APPS / "daemon"
 QUANTUM_NS = 1_000_000
 RATES = (0, 10, 50, 100)
-#: Where beats begin: all nodes have their programs.
+#: Time of the first beat: all nodes have their programs by then.
 FIRST_BEAT_NS = 100_000_000
-#: From here on expiries are compared: nodes go by beats.
+#: Expiries from this time on are compared; the nodes follow the beats by then.
 COUNTED_NS = 300_000_000
 PERIOD_NS, WORK_NS = 10_000_000, 10_000
 
@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--nodes", type=int, choices=range(2, 17), default=4, help="2 to 16 (default 4)")
     parser.add_argument("--rounds", type=samples, default=100, metavar="N", help="expiries (default 100)")
     parser.add_argument(
-        "--stagger", type=time_ns, default=1_000_000, metavar="TIME", help="between starts (default 1ms)"
+        "--stagger", type=time_ns, default=1_000_000, metavar="TIME", help="time between starts (default 1ms)"
     )
 
 
@@ -62,7 +62,7 @@ def counted(ticks: np.ndarray, options: argparse.Namespace) -> np.ndarray:
 
 
 def expiries(rate: int, options: argparse.Namespace) -> list[np.ndarray]:
-    """Of each node, ns of the time of the first one."""
+    """Returns the expiries of each node, ns of the first node's time."""
     last_ns = end_ns(options) + PERIOD_NS
     words = ["--nodes", str(options.nodes), "--card", "e1000e", "--quantum", f"{QUANTUM_NS}ns"]
     words += ["--beats", str(rate)]
@@ -75,13 +75,13 @@ def expiries(rate: int, options: argparse.Namespace) -> list[np.ndarray]:
         kinds = [which for which, kind in enumerate(log.kinds) if kind.name == "timer_expire"]
         ticks = log.ticks[np.isin(log.kind, kinds)].astype(np.int64) + number * options.stagger
         if not counted(ticks, options).size:
-            raise LabError(f"{node.name}: its flight log has no expiry from {COUNTED_NS} ns on")
+            raise LabError(f"{node.name}: its flight log has no expiry after {COUNTED_NS} ns")
         found.append(ticks)
     return found
 
 
 def spreads(first: np.ndarray, nodes: Sequence[np.ndarray]) -> np.ndarray:
-    """Of each expiry on the first node."""
+    """Returns the spread of each expiry on the first node, ns."""
     nearest = np.stack([one[np.abs(one[:, None] - first[None, :]).argmin(axis=0)] for one in nodes])
     apart: np.ndarray = nearest.max(axis=0) - nearest.min(axis=0)
     return apart
@@ -112,13 +112,13 @@ def as_table(found: dict[int, dict[str, Any]]) -> str:
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
-    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    """Runs the command; `out` is for tests. Raises LabError or OSError."""
     out = out or sys.stdout
     program_found(DAEMON)
     options.out.mkdir(parents=True, exist_ok=True)
     found: dict[int, dict[str, Any]] = {}
     for number, rate in enumerate(RATES, start=1):
-        print(f"[{number}/{len(RATES)}] {options.nodes} nodes, {rate} beats a second …", file=out, flush=True)
+        print(f"[{number}/{len(RATES)}] {options.nodes} nodes, {rate} beats/s …", file=out, flush=True)
         found[rate] = figures(rate, options)
     path = options.out / "lockstep-timers.json"
     text_write(path, json.dumps(found, indent=2) + "\n")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab bench-mpi`: mpi-lite beside Debian's Open MPI and MPICH, on this Linux machine: latency, bandwidth,
-message rate and collectives between ranks that share memory, and over TCP's loopback.
+"""`lab bench-mpi`: compares mpi-lite with Debian's Open MPI and MPICH on this Linux machine: latency,
+bandwidth, message rate and collectives between ranks that share memory, and over TCP's loopback.
 
 The programs are apps/mpi-bench, compiled with each library's own compiler wrapper and the same options. In a
-round each library runs each part once, the libraries in turn, each round beginning with another one, so that
-what else the machine does falls on all alike. The figure of a run is the median of its samples. Of the two
-neighbours the better one is, for each row, the one whose median over the rounds is lower; the ratio is that
-of ours to the better one's in the same round: below 1 we are faster. The table has the median ratio over the
-rounds and its bootstrap interval. A row is `as fast` where the median is at most 1, `undecided` where it is
-not and the interval reaches down to 1, and `SLOWER` otherwise; what is not as fast is listed, and nothing is
-averaged over rows.
+round each library runs each part once, in turn; each round begins with another library, so other work of the
+machine affects all alike. The figure of a run is the median of its samples. Of the two other libraries, the
+better one is chosen for each row by its lower median over the rounds. The ratio is mpi-lite's figure divided
+by the better one's in the same round: below 1 mpi-lite is faster. The table has the median ratio over the
+rounds and its bootstrap interval. A row is `as fast` if the median is at most 1, `undecided` if it is larger
+but the interval includes 1, and `SLOWER` otherwise. Rows that are not as fast are listed; there is no average
+over rows.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from lab.common.paths import REPORT, ROOT
 from lab.common.text import table
 from lab.statistics.confidence import bootstrap
 
-SUMMARY = "Measure mpi-lite beside Open MPI and MPICH on this machine."
+SUMMARY = "Compare mpi-lite with Open MPI and MPICH on this machine."
 
 SOURCES = ROOT / "apps/mpi-bench"
 LIBRARY = ROOT / "apps/lib"
 SHARED = [SOURCES / "common.c", LIBRARY / "parse.c", LIBRARY / "order.c"]
 OURS = "mpi-lite"
-#: A part's last resort, in seconds.
+#: Time limit of a part, s.
 LIMIT_S = 300
 ROUNDS_MIN = 2
 CONFIDENCE = 0.95
 
-#: What is measured: a program's name and its options. Rows are named by their first two columns.
+#: The parts: a program's name and its options. Rows are named by their first two columns.
 PARTS = (
     ("pingpong", "-m latency -s 0,1,2,4,8 -n 300 -w 50 -b 20"),
     ("pingpong", "-m latency -s 1K,4K,16K,64K,256K,1M,4M -n 60 -w 10"),
@@ -59,8 +59,8 @@ PARTS = (
 
 @dataclass(frozen=True)
 class Mpi:
-    """One library: its compiler wrapper, its launcher, and what both need in their environment; `network`
-    has the words and variables that keep its ranks from sharing memory."""
+    """One library: its compiler wrapper, its launcher, and their environment. `network` and
+    `network_environment` are the options and variables that keep its ranks from sharing memory."""
 
     name: str
     compiler: str
@@ -93,15 +93,15 @@ MPIS = (
     ),
 )
 
-#: Of a row: microseconds of each round.
+#: For each row, the microseconds of each round.
 Times = dict[tuple[str, str], list[float]]
 
 
 def build(mpi: Mpi, folder: Path) -> None:
-    """Both programs with this library. LabError says what the compiler said."""
+    """Compiles both programs with this library. LabError with the compiler's message."""
     if not shutil.which(mpi.compiler):
         raise LabError(
-            f"{mpi.compiler}: not found; ports/deps.sh bench installs what makes {mpi.name}'s programs"
+            f"{mpi.compiler}: not found; ports/deps.sh bench installs {mpi.name}"
         )
     for program in ("pingpong", "collbench"):
         words = [
@@ -116,11 +116,12 @@ def build(mpi: Mpi, folder: Path) -> None:
             check=False,
         )
         if done.returncode:
-            raise LabError(f"{mpi.compiler} cannot make {program}: {done.stderr.strip()[-500:]}")
+            raise LabError(f"{mpi.compiler} cannot compile {program}: {done.stderr.strip()[-500:]}")
 
 
 def rows_read(said: str) -> dict[tuple[str, str], float]:
-    """The rows of pingpong's or collbench's table: the mode or collective, bytes, and the median in µs."""
+    """Returns the rows of pingpong's or collbench's table: the mode or collective, bytes, and the median in
+    µs."""
     rows = {}
     header: list[str] = []
     for line in said.splitlines():
@@ -130,14 +131,14 @@ def rows_read(said: str) -> dict[tuple[str, str], float]:
         elif not line.startswith("#") and header and len(words) == len(header):
             rows[words[0], words[1]] = float(words[header.index("median")])
     if not rows:
-        raise LabError(f"no rows in what the benchmark printed: {said.strip()[-300:]!r}")
+        raise LabError(f"the benchmark printed no rows: {said.strip()[-300:]!r}")
     return rows
 
 
 def part_run(
     mpi: Mpi, folder: Path, part: tuple[str, str], ranks: int, network: bool, before: Sequence[str]
 ) -> dict[tuple[str, str], float]:
-    """One run of one part."""
+    """Runs one part once."""
     program, options = part
     words = [
         *before,
@@ -153,7 +154,7 @@ def part_run(
             words, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise LabError(f"{shlex.join(words)}: not through after {LIMIT_S} s") from None
+        raise LabError(f"{shlex.join(words)}: timed out after {LIMIT_S} s") from None
     if done.returncode:
         raise LabError(f"{shlex.join(words)}: status {done.returncode}: {done.stderr.strip()[-500:]}")
     return rows_read(done.stdout)
@@ -167,7 +168,7 @@ def measure(
     network: bool,
     before: Sequence[str],
 ) -> dict[str, Times]:
-    """For each library and row, the median of each round."""
+    """Returns, for each library and row, the median of each round."""
     times: dict[str, Times] = {mpi.name: {} for mpi in MPIS}
     for number in range(rounds):
         for part in parts:
@@ -196,7 +197,7 @@ class Row:
 
 
 def compare(times: dict[str, Times]) -> list[Row]:
-    """The ratio of ours to the better neighbour's, row by row."""
+    """Returns the ratio of mpi-lite to the better other library, for each row."""
     rows = []
     for row, ours in times[OURS].items():
         us = {name: float(np.median(of[row])) for name, of in times.items()}
@@ -208,7 +209,7 @@ def compare(times: dict[str, Times]) -> list[Row]:
 
 
 def as_table(rows: Iterable[Row], rounds: int) -> str:
-    """All rows; after it those that are slower."""
+    """Returns a table of all rows, and after it the list of those that are slower."""
     rows = list(rows)
     names = [mpi.name for mpi in MPIS]
     lines = [
@@ -239,33 +240,33 @@ def as_table(rows: Iterable[Row], rounds: int) -> str:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("bench-mpi", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for mpi.json")
-    parser.add_argument("--rounds", type=int, default=20, metavar="N", help="paired runs (20)")
+    parser.add_argument("--rounds", type=int, default=20, metavar="N", help="number of paired runs (20)")
     parser.add_argument(
-        "--ranks", type=int, default=2, metavar="N", help="of collectives; pingpong has two (2)"
+        "--ranks", type=int, default=2, metavar="N", help="ranks of collectives; pingpong has two (2)"
     )
     parser.add_argument(
-        "--transport", choices=("shared", "tcp", "both"), default="both", help="how messages go (both)"
+        "--transport", choices=("shared", "tcp", "both"), default="both", help="path of messages (both)"
     )
     parser.add_argument(
         "--before",
         default="",
         metavar="WORDS",
-        help="words before each launcher, such as 'nice -n -15', which keep a busy machine's other work away",
+        help="a prefix for each launcher, such as 'nice -n -15' on a machine with other work",
     )
     parser.add_argument(
-        "--only", default="", metavar="WORD", help="parts whose program or options have the word"
+        "--only", default="", metavar="WORD", help="run parts whose program or options contain the word"
     )
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
-    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    """Runs the command; `out` is for tests. Raises LabError or OSError."""
     if options.rounds < ROUNDS_MIN:
-        raise LabError(f"--rounds {options.rounds}: at least {ROUNDS_MIN}, for an interval")
+        raise LabError(f"--rounds {options.rounds}: too few for an interval; give at least {ROUNDS_MIN}")
     if options.ranks < 2:
-        raise LabError(f"--ranks {options.ranks}: at least two exchange messages")
+        raise LabError(f"--ranks {options.ranks}: too few to exchange messages; give at least two")
     parts = [part for part in PARTS if options.only in " ".join(part)]
     if not parts:
-        raise LabError(f"--only {options.only}: no part has it; there are {'; '.join(map(' '.join, PARTS))}")
+        raise LabError(f"--only {options.only}: no part has it; parts are {'; '.join(map(' '.join, PARTS))}")
     results: dict[str, dict[str, dict[str, list[float]]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for mpi in MPIS:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab bench-mpi-nodes`: messages between two nodes: mpi-lite on Tacet's beside Debian's Open MPI, and
-mpi-lite, on Linux's, all four nodes in one cluster in QEMU (tools/cluster) on one network.
+"""`lab bench-mpi-nodes`: compares messages between two nodes: mpi-lite on Tacet with Debian's Open MPI, and
+with mpi-lite, on Linux. All four nodes are in one cluster in QEMU (tools/cluster) on one network.
 
-The program is apps/mpi-bench/pingpong.c, compiled by each library's own wrapper. All nodes have one CPU, the
-same memory and the same card; those that are not at it wait, without a load. tacetrun starts the ranks; on
-Linux Open MPI's own launcher starts its ranks, and reaches the other node by a shell behind busybox's nc. In
-a round each of the three runs once, each round beginning with another one, so that what this machine does
-besides falls on all alike. The figure of a run is the median of its samples; the table has, for each size,
-the median over the rounds of Tacet's time divided by that of Open MPI in the same round, and its bootstrap
-interval. How long a message takes in QEMU is this machine's matter: only the ratio says something. Writes
-`mpi_nodes.json` into `--out`.
+The program is apps/mpi-bench/pingpong.c, compiled with each library's own wrapper. All nodes have one CPU,
+the same memory and the same card; nodes whose turn it is not are idle. tacetrun starts the ranks; on Linux
+Open MPI's own launcher starts its ranks, and reaches the other node through busybox's nc and a shell. In a
+round each of the three runs once; each round begins with another one, so other work of this machine affects
+all alike. The figure of a run is the median of its samples. The table has, for each size, the median over the
+rounds of Tacet's time divided by Open MPI's in the same round, and its bootstrap interval. The time of a
+message in QEMU depends on this machine: only the ratio is meaningful. Writes `mpi_nodes.json` into `--out`.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from lab.common.paths import REPORT, ROOT
 from lab.common.text import table
 from lab.statistics.confidence import bootstrap
 
-SUMMARY = "Measure messages between two nodes: mpi-lite on Tacet beside Open MPI on Linux, in QEMU."
+SUMMARY = "Compare messages between two nodes: mpi-lite on Tacet, Open MPI on Linux, in QEMU."
 
 TACET, OPEN_MPI, LINUX = "Tacet, mpi-lite", "Linux, Open MPI", "Linux, mpi-lite"
 SYSTEMS = (TACET, OPEN_MPI, LINUX)
@@ -45,18 +44,18 @@ OPTIONS = "-m latency -s {sizes} -n {samples} -w 10"
 SIZES = "0,8,64,1K,4K,16K,64K,256K,1M"
 CONFIDENCE = 0.95
 ROUNDS_MIN = 2
-#: A run's last resort, and the cluster's memory a node, which has Open MPI's files in it.
+#: Time limit of a run, s, and memory of each node, which holds Open MPI's files.
 LIMIT_S = 600
 MEMORY = "512M"
-#: Where the nodes have the shared folder, and what is in it.
+#: The place of the shared folder on the nodes, and its files.
 PLACE = "/mnt"
 ARCHIVE, PROGRAM, NODE_SCRIPT = "openmpi.tar", "/usr/bin/pingpong", "openmpi.sh"
 AGENT = "/bin/tacet-agent"
 #: The shell's port on the second node.
 PORT = 2222
 
-#: What Open MPI's launcher calls in the place of ssh: the node's name, then the command for its shell. That
-#: node may not listen yet.
+#: What Open MPI's launcher calls instead of ssh, with the node's name and the command for its shell. The node
+#: may not listen yet.
 AGENT_TEXT = f"""#!/bin/busybox sh
 node=$1
 shift
@@ -65,8 +64,8 @@ until echo "PATH=$PATH; export PATH; $*" | nc "$node" {PORT}; do
 done
 """
 
-#: What tacetrun starts on both Linux nodes, with the program's options: the first one has Open MPI's
-#: launcher, the other one a shell that listens for it, and ends when it does.
+#: What tacetrun starts on both Linux nodes, with the program's options: on the first node Open MPI's
+#: launcher, on the other a shell that listens for it, and ends with it.
 NODE_TEXT = f"""#!/bin/busybox sh
 set -e
 PATH=/usr/bin:/bin
@@ -81,7 +80,7 @@ Times = dict[str, dict[int, list[float]]]
 
 
 def build(folder: Path) -> Path:
-    """pingpong with Open MPI. LabError says what the compiler said."""
+    """Compiles pingpong with Open MPI. LabError with the compiler's message."""
     program = folder / "pingpong.openmpi"
     sources = [SOURCES / "pingpong.c", SOURCES / "common.c", PARSER / "parse.c", PARSER / "order.c"]
     words = ["mpicc.openmpi", "-std=gnu11", "-O2", "-w", f"-I{PARSER}"]
@@ -89,14 +88,14 @@ def build(folder: Path) -> Path:
     try:
         done = subprocess.run([*words, "-lm"], capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise LabError("there is no mpicc.openmpi; ports/deps.sh bench installs it") from None
+        raise LabError("mpicc.openmpi: not found; ports/deps.sh bench installs it") from None
     if done.returncode:
-        raise LabError(f"mpicc.openmpi cannot make pingpong: {done.stderr.strip()[-500:]}")
+        raise LabError(f"mpicc.openmpi cannot compile pingpong: {done.stderr.strip()[-500:]}")
     return program
 
 
 def command_of(system: str, options: str) -> str:
-    """The command beside the cluster, as its shell takes it."""
+    """Returns the command of a run, for the shell that runs next to the cluster."""
     nodes = "node1,node2" if system == TACET else "linux1,linux2"
     words = ["tacetrun", "-i", "none", "-w", nodes, "-n", "2", "-K", "-t", str(LIMIT_S)]
     if system == OPEN_MPI:
@@ -111,7 +110,7 @@ def output_of(folder: Path, system: str, number: int) -> Path:
 
 
 def script_of(folder: Path, rounds: int, options: str) -> str:
-    """All rounds, as a script for the command beside the cluster."""
+    """Returns all rounds as a script, for the shell that runs next to the cluster."""
     lines = ["set -e"]
     for number in range(rounds):
         first = number % len(SYSTEMS)
@@ -123,15 +122,15 @@ def script_of(folder: Path, rounds: int, options: str) -> str:
 
 
 def rows_read(said: str) -> dict[int, float]:
-    """Bytes and the median in µs of pingpong's rows."""
+    """Returns bytes and the median in µs of pingpong's rows."""
     rows = [line.split() for line in said.splitlines() if line.startswith("latency")]
     if not rows:
-        raise LabError(f"pingpong has printed no rows: {said.strip()[-300:]!r}")
+        raise LabError(f"pingpong printed no rows: {said.strip()[-300:]!r}")
     return {int(row[1]): float(row[4]) for row in rows}
 
 
 def measure(folder: Path, rounds: int, options: str, out: TextIO, logs: Path) -> Times:
-    """Runs the cluster. LabError says what it said."""
+    """Runs the cluster and returns its times. LabError with the cluster's message."""
     openmpi_files.archive(folder / ARCHIVE, {PROGRAM: build(folder)}, {AGENT: AGENT_TEXT})
     text_write(folder / NODE_SCRIPT, NODE_TEXT)
     text_write(folder / "rounds.sh", script_of(folder, rounds, options))
@@ -143,7 +142,7 @@ def measure(folder: Path, rounds: int, options: str, out: TextIO, logs: Path) ->
             print(line.rstrip(), file=out, flush=True)
         said = cluster.stderr.read()
     if cluster.returncode:
-        raise LabError(f"the cluster has ended with status {cluster.returncode}:\n{said.rstrip()[-2000:]}")
+        raise LabError(f"the cluster ended with status {cluster.returncode}:\n{said.rstrip()[-2000:]}")
     times: Times = {system: {} for system in SYSTEMS}
     for system in SYSTEMS:
         for number in range(rounds):
@@ -165,14 +164,14 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """What more rounds could change is not decided."""
+        """`undecided` if more rounds could change the verdict."""
         if self.low <= 1 < self.high:
             return "undecided"
         return "as fast" if self.high <= 1 else "SLOWER"
 
 
 def compare(times: Times) -> list[Row]:
-    """Tacet's time by Open MPI's on Linux, round by round."""
+    """Returns Tacet's time divided by Open MPI's on Linux, in each round."""
     rows = []
     for size, ours in times[TACET].items():
         ratios = np.array(ours) / np.array(times[OPEN_MPI][size])
@@ -183,7 +182,7 @@ def compare(times: Times) -> list[Row]:
 
 
 def as_table(rows: Sequence[Row], rounds: int) -> str:
-    """All sizes; after it those at which Tacet is slower."""
+    """Returns a table of all sizes, and after it those at which Tacet is slower."""
     lines = [
         [
             f"{row.bytes:,}",
@@ -201,26 +200,26 @@ def as_table(rows: Sequence[Row], rounds: int) -> str:
         if missed
         else f"at least as fast at all {len(rows)} sizes"
     )
-    title = "mpi-lite between Tacet nodes, beside Open MPI between Linux nodes"
+    title = "mpi-lite between Tacet nodes, compared with Open MPI between Linux nodes"
     return f"{table(head, lines)}\n\n{title}: {verdict}"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("bench-mpi-nodes", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for mpi_nodes.json")
-    parser.add_argument("--rounds", type=int, default=20, metavar="N", help="paired runs (20)")
-    parser.add_argument("--samples", type=int, default=50, metavar="N", help="of a run and size (50)")
-    parser.add_argument("--sizes", default=SIZES, help=f"as pingpong takes them (default {SIZES})")
+    parser.add_argument("--rounds", type=int, default=20, metavar="N", help="number of paired runs (20)")
+    parser.add_argument("--samples", type=int, default=50, metavar="N", help="samples per run and size (50)")
+    parser.add_argument("--sizes", default=SIZES, help=f"sizes as for pingpong (default {SIZES})")
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
-    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    """Runs the command; `out` is for tests. Raises LabError or OSError."""
     if options.rounds < ROUNDS_MIN:
-        raise LabError(f"--rounds {options.rounds}: at least {ROUNDS_MIN}, for an interval")
+        raise LabError(f"--rounds {options.rounds}: too few for an interval; give at least {ROUNDS_MIN}")
     if options.samples < 1:
-        raise LabError(f"--samples {options.samples}: at least one")
+        raise LabError(f"--samples {options.samples}: too few; give at least one")
     if not OURS.is_file():
-        raise LabError(f"there is no {OURS}; `make mpi` builds it")
+        raise LabError(f"{OURS}: no such program; `make mpi` builds it")
     words = OPTIONS.format(sizes=options.sizes, samples=options.samples)
     with tempfile.TemporaryDirectory() as folder:
         logs = (options.out / "mpi_nodes").absolute()

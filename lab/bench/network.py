@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab bench-network`: what the network costs on Tacet beside Linux, in the same QEMU with the same card.
+"""`lab bench-network`: compares the costs of the network on Tacet and on Linux, in the same QEMU with the
+same card.
 
-echo        a datagram of 64 bytes there and back: instructions from before sendto to after recv, waiting
-            taken off; the least and the median of a hundred (`apps/cost -u`, icount at one instruction a ns)
-TCP         instructions of a KiB sent, and of one received, acknowledgements included (the same program)
+echo        a datagram of 64 bytes there and back: instructions from before sendto to after recv, without the
+            wait; minimum and median of a hundred (`apps/cost -u`, icount at one instruction per ns)
+TCP         instructions per KiB sent, and per KiB received, acknowledgements included (the same program)
 iperf3      its own figures, Mbit/s, in a machine that runs as fast as it can: they depend on this host and
-            on what else it does, and only their relation says something
-files       reading and writing by calls of 64 KiB, creating, looking at and removing files of a server (diod
-            on this host), a second: Tacet's client of 9P2000.L beside Linux's own, with messages of the same
-            size and neither with a cache (tests/programs/file_rates.c), in such a machine, too
+its
+            other work, so only their ratio is meaningful
+files       reading and writing with calls of 64 KiB, creating, stat and removal of a server's files (diod on
+            this host), per second: Tacet's client of 9P2000.L compared with Linux's own, with messages of the
+            same size and without a cache (tests/programs/file_rates.c), in a machine as for iperf3
 
-Linux stands there twice: as it comes, with the card's and its own offloads (TSO, GSO, GRO, checksums by the
-card), and without them, as a plain card would have it. The peer is on this host (lab/bench/peer.py), behind
-QEMU's own network. Writes `bench_network.json` into `--out`.
+Linux is measured twice: with its defaults, where the card and the kernel have offloads (TSO, GSO, GRO,
+checksums by the card), and without them, as with a plain card. The peer is on this host (lab/bench/peer.py),
+reached through QEMU's own network. Writes `bench_network.json` into `--out`.
 """
 
 from __future__ import annotations
@@ -34,10 +36,10 @@ from lab.common.errors import LabError
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 
-SUMMARY = "Measure what the network costs on Tacet beside Linux: datagrams, TCP, iperf3, files of a server."
+SUMMARY = "Compare network costs on Tacet and on Linux: datagrams, TCP, iperf3, files of a server."
 
 SYSTEMS = ("tacet", "linux", "linux_plain")
-#: What `cost -u` prints, and its name in the table.
+#: Keys that `cost -u` prints, with their names in the table.
 COSTS = {
     "udp_echo_ticks_min": "UDP echo, instructions: least",
     "udp_echo_ticks_median": "  median",
@@ -48,7 +50,7 @@ COSTS = {
 ECHO_BELOW = 10_000
 DIRECTIONS = {"sent": (), "received": ("-R",)}
 SECONDS = 5
-#: What `file_rates` prints, and its name in the table.
+#: Keys that `file_rates` prints, with their names in the table.
 RATES = {
     "write_kib_s": "files, KiB/s written",
     "read_kib_s": "  read",
@@ -58,7 +60,8 @@ RATES = {
 }
 FILE_MIB = 16
 FILES = 200
-#: Linux's own client as it comes, which keeps nothing either, but with Tacet's size of a message.
+#: Options of Linux's own client: its default, which does not cache either, but with Tacet's size of a
+#: message.
 LINUX_MOUNT = "trans=tcp,version=9p2000.L,msize=65536,access=any,dfltuid=0,uname=root"
 PLACE = "/mnt"
 ADDRESS = "10.0.2.15/24,10.0.2.2"
@@ -78,7 +81,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--iperf3",
         type=Path,
         default=APPS.parent / "foreign" / "iperf3",
-        help="a static iperf3 (make foreign-network); left out where there is none",
+        help="a static iperf3 (make foreign-network); left out if it is missing",
     )
     parser.add_argument("--nic", choices=("e1000", "e1000e", "igb"), default="e1000", help="the card")
     parser.add_argument(
@@ -98,8 +101,8 @@ def run_on(
     mount: str = "",
     **keywords: Any,
 ) -> runner.Result:
-    """A program on one of the systems, in a machine with a card in QEMU's own network. `mount`: a further
-    option of Tacet's; Linux has the modules of its client."""
+    """Runs a program on one of the systems, in a machine with a card in QEMU's own network. `mount`: one more
+    option for Tacet; Linux gets the modules of its client."""
     common: dict[str, Any] = {
         "memory": "256M",
         "qemu": options.qemu,
@@ -122,7 +125,7 @@ def run_on(
 
 
 def figures_of(system: str, program: str, names: Iterable[str], result: runner.Result) -> dict[str, int]:
-    """What the program has printed; LabError where one of these is not among it."""
+    """Returns the values that the program printed. LabError if one of `names` is missing."""
     values = parse_cost(runner.result_checked(system, result).stdout.decode("ascii", errors="replace"))
     if missing := [name for name in names if name not in values]:
         raise LabError(
@@ -143,7 +146,7 @@ def costs_on(system: str, options: argparse.Namespace, machines: Runner, out: Te
 
 
 def iperf_on(system: str, direction: str, options: argparse.Namespace, machines: Runner, out: TextIO) -> int:
-    """Mbit/s that iperf3 has measured at the receiving end."""
+    """Returns the Mbit/s that iperf3 measured at the receiving end."""
     words = ["-c", HOST, "-t", str(SECONDS), "-J", *DIRECTIONS[direction]]
     with Iperf(options.iperf3) as server:
         result = runner.run_shown(
@@ -156,7 +159,7 @@ def iperf_on(system: str, direction: str, options: argparse.Namespace, machines:
         said = json.loads(result.stdout)
         return round(said["end"]["sum_received"]["bits_per_second"] / 1e6)
     except (ValueError, KeyError):
-        raise LabError(f"{system}: iperf3 prints no figures\n{runner.console_tail(result)}") from None
+        raise LabError(f"{system}: iperf3 printed no figures\n{runner.console_tail(result)}") from None
 
 
 def rates_on(
@@ -167,7 +170,7 @@ def rates_on(
     mib: int = FILE_MIB,
     files: int = FILES,
 ) -> dict[str, int]:
-    """Rates of a server's files."""
+    """Returns the rates of a server's files."""
     app = runner.program_found(options.programs / "file_rates.musl")
     words = [PLACE, str(mib), str(files)]
     with (
@@ -201,7 +204,7 @@ def as_table(figures: dict[str, Any]) -> str:
 
 
 def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, Any]:
-    """All figures; LabError where a run fails."""
+    """Measures all figures. LabError if a run fails."""
     try:
         figures: dict[str, Any] = {
             "nic": options.nic,
@@ -215,11 +218,11 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
                 for direction in DIRECTIONS
             }
         else:
-            print(f"{options.iperf3}: no such program (make foreign-network); left out", file=out)
+            print(f"{options.iperf3}: no such program, left out; `make foreign-network` builds it", file=out)
         if machines.FileServer.program():  # type: ignore[attr-defined]
             figures["file_rates"] = {system: rates_on(system, options, machines, out) for system in SYSTEMS}
         else:
-            print("files of a server: there is no diod (ports/deps.sh cluster); left out", file=out)
+            print("files of a server: no diod, left out; ports/deps.sh cluster installs it", file=out)
     except machines.RunnerError as error:
         raise LabError(str(error)) from None
     runner.figures_keep(options.out / "bench_network.json", figures, as_table(figures), out)
@@ -227,6 +230,6 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     bench(options, machines or runner.load(), out or sys.stdout)
     return 0

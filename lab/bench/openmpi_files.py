@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's Open MPI as an archive for a small Linux node without packages: its launcher, its plug-ins, what
-they are linked to, and its files of settings and messages, at the paths that they have here.
+"""Packs Debian's Open MPI for a small Linux node without packages: its launcher, its plug-ins, the libraries
+that they need, and its settings and messages, at the same paths as on this machine.
 
-Plug-ins for hardware that such a node has not (InfiniBand and the like, UCX, libfabric) are left out with
-their libraries; what Open MPI chooses between nodes with Ethernet alone, TCP, is there.
+Plug-ins for hardware that such a node lacks (InfiniBand and the like, UCX, libfabric) are left out with their
+libraries. TCP, which Open MPI chooses between nodes with only Ethernet, is included.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ OTHER_NETWORKS = re.compile(r"/lib(uc[pstm]|fabric|psm|ibverbs|rdmacm)")
 
 
 def linked(path: Path) -> list[Path]:
-    """The libraries that the loader takes for a file, itself among them. LabError where one is missing."""
+    """Returns the libraries that the loader loads for a file, itself included. LabError if one is missing."""
     done = subprocess.run(["ldd", path], capture_output=True, text=True, check=False)
     if done.returncode or "not found" in done.stdout:
-        raise LabError(f"{path}: what it is linked to is not all here: {(done.stdout + done.stderr).strip()}")
+        raise LabError(f"{path}: a library that it needs is missing: {(done.stdout + done.stderr).strip()}")
     return [Path(found) for found in re.findall(r"(?:^|\s)(/\S+) \(0x", done.stdout)]
 
 
 def plugins() -> list[Path]:
-    """Those that such a node can load."""
+    """Returns the plug-ins that such a node can load."""
     found = [path for folder in PLUGINS for path in sorted(folder.glob("*.so"))]
     return [path for path in found if not any(OTHER_NETWORKS.search(str(one)) for one in linked(path))]
 
 
 def files_of(programs: Iterable[Path]) -> list[Path]:
-    """All files, for these programs besides."""
+    """Returns all files of Open MPI, with the libraries of these programs."""
     if missing := [path for path in (*LAUNCHERS, *PLUGINS[:1]) if not path.exists()]:
-        raise LabError(f"there is no {missing[0]}; ports/deps.sh bench installs Open MPI")
+        raise LabError(f"{missing[0]}: no such file; ports/deps.sh bench installs Open MPI")
     loaded = [*LAUNCHERS, *plugins()]
     libraries = {one for path in (*loaded, *programs) for one in linked(path)}
     texts = [path for folder in TEXTS for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -50,7 +50,7 @@ def files_of(programs: Iterable[Path]) -> list[Path]:
 
 
 def archive(path: Path, programs: Mapping[str, Path], scripts: Mapping[str, str]) -> None:
-    """Writes it: programs and scripts under the paths that they are to have."""
+    """Writes the archive: programs and scripts are given by their paths on the node."""
     with tarfile.open(path, "w") as tar:
         for file in files_of(programs.values()):
             tar.add(file.resolve(), arcname=str(file).lstrip("/"))

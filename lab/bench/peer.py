@@ -12,14 +12,14 @@ from pathlib import Path
 
 from lab.common.errors import LabError
 
-#: What a machine in QEMU's own network calls this one.
+#: This machine's address for a machine in QEMU's own network.
 HOST = "10.0.2.2"
 PIECE_BYTES = 1 << 16
 WAIT_S = 60.0
 
 
 class Peer:
-    """Echoes datagrams; sends and discards streams. Served by threads from `with` on."""
+    """Echoes datagrams; sends and discards streams. Threads serve within a `with` block."""
 
     def __enter__(self) -> Peer:
         self._stream = socket.create_server(("127.0.0.1", 0))
@@ -38,14 +38,14 @@ class Peer:
             try:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # a socket that is not connected says so, and its reader returns all the same
+                pass  # the socket is not connected; its reader returns nevertheless
             one.close()
         for thread in self._threads:
             thread.join()
 
     @property
     def address(self) -> str:
-        """As a machine in QEMU's own network names it."""
+        """The peer's address for a machine in QEMU's own network."""
         return f"{HOST}:{self.port}"
 
     def _echo(self) -> None:
@@ -69,7 +69,7 @@ class Peer:
                 try:
                     self._serve(connection)
                 except OSError:
-                    pass  # the machine has gone
+                    pass  # the machine has closed the connection
 
     @staticmethod
     def _serve(connection: socket.socket) -> None:
@@ -86,7 +86,7 @@ class Peer:
 
 
 class Iperf:
-    """An iperf3 server, from `with` on."""
+    """Runs an iperf3 server within a `with` block."""
 
     def __init__(self, program: Path) -> None:
         self._program = program
@@ -99,7 +99,7 @@ class Iperf:
         assert self._process.stdout
         while b"listening" not in (line := self._process.stdout.readline()):
             if not line:
-                raise LabError(f"{self._program} does not serve: status {self._process.wait()}")
+                raise LabError(f"{self._program} did not start to serve: status {self._process.wait()}")
         self._reader = threading.Thread(target=self._process.stdout.read, daemon=True)
         self._reader.start()
         return self

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab bench-programs`: two computing loops, STREAM's triad and a matrix product, on Tacet beside Linux.
+"""`lab bench-programs`: compares two computing loops, STREAM's triad and a matrix product, on Tacet and on
+Linux.
 
-On one CPU, in QEMU with `icount` at one instruction a nanosecond, the quickest of many repetitions costs the
-same instructions on both, because nothing is between the program and the processor: a difference would be the
-kernel's. On several CPUs the kernel's own counters must not move from before the first repetition until after
-the last. The same ELF files run on both (apps/stream, apps/dgemm). Writes `bench_programs.json` into `--out`.
+On one CPU, in QEMU with `icount` at one instruction per nanosecond, the quickest of many repetitions takes
+the same instructions on both, because nothing is between the program and the processor; a difference is
+caused by the kernel. On several CPUs the kernel's own counters must not change from before the first
+repetition until after the last. The same ELF files run on both (apps/stream, apps/dgemm). Writes
+`bench_programs.json` into `--out`.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ from lab.common.errors import LabError
 from lab.common.paths import APPS, REPORT
 from lab.common.text import table
 
-SUMMARY = "Measure two computing loops, STREAM's triad and a matrix product, on Tacet beside Linux."
+SUMMARY = "Measure two computing loops, STREAM's triad and a matrix product, on Tacet and on Linux."
 
-#: Name, arguments for a repetition that ends between two of Linux's ticks (4 ms, so 4 million instructions).
+#: Names and arguments: a repetition fits between two of Linux's ticks (4 ms, so 4 million instructions).
 PROGRAMS = {"stream": ["-n", "100000"], "dgemm": ["-n", "64"]}
 REPETITIONS = 20
 CORES = (2, 4)
@@ -36,8 +38,8 @@ ENTRIES_MAX = 0
 
 @dataclass
 class Figures:
-    """One program: instructions of a repetition, how much longer the mean one is, entries by cores (or why
-    there are none)."""
+    """One program: instructions of the quickest and of the mean repetition, and kernel entries by number of
+    cores (or why there are none)."""
 
     tacet: int
     linux: int
@@ -62,7 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def values_of(system: str, result: runner.Result) -> dict[str, int]:
-    """What a run printed, or LabError."""
+    """Returns the values that a run printed. Raises LabError."""
     values = parse_cost(runner.result_checked(system, result).stdout.decode("ascii", errors="replace"))
     if "least_ticks" not in values or "mean_ticks" not in values:
         raise LabError(f"{system}: the program does not print its ticks\n{runner.console_tail(result)}")
@@ -70,7 +72,7 @@ def values_of(system: str, result: runner.Result) -> dict[str, int]:
 
 
 def entries_on(machines: Runner, app: Path, args: list[str], cores: int, common: dict[str, Any]) -> int | str:
-    """Kernel entries in the timed loops on several cores, or why they could not be had."""
+    """Returns the kernel entries in the timed loops on several cores, or why they are unknown."""
     try:
         result = machines.run_tacet(app, [*args, "-t", str(cores)], cpus=cores, options="ranks=1", **common)
         return values_of("Tacet", result)["kernel_entries"]
@@ -116,7 +118,7 @@ def held(figures: Figures) -> bool:
 
 
 def as_table(found: dict[str, Figures]) -> str:
-    """The figures with their aims."""
+    """Returns a table of the figures with their aims."""
     rows = []
     for name, figures in found.items():
         same = figures.difference() <= DIFFERENCE_MAX
@@ -144,7 +146,7 @@ def as_table(found: dict[str, Figures]) -> str:
 
 
 def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[str, Figures]:
-    """All programs; LabError if a run on one CPU fails."""
+    """Runs all programs. LabError if a run on one CPU fails."""
     found = {name: measure(options, machines, name, out) for name in PROGRAMS}
     written = {
         name: {**vars(figures), "difference": figures.difference(), "held": held(figures)}
@@ -155,6 +157,6 @@ def bench(options: argparse.Namespace, machines: Runner, out: TextIO) -> dict[st
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     bench(options, machines or runner.load(), out or sys.stdout)
     return 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The interface to `tools/qemu`, which runs a program on Tacet or Linux in QEMU.
 
-This is the one place that puts the folder `tools` on Python's path. The lab's programs take a `Runner`, so
-that their tests can hand them one that runs nothing.
+Only this module puts the folder `tools` on Python's path. The lab's programs take a `Runner`, so that tests
+can pass one that runs nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from lab.common.errors import LabError
 from lab.common.files import text_write
 from lab.common.paths import ROOT
 
-#: Begins a terminal's line again.
+#: Goes back to the beginning of a terminal's line and clears it.
 REWRITE = "\r\033[K"
 
 
 class Result(Protocol):
-    """What `tools/qemu` answers; the fields that the lab reads."""
+    """The result of a run in `tools/qemu`: the fields that the lab reads."""
 
     status: int | None
     outcome: str
@@ -39,7 +39,7 @@ class Result(Protocol):
 
 
 class Runner(Protocol):
-    """What the lab needs of `tools/qemu`; the keywords are documented there."""
+    """The part of `tools/qemu` that the lab uses; the keywords are documented there."""
 
     #: raised when a run cannot begin
     RunnerError: type[Exception]
@@ -50,7 +50,7 @@ class Runner(Protocol):
 
 
 def load() -> Runner:
-    """The real runner."""
+    """Returns the real runner. Raises LabError."""
     tools = str(ROOT / "tools")
     if tools not in sys.path:
         sys.path.insert(0, tools)
@@ -61,14 +61,14 @@ def load() -> Runner:
 
 
 def program_found(path: Path) -> Path:
-    """`path` if that program is there, else a message that says how to get it."""
+    """Returns `path` if the program exists, else LabError that says how to get it."""
     if not path.is_file():
-        raise LabError(f"{path}: no such program; build it with `make apps`, or name another one")
+        raise LabError(f"{path}: no such program; build it with `make apps`, or name another")
     return path
 
 
 def console_tail(result: Result, lines: int = 25) -> str:
-    """The end of a run's console and of its standard error, for a failure message."""
+    """Returns the end of a run's console and of its standard error, for an error message."""
     parts = []
     for title, text in (
         ("standard error", result.stderr.decode(errors="replace")),
@@ -81,14 +81,14 @@ def console_tail(result: Result, lines: int = 25) -> str:
 
 
 def run_failed(system: str, result: Result) -> LabError:
-    """The message of a run that did not end as it should."""
+    """Returns the error of a run that did not end normally."""
     return LabError(
         f"{system}: {result.outcome}: {result.reason or 'no reason given'} (status {result.status}, "
         f"{result.seconds:.0f} s)\n{console_tail(result)}\ncommand: {shlex.join(result.command)}"
     )
 
 
-#: Where output is no terminal, a run that lasts says so this often.
+#: If output is not a terminal, the time between messages about a long run, s.
 ALIVE_SECONDS = 60.0
 
 
@@ -124,15 +124,15 @@ def run_shown(
 
 
 def result_checked(system: str, result: Result) -> Result:
-    """`result` if its program ended with status 0, else the failure."""
+    """Returns `result` if its program ended with status 0, else raises LabError."""
     if result.outcome != "exit" or result.status != 0:
         raise run_failed(system, result)
     return result
 
 
 def figures_keep(path: Path, figures: Any, text: str, out: TextIO) -> None:
-    """Writes the figures of a benchmark as JSON, whole or not at all, and shows them as `text`. OSError if
-    they cannot be written."""
+    """Writes the figures of a benchmark as JSON, whole or not at all, and prints them as `text`. OSError if
+    the file cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text_write(path, json.dumps(figures, indent=2) + "\n")
     print(f"\n{text}\n\n{path}", file=out, flush=True)

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab silence`: Tacet's own zero: selfish, FTQ and FWQ for an hour of guest time, and not one detour.
+"""`lab silence`: checks Tacet's own zero: selfish, FTQ and FWQ for an hour of guest time without one detour.
 
-Runs each program on Tacet in QEMU with `icount`, demands zero detours and zero kernel entries in its window,
-and writes `silence.json`, with the raw output of each run beside it, into the folder `--out`.
+Runs each program on Tacet in QEMU with `icount`, requires zero detours and zero kernel entries in its window,
+and writes `silence.json` and the raw output of each run into the folder `--out`.
 
-An hour of guest time is bought with a coarse clock: with shift S every instruction lasts 2^S ns. Everything
-that the programs distinguish is a number of instructions, so every threshold here is one too, times 2^S:
+A coarse clock makes an hour of guest time affordable: with shift S every instruction lasts 2^S ns. The
+programs distinguish only numbers of instructions, so every threshold here is also a number of instructions,
+times 2^S:
 
-selfish   A turn of its loop is 11 instructions; no two clock reads of an undisturbed loop lie further apart.
-          The threshold is 48 instructions, so that whatever takes 38 or more beside the loop is a detour.
-          Tacet's shortest kernel entry, an empty system call, takes more: that is tried first, by `selfish
-          -k`, which makes system calls and must see each one as a detour.
-FWQ       Samples of an undisturbed core are equal to the instruction; one that is 48 longer is disturbed.
-FTQ       An operation is 64 instructions; a loss of two is a detour, so that 192 instructions are always
-          seen.
+selfish   A turn of its loop is 11 instructions; no two clock reads of an undisturbed loop are further apart.
+          The threshold is 48 instructions, so anything that takes 38 or more in addition to the loop is a
+          detour. Tacet's shortest kernel entry, an empty system call, takes more. This is checked first, by
+          `selfish -k`, which makes system calls and must see each one as a detour.
+FWQ       Samples of an undisturbed core are equal to the instruction; a sample longer by 48 is disturbed.
+FTQ       An operation is 64 instructions; a loss of two is a detour, so 192 instructions are always seen.
 
-What none of them could see, the kernel's own counters would show. On several cores the counters are all that
-counts: with icount, QEMU's CPUs take turns on one clock, and each one's turn is a detour for the others. So a
-last run has one rank a core, `selfish` on each, for a few seconds, and demands that all began at the same
-moment and that none of them entered the kernel. Coarse shifts are for Tacet's zero only: beside Linux they
-would inflate every detour with the clock.
+The kernel's own counters show what none of the programs can see. On several cores only the counters count:
+with icount, QEMU's CPUs take turns on one clock, and each CPU's turn is a detour for the others. So the last
+run has one rank per core, `selfish` on each, for a few seconds; it requires that all began at the same moment
+and that none entered the kernel. Coarse shifts are for Tacet's zero only: on Linux they would lengthen every
+detour with the clock.
 
-selfish reads the clock six times as often as FTQ, and a clock read is what costs time in QEMU, so it runs
+selfish reads the clock six times as often as FTQ, and clock reads take most time in QEMU, so it runs
 with a shift that is larger by 2.
 """
 
@@ -44,18 +44,18 @@ from lab.common.files import bytes_write, text_write
 from lab.common.text import table
 from lab.formats import ftq, fwq, selfish
 
-SUMMARY = "Measure Tacet's own zero: selfish, FTQ and FWQ for an hour of guest time, and not one detour."
+SUMMARY = "Check Tacet's own zero: selfish, FTQ and FWQ for an hour of guest time without one detour."
 
 #: Shortest detour of selfish and FWQ, instructions; see above.
 THRESHOLD_INSTRUCTIONS = 48
-#: What selfish's shift is larger by.
+#: selfish's shift is larger by this.
 SELFISH_SHIFT_MORE = 2
-#: Length of FTQ's quantum at shift 0, ns (and so instructions), and of an FWQ sample as a power of two of
-#: turns.
+#: Length of FTQ's quantum at shift 0, ns (and so instructions); an FWQ sample is 2^WORK_BITS turns of its
+#: loop.
 QUANTUM_NS = 4_000_000
 WORK_BITS = 18
 WORK_INSTRUCTIONS = 16 << WORK_BITS
-#: System calls that selfish must see before its zero counts for something.
+#: The number of system calls that selfish must see in the control run.
 CONTROLS = 20
 CONTROL_EVERY_NS = 1_000_000
 
@@ -69,9 +69,10 @@ SHIFT_MAX = 10
 
 @dataclass(frozen=True)
 class Run:
-    """One program's run: its key in silence.json, the program, its arguments, and who judges its data.
+    """One program's run: its key in silence.json, the program, its arguments, and the function that judges
+    its data.
 
-    `judge` answers (detours, window in ns) from the text of the data.
+    `judge` returns (detours, window in ns) from the text of the data.
     """
 
     key: str
@@ -101,7 +102,7 @@ def _judge_fwq(text: str, name: str) -> tuple[int, float]:
 
 
 def plan(hours: float, shift: int) -> list[Run]:
-    """The runs for so much guest time."""
+    """Returns the runs for this amount of guest time."""
     window_ns = round(hours * HOUR_NS)
     coarse = shift + SELFISH_SHIFT_MORE
     quantum_ns, sample_ns = QUANTUM_NS << shift, WORK_INSTRUCTIONS << shift
@@ -124,30 +125,30 @@ def plan(hours: float, shift: int) -> list[Run]:
 
 
 def hours(text: str) -> float:
-    """A time in hours, from a second to a month."""
+    """Parses a time in hours, from a second to a month."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 1 / 3600 <= value <= 720:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time in hours; give a number from 0.0003 to 720")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time in hours; give a number from 0.0003 to 720")
     return value
 
 
 def shift(text: str) -> int:
-    """A shift of `icount`; two more must still be one."""
+    """Parses a shift of `icount`; the shift plus two must be valid, too."""
     if not text.isdigit() or int(text) > SHIFT_MAX - SELFISH_SHIFT_MORE:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no shift; give a whole number from 0 to {SHIFT_MAX - SELFISH_SHIFT_MORE}"
+            f"{text!r} is not a shift; give a whole number from 0 to {SHIFT_MAX - SELFISH_SHIFT_MORE}"
         )
     return int(text)
 
 
 def cores(text: str) -> int:
-    """A number of cores, or none."""
+    """Parses a number of cores, 0 for none."""
     if not text.isdigit() or int(text) == 1 or int(text) > 64:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no number of several cores; give 2 to 64, or 0 for none"
+            f"{text!r} is not a number of several cores; give 2 to 64, or 0 for none"
         )
     return int(text)
 
@@ -164,7 +165,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="an instruction lasts 2^SHIFT ns (default 8, ten seconds each; 4: minutes)",
     )
     parser.add_argument(
-        "--cores", type=cores, default=4, help="cores of the run on several; 0: none (default 4)"
+        "--cores", type=cores, default=4, help="cores of the run on several cores; 0: no such run (default 4)"
     )
     parser.add_argument("--apps", type=Path, help="folder of the programs")
     parser.add_argument("--memory", default="256M", help="memory of the machine (default 256M)")
@@ -178,7 +179,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def judged(run: Run, result: Result, window_ns: float) -> tuple[dict[str, Any], str]:
-    """The figures of one run, and what is wrong with them, or nothing."""
+    """Returns the figures of one run, and what is wrong with them, or an empty text."""
     report = ftq.parse_report(result.stderr.decode(errors="replace"))
     try:
         detours, seen_ns = run.judge(result.stdout.decode("ascii", errors="replace"), run.key)
@@ -204,16 +205,16 @@ def judged(run: Run, result: Result, window_ns: float) -> tuple[dict[str, Any], 
     if entries is None:
         return figures, "the kernel entries were not counted"
     if report.get("detours") != str(detours):
-        return figures, f"the program says {report.get('detours')} detours, its data {detours}"
+        return figures, f"the program says {report.get('detours')} detours, the lab {detours}"
     if detours != expected or entries != expected:
-        return figures, f"{what}, {detours} detours seen, {entries} kernel entries counted"
+        return figures, f"{what}, but {detours} detours seen, {entries} kernel entries counted"
     if not run.controls and seen_ns < window_ns * (1 - 1e-4):
         return figures, f"only {seen_ns / 1e9:.1f} s of guest time were measured"
     return figures, ""
 
 
 def kept(options: argparse.Namespace, key: str, result: Result) -> Result:
-    """Keeps a run's raw output, and `result` if the program ended well."""
+    """Keeps a run's raw output. Returns `result` if the program ended normally, else raises LabError."""
     bytes_write(options.out / f"silence-{key}.dat", result.stdout)
     log = result.stderr.decode(errors="replace") + "\n--- console ---\n" + result.console
     text_write(options.out / f"silence-{key}.log", log)
@@ -221,7 +222,7 @@ def kept(options: argparse.Namespace, key: str, result: Result) -> Result:
 
 
 def rank_reports(text: str) -> dict[int, dict[str, str]]:
-    """The summaries of the ranks, from lines that begin with `RANK: `."""
+    """Returns the summaries of the ranks, from lines that begin with `RANK: `."""
     lines: dict[int, list[str]] = {}
     for line in text.splitlines():
         match = re.match(r"(\d+): (.*)", line)
@@ -231,7 +232,7 @@ def rank_reports(text: str) -> dict[int, dict[str, str]]:
 
 
 def ranks_judged(count: int, result: Result) -> tuple[dict[str, Any], str]:
-    """The figures of the run on several cores, and what is wrong with them, or nothing."""
+    """Returns the figures of the run on several cores, and what is wrong with them, or an empty text."""
     reports = rank_reports(result.stderr.decode(errors="replace"))
     entries = {rank: report.get("kernel_entries", "not counted") for rank, report in reports.items()}
     starts = {report.get("start") for report in reports.values()}
@@ -245,7 +246,7 @@ def ranks_judged(count: int, result: Result) -> tuple[dict[str, Any], str]:
         "command": shlex.join(result.command),
     }
     if sorted(reports) != list(range(count)):
-        return figures, f"{count} ranks were started, and these spoke: {sorted(reports)}"
+        return figures, f"{count} ranks were started, but only these reported: {sorted(reports)}"
     if not figures["started_together"]:
         return figures, "the ranks did not begin together"
     noisy = {rank: n for rank, n in entries.items() if n != "0"}
@@ -253,7 +254,7 @@ def ranks_judged(count: int, result: Result) -> tuple[dict[str, Any], str]:
 
 
 def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
-    """All runs; LabError if one is not silent."""
+    """Runs everything. LabError if a run is not silent."""
     architecture.options_settle(options)
     runs = plan(options.hours, options.shift)
     total = len(runs) + (options.cores > 0)
@@ -302,7 +303,7 @@ def silence(options: argparse.Namespace, machines: Runner, out: TextIO) -> None:
 
 
 def as_table(runs: Sequence[Run], found: dict[str, Any]) -> str:
-    """Programs as rows."""
+    """Returns a table with programs as rows."""
     rows = []
     for run in runs:
         figures = found[run.key]
@@ -334,6 +335,6 @@ def as_table(runs: Sequence[Run], found: dict[str, Any]) -> str:
 
 
 def run(options: argparse.Namespace, machines: Runner | None = None, out: TextIO | None = None) -> int:
-    """Carries the command out; `machines` and `out` are for tests. LabError or OSError if it fails."""
+    """Runs the command; `machines` and `out` are for tests. Raises LabError or OSError."""
     silence(options, machines or runner.load(), out or sys.stdout)
     return 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab bench-simulator`: speed and memory of the simulator, beside plain numpy doing the same dissemination
-and beside the public simulator.
+"""`lab bench-simulator`: compares speed and memory of the simulator with plain numpy, which computes the same
+dissemination, and with the public simulator.
 
-Each size runs in a process of its own, `sim bench` and numpy in turn on the same machine, so that their ratio
-says more than their times. numpy works round by round on whole arrays: it knows the noise, but not that a
-message which comes early is handled early, so its end differs a little.
+Each size runs in a process of its own; `sim bench` and numpy run in turn on the same machine, so their ratio
+is more meaningful than their times. numpy works round by round on whole arrays. It knows the noise, but not
+that an early message is handled early, so its end differs a little.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from lab.common.paths import REPORT, SIMULATOR
 from lab.common.simulator import sim
 from lab.common.text import table
 
-SUMMARY = "Measure the simulator's speed and memory beside plain numpy and the public simulator."
+SUMMARY = "Measure the simulator's speed and memory, compared with plain numpy and the public simulator."
 
-#: The simulator's default parameters and its bench's noise, ns (simulator/parameters.hpp, bench.cpp).
+#: The simulator's default parameters and the noise of its bench, ns (simulator/parameters.hpp, bench.cpp).
 L, O, G_MESSAGE = 2500.0, 1500.0, 7 * 6.0
 PERIOD, DETOUR = 4_000_000.0, 10_000.0
 
-#: Aims: one dissemination of 2^20 ranks.
+#: Aims for one dissemination of 2^20 ranks.
 SECONDS_BELOW = 0.3
 MEGABYTES_BELOW = 300
 
-#: The public simulator on a machine like this one, dissemination of 8 bytes, single thread: making and
-#: converting the schedule, simulating it, and memory in MB, by ranks. For orientation: taken earlier.
+#: The public simulator on a similar machine, dissemination of 8 bytes, single thread, by ranks: s to make and
+#: convert the schedule, s to simulate it, and memory in MB. For orientation; measured earlier.
 PUBLIC = {65536: (3.1, 1.6, 456), 262144: (13.0, 13.7, 1900), 1048576: (64.0, 77.0, 7700)}
 
 
 def work_done(now: np.ndarray, work: float, offset: np.ndarray) -> np.ndarray:
-    """When `work` that begins at `now` ends under the physical rule, for work shorter than the period."""
+    """Returns when `work` that begins at `now` ends by the physical rule, for work shorter than the
+    period."""
     phase = (now + offset) % PERIOD
     start = now + np.where(phase < DETOUR, DETOUR - phase, 0.0)
     left = PERIOD - (start + offset) % PERIOD
@@ -52,7 +53,7 @@ def work_done(now: np.ndarray, work: float, offset: np.ndarray) -> np.ndarray:
 
 
 def dissemination(ranks: int, seed: int = 1) -> np.ndarray:
-    """When each rank ends, round by round."""
+    """Computes round by round when each rank ends."""
     offset = np.random.default_rng(seed).uniform(0, PERIOD, ranks)
     now = np.zeros(ranks)
     distance = 1
@@ -65,8 +66,8 @@ def dissemination(ranks: int, seed: int = 1) -> np.ndarray:
 
 
 def measure(largest: int, largest_goal: int, repeats: int = 1) -> list[dict[str, Any]]:
-    """The rows of `sim bench`, with numpy's seconds for the same ranks: of each row the quickest of `repeats`
-    runs, and of numpy's."""
+    """Returns the rows of `sim bench`, with numpy's seconds for the same ranks; each is the quickest of
+    `repeats` runs."""
     runs = [
         json.loads(sim(["bench", "--json", "--largest", largest, "--largest-goal", largest_goal]))
         for _ in range(repeats)
@@ -123,8 +124,8 @@ def as_table(rows: list[dict[str, Any]]) -> str:
 
 
 def the_command(largest: int, repeats: int) -> str:
-    """What a user waits for: `sim pattern` of the most ranks under the bench's noise, its simulation without
-    noise, the start of the program and its summary included; the quickest of `repeats`."""
+    """Measures the time that a user waits: `sim pattern` with the most ranks under the bench's noise,
+    including its simulation without noise, the program's start and its summary; the quickest of `repeats`."""
     words = [
         *("pattern", "dissemination", "-n", 1 << largest),
         *("--noise-period", round(PERIOD), "--noise-duration", round(DETOUR)),
@@ -134,31 +135,31 @@ def the_command(largest: int, repeats: int) -> str:
     return f"sim {' '.join(map(str, words))}: {seconds:.3g} s, {cpu:.3g} CPU s"
 
 
-#: The folder of a built public simulator: its LogGOPSim and txt2bin.
+#: The folder of a built public simulator, with its LogGOPSim and txt2bin.
 PUBLIC_FOLDER = "TACET_LOGGOPSIM"
-#: What both simulate, text and all: pattern and log2 of its ranks.
+#: What both simulate, text included: pattern and log2 of its ranks.
 SIDE_BY_SIDE = (("dissemination", 16), ("recursive-doubling", 16), ("bcast", 18))
 
 
 def spent(words: list[object]) -> tuple[float, float]:
-    """Seconds and CPU seconds of a command."""
+    """Runs a command and returns its seconds and CPU seconds. Raises LabError."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run([str(word) for word in words], capture_output=True, check=False)
     seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise LabError(
-            f"{words[0]} ended with {done.returncode}; give a folder of a public simulator that runs"
+            f"{words[0]} ended with status {done.returncode}; give a folder of a working public simulator"
         )
     return seconds, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def side_by_side(folder: Path, repeats: int) -> str:
-    """Ours on GOAL text, reading included, and the public simulator's simulation of its binary form, in turn;
-    the quickest of `repeats` each. Its conversion stands beside it and is not counted."""
+    """Compares, in turn, the simulator on GOAL text, reading included, with the public simulator on its
+    binary form; the quickest of `repeats` each. The conversion's time is shown but not counted."""
     for program in ("LogGOPSim", "txt2bin"):
         if not os.access(folder / program, os.X_OK):
             raise LabError(
-                f"{PUBLIC_FOLDER}={folder}: no program {program} there; build the public simulator"
+                f"{PUBLIC_FOLDER}={folder}: no program {program} there; build the public simulator first"
             )
     lines = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -187,30 +188,30 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("bench-simulator", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for sim.json")
     parser.add_argument(
-        "--largest", type=int, default=20, metavar="LOG2", help="of the built-in pattern's ranks (20)"
+        "--largest", type=int, default=20, metavar="LOG2", help="log2 of the built-in pattern's ranks (20)"
     )
     parser.add_argument(
-        "--largest-goal", type=int, default=18, metavar="LOG2", help="of a schedule's ranks (18)"
+        "--largest-goal", type=int, default=18, metavar="LOG2", help="log2 of a schedule's ranks (18)"
     )
     parser.add_argument(
-        "--repeats", type=int, default=5, metavar="N", help="runs, of which the quickest counts (5)"
+        "--repeats", type=int, default=5, metavar="N", help="number of runs; the quickest counts (5)"
     )
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
-    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    """Runs the command; `out` is for tests. Raises LabError or OSError."""
     if options.repeats < 1:
-        raise LabError(f"--repeats {options.repeats}: at least one run")
+        raise LabError(f"--repeats {options.repeats}: too few; give at least one")
     rows = measure(options.largest, options.largest_goal, options.repeats)
     options.out.mkdir(parents=True, exist_ok=True)
     text_write(options.out / "sim.json", json.dumps(rows, indent=1) + "\n")
     print(f"\n{as_table(rows)}\n\n{options.out / 'sim.json'}", file=out or sys.stdout, flush=True)
     print(f"\n{the_command(options.largest, options.repeats)}", file=out or sys.stdout, flush=True)
     public = os.environ.get(PUBLIC_FOLDER)
-    beside = (
+    comparison = (
         side_by_side(Path(public), options.repeats)
         if public
-        else f"not beside the public simulator: {PUBLIC_FOLDER}=FOLDER names the folder of a built one"
+        else f"public simulator: not compared; set {PUBLIC_FOLDER}=FOLDER to the folder of a built one"
     )
-    print(f"\n{beside}", file=out or sys.stdout, flush=True)
+    print(f"\n{comparison}", file=out or sys.stdout, flush=True)
     return 0

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab sloc`: lines of code of each part of the kernel, and which parts have more than they shall have.
+"""`lab sloc`: counts lines of code of each part of the kernel, and shows which parts exceed their limit.
 
-A line of code holds something besides comment and blank. What counts as a comment: in C, headers, and
-preprocessed assembly (`.S`), `/* */` and `//`; in NASM (`.asm`, `.inc`), what follows `;`; in GNU assembly
-(`.s`), what follows `#`. Strings are respected, so that "//" in one is no comment.
+A line of code holds something other than comment and blanks. Comments are: in C, headers, and preprocessed
+assembly (`.S`), `/* */` and `//`; in NASM (`.asm`, `.inc`), text after `;`; in GNU assembly (`.s`), text
+after `#`. Strings are respected: "//" in a string is not a comment.
 
-A second architecture is not to take more lines than the first one: what both do alike is in arch/common.
+A second architecture must not have more lines than the first one; code that both share is in arch/common.
 
-A row is an architecture, the drivers, or a room: a folder of kernel/ with the files that stand in it
-directly. The rooms are found by looking, so that a new one needs no change here.
+A row is an architecture, the drivers, or a room: a folder of kernel/ with the files directly in it. Rooms are
+found by listing, so a new one needs no change here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ HEARTBEATS = "heartbeats"
 JOBS = "jobs"
 DRIVERS = "drivers"
 
-#: The part of each room. The network is ours alone, without lwIP; 9P is the client of a file server.
+#: The part of each room. `network` is only Tacet's own code, without lwIP; `9P` is the client of a file
+#: server.
 ROOMS = {
     **dict.fromkeys(("init", "process", "time", "mm", "smp", "debug", "lib"), SILENT_CORE),
     **dict.fromkeys(("syscall", "fs"), LINUX_PERSONALITY),
@@ -44,22 +45,22 @@ ROOMS = {
     "beat": HEARTBEATS,
     "launch": JOBS,
 }
-#: The most lines of a part: a promise for the silent core, budgets of the others. Where a part has more, the
-#: table says so; these numbers follow nothing that was measured.
+#: The most lines of a part: a promise for the silent core, budgets for the others. The table says so if a
+#: part has more. The numbers do not follow from a measurement.
 LINES_MAX = {SILENT_CORE: 15_500, LINUX_PERSONALITY: 9_500, NINEP: 2_500, NETWORK: 6_000}
 PARTS = (SILENT_CORE, LINUX_PERSONALITY, NINEP, NETWORK, HEARTBEATS, JOBS, DRIVERS)
 
 C_SUFFIXES = frozenset({".c", ".h", ".def", ".S"})
 LINE_COMMENT = {".asm": ";", ".inc": ";", ".s": "#"}
 
-#: strings and character constants (kept), or comments (the named group)
+#: Strings and character constants (kept), or comments (the named group).
 _C_TOKEN = re.compile(
     r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?P<comment>/\*.*?(?:\*/|\Z)|//(?:\\\n|[^\n])*)""", re.S
 )
 
 
 def _without_c_comments(text: str) -> str:
-    """`text` with each comment as a blank that keeps its line ends."""
+    """Returns `text` with each comment replaced by blanks; line ends stay."""
 
     def blank(match: re.Match[str]) -> str:
         return " " + "\n" * match[0].count("\n") if match["comment"] else match[0]
@@ -75,7 +76,7 @@ def _without_line_comments(text: str, mark: str) -> str:
 
 
 def count_text(text: str, suffix: str) -> int:
-    """Lines of code in `text`, which is of the kind that files ending in `suffix` hold."""
+    """Returns the lines of code in `text` of a file with this suffix. ValueError for an unknown suffix."""
     if suffix in C_SUFFIXES:
         text = _without_c_comments(text)
     elif suffix in LINE_COMMENT:
@@ -87,10 +88,10 @@ def count_text(text: str, suffix: str) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """A folder's lines of code, and the part that each of its files belongs to, with the lines."""
+    """A folder's lines of code by part."""
 
     name: str
-    parts: dict[str, int]  #: "" is neither part
+    parts: dict[str, int]  #: lines by part; "" is no part
 
     @property
     def lines(self) -> int:
@@ -98,14 +99,14 @@ class Row:
 
 
 def sources(folder: Path, deep: bool) -> Iterator[Path]:
-    """The C and assembly files in a folder, with those of the folders in it if `deep`."""
+    """Yields the C and assembly files of a folder, and of the folders in it if `deep`."""
     for path in sorted(folder.rglob("*") if deep else folder.glob("*")):
         if path.is_file() and (path.suffix in C_SUFFIXES or path.suffix in LINE_COMMENT):
             yield path
 
 
 def part_of(path: Path, arch: str) -> str:
-    """The part that a file belongs to, by its path in the tree."""
+    """Returns the part that a file belongs to, by its path in the tree."""
     match path.parts[:-1]:
         case ("arch", name, *_):
             return SILENT_CORE if name in (arch, "common") else ""
@@ -127,7 +128,7 @@ def row_of(name: str, files: Iterator[Path], root: Path, arch: str) -> Row:
 
 
 def count(root: Path, arch: str = "x86_64") -> list[Row]:
-    """The rows of a tree: architectures, drivers, and the rooms of the kernel; LabError if it has no
+    """Returns the rows of a tree: architectures, drivers, and the rooms of the kernel. LabError if it has no
     kernel."""
     kernel = root / "kernel"
     if not kernel.is_dir():
@@ -142,13 +143,13 @@ def count(root: Path, arch: str = "x86_64") -> list[Row]:
 
 
 def sums(rows: Sequence[Row]) -> dict[str, int]:
-    """Lines of each part, and of everything."""
+    """Returns the lines of each part, and of everything."""
     found = {part: sum(row.parts.get(part, 0) for row in rows) for part in PARTS}
     return {**found, "all": sum(row.lines for row in rows)}
 
 
 def aim_of(row: Row, rows: Sequence[Row], arch: str) -> list[str]:
-    """That of another architecture is not to take more lines than the one that counts."""
+    """Returns the aim of another architecture: not more lines than `arch`."""
     limit = next((other.lines for other in rows if other.name == f"arch/{arch}"), 0)
     if not row.name.startswith("arch/") or row.name in (f"arch/{arch}", "arch/common") or not limit:
         return ["", ""]
@@ -156,7 +157,7 @@ def aim_of(row: Row, rows: Sequence[Row], arch: str) -> list[str]:
 
 
 def as_table(rows: Sequence[Row], arch: str = "x86_64") -> str:
-    """The rows, and the sums, with their aims."""
+    """Returns a table of the rows and the sums, with their aims."""
     lines = [
         [row.name, f"{row.lines:,}", ", ".join(filter(None, row.parts)), *aim_of(row, rows, arch)]
         for row in rows
@@ -170,13 +171,13 @@ def as_table(rows: Sequence[Row], arch: str = "x86_64") -> str:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("sloc", description=SUMMARY)
-    parser.add_argument("--tree", type=Path, default=ROOT, help="another tree than this one")
+    parser.add_argument("--tree", type=Path, default=ROOT, help="the tree to count (default: this one)")
     parser.add_argument(
-        "--arch", default="x86_64", help="the architecture that counts as part of the core (x86_64)"
+        "--arch", default="x86_64", help="the architecture that counts as part of the core (default x86_64)"
     )
 
 
 def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
-    """Carries the command out; `out` is for tests. LabError or OSError if it fails."""
+    """Runs the command; `out` is for tests. Raises LabError or OSError."""
     print(as_table(count(options.tree, options.arch), options.arch), file=out or sys.stdout)
     return 0

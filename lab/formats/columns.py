@@ -6,7 +6,8 @@ The files are `#` lines and lines with a fixed count of numbers. They are read i
 the whole text is never in memory. numpy converts a piece at once if all its bytes can be part of numbers,
 each line has the right count of words, and the count of numbers equals the count of words: then no word was
 split or skipped. Any other piece is read line by line, which finds the first wrong line and says what is
-wrong. """
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@
 The files are those of `apps/ftq` and of the public FTQ: `#` lines, then a line `ns count` per quantum, where
 ns is the start of the quantum. The figures are those of [Betti09 §VI-A] with the definitions of
 `apps/ftq/analysis.h`, which explains them (nominal count, quantisation floor, disturbed quantum, detour). A
-test compares the two on the same data. """
+test compares the two on the same data.
+"""
 
 from __future__ import annotations
 
@@ -190,8 +191,8 @@ class Nominal:
 
 
 def nominal(counts: np.ndarray) -> Nominal:
-    """Returns the nominal count by `apps/ftq/analysis.h`: the count that one quantum in twenty reached, if it
-    is sharp; else the mode and its reach; if these do not separate, half of the best."""
+    """Returns the nominal count by `apps/ftq/analysis.h`: the count that a twentieth of the quanta reached,
+    if it is sharp; else the mode and its reach; if these do not separate, half of the best."""
     falling = np.sort(counts)[::-1]
     samples = len(falling)
     best = int(falling[(samples - 1) // NOMINAL_ONE_IN])

@@ -4,7 +4,8 @@
 The files are those of `apps/fwq` and of the public FWQ: the ticks of one sample per line, without a time
 axis. Files of `apps/fwq` begin with `#` lines and have no gap between samples, so the running sum is the
 time. The figures are those of `apps/fwq/analysis.h`, which explains them; a test compares the two on the same
-data. """
+data.
+"""
 
 from __future__ import annotations
 

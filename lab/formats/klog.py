@@ -7,7 +7,8 @@ too.
 
 Times are nanoseconds since the kernel's first instruction, computed as the kernel's clock.c does. They are
 comparable, to the nanosecond, with the times inside of events and with CLOCK_MONOTONIC in programs on the
-node. """
+node.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@ cyclictest and timerlat do not measure detours but how late a timer woke them: e
 have percentiles and a longest latency, but no noise ratio, and cannot be replayed. oslat counts turns of a
 loop by their length in whole µs, rounded up: turns longer than the shortest ones are detours, and the last
 bucket holds all longer ones. hwlatdetect lists gaps that it saw with interrupts off, with their end and
-length, for only a part of each window. """
+length, for only a part of each window.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 
 The files are those of `apps/selfish` and of netgauge's noise benchmark: `#` lines; then `start duration` of
 each detour in ns, the duration without the loop's own time; at the end the overhead and the period as `#`
-lines [Beckman06 §3]. A silent kernel leaves a file without a detour, which is read like any other. """
+lines [Beckman06 §3]. A silent kernel leaves a file without a detour, which is read like any other.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@
 A raw file has `#` lines with the clock's rate, the threshold, the number of interruptions and the measured
 time, then a line per interruption: ns since the start, µs since the one before, cycles, ns. Files sorted by
 length (`--sort`) lack the second column. The time is read *after* the interruption, so the interruption began
-earlier by its length. The file of a core without interruptions has three `#` lines and no measured time. """
+earlier by its length. The file of a core without interruptions has three `#` lines and no measured time.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 """Draws latencies of collective operations by the number of ranks, as boxplots [Hoefler10 Fig. 5-7].
 
 The box is the middle half; the line in it is the median. The whiskers reach to the last value within 1.5
-boxes; dots are values beyond them. A cross is the mean, which noise moves more than the median. """
+boxes; dots are values beyond them. A cross is the mean, which noise moves more than the median.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +151,7 @@ def collective_picture(
         )
         figure.suptitle(title or "Latency of a collective operation", x=0.01, ha="left", fontsize=14)
         notes_below(
-            figure, ["Box: middle half and median; whiskers: to 1.5 boxes; dots: beyond; cross: mean.", *notes]
+            figure, ["Box: middle half and median; whiskers: 1.5 boxes; dots: beyond; cross: mean.", *notes]
         )
         save(figure, path, width)
     finally:

@@ -33,7 +33,8 @@ class Panel:
     are none (`absent`).
 
     `remark` says why the bars are not this CPU's noise. It is written into the panel, whose bars and figures
-    are drawn paler. """
+    are drawn paler.
+    """
 
     key: str
     title: str
@@ -239,7 +240,7 @@ def ftq_picture(
         all_axes[-1, 0].set_xlabel("time in the measuring window, s", fontsize=11)
         operation_ns = shown[0].summary.operation_ns if shown[0].summary else 0.0
         floor = (
-            "Grey band: quantisation floor. The loop is not a divisor of the quantum, so a quantum of a "
+            "Grey band: quantisation floor. A quantum is not a whole number of operations, so that of a "
             f"silent core may lack one operation ({operation_ns:.0f} ns); a loss of two or more is noise."
         )
         height = figure.get_size_inches()[1]

@@ -3,7 +3,8 @@
 grain [Tsafrir05 Fig. 5].
 
 The data are measured phases (apps/phase), or delays of phases that are derived from a trace's detours. The
-grey band is what the data cannot show: less than one of their phases. """
+grey band is what the data cannot show: less than one of their phases.
+"""
 
 from __future__ import annotations
 

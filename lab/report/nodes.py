@@ -10,7 +10,8 @@ step waits for the last rank.
 
 A run may be marked as doubtful: its recorder states that its figures are an artefact of the machine (the
 remark that `tools/lab compare` keeps in PROGRAM.json), or its data have no floor. The report shows marked
-runs with a star and leaves them out of the judgement. """
+runs with a star and leaves them out of the judgement.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ DEFINITIONS = (
     ),
     (
         "p",
-        "the probability that one phase of the grain is delayed on one node [Tsafrir05 §2.1]; if it comes "
+        "the probability that a phase of the grain is delayed on one node [Tsafrir05 §2.1]; if it comes "
         "from a trace, the phase begins at a random time in the trace",
     ),
     (

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab reproduce NAME`: the papers' experiments, repeated with their parameters, the published values beside
-ours (docs/lab/reproduce.md)."""
+"""`lab reproduce NAME`: repeats the papers' experiments with their parameters, and compares the published
+values with ours (docs/lab/reproduce.md)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Beckman06]: collective operations under injected noise, together or not (§4, Fig. 6), and the noise of
+"""[Beckman06]: collective operations under injected noise, synchronized or not (§4, Fig. 6), and the noise of
 five platforms (§3.3, Table 4)."""
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from lab.reproduce.traces import BECKMAN, beginning, generate
 
 DETOURS_US = (16, 50, 100, 200)
 INTERVALS_MS = (1, 10, 100)
-#: The barrier of BG/L is a network of its own, the global interrupt: a step of 0.4 us to raise the signal,
-#: 0.8 us on the wire, and a step of 0.4 us to leave; 1.6 us at any number of processes.
+#: The barrier of BG/L has a network of its own, the global interrupt: a step of 0.4 us to raise the signal,
+#: 0.8 us on the wire, and a step of 0.4 us to leave; 1.6 us for any number of processes.
 BARRIER = Network("barrier", 800, 400, 0, 0)
 ALLREDUCE = NETWORKS["cnl"]
-#: All processes send to all: the square of the processes in messages, of 56 bytes each, which all wait at
-#: their receivers until these have sent theirs. The paper's smallest size has a million of them, the largest
-#: here, simulated under the strongest noise alone, 17 million (0.94 GB, some seconds), the paper's largest
-#: would have a thousand million (60 GB).
+#: In an alltoall all processes send to all: the square of the processes in messages, of 56 bytes each in
+#: memory, which all wait at their receivers until these have sent theirs. The paper's smallest size has a
+#: million messages. The largest size here, simulated only under the strongest noise, has 17 million (0.94 GB,
+#: some seconds); the paper's largest would have a thousand million (60 GB).
 ALLTOALL_MIN, ALLTOALL_MAX = 1024, 4096
 STRONGEST_US, STRONGEST_MS = 200, 1
 OPERATIONS = ("barrier", "allreduce", "alltoall")
 
 
-#: The paper times loops. Many ranks at random places of the noise show its mean at once; ranks in step have
-#: to pass through some of its periods. A barrier is simulated once, at many places: in a loop without a pause
-#: what delays one step's slowest rank overlaps with the next operation's.
+#: The paper times loops. Many ranks at random places of the noise show its mean at once; synchronized ranks
+#: must pass through several of its periods. A barrier is simulated once, at many places: in a loop without a
+#: pause the delay of one step's slowest rank overlaps with the next operation's.
 LOOP = 10
 PERIODS = 3
 TOGETHER_RANKS = 16
@@ -54,7 +54,7 @@ def loop_together(operation: str, ms: int) -> int:
 
 
 def sizes(operation: str, settings: Settings) -> list[int]:
-    """Processes in virtual node mode: two a node, 512 to 16 384 nodes."""
+    """Returns the numbers of processes in virtual node mode: two per node, 512 to 16 384 nodes."""
     last = 1 << min(settings.largest, 15)
     if operation == "alltoall":
         return [16, 64] if settings.quick else [64, 256, ALLTOALL_MIN]
@@ -97,7 +97,7 @@ def fig6(settings: Settings) -> Outcome:
     barrier: Latencies = found["barrier", False, 1, 200, last["barrier"]]
 
     def each(value: Latencies) -> float:
-        """What a detour of 200 us adds to one barrier, in detours."""
+        """Returns what a detour of 200 us adds to one barrier, in detours."""
         return (float(np.mean(value.ns)) - value.quiet_ns) / 2e5
 
     full = not settings.quick and settings.largest >= 15
@@ -160,7 +160,7 @@ def fig6(settings: Settings) -> Outcome:
         )
         for operation in OPERATIONS
     ]
-    # The colour is the detour, dashes and marker how often it comes.
+    # The colour shows the detour's length, dashes and marker its interval.
     looks = {
         f"{us} µs each {ms} ms": Style(colour, line, marker, "")
         for us, colour in ((50, "#5f9e8f"), (200, "#14375e"))
@@ -168,8 +168,8 @@ def fig6(settings: Settings) -> Outcome:
     }
     title = "Collective operations under injected noise [Beckman06 Fig. 6]"
     notes = (
-        f"Means of loops of {LOOP}, of the barrier of single operations; synchronized: {TOGETHER_RANKS} "
-        f"processes through {PERIODS} periods of the noise, as all ranks then are alike.",
+        f"Means of loops of {LOOP}; for the barrier, of single operations. Synchronized: {TOGETHER_RANKS} "
+        f"processes through {PERIODS} periods of the noise, because all ranks are alike then.",
         "allreduce and alltoall: messages with BlueGene/P CNL's parameters [Hoefler10 Table III]; BG/L was "
         "faster. barrier: the pattern global-interrupt, two steps of 0.4 us and a wire of 0.8 us.",
         f"alltoall: one step of all messages, at most {ranks_text(ALLTOALL_MAX)} processes; the published "
@@ -193,7 +193,7 @@ TABLE4 = {
     "laptop": (1.02, 180.0, 9.5, 7.0),
     "xt3": (0.002, 9.5, 2.1, 1.2),
 }
-#: Of each trace so much is drawn, ns.
+#: The part of each trace that is drawn, ns.
 SHOWN_NS = 1e10
 TABLE4_WORDS = ("noise ratio, %", "longest, us", "mean, us", "median, us")
 
@@ -214,7 +214,7 @@ def table4(settings: Settings) -> Outcome:
             float(np.median(trace.duration_ns)) / 1e3,
         )
         for word, published, ours in zip(TABLE4_WORDS, TABLE4[machine.key], values, strict=True):
-            # The share is set, and so is the longest; of BG/L's compute node the text gives all.
+            # The share and the longest are input; for BG/L's compute node the text gives all values.
             is_input = word in TABLE4_WORDS[:2] or machine.key == "bgl-cn"
             rows.append(Row(f"{machine.name}: {word}", published, {"synthetic": ours}, restates=is_input))
         settings.store.progress.step(machine.name, False)
@@ -225,9 +225,9 @@ def table4(settings: Settings) -> Outcome:
     ]
     notes = (
         'The traces are made from the paper\'s description (lab/reproduce/traces.py). "is input": set '
-        "from the published value, so that agreement says nothing.",
-        "Where the text gives the detours' make-up (both BG/L), nothing else was used; for the others "
-        "lengths were chosen to fit: their agreement says that one such make-up exists.",
+        "from the published value, so agreement means nothing.",
+        "If the text gives the detours' composition (both BG/L), nothing else was used. For the others "
+        "lengths were chosen to fit: agreement only says that such a composition exists.",
     )
     return Outcome(
         "Noise of five platforms, synthetic traces [Beckman06 Table 4]",

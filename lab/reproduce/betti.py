@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Betti09]: FTQ on a node with its timer interrupt, and without it where nothing is to be done (NETTICK,
-Fig. 3); and beside a daemon that wakes up, under schedulers that let it disturb FTQ or not (Fig. 4),
+"""[Betti09]: FTQ on a node with its timer interrupt, and without it while there is nothing to do (NETTICK,
+Fig. 3); and FTQ with a daemon that wakes up, under schedulers that let it disturb FTQ or not (Fig. 4),
 measured."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from lab.reproduce.measured import Measurement, measure_all
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings
 from lab.reproduce.traces import MS, Machine, Source, generate
 
-#: An operation of FTQ: 31 300 in an undisturbed quantum [Betti09 §VI-A]; of 1 ms, as the published losses
-#: then are interrupts' usual lengths.
+#: Operations of FTQ: 31 300 in an undisturbed quantum [Betti09 §VI-A]. The quantum is 1 ms, because then the
+#: published losses have the usual lengths of interrupts.
 OPERATIONS = 31_300
 QUANTUM_NS = 1 * MS
 OPERATION_NS = QUANTUM_NS / OPERATIONS
@@ -39,7 +39,7 @@ NETTICK = replace(STANDARD, name="NETTICK", sources=NETWORK)
 
 
 def losses(machine: Machine, seed: int, quanta: int) -> np.ndarray:
-    """Operations that FTQ misses in each quantum: it counts whole ones."""
+    """Returns the operations that FTQ misses in each quantum; FTQ counts whole operations."""
     span_ns = quanta * QUANTUM_NS
     detours = round(span_ns * sum(1 / source.period_ns for source in machine.sources))
     trace = generate(machine, seed, max(detours, 1)).trace
@@ -91,10 +91,10 @@ def fig3(settings: Settings) -> Outcome:
         )
     ]
     notes = (
-        'The trace is synthetic, its lengths are the published ones ("is input"); what is tried is that '
-        "FTQ's losses distinguish the sources, and what remains without the tick.",
-        "The paper says a quantum of about 1 us, in which 31 300 operations cannot be: 1 ms is assumed. "
-        "Tacet's own FTQ: make run.",
+        'The trace is synthetic; its lengths are the published ones ("is input"). The test is whether FTQ\'s '
+        "losses distinguish the sources, and what remains without the tick.",
+        "The paper states a quantum of about 1 us, which is too short for 31 300 operations; 1 ms is "
+        "assumed. For Tacet's own FTQ use `make run`.",
     )
     title = "FTQ with and without the timer interrupt [Betti09 Fig. 3]"
     return Outcome(
@@ -115,14 +115,14 @@ def fig3(settings: Settings) -> Outcome:
     )
 
 
-# ---- Fig. 4: beside a daemon ----
+# ---- Fig. 4: with a daemon ----
 
-#: The daemon wakes up, does nothing, and sleeps again: what it costs is the scheduler's [Betti09 §VI-B].
+#: The daemon wakes up, does nothing, and sleeps again: its cost is the scheduler's [Betti09 §VI-B].
 WAKES_NS = 50_000_000
 DAEMON = ("-p", f"{WAKES_NS}ns", "-w", "1ns")
-#: [Betti09 Fig. 4]: what FTQ misses in a quantum in which the statistics daemon ran.
+#: FTQ's loss in a quantum in which the statistics daemon ran [Betti09 Fig. 4].
 PUBLISHED_LOSS = 3500
-#: Where who runs: name, system, class of FTQ, class of the daemon, the picture's key.
+#: The cases: name, system, class of FTQ, class of the daemon, the picture's key.
 CASES = (
     ("Linux, both normal", "linux", "other", "other", "linux"),
     ("Linux, FTQ above", "linux", "fifo", "other", "linux-rt"),
@@ -146,7 +146,8 @@ def fig4(settings: Settings) -> Outcome:
     wakes = int(quanta * QUANTUM_NS / WAKES_NS)
 
     def wake_loss(name: str) -> float:
-        """The median loss of as many quanta as the daemon wakes up in, the largest ones; of a quantum."""
+        """Returns the median of the largest losses, one for each wake-up of the daemon, as a share of a
+        quantum."""
         summary = summaries[name]
         return float(np.median(np.sort(summary.losses)[-wakes:])) / summary.nominal_count
 
@@ -174,11 +175,11 @@ def fig4(settings: Settings) -> Outcome:
         ),
     ]  # fmt: skip
     notes = (
-        f"{quanta} quanta of 1 ms, an operation is 64 instructions; the daemon wakes up each "
+        f"{quanta} quanta of 1 ms, an operation is 64 instructions; the daemon wakes up every "
         f"{WAKES_NS / MS:.0f} ms and does nothing. HPCSCHED is a class above the normal one: SCHED_FIFO.",
         "1 ns is one instruction: no caches, and no message to a job manager, which the paper's daemon sent.",
     )
-    title = "FTQ beside a daemon that wakes up [Betti09 Fig. 4]"
+    title = "FTQ with a daemon that wakes up [Betti09 Fig. 4]"
     panels = [Panel(key, name, data[name], summaries[name]) for name, _, _, _, key in CASES]
     return Outcome(
         title,
@@ -193,7 +194,7 @@ EXPERIMENTS = (
     Experiment(
         "betti-fig4",
         "Betti09 §VI-B, Fig. 4",
-        "FTQ beside a daemon, two schedulers each: measured",
+        "FTQ with a daemon, two schedulers each: measured",
         fig4,
         measured=True,
     ),

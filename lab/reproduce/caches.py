@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """[Tsafrir05 §3.2, Fig. 6]: the cache misses that ticks cause, by the rate of the tick, on the caches of the
-paper's machines: those of the program that is interrupted, and those of the kernel that interrupts it.
+paper's machines: misses of the interrupted program, and of the kernel that interrupts it.
 
-The emulator has no caches; a plugin of it models them (tools/caches) and sees each fetch and each access of
-kernel and program. What is counted is exact, and is the model's: it has no prefetching and no trace cache.
+The emulator has no caches; a plugin models them (tools/caches) and sees each fetch and each access of kernel
+and program. The counts are exact for the model, which has no prefetching and no trace cache.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from lab.reproduce.measured import TICK_HZ, Found, Measurement, Misses, measure_
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings
 from lab.reproduce.ticks import RATES_HZ, SCALED, phases
 
-#: [Tsafrir05 Table 1]: sizes; ways and lines are those of Intel's optimization manuals. The trace cache
-#: of the P-IV, 12 K micro operations, is modelled as 16 KB of code. M2 and M3 have the same caches.
+#: Sizes: [Tsafrir05 Table 1]; ways and lines: Intel's optimization manuals. The trace cache of the P-IV, 12 K
+#: micro operations, is modelled as 16 KB of code. M2 and M3 have the same caches.
 MODELS = {
     "M1": "16384/4/32:16384/4/32:262144/8/32",
     "M2, M3": "16384/8/64:8192/4/64:524288/8/64",
     "M4": "16384/8/64:16384/8/64:1048576/8/64",
 }
-#: The function whose run is the measuring window: the loop of phases.
+#: The function whose run is the measured window: the loop of phases.
 LOOP = "intervals_measure"
 
 
 def short(name: str) -> str:
-    """A processor's name without blanks and commas, as the plugin takes it."""
+    """Returns a processor's name without blanks and commas, for the plugin."""
     return name.replace(", ", "+")
 
 
@@ -41,7 +41,7 @@ def misses(found: Found, model: str, who: str) -> Misses:
 
 
 def a_phase(found: Found, count: float) -> float:
-    """So many in a phase."""
+    """Returns a count per phase."""
     return count / found.phases().count
 
 
@@ -101,11 +101,11 @@ def fig6(settings: Settings) -> Outcome:
         )
     )
     notes = (
-        f"{tacet.phases().count:,} phases of 1 ms, SCHED_FIFO. Models of caches in QEMU: the least recently "
-        "used line goes, no prefetching, virtual addresses; sizes as in the paper's Table 1, the trace cache "
-        "as 16 KB of code. The paper counted on the processors; its figure's values are not in its text.",
+        f"{tacet.phases().count:,} phases of 1 ms, SCHED_FIFO. Models of caches in QEMU: least recently used "
+        "replacement, no prefetching, virtual addresses; sizes as in the paper's Table 1, the trace cache as "
+        "16 KB of code. The paper counted on processors; its text does not have its figure's values.",
         SCALED,
-        "A phase reads no data and writes eight bytes: what misses on Tacet is each new line of that array.",
+        "A phase reads no data and writes eight bytes: the misses on Tacet are the new lines of that array.",
     )
     parts = {"program, code": ("program", "code"), "program, data": ("program", "data")}
     parts |= {"kernel, code": ("kernel", "code"), "kernel, data": ("kernel", "data")}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Detours, measured on Linux under the emulator, and on Tacet: every one as a point beside the papers'
-machines [Hoefler10 §II-A, Table I, Fig. 1]; over time and sorted [Beckman06 §3.3, Fig. 3-5]; and what reading
-the clock costs, which limits what can be seen [Beckman06 §3, Tables 2 and 3]."""
+"""Detours, measured on Linux and on Tacet in the emulator: each as a point, compared with the papers'
+machines [Hoefler10 §II-A, Table I, Fig. 1]; over time and sorted [Beckman06 §3.3, Fig. 3-5]; and the cost of
+reading the clock, which limits what can be seen [Beckman06 §3, Tables 2 and 3]."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from lab.reproduce.traces import HOEFLER, beginning, generate
 
 S = 1_000_000_000
 INSTRUCTIONS = (
-    "Linux and Tacet here: QEMU, 1 ns is one instruction, without caches; the published ones: their machines."
+    "Linux and Tacet here: QEMU, 1 ns is one instruction, no caches. Published values: on their machines."
 )
 
 
 def watch(settings: Settings, system: str, shift: int = 0, seconds: int = 10) -> Measurement:
-    """selfish for so long, of the scaled time."""
+    """Returns a measurement with selfish of this length, in scaled time."""
     window_ns = (S if settings.quick else seconds * S) << shift
     return Measurement(system, "selfish", ("-s", "-r", f"{window_ns}ns"), shift)
 
@@ -37,13 +37,13 @@ def named(found: Found, name: str) -> Trace:
 
 
 def loop_ns(found: Found) -> float:
-    """The shortest turn of the loop: instructions."""
+    """Returns the shortest turn of the loop, instructions."""
     return float(found.report()["minimum_loop"]) / found.scale
 
 
 # ---- [Hoefler10 Fig. 1, Table I] ----
 
-#: Of a synthetic trace, this much is drawn, ns; the paper's figure shows some tens of seconds.
+#: The part of a synthetic trace that is drawn, ns; the paper's figure shows some tens of seconds.
 SHOWN_NS = 40.0 * S
 
 
@@ -91,8 +91,8 @@ def fig1(settings: Settings) -> Outcome:
     ]
     notes = (
         INSTRUCTIONS,
-        "The machines' traces are synthetic (lab/reproduce/traces.py): their share of time is set. Of the "
-        "tuned Linux, which needs two CPUs, only counts can be had under this clock.",
+        "The machines' traces are synthetic (lab/reproduce/traces.py): their share of time is input. The "
+        "tuned Linux needs two CPUs, so under this clock only its counts are meaningful.",
     )
     title = "Detours of four machines and of two kernels here [Hoefler10 Fig. 1, Table I]"
     return Outcome(
@@ -139,7 +139,7 @@ def fig3(settings: Settings) -> Outcome:
             rows.append(Row(f"{words}: {word}", published, {ours: value}))
     keys = {"Tacet": "tacet", "Linux, 250 Hz": "linux", "Linux, 1000 Hz": "linux-rt"}
     shown = [System(keys[name], name, beginning(trace, 2.0 * S)) for name, trace in traces.items()]
-    notes = (INSTRUCTIONS, "The papers' platforms as synthetic traces: beckman-table4.")
+    notes = (INSTRUCTIONS, "The papers' platforms as synthetic traces: see beckman-table4.")
     title = "Detours over time, and sorted, measured here [Beckman06 Fig. 3-5]"
     return Outcome(
         title,
@@ -215,10 +215,10 @@ def table2(settings: Settings) -> Outcome:
         )
     notes = (
         "Published times in cycles of the platform's clock; ours in instructions, of clock_gettime, which "
-        "today's gettimeofday is. Beside each platform the kernel of its kind.",
-        "t_min: the shortest turn of the acquisition loop; nothing shorter can be seen.",
+        "gettimeofday uses today. Each platform is compared with the kernel of its kind.",
+        "t_min: the shortest turn of the acquisition loop; shorter detours cannot be seen.",
     )
-    title = "What reading the clock costs [Beckman06 Table 2, Table 3]"
+    title = "Cost of reading the clock [Beckman06 Table 2, Table 3]"
     return Outcome(
         title,
         rows,
@@ -233,7 +233,7 @@ EXPERIMENTS = (
     Experiment(
         "beckman-table2",
         "Beckman06 Table 2, 3",
-        "what reading the clock costs: measured",
+        "cost of reading the clock: measured",
         table2,
         measured=True,
     ),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Hoefler10 §IV-B]: collective operations under artificial noise and under that of real machines, up to a
-million ranks.
+"""[Hoefler10 §IV-B]: collective operations under artificial noise and under the noise of real machines, up to
+a million ranks.
 
-Latency is the time until the last rank is done. A slowdown is a latency divided by that without noise; the
-paper's "slowdown of 0.41" is what we call an increase, the slowdown less 1. Every experiment is done under
-the three noise rules (docs/lab/loggops.md).
+Latency is the time until the last rank is done. A slowdown is a latency divided by the latency without noise;
+the paper's "slowdown of 0.41" is here an increase: the slowdown minus 1. Every experiment uses the three
+noise rules (docs/lab/loggops.md).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MACHINES = {machine.key: machine for machine in HOEFLER}
 NAMES = {"chic": "CHiC", "altix": "Altix", "zeptoos": "ZeptoOS", "jaguar": "Jaguar"}
 #: The noise of [Hoefler10 Fig. 5(a)]: 100 us at 1000 Hz.
 FIXED = Disturbance(period_ns=1e6, duration_ns=1e5)
-#: The paper's million; published values hold there.
+#: The paper's million ranks; the published values are for that number.
 MILLION = 1 << 20
 SYNTHETIC = (
-    "The machines' traces are synthetic (lab/reproduce/traces.py): the published share of time and what Fig. "
-    "1 shows, the rest chosen."
+    "The machines' traces are synthetic (lab/reproduce/traces.py): made from the published share of time and "
+    "Fig. 1; the rest is chosen."
 )
 
 
@@ -45,7 +45,7 @@ def network_of(key: str) -> Network:
 def by_ranks(
     case: str, settings: Settings, make: Callable[[int, str], Run], first: int = 2, last: int = 20
 ) -> dict[Key, Run]:
-    """The case's runs at all numbers of ranks under all rules."""
+    """Returns the case's runs for all numbers of ranks and all rules."""
     return {
         (case, rule, 1 << log): make(1 << log, rule)
         for rule in RULES
@@ -87,8 +87,8 @@ def largest_increase(
 
 
 def onset(found: Mapping[Key, Latencies], case: str) -> dict[str, float]:
-    """The noise bottleneck: the most ranks before those at which noise doubles the median; no answer where it
-    never does."""
+    """Returns the noise bottleneck by rule: the most ranks below those for which noise doubles the median; no
+    value if it never does."""
     answer: dict[str, float] = {}
     for rule in RULES:
         doubled = {
@@ -105,7 +105,7 @@ def onset(found: Mapping[Key, Latencies], case: str) -> dict[str, float]:
 def boxes(
     found: Mapping[Key, Latencies], cases: Mapping[str, str], title: str, notes: tuple[str, ...]
 ) -> Callable[[Path, int], None]:
-    """Boxplots of the physical rule."""
+    """Returns the drawing of boxplots for the physical rule."""
     shown = {
         name: {ranks: value.ns for ranks, value in series(found, case, "physical").items()}
         for case, name in cases.items()
@@ -114,7 +114,7 @@ def boxes(
 
 
 def data(found: Mapping[Key, Latencies]) -> dict[str, object]:
-    """Latency's quartiles by case, for result.json."""
+    """Returns the latency's quartiles by case, for result.json."""
     return {
         " ".join(map(str, key)): {
             "quiet_ns": v.quiet_ns,
@@ -167,7 +167,7 @@ def spread(found: Mapping[Key, Latencies], case: str, ranks: int) -> dict[str, f
     return by_rule(answer)
 
 
-#: 1 MiB is sent by rendezvous, which the simulator does in one thread.
+#: The limit for 1 MiB, which is sent by rendezvous; the simulator does that in one thread.
 LARGE_MESSAGE_LAST = 12
 
 
@@ -241,7 +241,7 @@ QUANTILES: dict[str, Callable[[list[float]], float]] = {
 def curve(
     found: Mapping[Key, Latencies], case: str, how: Callable[[list[float]], float]
 ) -> list[tuple[float, float]]:
-    """Increase in percent by ranks, physical rule."""
+    """Returns the increase in percent by ranks, for the physical rule."""
     return [
         (ranks, 100 * (float(how(value.slowdowns())) - 1))
         for ranks, value in sorted(series(found, case, "physical").items())
@@ -318,7 +318,7 @@ def fig7(settings: Settings) -> Outcome:
 
 #: [Hoefler10 §IV-B2]: 2.5 ms at 10 Hz, allreduce; Ferreira et al. measured 32, the paper simulated 30.
 FERREIRA = Disturbance(period_ns=1e8, duration_ns=2.5e6)
-#: A benchmark times operations in a loop: what a detour does to one of them, it cannot do to the next again.
+#: A benchmark times operations in a loop: a detour that delays one of them cannot delay the next one again.
 FERREIRA_LOOP, FERREIRA_LOOP_QUICK = 500, 20
 
 
@@ -391,8 +391,8 @@ def ferreira(settings: Settings) -> Outcome:
     ]
     title = "2.5 ms at 10 Hz [Hoefler10 §IV-B2]"
     notes = (
-        "The paper gives one factor, without its system and ranks; measured: 32. It is compared where such "
-        "machines were in use.",
+        "The paper gives one factor, without the system and its ranks; measured: 32. Ours is compared for "
+        "machines that were in use then.",
     )
     return Outcome(
         title,
@@ -464,7 +464,7 @@ def fixed_frequency(settings: Settings) -> Outcome:
         for hz in (1000, 100, 10)
     ]
     title = "Allreduce under noise of a fixed frequency [Hoefler10 §IV-B, Beckman06 Fig. 6]"
-    notes = ("With CNL's parameters where no network is named; the paper does not say which it took.",)
+    notes = ("CNL's parameters if no network is named; the paper does not say which it used.",)
     return Outcome(
         title,
         rows,
@@ -487,7 +487,7 @@ EXPERIMENTS = (
         "hoefler-fig5", "Hoefler10 Fig. 5", "dissemination under fixed noise, CHiC's and ZeptoOS's", fig5
     ),
     Experiment(
-        "hoefler-fig6", "Hoefler10 Fig. 6", "Jaguar; broadcast beside allreduce; 1 MiB messages", fig6
+        "hoefler-fig6", "Hoefler10 Fig. 6", "Jaguar; broadcast and allreduce; 1 MiB messages", fig6
     ),
     Experiment("hoefler-fig7", "Hoefler10 Fig. 7", "co-scheduling; faster and slower networks", fig7),
     Experiment("ferreira", "Hoefler10 §IV-B2", "2.5 ms at 10 Hz", ferreira),

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of the experiments: a noise program on Linux or Tacet in QEMU, beside a daemon if wanted.
+"""Measurements for the experiments: a noise program on Linux or Tacet in QEMU, with a daemon if wanted.
 
-Time is a count of instructions (`icount`): the same program, kernel and QEMU give the same data, so that a
-measurement is a point of the store like a simulated one. With `shift` S every instruction lasts 2^S ns of the
-machine. Debian's kernel has a tick of 250 Hz, one each 4 ms: with shift 2 that is one each million
-instructions, as a tick of 1000 Hz is to a processor of one instruction a nanosecond. So a measurement's times
-are divided by 2^S (`Found.scale`), and its tick is one of 250 Hz times 2^S.
+Time is a count of instructions (`icount`): the same program, kernel and QEMU give the same data, so a
+measurement is a point of the store, like a simulated one. With `shift` S every instruction lasts 2^S ns of
+the machine. Debian's kernel has a tick of 250 Hz, one every 4 ms. With shift 2 this is one tick per million
+instructions, like a tick of 1000 Hz on a processor with one instruction per nanosecond. So the times of a
+measurement are divided by 2^S (`Found.scale`), and its tick is one of 250 Hz times 2^S.
 
-QEMU can watch a function of the program with models of caches (tools/caches): it then says which of its
-accesses miss, and which of those of the kernel that interrupts it.
+QEMU can watch a function of the program with models of caches (tools/caches). It then reports which accesses
+of the function miss, and which accesses of the kernel that interrupts it.
 
-On Linux a small script is the program. It can start a daemon beside the program, give either a scheduling
+On Linux the program is a small script. It can start a daemon, give each of the two a scheduling
 class, and have the kernel log every interrupt with the processor's counter [Tsafrir05 §3.1, klogger].
 """
 
@@ -41,9 +41,9 @@ MEMORY = "256M"
 TIME_LIMIT_S = 600.0  # of one run
 #: The first QEMU with the plugin interface that tools/caches needs.
 PLUGIN_QEMU = 9
-#: Between the program's data and the log of the kernel.
+#: The line between the program's data and the kernel's log.
 LOG = "--- log"
-#: What the kernel logs: interrupts of devices and of the local APIC, and the work that they leave behind.
+#: What the kernel logs: interrupts of devices and of the local APIC, and the softirqs that they raise.
 EVENTS = ("irq_vectors", "irq")
 
 
@@ -54,10 +54,11 @@ class Measurement:
     system   tacet, linux (one CPU, as Debian has it), or linux_tuned
     shift    an instruction lasts 2^shift ns
     policy   Linux: the program's scheduling class, other or fifo
-    daemon   arguments of apps/daemon beside it; `daemon_policy` is its class, other or idle
+    daemon   arguments of apps/daemon, which runs at the same time; `daemon_policy` is its class, other or
+    idle
     logged   Linux: with the kernel's log of interrupts
-    watched  the program's function that is watched, and `caches` the processors' caches, as
-             tools/caches/cache.h has them; without, nothing is watched
+    watched  the program's function to watch, or empty; `caches` are the processors' caches, in the format of
+             tools/caches/cache.h
     """
 
     system: str
@@ -73,13 +74,13 @@ class Measurement:
 
     @property
     def plain(self) -> bool:
-        """Nothing but the program is started."""
+        """Whether only the program is started."""
         return self.policy == "other" and not self.daemon and not self.logged
 
     def script(self) -> str:
-        """What a Linux node runs."""
+        """Returns the script that a Linux node runs."""
         lines = ["b=/bin/busybox"]
-        # Else the kernel holds a program of SCHED_FIFO up for 50 ms of each second, which Linux 2.6 did not.
+        # Otherwise the kernel stops a SCHED_FIFO program for 50 ms of each second, which Linux 2.6 did not.
         lines += ["echo -1 >/proc/sys/kernel/sched_rt_runtime_us"] * (self.policy == "fifo")
         if self.logged:
             lines += ["$b mount -t tracefs tracefs /sys/kernel/tracing", "cd /sys/kernel/tracing"]
@@ -87,13 +88,13 @@ class Measurement:
             lines += [f"echo 1 >events/{group}/enable" for group in EVENTS]
         if self.daemon:
             words = ["/lab/policy", self.daemon_policy, "/lab/daemon", *self.daemon]
-            lines += [f"{shlex.join(words)} &", "beside=$!"]
-        # The log begins empty, and what the data's way out costs is not in it.
+            lines += [f"{shlex.join(words)} &", "daemon=$!"]
+        # The log begins empty, and does not include the output of the data.
         lines += ["echo >trace"] * self.logged
         words = ["/lab/policy", self.policy, f"/lab/{self.program}", *self.args]
         lines += [f"{shlex.join(words)} >/tmp/data || exit 1"]
         lines += ["echo 0 >tracing_on"] * self.logged
-        lines += ["kill $beside"] * bool(self.daemon)
+        lines += ["kill $daemon"] * bool(self.daemon)
         lines += ["$b cat /tmp/data"]
         if self.logged:
             fields = "/local_timer|irq_handler|softirq_e/ {print $4, $5, $6, $7}"
@@ -103,7 +104,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Event:
-    """An interrupt, or what it left behind, as the kernel logged it, in ns of the machine."""
+    """An interrupt or softirq as the kernel logged it, in ns of the machine."""
 
     name: str
     start_ns: float
@@ -112,7 +113,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Misses:
-    """Cache misses of one party on one processor: of the first level for code and data, and of the second."""
+    """Cache misses of program or kernel on one processor: first level for code and for data, and second
+    level."""
 
     code: int
     data: int
@@ -125,8 +127,8 @@ class Misses:
 
 @dataclass(frozen=True)
 class Watched:
-    """What the watched function did, and what the kernel did while it ran. `misses` by processor and party,
-    program or kernel."""
+    """What the watched function did, and what the kernel did while it ran. `misses` are by processor and by
+    `program` or `kernel`."""
 
     instructions: dict[str, int]
     interruptions: int
@@ -135,7 +137,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Found:
-    """What a measurement found."""
+    """The result of a measurement."""
 
     what: Measurement
     stdout: str
@@ -154,7 +156,7 @@ class Found:
         return parse_report(self.stderr)
 
     def entries(self) -> int:
-        """Interrupts (Linux) or kernel entries (Tacet) in the window."""
+        """Returns the interrupts (Linux) or kernel entries (Tacet) in the window."""
         text = self.report().get("kernel_entries", "")
         if not text.isdigit():
             raise DataError(f"{self.what.program} on {self.what.system} did not count its kernel entries")
@@ -170,8 +172,8 @@ class Found:
         return selfish.parse(self.data, f"{self.what.program} on {self.what.system}")[0]
 
     def trace(self) -> Trace:
-        """selfish's detours in ticks of the processor's counter, scaled: the program has found the counter's
-        rate, and is off by a millionth."""
+        """Returns selfish's detours in ticks of the processor's counter, scaled. The program measured the
+        counter's rate, with an error of a millionth."""
         found = self.selfish()
         rate = float(self.report()["ticks_per_ns"]) / self.scale
         return Trace(
@@ -184,11 +186,11 @@ class Found:
         )
 
     def watched(self) -> Watched:
-        """What tools/caches counted. DataError if the function did not run."""
+        """Returns the counts of tools/caches. DataError if the function did not run."""
         where = f"{self.what.program} on {self.what.system}"
         whole = re.match(r"instructions program (\d+) kernel (\d+)\ninterruptions (\d+)\n", self.watch)
         if not whole or not int(whole[1]):
-            raise DataError(f"{where}: {self.what.watched} was not seen to run")
+            raise DataError(f"{where}: {self.what.watched} did not run, so nothing was counted")
         line = r"^misses (\S+) (program|kernel) code (\d+) data (\d+) second (\d+)$"
         misses = {
             (name, who): Misses(int(code), int(data), int(second))
@@ -197,7 +199,8 @@ class Found:
         return Watched({"program": int(whole[1]), "kernel": int(whole[2])}, int(whole[3]), misses)
 
     def events(self) -> list[Event]:
-        """The kernel's log, in the order of the events' ends; none contains what it was interrupted by."""
+        """Returns the kernel's log in the order of the events' ends; an event's length excludes what
+        interrupted it."""
         open_events: list[list[Any]] = []
         found = []
         for line in self.stdout.partition(LOG)[2].strip().splitlines():
@@ -213,12 +216,12 @@ class Found:
                 if open_events:
                     open_events[-1][2] += at_ns - start_ns
             else:
-                raise DataError(f"the log of {self.what.system}: {line!r} ends what has not begun")
+                raise DataError(f"the log of {self.what.system}: {line!r} ends an event that has not begun")
         return found
 
 
 def softirq_name(words: list[str]) -> str:
-    """ "vec=9 [action=RCU]" is "softirq RCU"."""
+    """Returns the name of a softirq: "vec=9 [action=RCU]" is "softirq RCU"."""
     return "softirq " + words[1].partition("=")[2].rstrip("]")
 
 
@@ -230,24 +233,24 @@ def digest(*paths: Path) -> str:
 
 
 def function_range(program: Path, name: str) -> tuple[int, int]:
-    """Where a function of a program begins and ends. LabError if it has none of that name."""
+    """Returns where a function of a program begins and ends. LabError if it does not exist."""
     listed = subprocess.run(["nm", "-S", str(program)], capture_output=True, text=True).stdout
     found = re.search(rf"^(\w+) (\w+) [tT] {re.escape(name)}$", listed, re.MULTILINE)
     if not found:
-        raise LabError(f"{program}: it has no function {name}; `make apps` builds it anew")
+        raise LabError(f"{program}: it has no function {name}; build it again with `make apps`")
     begin = int(found[1], 16)
     return begin, begin + int(found[2], 16)
 
 
 def plugin_options(machines: Any, what: Measurement, out: Path) -> list[str]:
-    """QEMU's options that watch the program's function; `out` gets what is counted. LabError if this cannot
-    be."""
+    """Returns QEMU's options that watch the program's function; the counts go to `out`. LabError if QEMU or
+    the plugin is missing."""
     if not what.caches:
         return []
     if machines.qemu_major(machines.qemu_binary("newest")) < PLUGIN_QEMU:
-        raise LabError(f"caches need QEMU {PLUGIN_QEMU} or later (ports/qemu/fetch.sh build)")
+            raise LabError(f"caches need QEMU {PLUGIN_QEMU} or later; ports/qemu/fetch.sh build installs it")
     if not CACHES.is_file():
-        raise LabError(f"{CACHES}: no such plugin of QEMU; `make caches` builds it")
+        raise LabError(f"{CACHES}: no such plugin of QEMU; build it with `make caches`")
     begin, end = function_range(APPS / what.program, what.watched)
     words = [str(CACHES), f"begin={begin:x}", f"end={end:x}", f"out={out}"]
     words += [f"caches={one}" for one in what.caches]
@@ -255,7 +258,7 @@ def plugin_options(machines: Any, what: Measurement, out: Path) -> list[str]:
 
 
 def measure(settings: Settings, what: Measurement) -> Found:
-    """Measures, or takes what the store has of the same program, kernel and QEMU. LabError if the run
+    """Measures, or takes the result for the same program, kernel and QEMU from the store. LabError if the run
     fails."""
     machines: Any = runner.load()
     names = [what.program] if what.plain or what.system == "tacet" else [what.program, "policy"]
@@ -265,7 +268,7 @@ def measure(settings: Settings, what: Measurement) -> Found:
     try:
         kernel = machines.LinuxNode(variant).kernel_file() if variant else KERNEL
         if not kernel.is_file():
-            raise LabError(f"{kernel}: no such kernel; `make` builds it")
+            raise LabError(f"{kernel}: no such kernel; build it with `make`")
         depends = {
             "system": what.system,
             "args": [what.program, *what.args],
@@ -277,7 +280,7 @@ def measure(settings: Settings, what: Measurement) -> Found:
             "daemon": [what.daemon_policy, *what.daemon] if what.daemon else [],
         }
         if what.caches:
-            plugin_options(machines, what, Path())  # says at once what is missing
+            plugin_options(machines, what, Path())  # reports at once what is missing
             depends["caches"] = [digest(CACHES), what.watched, *what.caches]
 
         def compute() -> dict[str, str]:
@@ -291,10 +294,10 @@ def measure(settings: Settings, what: Measurement) -> Found:
                     "watch": watch.read_text(encoding="ascii") if what.caches else "",
                 }
 
-        beside = f", beside a daemon ({what.daemon_policy})" if what.daemon else ""
+        daemon = f", with a daemon ({what.daemon_policy})" if what.daemon else ""
         logged = ", logged" if what.logged else ""
         logged += ", watched" if what.caches else ""
-        name = f"{what.program} on {what.system} ({what.policy}{beside}{logged}), shift {what.shift}"
+        name = f"{what.program} on {what.system} ({what.policy}{daemon}{logged}), shift {what.shift}"
         kept = settings.store.point(name, depends, compute)
     except machines.RunnerError as error:
         raise LabError(f"{what.system}: {error}") from None
@@ -328,6 +331,6 @@ def start(machines: Any, what: Measurement, variant: str, qemu_options: list[str
 
 
 def measure_all(settings: Settings, wanted: dict[str, Measurement]) -> dict[str, Found]:
-    """All of them, by their names; the progress knows from the beginning how many there will be."""
+    """Measures all, by their names. The progress counts all of them from the beginning."""
     settings.store.progress.total += len(wanted)
     return {name: measure(settings, what) for name, what in wanted.items()}

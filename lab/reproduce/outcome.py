@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an experiment finds: published values beside ours, as a table and as JSON, and what its picture is
-drawn from."""
+"""The result of an experiment: published values compared with ours, as a table and as JSON, and the data of
+its picture."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from typing import Any
 from lab.common.text import table
 from lab.reproduce.store import Store
 
-#: Simulations of one number of ranks that the paper does [Hoefler10 §IV-B].
+#: The paper's simulations for each number of ranks [Hoefler10 §IV-B].
 SIMULATIONS = 1000
-#: What we spend on one number of ranks by default, messages; at least so many simulations.
+#: By default at most this number of messages for each number of ranks, but at least SIMULATIONS_MIN
+#: simulations.
 MESSAGES_MAX = 20_000_000
 SIMULATIONS_MIN = 20
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is spent. `quick` is for tests and a first look."""
+    """The extent of an experiment. `quick` is for tests and a first look."""
 
     store: Store
     folder: Path
@@ -32,26 +33,27 @@ class Settings:
     seed: int = 1
 
     def logs(self, first: int = 2, step: int = 2) -> list[int]:
-        """Numbers of ranks, as their log2."""
+        """Returns numbers of ranks, as their log2."""
         last = min(self.largest, 8) if self.quick else self.largest
         return list(range(first, last + 1, step))
 
     def repeat(self, messages: int, samples: int = 1) -> int:
-        """How many simulations of so many messages each, if one shows so many places of the noise."""
+        """Returns the number of simulations of `messages` each; one simulation shows `samples` places of the
+        noise."""
         if self.simulations:
             return self.simulations
         least = -(-SIMULATIONS_MIN // samples)
         return min(30 if self.quick else SIMULATIONS, max(least, MESSAGES_MAX // messages))
 
 
-#: Instead of a deviation, where our value was made from the published one.
+#: Text instead of a deviation if our value was made from the published one.
 RESTATED = "is input"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A published value and ours, by what makes ours differ (usually the noise rule). `published` may be
-    words. `restates`: ours was made from the published value, so that their agreement says nothing."""
+    """A published value and ours; `ours` has a value for each variant (usually the noise rule). `published`
+    may be text. `restates`: ours was made from the published value, so their agreement means nothing."""
 
     what: str
     published: float | str | None
@@ -69,7 +71,7 @@ class Outcome:
     title: str
     rows: Sequence[Row]
     notes: Sequence[str] = ()
-    draw: Callable[[Path, int], None] | None = None  # to a path, so wide
+    draw: Callable[[Path, int], None] | None = None  # draws to a path, with a width in pixels
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -109,31 +111,31 @@ def _text(value: float | str | None) -> str:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A row of the list: its name on the command line, where it stands in the papers, what it shows, and who
-    does it."""
+    """An experiment: its name on the command line, its place in the papers, what it shows, and the function
+    that runs it."""
 
     name: str
     paper: str
     summary: str
     run: Callable[[Settings], Outcome]
-    measured: bool = False  # runs machines
+    measured: bool = False  # runs machines in QEMU
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A figure or table that cannot be repeated here yet: where it stands, what it shows, what it needs."""
+    """A figure or table that cannot be repeated here yet: its place, what it shows, what it needs."""
 
     paper: str
     summary: str
     needs: str
 
 
-#: What a detour costs: the three rules of docs/lab/loggops.md.
+#: The cost of a detour: the three rules of docs/lab/loggops.md.
 RULES = ("loggopsim", "paper2010", "physical")
 
 
 def by_rule(values: Mapping[str, float]) -> dict[str, float]:
-    """In the rules' order; an answer may be missing."""
+    """Returns the values in the rules' order; a rule may be missing."""
     return {rule: values[rule] for rule in RULES if rule in values}
 
 

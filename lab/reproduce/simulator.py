@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulations of the experiments: networks, noise, and runs whose results are kept."""
+"""Simulations for the experiments: networks, noise, and runs whose results are stored."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lab.common.simulator import sim
 from lab.reproduce.outcome import Settings
 from lab.reproduce.store import Store
 
-#: What a run is known by: its case, ending with the number of ranks.
+#: Identifies a run: its case, with the number of ranks at the end.
 Key = tuple[object, ...]
 
-#: S [Hoefler10 §IV].
+#: LogGOPS parameter S [Hoefler10 §IV].
 EAGER_LIMIT = 65 * 1024
-#: Messages of one call of the simulator, about: some seconds, so that an interruption loses no more.
+#: Approximate messages of one call of the simulator: some seconds, so an interruption loses at most that.
 CALL_MESSAGES = 100_000_000
 
 
@@ -48,7 +48,7 @@ class Network:
         ]
 
     def faster(self, factor: float) -> Network:
-        """Another network, the same host overhead [Hoefler10 §IV-B5]."""
+        """Returns a network that is faster by this factor, with the same host overhead [Hoefler10 §IV-B5]."""
         return Network(
             f"{self.name}, network {factor:g}x", self.L / factor, self.o, self.g / factor, self.G / factor
         )
@@ -69,8 +69,8 @@ NETWORKS = {
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Noise: a detour of `duration_ns` every `period_ns`, or a trace's file; and the rule by which it
-    counts."""
+    """Noise: a detour of `duration_ns` every `period_ns`, or a trace's file; and the rule by which detours
+    count."""
 
     rule: str = "physical"
     period_ns: float = 0
@@ -100,7 +100,7 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Run:
-    """Simulations of one pattern at one number of ranks."""
+    """Simulations of one pattern for one number of ranks."""
 
     pattern: str
     ranks: int
@@ -127,8 +127,8 @@ class Run:
 
     @property
     def messages(self) -> int:
-        """What a simulation costs, in messages of dissemination: other patterns need the general engine,
-        rendezvous one thread, and a global interrupt needs no messages."""
+        """The cost of a simulation, in messages of dissemination: other patterns need the general engine,
+        rendezvous one thread, and a global interrupt no messages."""
         steps = max(self.ranks - 1, 1).bit_length()
         each = {"alltoall": 2 * self.ranks, "bcast": 8, "reduce": 8, "global-interrupt": 1}.get(
             self.pattern, steps
@@ -137,14 +137,14 @@ class Run:
 
     @property
     def samples(self) -> int:
-        """How many places of the noise a simulation shows: those of a loop, or of an alltoall, whose messages
-        last through many detours."""
+        """The number of places of the noise that a simulation shows: one for each iteration of a loop; ten
+        for an alltoall, whose messages last through many detours."""
         return 10 if self.pattern == "alltoall" else self.iterations
 
 
 @dataclass(frozen=True)
 class Latencies:
-    """How long each simulation lasted, and how long one without noise."""
+    """The latency of each simulation, and the latency without noise, ns."""
 
     quiet_ns: float
     ns: list[float]
@@ -154,14 +154,14 @@ class Latencies:
 
 
 def calls(run: Run, simulations: int) -> list[tuple[int, int]]:
-    """(first seed, number) of each call of the simulator."""
+    """Returns (first seed, number) of each call of the simulator."""
     most = max(1, min(simulations, CALL_MESSAGES // run.messages))
     return [(first + 1, min(most, simulations - first)) for first in range(0, simulations, most)]
 
 
 def latencies(store: Store, name: str, run: Run, simulations: int, threads: int = 0) -> Latencies:
-    """Simulates, one point of the store a call; the same seeds give the same latencies however they are dealt
-    to calls."""
+    """Simulates, with one point of the store per call. The same seeds give the same latencies however they
+    are divided into calls."""
     found: list[float] = []
     quiet = 0.0
     depends = {
@@ -201,8 +201,8 @@ def latencies(store: Store, name: str, run: Run, simulations: int, threads: int 
 
 
 def simulate_all(settings: Settings, runs: Mapping[Key, Run]) -> dict[Key, Latencies]:
-    """All runs, each as often as the settings say; the progress knows from the beginning how many calls there
-    will be."""
+    """Simulates all runs, each as often as the settings say. The progress counts all calls from the
+    beginning."""
     repeats = {key: settings.repeat(run.messages, run.samples) for key, run in runs.items()}
     settings.store.progress.total += sum(len(calls(run, repeats[key])) for key, run in runs.items())
     return {

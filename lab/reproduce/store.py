@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results that survive an interruption: one file a point, written whole or not at all, used again by the next
-run.
+"""Stores results so that they survive an interruption: one file per point, written whole or not at all, which
+the next run uses.
 
-A point is known by its name and by everything that it depends on; when that has changed, the point is
+A point is identified by its name and everything that it depends on. If any of that changes, the point is
 computed again.
 """
 
@@ -23,7 +23,7 @@ BAR_WIDTH = 30
 
 
 class Progress:
-    """A bar on a terminal, a line now and then elsewhere. `total` may grow while points are being added."""
+    """A bar on a terminal, else a line now and then. `total` may grow while points are added."""
 
     def __init__(self, total: int, out: TextIO | None = None) -> None:
         self.total = total
@@ -57,7 +57,7 @@ class Store:
         self.progress = progress
 
     def point(self, name: str, depends: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """The point's value, which JSON can hold: from its file, or computed now and kept."""
+        """Returns the point's value, which must fit JSON: from its file, or computed now and stored."""
         key = json.dumps(depends, sort_keys=True)
         words = re.sub(r"[^a-zA-Z0-9.-]+", "-", name)[:80]
         path = self.folder / "points" / f"{words}-{hashlib.sha256(key.encode()).hexdigest()[:12]}.json"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Tsafrir05 §3.2], measured on Linux under the emulator, and on Tacet: phases of 1 ms under two schedulers
-(Fig. 3, Table 2), the interrupts and what they take (Table 3), the tick's rate and what is left without it
-(Fig. 4), and another operating system (Fig. 7).
+"""[Tsafrir05 §3.2], measured on Linux and on Tacet in the emulator: phases of 1 ms under two schedulers (Fig.
+3, Table 2), interrupts and their time (Table 3), the tick's rate and phases without the tick (Fig. 4), and
+another operating system (Fig. 7).
 
-The emulator has no caches: each instruction takes its time and no other. It is the machine on which the paper
-explains everything, the one with caches off.
+The emulator has no caches: each instruction takes the same time. This is like the machine with caches off,
+with which the paper explains its results.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from lab.statistics import Delays
 
 MS = 1_000_000
 GRAIN_NS = 1 * MS
-#: Delays below are drawn as none.
+#: Shorter delays are drawn as none.
 LEAST_SHOWN_NS = 100.0
-#: A daemon beside the phases: each half second it computes for 5 ms.
+#: The daemon that runs with the phases: every half second it computes for 5 ms.
 DAEMON_PERIOD_NS, DAEMON_WORK_NS = 500 * MS, 5 * MS
 SCALED = (
-    "1 ns is one instruction; a tick comes each million instructions (lab/reproduce/measured.py), as 1000 Hz "
-    "was on a processor of that speed."
+    "1 ns is one instruction; a tick comes every million instructions (lab/reproduce/measured.py), like 1000 "
+    "Hz on a processor of that speed."
 )
 
 
@@ -46,8 +46,9 @@ def ns(time_ns: int) -> str:
 def phases(
     system: str, settings: Settings, shift: int = SHIFT_1000_HZ, policy: str = "other", daemon: str = ""
 ) -> Measurement:
-    """Phases of 1 ms, of the scaled time. `daemon` is the class of one beside them, or empty."""
-    count = 800 if settings.quick else 5000  # the daemon comes after half a second
+    """Returns a measurement of phases of 1 ms, in scaled time. `daemon` is the class of a daemon that runs at
+    the same time, or empty."""
+    count = 800 if settings.quick else 5000  # the daemon first runs after half a second
     times = (DAEMON_PERIOD_NS << shift, DAEMON_WORK_NS << shift)
     words = ("-p", ns(times[0]), "-w", ns(times[1])) if daemon else ()
     args = ("-s", "-g", ns(GRAIN_NS << shift), "-n", str(count), "-l", "100s")
@@ -55,13 +56,13 @@ def phases(
 
 
 def durations_us(found: Found) -> tuple[np.ndarray, np.ndarray]:
-    """Durations, rising, and how many phases lasted so long."""
+    """Returns the durations, rising, and the number of phases with each duration."""
     data = found.phases()
     return data.ticks / data.ticks_per_ns / found.scale / 1e3, data.phases
 
 
 def figures(found: Found) -> dict[str, float]:
-    """What [Tsafrir05 Table 2] states of a distribution, in us."""
+    """Returns the figures of [Tsafrir05 Table 2] for a distribution, us."""
     us, count = durations_us(found)
     mean = float(np.average(us, weights=count))
     return {
@@ -74,8 +75,8 @@ def figures(found: Found) -> dict[str, float]:
 
 
 def delays(found: Found) -> Delays:
-    """The distribution, as delays beyond the phase as calibrated: with the tick in every phase the shortest
-    one has been delayed, too."""
+    """Returns the distribution of delays beyond the calibrated phase: with a tick in every phase even the
+    shortest one is delayed."""
     data: PhaseData = found.phases()
     beyond = np.maximum(data.ticks / data.ticks_per_ns - data.calibrated_ns, 0.0) / found.scale
     return Delays(data.calibrated_ns / found.scale, beyond, data.phases / data.count, float(data.count))
@@ -84,13 +85,13 @@ def delays(found: Found) -> Delays:
 def cdf_drawing(
     curves: Sequence[DelayCurve], title: str, notes: Sequence[str], tails: Sequence[DelayCurve] = ()
 ) -> Callable[[Path, int], None]:
-    """Draws distributions, when it is called with a path and a width."""
+    """Returns a function that draws distributions to a path with a width."""
     return lambda path, width: cdf_picture(
         curves, path, tails=tails, title=title, notes=notes, width=width, log_from_ns=LEAST_SHOWN_NS
     )
 
 
-#: [Tsafrir05 Table 2], us.
+#: Published values [Tsafrir05 Table 2], us.
 TABLE2 = {
     "OTHER": {"average": 1060, "median": 999, "standard deviation": 127, "shortest": 668, "longest": 8334},
     "FIFO": {"average": 1080, "median": 1025, "standard deviation": 140, "shortest": 778, "longest": 1959},
@@ -113,7 +114,7 @@ def fig3(settings: Settings) -> Outcome:
         for what in published
     ]
     rows += [
-        Row(f"beside the daemon: {what}, us", None, {"Tacet": values["Tacet"][what]})
+        Row(f"with the daemon: {what}, us", None, {"Tacet": values["Tacet"][what]})
         for what in TABLE2["FIFO"]
     ]
     for name, published, column in (
@@ -128,11 +129,11 @@ def fig3(settings: Settings) -> Outcome:
         rows.append(Row(f"{name}: p of 1.5 ms and more", 0.01 if name != "Tacet" else None, {column: p}))
     count = found["OTHER"].phases().count
     notes = (
-        f"{count:,} phases of 1 ms (the paper: a million). Beside them a daemon computes for "
-        f"{DAEMON_WORK_NS // MS} ms each {DAEMON_PERIOD_NS // MS} ms; on Tacet as the service, SCHED_IDLE.",
+        f"{count:,} phases of 1 ms (the paper: a million). At the same time a daemon computes for "
+        f"{DAEMON_WORK_NS // MS} ms every {DAEMON_PERIOD_NS // MS} ms; on Tacet as the service, SCHED_IDLE.",
         SCALED,
-        "The paper's average is above its median and its shortest far below because of caches: here are "
-        "none.",
+        "The paper's average is above its median, and its shortest far below, because of caches, which are "
+        "missing here.",
     )
     curves = [
         DelayCurve("linux", "Linux, SCHED_OTHER", delays(found["OTHER"])),
@@ -152,57 +153,59 @@ SPAN_CYCLES = M3_SPAN_NS / CYCLE_NS
 
 
 def logged(settings: Settings, shift: int) -> Measurement:
-    """selfish, which sees how long each interruption is, on a Linux that logs what each one was."""
+    """Returns a measurement with selfish, which sees each interruption's length, on a Linux that logs the
+    causes."""
     window_ns = (500 * MS if settings.quick else 2_500 * MS) << shift
     return Measurement("linux", "selfish", ("-s", "-r", ns(window_ns)), shift, "fifo", logged=True)
 
 
 @dataclass(frozen=True)
 class Explained:
-    """The detours of a run with the kernel's log: of each how much which kind of event took, ns, scaled."""
+    """The detours of a run with the kernel's log: for each the time that each kind of event took, ns,
+    scaled."""
 
     trace: Trace
     kinds: Sequence[str]
-    taken_ns: np.ndarray  # a row a detour, a column a kind
+    taken_ns: np.ndarray  # a row per detour, a column per kind
     counts: Counter[str]
 
     @property
     def left_ns(self) -> np.ndarray:
-        """What no event explains: the ways in and out of the kernel, and the log's own."""
+        """The time that no event explains: kernel entry and exit, and the log itself."""
         return self.trace.duration_ns - self.taken_ns.sum(axis=1)
 
 
-#: Where in its detour an event may begin, in parts of a usual detour.
+#: Possible places of an event's beginning in its detour, in parts of a usual detour.
 PLACES = np.arange(0.05, 0.6, 0.05)
 
 
 def explained(found: Found) -> Explained:
-    """Finds for each event the detour that it lies in. The program's clock and the log's are the same counter
-    [Tsafrir05 §3.1]; the program's begins with its window. When that was is found by trying: the first detour
-    is one of the timer's events, and with the right one what no event explains is nearly the same in each
-    detour. DataError if events are missing."""
+    """Assigns each event to the detour that contains it. The program's clock and the log's use the same
+    counter [Tsafrir05 §3.1], but the program's begins with its window. The window's beginning is found by
+    trying: the first detour is one of the timer's events, and with the right one the unexplained time is
+    nearly the same in each detour. DataError if events are missing."""
     trace, events = found.trace(), found.events()
     starts_ns = np.array([event.start_ns for event in events]) / found.scale
     lengths_ns = np.array([event.duration_ns for event in events]) / found.scale
     timers_ns = starts_ns[[event.name == "timer" for event in events]]
     if not trace.listed or not len(timers_ns):
-        raise DataError("no detour or no timer event: nothing can be matched")
+        raise DataError("no detour or no timer event, so events cannot be assigned to detours")
     ends_ns = trace.start_ns + trace.duration_ns
 
     def detours_of(begin_ns: float) -> np.ndarray:
-        """The detour of each event if the window begins then, -1 for none."""
+        """Returns the detour of each event if the window begins at this time, -1 for none."""
         at_ns = starts_ns - begin_ns
         index = np.searchsorted(trace.start_ns, at_ns, side="right") - 1
         return np.where((index >= 0) & (at_ns <= ends_ns[np.maximum(index, 0)]), index, -1)
 
     def unlike(begin_ns: float) -> float:
-        """How much what is left of the detours differs."""
+        """Returns how much the unexplained times of the detours differ."""
         of = detours_of(begin_ns)
         left = trace.duration_ns - np.bincount(of[of >= 0], lengths_ns[of >= 0], trace.listed)
         return float(np.abs(left - np.median(left)).sum())
 
     usual_ns = float(np.median(trace.duration_ns))
-    last = max(1, len(timers_ns) - trace.listed + 3)  # ticks before the window are in the log, too
+    last = max(1, len(timers_ns) - trace.listed + 3)  # the log also has ticks before the window
     begin_ns = min(
         (at - trace.start_ns[0] - place * usual_ns for at in timers_ns[:last] for place in PLACES), key=unlike
     )
@@ -220,7 +223,7 @@ def explained(found: Found) -> Explained:
 
 
 def noise(trace: Trace) -> float:
-    """What detours take, %."""
+    """Returns the share of time that detours take, %."""
     return 100 * statistics.noise_ratio(trace)
 
 
@@ -267,7 +270,7 @@ def table3(settings: Settings) -> Outcome:
                 {"Linux": percent(f"{hz} Hz", "timer")} | silent,
             ),
             Row(
-                f"{at}what the tick leaves behind (softirqs), %",
+                f"{at}softirqs that the tick raises, %",
                 None,
                 {"Linux": percent(f"{hz} Hz", "softirq")},
             ),
@@ -277,7 +280,7 @@ def table3(settings: Settings) -> Outcome:
                 {"Linux": percent(f"{hz} Hz", "device")} | silent,
             ),
             Row(
-                f"{at}ways in and out, and the log's own, %",
+                f"{at}kernel entry and exit, and the log, %",
                 None,
                 {"Linux": 100 * float(part.left_ns.sum()) / part.trace.span_ns},
             ),
@@ -338,13 +341,13 @@ def table3(settings: Settings) -> Outcome:
     )
 
 
-# ---- Fig. 4: the tick's rate, and what is left without it ----
+# ---- Fig. 4: the tick's rate, and phases without the tick ----
 
 RATES_HZ = (250, 500, 1000, 2000)
 
 
 def without(part: Explained, *kinds: str) -> Trace:
-    """The detours less what events of these kinds took, as [Tsafrir05 Fig. 4] subtracts."""
+    """Returns the detours without the time of events of these kinds, which [Tsafrir05 Fig. 4] subtracts."""
     columns = [i for i, kind in enumerate(part.kinds) if kind in kinds or kind.split()[0] in kinds]
     left = part.trace.duration_ns - part.taken_ns[:, columns].sum(axis=1)
     return Trace(
@@ -357,7 +360,7 @@ def without(part: Explained, *kinds: str) -> Trace:
 
 
 def spread_ns(found: Delays) -> float:
-    """The standard deviation of the phases' durations."""
+    """Returns the standard deviation of the phases' durations, ns."""
     return float(np.sqrt(max(0.0, np.average((found.delay_ns - found.mean_ns) ** 2, weights=found.share))))
 
 
@@ -392,10 +395,10 @@ def fig4(settings: Settings) -> Outcome:
             Row(f"{name}: mean delay, of the noisy one's, %", None, {"Linux": 100 * one.mean_ns / whole})
         )
     notes = (
-        "Left: FIFO, phases of 1 ms; Debian's kernel has one rate, so the length of an instruction sets it. "
-        "Right: 1000 Hz, from the detours of a run with the kernel's log.",
-        f"Softirqs: {', '.join(kind.split()[1] for kind in softirqs)}. What is left are the ways in and out "
-        "of the kernel, and what the log itself takes, which no event holds.",
+        "Left: FIFO, phases of 1 ms. Debian's kernel has only one rate, so the length of an instruction sets "
+        "it. Right: 1000 Hz, from the detours of a run with the kernel's log.",
+        f"Softirqs: {', '.join(kind.split()[1] for kind in softirqs)}. The rest is kernel entry and exit and "
+        "the log itself, for which there are no events.",
         SCALED,
     )
     title = "The tick's rate, and phases without it [Tsafrir05 Fig. 4]"
@@ -426,8 +429,8 @@ def fig7(settings: Settings) -> Outcome:
         )
     rows.append(Row("kernel entries", None, {name: float(one.entries()) for name, one in found.items()}))
     notes = (
-        "The paper sets FreeBSD 5.3 beside Linux: both tick, and both delay phases. Here the other system is "
-        "one without ticks; FreeBSD waits for an image that a node can boot.",
+        "The paper compares FreeBSD 5.3 with Linux: both tick, and both delay phases. Here the other system "
+        "has no ticks; FreeBSD needs an image that a node can boot.",
         SCALED,
     )
     curves = [
@@ -442,14 +445,14 @@ EXPERIMENTS = (
     Experiment(
         "tsafrir-fig3",
         "Tsafrir05 Fig. 3, Table 2",
-        "1 ms phases beside a daemon, two schedulers: measured",
+        "1 ms phases with a daemon, two schedulers: measured",
         fig3,
         measured=True,
     ),
     Experiment(
         "tsafrir-fig4",
         "Tsafrir05 §3.2, Fig. 4",
-        "tick rates, and phases less their interrupts: measured",
+        "tick rates, and phases without their interrupts: measured",
         fig4,
         measured=True,
     ),

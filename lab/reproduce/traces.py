@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Synthetic traces of the papers' machines, whose measured traces are not public.
 
-A machine's noise is a few sources, each a rate and a distribution of lengths. What the paper says of it is in
-`published`, what we had to choose in `assumed`: the same seed makes the same trace. Lengths are scaled
-together so that the share of time is exactly the published one; the factor is close to 1 when the sources
-were chosen well, and `scale` shows it.
+A machine's noise is a few sources, each with a rate and a distribution of lengths. `published` has what the
+paper states, `assumed` what was chosen here. The same seed makes the same trace. All lengths are scaled by
+one factor, so that the share of time is exactly the published one; `scale` shows the factor, which is close
+to 1 if the sources were chosen well.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import numpy as np
 from lab.common.files import written_whole
 from lab.formats.trace import Trace, noise_write
 
-#: Detours of a trace [Hoefler10 §II-A].
+#: Number of detours in a trace [Hoefler10 §II-A].
 DETOURS = 100_000
-GENERATOR = 1  # counts up with every change that makes other traces
+GENERATOR = 1  # increased with every change that makes different traces
 
 
 @dataclass(frozen=True)
 class Source:
     """Detours of one origin.
 
-    `period_ns` apart, exactly, or as a Poisson process if `random`; lengths evenly from `shortest_ns` to
-    `longest_ns`.
+    They come `period_ns` apart, exactly, or as a Poisson process if `random`; lengths are distributed evenly
+    from `shortest_ns` to `longest_ns`.
     """
 
     period_ns: float
     shortest_ns: float
     longest_ns: float
     random: bool = False
-    phase: float = 0.0  # of a regular source: when the first one comes, in periods
+    phase: float = 0.0  # for a regular source: when the first detour comes, in periods
 
     def starts(self, span_ns: float, random: np.random.Generator) -> np.ndarray:
         if not self.random:
@@ -46,8 +46,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine of a paper: its key, name, share of time taken by noise (None: what the sources make),
-    sources, and what they are made from."""
+    """A machine of a paper: its key, name, share of time taken by noise (None: as the sources make it), its
+    sources, and what is published and assumed about them."""
 
     key: str
     name: str
@@ -189,12 +189,12 @@ TSAFRIR = Machine(
 @dataclass(frozen=True)
 class Synthetic:
     trace: Trace
-    scale: float  # what all lengths were multiplied with
+    scale: float  # the factor by which all lengths were multiplied
 
 
 def generate(machine: Machine, seed: int = 1, detours: int = DETOURS) -> Synthetic:
-    """About `detours` detours; detours that would overlap are moved one after the other. A span of whole
-    periods, so that regular sources stay so when the trace is replayed cyclically."""
+    """Makes about `detours` detours; detours that would overlap are moved one after the other. The span is a
+    whole number of periods, so regular sources stay regular when the trace is replayed cyclically."""
     random = np.random.default_rng([seed, zlib.crc32(machine.key.encode()), GENERATOR])
     rate = sum(1 / source.period_ns for source in machine.sources)
     longest = max((source.period_ns for source in machine.sources if not source.random), default=1.0)
@@ -229,7 +229,7 @@ def generate(machine: Machine, seed: int = 1, detours: int = DETOURS) -> Synthet
 
 
 def beginning(trace: Trace, span_ns: float) -> Trace:
-    """The beginning of a trace: the detours that end within the span."""
+    """Returns the beginning of a trace: the detours that end within the span."""
     keep = trace.start_ns + trace.duration_ns <= span_ns
     return replace(
         trace,
@@ -240,7 +240,7 @@ def beginning(trace: Trace, span_ns: float) -> Trace:
 
 
 def trace_file(machine: Machine, folder: Path, seed: int = 1, detours: int = DETOURS) -> Path:
-    """The machine's trace as the simulator reads it, made if it is not there."""
+    """Returns the file of the machine's trace in the simulator's format; makes it if it is missing."""
     path = folder / "traces" / f"{machine.key}-{seed}-{detours}-v{GENERATOR}.noise"
     if not path.is_file():
         with written_whole(path) as part:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""[Tsafrir05]: the law of noise, tried on simulated jobs (§2, Fig. 2), and what a tick does to phases of a
-grain (§3, Fig. 5)."""
+"""[Tsafrir05]: tests the law of noise on simulated jobs (§2, Fig. 2), and the effect of a tick on phases of
+several grains (§3, Fig. 5)."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from lab.reproduce.outcome import RULES, Experiment, Outcome, Row, Settings, by_
 from lab.reproduce.simulator import Disturbance, Key, Network, Run, latencies
 from lab.reproduce.traces import TSAFRIR, generate
 
-#: A phase of 1 ms and a barrier that costs next to nothing, so that only the phases' noise counts.
+#: A phase of 1 ms and a barrier that costs almost nothing, so that only the phases' noise counts.
 GRAIN_NS = 1e6
 BARRIER = Network("ideal", 1, 1, 0, 0)
 DETOUR_NS = 0.5e6
-#: p per node and phase, and the numbers of nodes at which it is tried.
+#: p per node and phase, with the numbers of nodes for which it is tested.
 TRIED = {1e-2: (1, 4, 10, 30, 100, 300, 1000), 1e-3: (10, 100, 300, 1000, 4096), 1e-5: (1000, 4096)}
 QUICK = {1e-2: (1, 10, 100)}
-RANKS_MAX = 8_000_000  # of all simulations of a point together
+RANKS_MAX = 8_000_000  # sum over all simulations of a point
 SIMULATIONS_MIN, SIMULATIONS_MAX = 2000, 20_000
 QUICK_SIMULATIONS = 200
 
 
 def phase(nodes: int, p: float, rule: str) -> Run:
-    """One phase and a barrier. A detour begins in the phase with probability p: one comes every GRAIN/p."""
+    """Returns one phase and a barrier. Detours come every GRAIN/p, so one begins in the phase with
+    probability p."""
     noise = Disturbance(rule, GRAIN_NS / p, DETOUR_NS)
     return Run("dissemination", nodes, BARRIER, noise, 1, ("--compute", GRAIN_NS))
 
 
 def simulations(nodes: int, settings: Settings) -> int:
-    """Phases of a point: a rare delay needs many to be counted."""
+    """Returns the number of phases of a point; rare delays need many."""
     if settings.simulations or settings.quick:
         return settings.simulations or QUICK_SIMULATIONS
     return min(SIMULATIONS_MAX, max(SIMULATIONS_MIN, RANKS_MAX // nodes))
@@ -93,8 +94,8 @@ def fig2(settings: Settings) -> Outcome:
         {name: [(n, delayed[p, "paper2010", n]) for n in tried[p]] for p, name in names.items()},
     )
     notes = (
-        f"{phases} phases a point. A detour counts when it begins in the phase (paper2010), as the law has "
-        "it; under the other rules one in progress counts too.",
+        f"{phases} phases per point. A detour counts if it begins in the phase (paper2010), as in the law; "
+        "under the other rules a detour in progress counts, too.",
     )
     title = "The law of noise [Tsafrir05 Fig. 2]"
     return Outcome(
@@ -155,10 +156,10 @@ def fig5(settings: Settings) -> Outcome:
         ),
     ]
     notes = (
-        "From published counts and cycles (Table 3): what interrupts take themselves. The measured 39 % come "
-        "from cache misses after them, which no trace of",
-        "detours holds: the paper shows it by switching the caches off, and this experiment by what is "
-        "missing.",
+        "Made from published counts and cycles (Table 3): the time of the interrupts themselves. The "
+        "measured 39 % come from cache misses after them, which a trace of",
+        "detours does not hold: the paper shows it by switching the caches off, this experiment by the "
+        "difference.",
     )
     curves = [SurvivalCurves(TSAFRIR.key, TSAFRIR.name, delays)]
     return Outcome(

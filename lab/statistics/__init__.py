@@ -11,7 +11,8 @@
 
 Units are in the names; ratios and probabilities are fractions of one. A wrong argument raises
 StatisticsError, whose message says what is right. No function reads a clock or an unseeded generator: the
-same input gives the same figures. """
+same input gives the same figures.
+"""
 
 from lab.statistics.confidence import Interval, blocks_of, bootstrap, noise_ratio_interval, silent_rate_max
 from lab.statistics.delays import Delays, delays_of_phases, delays_of_trace, p

@@ -60,7 +60,8 @@ def pieces_of_trace(trace: Trace, grain_ns: float) -> tuple[Delays, np.ndarray, 
     has no starts or lengths, or if detours leave no time to work.
 
     Returns the distribution, the places on the axis of work (one more than pieces), and for each piece the
-    index of its delay. """
+    index of its delay.
+    """
     if not grain_ns > 0:
         raise StatisticsError(f"a grain of {grain_ns:g} ns; give a positive time")
     if not trace.complete:

@@ -7,7 +7,8 @@ longer than both nearly are. The axis of work (delays.py) is cut into blocks; ea
 that begin in it, by their delay. A resample draws the same number of blocks with replacement, and every
 figure is computed from it [Efron, Tibshirani: An Introduction to the Bootstrap, 1993, §8.6]. Measured phases
 (`apps/phase`) are a distribution without times, so single phases are drawn: if noise comes in bursts, their
-interval is too narrow. """
+interval is too narrow.
+"""
 
 from __future__ import annotations
 

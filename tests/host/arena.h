@@ -18,7 +18,7 @@ uintptr_t arena_origin;
 uint32_t arena_cpu;
 uint64_t arena_distances[ARCH_CPUS_MAX];
 
-/* An arena full of zeroes. */
+/* Begins a test with an arena full of zeroes. */
 static inline void arena_begin(void)
 {
     void *memory = arena_origin ? (void *)(arena_origin + ARENA_BASE) : NULL;

@@ -109,7 +109,7 @@ uint64_t clock_wall_steps(void)
     return wall.steps;
 }
 
-/* A clock that may step, and shows the same. */
+/* Returns the deadline unchanged: the clock that may step shows the same time here. */
 uint64_t deadline_wall_wait_ns(uint64_t deadline)
 {
     return deadline & ~DEADLINE_TAI;
@@ -117,7 +117,7 @@ uint64_t deadline_wall_wait_ns(uint64_t deadline)
 
 uint64_t arch_random(void)
 {
-    return 4; /* nobody here is welcomed */
+    return 4; /* no node is welcomed here */
 }
 
 unsigned arch_cpu_count(void)
@@ -139,7 +139,7 @@ int klog_switch(const char *text)
     return text[0] == '+' || text[0] == '-' ? 0 : -EINVAL;
 }
 
-/* test_log_page.c has them. */
+/* Does nothing: test_log_page.c tests log pages. */
 void log_pages_set(const uint8_t of_key[SIPHASH_KEY_BYTES], const uint8_t address[BEAT_ADDRESS_BYTES],
                    uint64_t start)
 {
@@ -255,7 +255,7 @@ static uint64_t earliest_of(unsigned cpu)
     return earliest;
 }
 
-/* The local device is armed while a timer pends, and for when: three periods after the boundary while beats
+/* Checks that the local device is armed while a timer pends: for three periods after the boundary while beats
  * come, else for the boundary. */
 static void check_cpu(unsigned cpu)
 {
@@ -273,7 +273,7 @@ static void check_cpus(void)
         check_cpu(cpu);
 }
 
-static bool restarts; /* each timer that expires is started anew */
+static bool restarts; /* each timer that expires is started again */
 
 static void timer_begin(unsigned cpu, unsigned slot, uint64_t wait_ns, uint64_t bound_ns);
 
@@ -313,7 +313,7 @@ static void timer_end(unsigned cpu, unsigned slot)
     arena_cpu = 0;
 }
 
-/* The local device of a CPU fires: for itself, or because beats are lost. */
+/* Fires the local device of a CPU: for the device's own deadline, or because beats are lost. */
 static void local_fire(unsigned cpu)
 {
     struct model_cpu *of = &cpus[cpu];
@@ -356,8 +356,8 @@ static struct {
     uint64_t epoch, sequence, period_ns; /* of the last beat that counted */
 } taken;
 
-/* A beat on a CPU, which interrupts it or which it passes on itself: whatever was due before it expires, at
- * this one and not at the next. */
+/* Serves a beat on a CPU, which the beat interrupts or which passes it on: all timers that were due before it
+ * expire at this beat and not at the next. */
 static void beat_serve(unsigned cpu, void (*serve)(void))
 {
     struct model_cpu *of = &cpus[cpu];
@@ -375,7 +375,7 @@ static void beat_serve(unsigned cpu, void (*serve)(void))
     check_cpu(cpu);
 }
 
-/* A frame has come to a CPU, which handles it with interrupts off; the IPI comes to each soon after. */
+/* Handles a frame on its CPU with interrupts off; the IPI comes to each CPU soon after. */
 static void frame_handle(const uint8_t *payload, size_t bytes)
 {
     const unsigned first = (unsigned)random_below(CPUS);
@@ -407,7 +407,7 @@ static size_t beat_write(uint8_t *payload, uint64_t epoch, uint64_t sequence, ui
     return beat_encode(&beat, key, payload, BEAT_BYTES_MAX);
 }
 
-/* A beat that comes as soon as it was sent. */
+/* Lets a beat come as soon as it is sent. */
 static void beat_comes(uint64_t epoch, uint64_t sequence, uint64_t period_ns)
 {
     uint8_t payload[BEAT_BYTES_MAX];
@@ -421,7 +421,7 @@ static void beat_comes(uint64_t epoch, uint64_t sequence, uint64_t period_ns)
     frame_handle(payload, bytes);
 }
 
-/* The next beats of the epoch, each a period after the last. */
+/* Lets the next beats of the epoch come, each a period after the last. */
 static void beats_come(unsigned count, uint64_t period_ns)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -449,7 +449,7 @@ static const char *describe(void)
     return description;
 }
 
-/* The number after a word of the last description. */
+/* Returns the number after a word of the last description. */
 static uint64_t said(const char *word)
 {
     const size_t bytes = strlen(word);
@@ -475,7 +475,7 @@ static void check_counts(void)
     }
 }
 
-/* How far global time is ahead of the node's, at the next reading of its clock. */
+/* Returns how far global time is ahead of the node's at the next reading of its clock. */
 static uint64_t offset_said(void)
 {
     describe();

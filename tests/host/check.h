@@ -33,7 +33,7 @@ static struct {
     unsigned seen;        /* tests, of all parts */
 } check_state;
 
-/* True where a failure should still be printed. */
+/* Returns true if a failure should still be printed. */
 static inline bool check_failed(const char *file, int line)
 {
     if (++check_state.failures > CHECK_FAILURES_SHOWN)
@@ -42,7 +42,7 @@ static inline bool check_failed(const char *file, int line)
     return true;
 }
 
-/* Each answers whether it held, so that a test can stop where going on makes no sense. */
+/* Checks `held`; returns it, so that a test can stop if it makes no sense to go on. */
 static inline bool check_true(bool held, const char *what, const char *file, int line)
 {
     if (!held && check_failed(file, line))
@@ -84,7 +84,7 @@ static inline bool check_contains(const char *text, const char *part, const char
 #define TEST(name)                 static void name(void)
 #define RUN(name)                  check_run(#name, name)
 
-/* The binary takes too long. */
+/* Ends the binary because it takes too long. */
 static inline void check_interrupted(int number)
 {
     const char *const parts[] = { "interrupted in ", check_state.test, "\n" };
@@ -134,7 +134,7 @@ static inline int check_report(const char *binary)
     return check_state.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The same random numbers in every run (splitmix64). */
+/* Returns random numbers, the same in every run (splitmix64). */
 static inline uint64_t check_random(uint64_t *state)
 {
     uint64_t mixed = (*state += 0x9e3779b97f4a7c15u);

@@ -165,7 +165,7 @@ static inline bool diod_answers(void)
     return answers;
 }
 
-/* One that no client gets, as in tools/qemu/ports.py: diod_answers could connect to itself. */
+/* Returns a port that no client gets, as in tools/qemu/ports.py: diod_answers could connect to itself. */
 static inline uint16_t port_find(void)
 {
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

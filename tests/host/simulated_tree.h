@@ -107,7 +107,7 @@ static inline void tree_begin(void)
     tree_node(0, "");
 }
 
-/* A child of the root; whether or not its address is named. */
+/* Returns a child of the root, with or without the address in its name. */
 firmware_node firmware_find(const char *path)
 {
     if (strcmp(path, "/") == 0)

@@ -617,7 +617,7 @@ TEST(broken_madt_entries_end_the_list)
     CHECK_EQUAL(facts.cpu_count, 0);
 }
 
-/* A machine with one table more, the SPCR in the SRAT's place, and its answer. */
+/* Makes a machine with one more table, the SPCR in the SRAT's place, and its answer. */
 static void put_spcr(uint8_t kind, uint8_t space, uint64_t port, uint8_t speed)
 {
     begin();

@@ -74,7 +74,7 @@ TEST(ranks_within_one_interval_agree)
     const uint64_t interval = 1000000, lead = 20000, base = 123;
     const uint64_t start = together_start_ticks(base + 5 * interval, base, interval, lead);
 
-    /* Everybody who asks later than one lead before a border, and not later than one lead before the next. */
+    /* A caller later than one lead before a border, and not later than one lead before the next. */
     for (uint64_t late = 0; late <= interval - lead; late += 7)
         CHECK_EQUAL(together_start_ticks(base + 5 * interval + late, base, interval, lead), start);
     CHECK_EQUAL(together_start_ticks(base + 6 * interval - lead + 1, base, interval, lead), start + interval);

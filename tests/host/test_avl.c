@@ -81,7 +81,7 @@ static void toggle(uint64_t key)
 
     if (member) {
         avl_remove(&root, &member->node, summarise);
-        memset(member, 0xa5, sizeof(*member)); /* its memory is somebody else's now */
+        memset(member, 0xa5, sizeof(*member)); /* its memory now has another owner */
         present[key] = NULL;
         count--;
         return;
@@ -93,7 +93,7 @@ static void toggle(uint64_t key)
     count++;
 }
 
-/* The member changes, or it goes to another place in memory. */
+/* Changes the member, or moves it to another place in memory. */
 static void change(uint64_t key)
 {
     struct member *member = present[key];

@@ -18,7 +18,7 @@
 
 static uint64_t random_state = 1;
 
-/* Numerical Recipes' generator: the same numbers on each machine. */
+/* Returns random numbers, the same on each machine (Numerical Recipes' generator). */
 static uint64_t random_below(uint64_t limit)
 {
     random_state = random_state * 6364136223846793005U + 1442695040888963407U;
@@ -62,7 +62,7 @@ static uint64_t untouched_ns(const struct job *job)
     return length_ns(&job->model, job->work_ns, job->rules.lowest, job->rules.lowest);
 }
 
-/* An iteration, each rank's work as it is, or up to `noise` thousandths longer. */
+/* Runs an iteration: each rank's work as it is, or up to `noise` thousandths longer. */
 static void iterate(struct job *job, uint64_t noise)
 {
     const unsigned priority[2] = { job->core.siblings[0].priority, job->core.siblings[1].priority };

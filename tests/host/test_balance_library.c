@@ -36,7 +36,7 @@ static int cpu_of_test(void)
 
 static char name[BALANCE_NAME_MAX], path[64];
 
-/* The priorities of two ranks of one core are written to one file, in the order of their calls. */
+/* Returns the priorities of two ranks of one core as written to one file, in the order of their calls. */
 static const char *written(void)
 {
     static char text[64];
@@ -67,7 +67,7 @@ static void after_ms(long ms)
     clock_shown.tv_nsec %= 1000000000;
 }
 
-/* An iteration of two ranks, of which the second waits first. */
+/* Runs an iteration of two ranks, of which the second waits first. */
 static void iterate(struct balance *longer, struct balance *shorter, long longer_ms, long shorter_ms)
 {
     balance_iteration_begin(longer);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define CPUS     4
-#define RING     15 /* commands that are kept for the CPU that is furthest behind */
+#define RING     15 /* commands that are kept for the slowest CPU */
 #define COMMANDS 100000
 
 uint32_t arena_cpu, klog_mask;
@@ -97,7 +97,7 @@ static uint64_t had_ns[CPUS];
 static bool services(uint64_t window_ns)
 {
     had_ns[arena_cpu] += window_ns;
-    return arena_cpu != 2; /* that one has none that is ready */
+    return arena_cpu != 2; /* CPU 2 has no program that is ready */
 }
 
 static uint32_t job_now;
@@ -129,7 +129,7 @@ static uint32_t number_now;
 
 #define WELCOME 0x1122334455667788
 
-/* Many welcomes, or none of them the node's. */
+/* Sends many welcomes: the node's among them, or not. */
 static void welcome(bool is_ours)
 {
     struct beat beat = { .epoch = epoch_now, .command_count = 2 };
@@ -161,7 +161,7 @@ static bool beat_with(unsigned code, const void *body, size_t bytes)
     return commands_accept(&beat);
 }
 
-/* A beat with one new command. */
+/* Sends a beat with one new command. */
 static bool commanded(unsigned code, const char *text)
 {
     const unsigned bare = code & BEAT_CODE_MASK;
@@ -374,7 +374,7 @@ static uint64_t model_all_done(void)
     return least;
 }
 
-/* Whether the node has the command already. */
+/* Returns whether the node already has the command. */
 static bool model_has(const struct beat_command *command)
 {
     const uint64_t last = model.count - 1;
@@ -414,7 +414,7 @@ static void answer_comes(void)
         sent.oldest++;
 }
 
-/* Beats and answers are lost or not, CPUs are late or not, the conductor is started anew now and then. */
+/* Beats and answers may be lost, CPUs may be late, and the conductor restarts now and then. */
 TEST(every_cpu_does_each_command_once_and_in_order)
 {
     uint64_t epochs = 0;

@@ -12,7 +12,7 @@
 
 static uint64_t seed = 5;
 
-/* Two ways and two sets of 16 bytes; the second level has four ways and one set. */
+/* Makes caches with two ways and two sets of 16 bytes; the second level has four ways and one set. */
 static struct caches small(void)
 {
     struct caches caches;
@@ -71,7 +71,7 @@ TEST(code_and_data_share_the_second_level_only)
     caches_release(&caches);
 }
 
-/* Whether the line is among the `ways` of its set that were used last; `used` says when each one was. */
+/* Returns whether the line is among the last `ways` used lines of its set; `used` has the times of use. */
 static bool is_recent(const uint64_t *used, uint64_t line, uint64_t sets, unsigned ways)
 {
     unsigned later = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_checksum.c: the Internet's checksum, beside the sum that RFC 1071 defines, pair by pair.
+ * test_checksum.c: the Internet's checksum, compared with the sum that RFC 1071 defines, pair by pair.
  */
 #include "check.h"
 #include "lib/checksum.h"
@@ -10,7 +10,7 @@
 static uint64_t seed = 5;
 static unsigned char arena[ARENA_BYTES];
 
-/* §1: pairs of bytes, an odd last one with zero; carries of 16 bits come in again. */
+/* Sums by §1: pairs of bytes, an odd last byte with a zero; carries of 16 bits are added again. */
 static uint16_t defined(const unsigned char *at, unsigned bytes)
 {
     uint32_t sum = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_clock.c: the clock's parameters while wall time follows a global clock: whoever reads it, at whatever
- * instruction of an update, gets the time of one line, and none gets an earlier one than another before it.
+ * test_clock.c: the clock's parameters while wall time follows a global clock: a reader at any instruction of
+ * an update gets the time of one line, and no reader gets an earlier time than a reader before it.
  *
  * Updates and readings run one instruction at a time (the CPU's trap flag), and between any two the other
  * side has its turn, on another CPU as it were.
@@ -103,7 +103,7 @@ static uint64_t tai_utc_ns;
 /* The line that there was and the one that there is from now on. */
 static struct global_line lines[2];
 
-/* The next bend: a second later, or a little, as a network that dawdles has it; the writer is held up. */
+/* Makes the next bend: a second later, or a little, as on a slow network; the writer is held up. */
 static void line_next(void)
 {
     uint64_t now_ns;
@@ -136,7 +136,7 @@ static bool is_changing(void)
     return page->wall.sequence & 1;
 }
 
-/* Of a time that was read between two readings of the clock source: it is of one of the lines, or stands. */
+/* Checks a time read between two readings of the clock source: it is of one of the lines, or stands still. */
 static void time_check(uint64_t wall_ns, uint64_t tai_ns, uint64_t after_ns)
 {
     readings++;
@@ -153,12 +153,12 @@ static void reading(void)
     time_check(wall_ns, tai_ns, clock_now_ns());
 }
 
-/* Where the update is under way, a reader waits. */
+/* Reads during an update: the reader waits. */
 static void reading_between(void)
 {
     const uint64_t before_ns = clock_now_ns();
 
-    CHECK(clock_now_ns() >= before_ns); /* monotonic time waits for nobody */
+    CHECK(clock_now_ns() >= before_ns); /* monotonic time does not wait */
     if (is_changing())
         waits++;
     else
@@ -237,7 +237,7 @@ TEST(a_step_of_utc_moves_realtime_alone_and_is_told)
     CHECK(!clock_wall_line_set(conductor.line.base_local, conductor.line.base_global, conductor.line.slope,
                                TAI_UTC)); /* the same again */
     CHECK_EQUAL(clock_wall_steps(), steps_before);
-    deadline_wall_wait_ns(deadline_by(DEADLINE_WALL, 1)); /* somebody waits */
+    deadline_wall_wait_ns(deadline_by(DEADLINE_WALL, 1)); /* a waiting thread */
     CHECK(clock_wall_line_set(conductor.line.base_local, conductor.line.base_global, conductor.line.slope,
                               TAI_UTC + SECOND)); /* a leap second */
     CHECK_EQUAL(clock_wall_steps(), steps_before + 1);

@@ -23,7 +23,7 @@ static int add(const char *text, bool is_acknowledged, uint64_t deadline_ns)
     return commands_add(&commands, &command);
 }
 
-/* The numbers of the commands that the next beat carries, as text. */
+/* Returns the numbers of the commands that the next beat carries, as text. */
 static const char *beat(void)
 {
     static char text[256];

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`conductorctl klog` with nodes that are scripted, on a wire of its own (a network namespace without root):
-logs come whole whatever the wire does to their pages, who has none is named, none stays held, and no name of
-a node leads out of the folder.
+logs come whole even if the wire damages their pages, nodes without a log are named, no log stays held, and no
+name of a node leads out of the folder.
 
-Each test runs as `scene_…` in a namespace, by itself.
+Each test runs as `scene_…` in a namespace of its own.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def scene_logs_are_released_when_who_has_held_them_dies(wire: Wire) -> None:
         getattr(client, end)()
         client.wait()
         wire.until(lambda: not any(node.held for node in nodes))
-    # The answer to its hold finds nobody, while another command waits.
+    # The answer to its hold is lost, because another command waits.
     nodes[0].lose_answers = 20
     gone, waits = connect(wire), connect(wire)
     gone.send(b"within 100 hold")

@@ -2,7 +2,7 @@
 """The conductor with nodes that answer it, on a wire of its own (a network namespace without root): whom it
 knows, what it says of them, which beats carry a command, and that no answer and no client harms beats.
 
-Each test runs as `scene_…` in a namespace, by itself.
+Each test runs as `scene_…` in a namespace of its own.
 """
 
 from __future__ import annotations
@@ -495,7 +495,7 @@ def scene_what_has_no_room_in_the_queue_is_refused(wire: Wire) -> None:
     assert "too many commands wait" in json.loads(clients[9].recv(65536))["error"]
     clients[10].send(b"one-way kill")
     assert json.loads(clients[10].recv(65536))["number"] == 2
-    clients[1].close()  # whoever has gone is not answered, and nobody else is in its place
+    clients[1].close()  # a client that has gone gets no answer, and no other client gets it instead
     later = connect(wire)
     later.send(b"status")
     assert "interface" in json.loads(later.recv(65536))

@@ -22,7 +22,7 @@ static int next(void)
     return next_of(archive.used);
 }
 
-/* Number of entries, or the error. */
+/* Returns the number of entries, or the error. */
 static int count_of(uint64_t bytes)
 {
     int count = 0, found;

@@ -20,7 +20,7 @@ static uint64_t random_number(void)
     return random_state ^= random_state << 17;
 }
 
-/* Mostly near each other, as the CPUs of a rank are, and at the ends of words. */
+/* Returns CPUs that are mostly near each other, like those of a rank, and at the ends of words. */
 static unsigned random_cpu(void)
 {
     static const unsigned ends[] = { 0, 1, 63, 64, 65, 127, 128, CPUS / 2, CPUS - 64, CPUS - 1 };
@@ -155,7 +155,7 @@ TEST(loops_look_at_words_in_use_alone)
     cpu_mask_set(&mask, 70);
     cpu_mask_clear(&mask, 70);
     CHECK_EQUAL(mask.used, 2);
-    mask.words[5] = UINT64_MAX; /* nobody may do that */
+    mask.words[5] = UINT64_MAX; /* not allowed */
     CHECK(cpu_mask_is_empty(&mask) && cpu_mask_count(&mask) == 0);
     CPU_MASK_EACH(cpu, &mask)
         CHECK(cpu == CPU_MASK_END);

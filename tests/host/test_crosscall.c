@@ -2,7 +2,7 @@
 /*
  * test_crosscall.c: crosscalls among CPUs that are threads of the test: all of them call all others, over and
  * over, and serve others' calls while they wait. Each call is made once on each CPU, with the context as the
- * caller has made it, and what it has done is seen when it returns. No IPI comes: who waits looks.
+ * caller has made it, and its effects are seen when it returns. No IPI comes: a waiting CPU polls.
  *
  * The host orders memory as x86_64 does, where it runs: tests/model/ordering.pml has what weaker memory does.
  */
@@ -30,7 +30,7 @@ uint32_t *arena_cpu_of_thread(void)
 
 void arch_ipi_send(unsigned cpu)
 {
-    (void)cpu; /* it looks by itself */
+    (void)cpu; /* it polls */
 }
 
 /* Plain: the crosscall orders them. */
@@ -60,7 +60,7 @@ static void call_others(const struct cpu_mask *all, uint64_t number)
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         if (context.made[cpu] != (cpu != own_cpu))
             __atomic_fetch_add(&faults, 1, __ATOMIC_RELAXED);
-    context.negated = 0; /* nobody looks any more */
+    context.negated = 0; /* no CPU reads it any more */
 }
 
 static void *cpu_run(void *number)

@@ -53,7 +53,7 @@ static firmware_node terminal(uint32_t unit, uint32_t source)
     return node;
 }
 
-/* A machine of one CPU and 512 MiB. */
+/* Begins with a machine of one CPU and 512 MiB. */
 static void begin(void)
 {
     tree_begin();

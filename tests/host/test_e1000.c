@@ -168,7 +168,7 @@ void mmio_write32(volatile void *address, uint32_t value)
     *reg(at) = value;
 }
 
-/* The memory of the driver's that the device is given. */
+/* Returns the driver's memory at an address that the device was given. */
 static uint8_t *device_memory(uint64_t address, uint64_t bytes)
 {
     const uint64_t offset = address - (uintptr_t)model.memory;
@@ -260,7 +260,7 @@ static uint32_t model_room(void)
     return (*reg(ring + RING_TAIL) - *reg(ring + RING_HEAD)) % ring_count(ring);
 }
 
-/* What must be dropped: damaged, too short, too long, or in several buffers. */
+/* Receives what must be dropped: damaged, too short, too long, or in several buffers. */
 static unsigned model_receive_damaged(void)
 {
     static const uint8_t junk[BUFFER_BYTES];
@@ -450,7 +450,7 @@ static void interrupts_try(void)
     MUST(!is_asserted());
 }
 
-/* The time between interrupts, by the register that counts for each generation. */
+/* Tests the time between interrupts, by the register that counts for each generation. */
 static void interval_try(enum e1000_generation generation)
 {
     const uint32_t ns = chance(2) ? 0 : chance(NETWORK_INTERVAL_NS_MAX + 1);
@@ -542,7 +542,7 @@ static void frames_pass(enum e1000_generation generation)
     MUST(model.nic->counts.receive_errors >= damaged);
 }
 
-/* A ring with nothing taken out of it holds all descriptors but one; none is lost when it is emptied. */
+/* Tests a full ring: it holds all descriptors but one, and none is lost when it is emptied. */
 static void full_ring_try(enum e1000_generation generation)
 {
     start(generation);
@@ -560,7 +560,7 @@ static void full_ring_try(enum e1000_generation generation)
     }
 }
 
-/* Whatever the device writes: what the driver hands on is a frame's bytes in one buffer, and a call ends. */
+/* Lets the device write anything: the driver passes on only a frame's bytes in one buffer, and calls end. */
 static void device_lie(enum e1000_generation generation)
 {
     const uint8_t *offered = NULL; /* and not yet done: that stays as it is */
@@ -606,7 +606,7 @@ static bool group_passes(const uint8_t *group)
     return *reg(REG_RECEIVE) & RECEIVE_ALL_MULTICAST || *reg(MULTICAST_REG(hash / 32)) >> hash % 32 & 1;
 }
 
-/* Exactly the groups that are joined pass, but for those that share a bit with one. */
+/* Tests that exactly the joined groups pass, apart from those that share a bit with one. */
 static void groups_try(enum e1000_generation generation)
 {
     uint8_t groups[GROUPS_MAX + 4][ETHERNET_ADDRESS_BYTES];

@@ -35,7 +35,7 @@ static void segment(unsigned index, uint32_t type, uint32_t flags, uint64_t offs
     store(at + 48, PAGE, 8);
 }
 
-/* R, RX, RW with zeroes after its bytes, and a stack that is not executable. */
+/* Begins with segments R, RX, RW with zeroes after its bytes, and a stack that is not executable. */
 static void begin(void)
 {
     memset(file, 0, sizeof(file));

@@ -48,7 +48,7 @@ def mirror(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def down() -> Iterator[str]:
-    """A mirror where nobody answers, nor any server that another test starts meanwhile."""
+    """A mirror that does not answer; no server of another test can take its port meanwhile."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"

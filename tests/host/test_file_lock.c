@@ -20,7 +20,7 @@ static uint64_t seed = 3;
 static const char owners[OWNERS];
 static char model[2][OWNERS][BYTES]; /* by domain: 0, 'r' or 'w' */
 
-void crosscall_serve(void) /* of a lock: nobody waits for one here */
+void crosscall_serve(void) /* called by a lock; no CPU waits for one here */
 {
 }
 
@@ -66,7 +66,7 @@ static bool model_conflicts(const struct file_lock *lock, unsigned owner)
     return false;
 }
 
-/* What the list has at a byte, which at most one lock of an owner covers. */
+/* Returns what the list has at a byte, which at most one lock of an owner covers. */
 static char list_at(bool whole_file, unsigned owner, uint64_t byte)
 {
     char found = 0;

@@ -30,7 +30,7 @@ static void append(char *text, const char *more)
     strcat(text, more);
 }
 
-/* Random flags, width and precision, without the ones that C leaves undefined for `kind`. */
+/* Makes random flags, width and precision, without those that C leaves undefined for `kind`. */
 static void random_prefix(char *format, char kind)
 {
     static const char *const numbers[] = { "", "", "", "1", "2", "7", "12", "30" };

@@ -391,7 +391,7 @@ TEST(tacet_counters_are_differenced_by_cause)
     node_present = false;
 }
 
-/* The other use of this program, for the lab's tests. */
+/* Analyses standard input: the other use of this program, for the lab's tests. */
 static int analyse_standard_input(uint64_t quantum_ns, uint64_t threshold_ns)
 {
     static uint64_t counts[1 << 20], scratch[1 << 20];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_global_clock.c: a node's global time beside the conductor's, over clocks that differ and networks that
- * dawdle, lose and repeat: it never goes backwards, and comes to the conductor's but for the least delay.
+ * test_global_clock.c: a node's global time compared with the conductor's, over clocks that differ and
+ * networks that delay, lose and repeat: it never goes backwards, and equals the conductor's apart from the
+ * least delay.
  */
 #include "check.h"
 #include "beat/global_clock.h"
@@ -13,7 +14,7 @@ static uint64_t random_below(uint64_t limit)
     return check_random(&seed) % limit;
 }
 
-/* A world: the true time, the node's clock beside it, and a network. */
+/* A world: the true time, the node's clock, and a network. */
 struct world {
     int64_t drift_ppb; /* of the node's clock */
     uint64_t boot_ns;  /* true time at which the node's clock was zero */

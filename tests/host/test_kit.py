@@ -3,7 +3,7 @@
 it has measured, never writes over another run, and says in a line what is wrong.
 
 Runs take a second; what is asserted is which files there are and what is recorded, never how much noise there
-was. Locks lie in the test's own folder, so that tests beside each other do not wait."""
+was. Locks are in the test's own folder, so that tests that run at the same time do not wait."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def test_one_cpu_is_measured_and_said(run: Run, tmp_path: Path) -> None:
 
 def test_without_rights_it_measures_all_the_same(kit: Path, environment: dict[str, str]) -> None:
     if os.getuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("needs root to become somebody else")
+        pytest.skip("needs root to become another user")
     import tempfile
 
     with tempfile.TemporaryDirectory() as name:  # pytest's folders are the user's alone
@@ -480,7 +480,7 @@ def test_a_folder_that_cannot_be_written_is_named(run: Run, tmp_path: Path, plac
 
 
 def on_a_small_disk(kit: Path, tmp_path: Path, environment: dict[str, str], size: str, words: str) -> str:
-    """What a run prints whose folder `disk` holds so many bytes, with its status."""
+    """Returns the output and status of a run whose folder `disk` holds this number of bytes."""
     script = f"mount -t tmpfs -o size={size} none disk && {{ {kit}/tacet-noise {words}; echo status $?; }}"
     (tmp_path / "disk").mkdir()
     done = subprocess.run(

@@ -51,7 +51,7 @@ def test_the_conductor_beats_at_the_nodes_pace() -> None:
 
 
 def test_a_node_that_hears_nothing_is_no_measurement() -> None:
-    with pytest.raises(LabError, match="no beats came"):
+    with pytest.raises(LabError, match="received no beats"):
         beats.measure_all(Nodes(deaf=True), io.StringIO())
 
 

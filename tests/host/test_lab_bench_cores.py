@@ -81,7 +81,7 @@ def test_what_does_not_hold_is_said(machines: Machines, line: str, tmp_path: Pat
 def test_a_cpu_that_says_nothing_is_no_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, found = run(tmp_path, Machines(silent_cpus=1))
     assert status == 1 and not found
-    assert "2 CPUs were to say their kernel_entries, 1 did" in capsys.readouterr().err
+    assert "2 CPUs must print kernel_entries, but 1 did" in capsys.readouterr().err
 
 
 def test_without_qemu_10_the_figures_are_absent(tmp_path: Path) -> None:

@@ -64,8 +64,8 @@ def test_parts_name_what_the_programs_have() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--rounds", "1"], "--rounds 1: at least 2"),
-        (["--ranks", "1"], "--ranks 1: at least two"),
+        (["--rounds", "1"], "--rounds 1: too few"),
+        (["--ranks", "1"], "--ranks 1: too few"),
         (["--only", "pigeon"], "--only pigeon: no part has it"),
     ],
 )

@@ -71,4 +71,4 @@ def test_other_networks_libraries_are_known() -> None:
 def test_one_round_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["bench-mpi-nodes", "--rounds", "1", "--out", str(tmp_path)]
     assert lab.main(words, out=io.StringIO()) == 1
-    assert "at least 2, for an interval" in capsys.readouterr().err
+    assert "too few for an interval" in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_files_of_a_server_are_the_same_ones_on_each_system(tmp_path: Path) -> N
 def test_without_a_server_the_files_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FileServer, "installed", None)
     status, printed, written = run(tmp_path, Machines(answer))
-    assert status == 0 and written["file_rates"] == {} and "there is no diod" in printed
+    assert status == 0 and written["file_rates"] == {} and "no diod, left out" in printed
 
 
 @pytest.mark.parametrize("bad", [FakeResult(b"udp_echo_ticks_min 1\n"), FakeResult(status=1)])

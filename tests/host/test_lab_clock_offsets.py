@@ -56,9 +56,9 @@ def test_an_exchange_that_is_wrong_by_more_than_half_its_delay_is_an_error() -> 
 
 def test_a_node_without_samples_is_no_measurement() -> None:
     text = "".join(line for line in printed().splitlines(True) if "node2: 1" not in line)
-    with pytest.raises(LabError, match=r"these have: 10\.99\.0\.11, 10\.99\.0\.13$"):
+    with pytest.raises(LabError, match=r"only these did: 10\.99\.0\.11, 10\.99\.0\.13$"):
         lab.parse(text, 3)
-    with pytest.raises(LabError, match="these have: none"):
+    with pytest.raises(LabError, match="only these did: none"):
         lab.parse("", 3)
 
 

@@ -44,7 +44,7 @@ def test_linux_is_measured_while_tacet_s_kernel_is_being_built(
     ]
     assert order == sorted(order) and "Tacet                Linux" in said, said
     status, said = run_compare(machines, program, tmp_path, "--kernel-wait", "echo 'no kernel' >&2; exit 1")
-    assert status != 0 and "Tacet's kernel is not there: no kernel" in capsys.readouterr().err, said
+    assert status != 0 and "Tacet's kernel was not built: no kernel" in capsys.readouterr().err, said
 
 
 def test_the_tuned_linux_can_be_left_out(program: Path, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_a_full_array_lists_fewer_detours_than_it_found(tmp_path: Path) -> None:
     trace = read_one(tmp_path, SELFISH.replace("# Time", "# Detours: 500\n# Time"))
     assert (trace.detours, trace.listed) == (500, 2)
     assert trace.noise_ns == pytest.approx(2000)
-    assert trace.listed_span_ns == 4002750  # the rest of the time has detours that nobody knows
+    assert trace.listed_span_ns == 4002750  # detours in the rest of the time are not listed
 
 
 def test_ftq_of_the_public_tool(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_unlike_nodes_enter_as_they_are() -> None:
     assert statistics.slowdown_unlike([(noisy, 4), (noisy, 6)]) == pytest.approx(
         float(statistics.slowdown(noisy, 10))
     )
-    with pytest.raises(StatisticsError, match="no node"):
+    with pytest.raises(StatisticsError, match="without nodes"):
         statistics.slowdown_unlike([])
 
 

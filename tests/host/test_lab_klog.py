@@ -351,8 +351,8 @@ def words_of(data: bytes) -> list[str]:
 
 
 def test_numbers_have_the_names_of_the_log_s_own_architecture() -> None:
-    """The first version's are x86_64's; those of an architecture that this program does not know are shown,
-    and it says so. A call that one architecture lacks has no name there."""
+    """Numbers of the first version are x86_64's. Numbers of an unknown architecture are shown as they are,
+    with a line that says so. A call that an architecture lacks has no name there."""
     events = [
         (1, "system_call", 0, 0),
         (2, "system_call", 3, 0),

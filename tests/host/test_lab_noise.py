@@ -46,7 +46,7 @@ def built(folder: Path, program: str, patterns: list[str], options: list[str]) -
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The benchmarks for this host, as anybody would build them."""
+    """The benchmarks, built for this host in the usual way."""
     folder = tmp_path_factory.mktemp("apps")
     return {
         name: built(folder, name, [f"apps/{name}/*.c", "apps/lib/*.c"], ["-static"])
@@ -504,7 +504,7 @@ def test_phase_comparison_fails_where_linux_is_silent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, _, _ = compare_runs(tmp_path, lambda *call: phase_answer(*call, linux_is_silent=True))
-    assert status == 1 and "the method is blind here" in capsys.readouterr().err
+    assert status == 1 and "cannot see noise here" in capsys.readouterr().err
 
 
 def test_phase_comparison_reports_lost_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,7 +128,7 @@ def test_a_system_keeps_its_style_under_all_its_names() -> None:
     [
         (["ftq", "selfish-linux.dat", "-o", "a.png"], "this picture needs samples of FTQ"),
         (["series", "phase-linux.dat", "-o", "a.png"], "durations of phases, not detours"),
-        (["cdf", "phase-linux.dat", "-o", "a.png", "--grain", "10us"], "no phases of 10 µs; there are 1 ms"),
+        (["cdf", "phase-linux.dat", "-o", "a.png", "--grain", "10us"], "no phases of 10 µs; give a grain"),
         (["boxes", "ftq-linux.dat", "-o", "a.png"], "not JSON"),
         (["law", "absent.dat", "-o", "a.png"], "No such file"),
         (["law", "selfish-linux.dat", "-o", "no/folder/a.png"], "No such file"),

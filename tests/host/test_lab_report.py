@@ -141,7 +141,7 @@ def test_measured_phases_are_used_where_all_nodes_have_them(nodes: Path) -> None
 
 
 def test_a_method_that_speaks_for_more_nodes_goes_first(nodes: Path) -> None:
-    """Fifty phases are nothing beside two seconds of detours."""
+    """Fifty phases hold less than two seconds of detours."""
     for name in ("tacet", "linux"):
         (nodes / name / "phase.dat").write_text(
             "# Phase durations\n# grain_ns 1000000\n# calibrated_ns 1000000\n# phases 50\n# ticks_per_ns "

@@ -151,7 +151,7 @@ def test_the_kernel_s_log_is_read_as_events_without_what_interrupted_them() -> N
         measured.Event("timer", 1000.0, 350.0),
         measured.Event("softirq RCU", 1500.0, 200.0),
     ]
-    with pytest.raises(DataError, match="ends what has not begun"):
+    with pytest.raises(DataError, match="ends an event that has not begun"):
         found_with("", "5: local_timer_exit: vector=236\n").events()
 
 

@@ -87,7 +87,7 @@ def test_silent_hour_is_reported_program_by_program(tmp_path: Path) -> None:
     ("answer", "said"),
     [
         (ranks_answer([0, 0, 7, 0]), "cores: kernel entries by rank: {2: '7'}"),
-        (ranks_answer([0, 0, 0]), "cores: 4 ranks were started, and these spoke: [0, 1, 2]"),
+        (ranks_answer([0, 0, 0]), "cores: 4 ranks were started, but only these reported: [0, 1, 2]"),
         (ranks_answer([0] * 4, [1000, 1000, 2000, 1000]), "cores: the ranks did not begin together"),
     ],
 )
@@ -113,7 +113,7 @@ def test_one_detour_or_one_kernel_entry_is_not_silence(
     error = capsys.readouterr().err
     assert (
         status == 1
-        and f"not silent: {key}: silence expected, {detours} detours seen, {entries} kernel" in error
+        and f"not silent: {key}: silence expected, but but {detours} detours seen, {entries} kernel" in error
     )
     assert json.loads((tmp_path / "report/silence.json").read_text())[key]["kernel_entries"] == entries
 
@@ -127,9 +127,7 @@ def test_method_that_misses_system_calls_proves_nothing(
         return result if "-k" in args else silence_answer(system, app, args)
 
     status, _, _ = be_silent(tmp_path, answer)
-    assert (
-        status == 1 and "20 system calls made, 0 detours seen, 20 kernel entries" in capsys.readouterr().err
-    )
+    assert status == 1 and "20 system calls made, but 0 detours seen" in capsys.readouterr().err
 
 
 def test_window_that_is_too_short_is_not_an_hour(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

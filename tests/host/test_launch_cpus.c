@@ -10,8 +10,8 @@
 
 static struct launch_cpus cpus;
 
-/* A machine with so many cores of so many threads each, numbered as Linux does: first one thread of each
- * core, or all of a core in a row. `without`: a CPU that may not be used; CPU_SETSIZE: none. */
+/* Makes a machine of `cores` with `threads` each, numbered as Linux does: first one thread of each core, or
+ * all of a core in a row. `without`: a CPU that may not be used; CPU_SETSIZE: none. */
 static void machine_set(unsigned cores, unsigned threads, bool in_a_row, unsigned without)
 {
     unsigned first[CPU_SETSIZE] = { 0 };
@@ -35,7 +35,7 @@ static unsigned core_of(unsigned cpu)
     return 0;
 }
 
-/* How many cores the set touches, and how many it shares with `others`. */
+/* Counts the cores that the set touches, and those that it shares with `others`. */
 static void cores_count(const cpu_set_t *set, const cpu_set_t *others, unsigned *touched, unsigned *shared)
 {
     bool mine[CPU_SETSIZE] = { false }, theirs[CPU_SETSIZE] = { false };

@@ -292,7 +292,7 @@ TEST(the_last_word_ends_as_the_others_do)
     }
 }
 
-/* A request with `count` times a word after those that it must have. */
+/* Reads a request with `count` times a word after the required ones. */
 static int read_many(const char *word, unsigned count, const char *word_after)
 {
     static const char full[] = JOB RANKS PORT SECRET PATH;

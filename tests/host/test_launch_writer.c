@@ -13,7 +13,7 @@ static uint32_t random_below(uint64_t limit)
     return (uint32_t)(check_random(&seed) % limit);
 }
 
-/* A number from 1 to `limit`, near an end of it or anywhere. */
+/* Returns a number from 1 to `limit`, near an end of it or anywhere. */
 static uint32_t random_up_to(uint32_t limit)
 {
     uint32_t near = random_below(limit < 3 ? limit : 3);
@@ -46,7 +46,7 @@ static void random_bytes(uint32_t length, char without)
     texts[texts_used] = '\0';
 }
 
-/* A text that begins so. */
+/* Returns a text that begins with `start`. */
 static const char *random_text(const char *start, uint32_t length, char without)
 {
     char *text = texts + texts_used;
@@ -87,7 +87,7 @@ static void random_lists(struct launch_request *request)
         request->numbers[i] = random_text("N", 10, '=');
 }
 
-/* One that fits in any case. */
+/* Makes a request that fits in any case. */
 static void random_request(struct launch_request *request)
 {
     memset(request, 0, sizeof(*request));

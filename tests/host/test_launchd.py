@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tacet-launchd over loopback: jobs start, speak and end as docs/jobs.md says, whoever else connects and
-whatever he says, and nothing of them is left. Beats come on a wire of its own (a network namespace without
+"""tacet-launchd over loopback: jobs start, speak and end as docs/jobs.md says, whatever other clients
+send, and nothing of them is left. Beats come on a wire of its own (a network namespace without
 root)."""
 
 from __future__ import annotations
@@ -471,7 +471,7 @@ def test_others_are_greeted_and_refused_while_a_job_runs(daemon: Daemon) -> None
 
 
 def test_who_is_silent_keeps_nobody_out_and_is_sent_away(daemon: Daemon) -> None:
-    """Also one that begins a request and says no more: it has the node for 10 s."""
+    """Also a client that begins a request and then stops: it has the node for 10 s."""
     silent = [Control(daemon.node) for _ in range(100)]
     assert daemon.shell("exit 8").finish().status == 8
     for control in silent:
@@ -604,7 +604,7 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     job = daemon.shell(f"{ESCAPE}; exec sleep 100000", key=KEY, number=77).started()
     pid = escaped(job)
     assert conductor.beat(skip=3).ranks == 1
-    # It obeys nobody who does not know this start of it.
+    # It obeys no conductor that does not know its latest start.
     assert conductor.beat(Command(3 | ACKNOWLEDGE, 1)).done == 0
     assert conductor.welcome(first.start + 1).welcomed == 0
     assert conductor.welcome(first.start).welcomed == 1
@@ -636,7 +636,7 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     after = conductor.beat()
     assert (after.ranks, after.job, after.state) == (0, 0, RUNNING)
 
-    # A conductor that was started anew counts its commands anew; a forged beat, and a late one, are none.
+    # A conductor that was restarted counts its commands from 1; a forged beat, and a late one, do not count.
     assert conductor.beat(Command(1 | ACKNOWLEDGE, 1), epoch=2 * 10**18).done == 0
     conductor.welcome(first.start, epoch=2 * 10**18)
     anew = conductor.beat(Command(1 | ACKNOWLEDGE, 1), epoch=2 * 10**18)

@@ -194,7 +194,7 @@ def test_a_command_goes_with_beats_until_all_nodes_have_done_it() -> None:
     nodes = [Node(1), Node(2, hears_from=500)]
     found = {gate: carried(beat) for gate, beat in play(conductor, range(4, 799), *nodes).items()}
     welcome, services, stop = (8, 0), (7, 1), (1, 2)
-    # The first beats ask who is there.
+    # The first beats ask which nodes are there.
     assert found[240] == [] and found[280] == [welcome] and found[320] == [services]
     assert all(found[gate] == [services] for gate in range(320, 521, 40))
     # At 520 the second one is heard first, at 560 it is welcomed and does what all have done.
@@ -249,7 +249,7 @@ def test_the_first_gate_is_after_the_firmware_s_work() -> None:
 
 
 def test_turns_of_cpus_end_between_gates_and_the_first_one_shortly_after_each() -> None:
-    """What is written last is the period of the timer to nobody; before that, when it comes first."""
+    """The comparator's first write is the time of the first turn's end, its last one the timer's period."""
     for turn_ns in (None, 10_000, 1_000):
         written = timers.registers(MS, 0xFEB00000, 1, 2, turn_ns)
         comparator = [value for offset, value in written if offset == 0x108 + 2 * 0x20]

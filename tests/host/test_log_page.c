@@ -2,7 +2,7 @@
 /*
  * test_log_page.c: a node's flight log, held and sent in pages: any piece of the held file is what the whole
  * file has there, on any number of CPUs with any number of events; nothing is written meanwhile; pages bring
- * all of it, to the right conductor; and a log that nobody releases is released by its time limit.
+ * all of it, to the right conductor; and a log that is not released is released by its time limit.
  */
 #include "check.h"
 #include "arch.h"
@@ -222,7 +222,7 @@ TEST(a_held_log_is_not_written_and_follows_its_classes_later)
     CHECK_EQUAL(klog_switch("+syscall"), 0);
     CHECK(has_logged_entry);
     const unsigned entries = logged_entries;
-    CHECK_EQUAL(klog_switch("+syscall"), 0); /* it is on: nobody is interrupted for it */
+    CHECK_EQUAL(klog_switch("+syscall"), 0); /* it is on, so no CPU is interrupted */
     CHECK_EQUAL(logged_entries, entries);
     klog(system_call, 1, 2);
     klog(mark, 1, 2);
@@ -295,7 +295,7 @@ static int request(uint32_t number, const uint8_t *of, uint64_t offset, unsigned
     return log_pages_request(&command);
 }
 
-/* The next page that the node sends; false: none. */
+/* Takes the next page that the node sends; false if there is none. */
 static bool page_next(struct page *page)
 {
     static uint8_t payload[PAGE_FRAME_BYTES];
@@ -402,7 +402,7 @@ TEST(a_log_that_nobody_releases_is_released_by_its_time_limit)
     CHECK_EQUAL(hold(60), 0);
     CHECK_EQUAL(armed_ns, held_ns + 60 * NS_PER_S);
     now_ns += 50 * NS_PER_S;
-    CHECK_EQUAL(request(1, other, 0, 8), 0); /* whoever it is for: the conductor is at it */
+    CHECK_EQUAL(request(1, other, 0, 8), 0); /* for any conductor: this one is at work */
     timer_fires();
     CHECK(klog_held_bytes() != 0);
     CHECK_EQUAL(armed_ns, held_ns + 110 * NS_PER_S);

@@ -66,7 +66,7 @@ void kernel_print(const char *format, ...)
     va_end(arguments);
 }
 
-/* A CPU that counts `counted` banks, of which `banks` have registers. */
+/* Begins with a CPU that counts `counted` banks, of which `banks` have registers. */
 static void begin(unsigned counted, unsigned banks)
 {
     memset(values, 0, sizeof(values));

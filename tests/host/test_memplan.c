@@ -41,7 +41,7 @@ static bool holds(struct memory_range range, uint64_t address)
     return address >= range.base && address - range.base < range.bytes;
 }
 
-/* Whether the byte may be planned at all. */
+/* Returns whether the byte may be planned at all. */
 static bool is_usable(uint64_t address)
 {
     bool found = false;
@@ -57,7 +57,7 @@ static bool is_usable(uint64_t address)
     return found;
 }
 
-/* How often the plan hands the byte out. */
+/* Returns how often the plan hands the byte out. */
 static unsigned owners(uint64_t address)
 {
     unsigned count = holds(plan.pool, address);
@@ -226,7 +226,7 @@ static void check_plan(void)
     CHECK(sum.planned == sum.page_run_bytes); /* nothing but parts of pages is lost */
 }
 
-/* A refusal must be the truth: there is no room for the pool, or slices cannot be had in that size. */
+/* Checks that a refusal is true: there is no room for the pool, or for slices of that size. */
 static void check_refusal(void)
 {
     memset(&plan, 0, sizeof(plan));
@@ -294,7 +294,7 @@ static void begin_pc(uint64_t low_mib, uint64_t high_mib, unsigned rank_count)
     add_reserved(2 * MIB, 1200000); /* the kernel */
 }
 
-/* An address or a length with a taste for corners. */
+/* Returns an address or a length, often at a boundary. */
 static uint64_t random_bytes(uint64_t scale)
 {
     switch (random_below(8)) {
@@ -530,7 +530,7 @@ static uint64_t smaller(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
-/* The largest smallest slice of all ways to cut for two or three ranks. */
+/* Returns the largest smallest slice of all ways to cut for two or three ranks. */
 static uint64_t best_by_trying(const uint64_t *cuts, unsigned count)
 {
     uint64_t best = 0, total = cuts[count];
@@ -587,7 +587,7 @@ static uint32_t model_domain(uint64_t address)
     return NUMA_DOMAIN_NONE;
 }
 
-/* What the rank, or with rank == rank_count all ranks together, have of a domain. */
+/* Returns the bytes of a domain that the rank has, or all ranks together if rank == rank_count. */
 static uint64_t bytes_of_domain(unsigned rank, uint32_t domain)
 {
     uint64_t sum = 0, end;
@@ -663,7 +663,7 @@ TEST(random_and_hostile_nodes_keep_every_guarantee)
     CHECK(planned > 5000);
 }
 
-/* As two sockets look: the first one's memory has the hole below 4 GiB, the kernel and the pool. */
+/* Begins with two sockets: the first one's memory has the hole below 4 GiB, the kernel and the pool. */
 static void begin_two_domains(uint64_t first_gib, uint64_t second_gib, unsigned ranks_each)
 {
     begin_pc(3072, (first_gib - 3 + second_gib) * 1024, 2 * ranks_each);

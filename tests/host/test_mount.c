@@ -15,10 +15,10 @@ static unsigned pages_used, closed;
 static struct tree tree;
 static struct message why;
 static char asked[TREE_PATH_MAX], answer[TREE_PATH_MAX]; /* the last path; where it leads out, or "" */
-static unsigned asks, leads_out;                         /* so many of the next calls */
+static unsigned asks, leads_out;                         /* number of next calls that do so */
 static struct mount_file opened;
 
-void crosscall_serve(void) /* of a lock: nobody waits for one here */
+void crosscall_serve(void) /* called by a lock; no CPU waits for one here */
 {
 }
 

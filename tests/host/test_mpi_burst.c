@@ -17,7 +17,7 @@ uint64_t clock_ns(void)
     return now_ns;
 }
 
-/* A burst of messages, each as long as its way takes: whether they are copied. */
+/* Sends a burst of messages of a size and returns whether they are copied. */
 static bool burst_of(size_t bytes)
 {
     const bool is_copied = burst_copies(bytes);

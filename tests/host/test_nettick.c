@@ -32,7 +32,7 @@ static struct {
     uint64_t causes[CAUSES], next, after_lost, duplicate, late, new_epoch, dropped, overtaken;
 } sent;
 
-/* The node's clock beside true time: it drifts, now so, now so. */
+/* The node's clock compared with true time: its drift changes. */
 static struct {
     uint64_t base_true, base_local;
     int64_t slope; /* in 2^-32 */
@@ -83,7 +83,7 @@ static uint64_t global_read(void)
     return global_last = global;
 }
 
-/* What must come of a frame, from what has come before; whether it is a beat that counts. */
+/* Works out the effect of a frame from the frames before it; returns whether it is a beat that counts. */
 static bool count(const struct flight *flight)
 {
     sent.causes[flight->cause]++;
@@ -132,7 +132,7 @@ static void flight_arrives(struct flight *flight)
     flight->arrival = 0;
 }
 
-/* What somebody else than the conductor makes of a beat. */
+/* Changes a beat as a sender other than the conductor would. */
 static void spoil(struct flight *flight)
 {
     uint8_t *payload = flight->payload;
@@ -160,7 +160,7 @@ static void spoil(struct flight *flight)
     }
 }
 
-/* As often short as long, at least 20 us; a few take whole periods and are overtaken. */
+/* Returns delays, as often short as long, at least 20 us; some take whole periods and are overtaken. */
 static uint64_t network_delay(uint64_t period_ns)
 {
     uint64_t most = 8 * US;
@@ -172,8 +172,8 @@ static uint64_t network_delay(uint64_t period_ns)
     return 20 * US + random_below(most);
 }
 
-/* The conductor's beat that is due, and what becomes of it. The first and the last of an epoch come, in their
- * place: from one to the other, what has not come is lost. */
+/* Sends the conductor's beat that is due. The first and the last of an epoch arrive, in their order; of the
+ * others those that do not arrive are lost. */
 static void beat_goes(uint64_t due, uint64_t epoch, uint64_t sequence, uint64_t period_ns, bool is_last)
 {
     static unsigned outage;
@@ -226,7 +226,7 @@ static void flights_arrive(uint64_t until)
         flight_arrives(first);
 }
 
-/* As many beats of one start of the conductor; its last ones have come at the end. */
+/* Sends `beats` beats of one start of the conductor; its last ones have arrived at the end. */
 static uint64_t epoch_goes(uint64_t from, uint64_t epoch, unsigned beats, uint64_t period_ns)
 {
     uint64_t due = (from / period_ns + 1) * period_ns;
@@ -425,7 +425,7 @@ static void exact_expired(struct smart_timer *timer, uint64_t at_ns)
     exact_expired_ns = at_ns;
 }
 
-/* On CPU 1, whose own device fires for it at that time, or a little earlier. */
+/* Begins on CPU 1, whose own device fires for the timer at that time, or a little earlier. */
 static void exact_begin(struct smart_timer *timer, uint64_t wait_ns)
 {
     exact_expired_ns = 0;
@@ -437,7 +437,7 @@ static void exact_begin(struct smart_timer *timer, uint64_t wait_ns)
     CHECK_EQUAL(cpus[1].fires_ns, timer->deadline_ns);
 }
 
-/* Its device fires: for that alone, and the CPU goes on by beats. */
+/* Fires its device: for this timer alone; the CPU then follows the beats again. */
 static void exact_fire(const struct smart_timer *timer)
 {
     CHECK_EQUAL(cpus[1].fires_ns, timer->deadline_ns);
@@ -559,8 +559,8 @@ NODE(polled_beats_set_the_clock_and_pass_nothing_on)
     check_cpus();
 }
 
-/* A beat that commands something goes to all CPUs, once this start of the node is welcomed; others disturb
- * nobody, and are answered where they ask for it, once. */
+/* A beat with a command goes to all CPUs, once this start of the node is welcomed; other beats disturb no
+ * CPU, and are answered once if they ask for it. */
 NODE(a_node_that_polls_answers_and_obeys)
 {
     static const uint8_t card[BEAT_ADDRESS_BYTES] = { 2, 0x54, 0, 0, 0, 7 };
@@ -791,7 +791,7 @@ static uint8_t other_frame[BEAT_BYTES_MAX];
 static size_t other_bytes;
 static bool other_waits;
 
-/* Another CPU takes a frame, or waits until the lock is free. */
+/* Lets another CPU take a frame, or wait until the lock is free. */
 static void other_takes(void)
 {
     const uint32_t here = arena_cpu;

@@ -141,7 +141,7 @@ static void reply_set(struct ninep_message *reply, uint16_t tag)
     memcpy(reply->bytes + 5, &tag, 2);
 }
 
-/* The tricks are played on what comes after the greeting. */
+/* Answers requests; damages only answers after the greeting. */
 static void answer(const uint8_t *request, uint32_t size)
 {
     static uint8_t held[1024];
@@ -312,7 +312,7 @@ TEST(large_reads_are_in_flight_together)
     if (!session_begin(5000000000))
         return;
     CHECK_EQUAL(read_some(bytes, sizeof(bytes)), 300);
-    /* The answer to the first said already that there is no more. */
+    /* The answer to the first said already that the end was reached. */
     CHECK(reads_seen > 1);
     session_end();
 }

@@ -134,7 +134,7 @@ static void act_open(const char *path)
     opened[i].flags = flags;
 }
 
-/* The way an open file goes when its name is gone and the server has been started again. */
+/* Returns whether an open file is stale: its name is gone and the server was restarted. */
 static bool is_stale(unsigned i, int64_t result)
 {
     if (result != -ESTALE)
@@ -196,7 +196,7 @@ static void act_file(void)
     }
 }
 
-/* A call with two paths, and one that changes something. */
+/* Makes a call with two paths, and one that changes something. */
 static void act_change(const char *path)
 {
     char other[128], name[512], other_name[512], text[4096], host_text[4096];

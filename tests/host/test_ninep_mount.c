@@ -24,7 +24,7 @@ static void shell(const char *text)
     CHECK_EQUAL(system(command), 0);
 }
 
-/* The number of what a path names, or an error. */
+/* Returns the number of what a path names, or an error. */
 static int64_t number_of(const char *path, bool follow)
 {
     struct mount_call call = call_of(path);

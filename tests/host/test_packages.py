@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each group of ports/deps.sh against what its commands open: without a fresh machine, and in a second.
 
-Whoever installs a group gets its packages, what they depend on, and what every Debian has. Three things must
-be among these: the commands that the group's files call, the headers and libraries that its compilers open,
-and the modules and libraries that its Python programs load. Debian's lists of the packages that are installed
-here say whose they are. tests/host/test_fresh_machine.py tries the same on bare machines.
+A user who installs a group gets its packages, their dependencies, and what every Debian has. Three things
+must be among these: the commands that the group's files call, the headers and libraries that its compilers
+open, and the modules and libraries that its Python programs load. Debian's lists of the packages that are
+installed here say whose they are. tests/host/test_fresh_machine.py tries the same on bare machines.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ void arch_zero(void *memory, uint64_t bytes)
 
 void crosscall_serve(void)
 {
-    CHECK(false); /* nobody else is there to hold a lock */
+    CHECK(false); /* no other CPU is there to hold a lock */
 }
 
 /* ---- the model ---- */
@@ -55,7 +55,7 @@ static uint64_t model_free_bytes(void)
     return (pages + zeroed_count) * ARCH_PAGE;
 }
 
-/* The first run at or above *page; false where there is none. */
+/* Finds the first run at or above *page; false if there is none. */
 static bool model_run(uint64_t *page, uint64_t *pages)
 {
     while (*page < PAGES && !is_free[*page])
@@ -73,7 +73,7 @@ static bool run_is_fragment(uint64_t page, uint64_t pages)
     return aligned + LARGE_PAGES > page + pages;
 }
 
-/* Whether some run, or some run that is a fragment, has room. */
+/* Returns whether some run, or some run that is a fragment, has room. */
 static bool model_has_room(uint64_t pages, uint64_t alignment, bool fragments_only)
 {
     uint64_t run, run_pages;
@@ -89,7 +89,7 @@ static bool model_has_room(uint64_t pages, uint64_t alignment, bool fragments_on
     return false;
 }
 
-/* As model_has_room of any run; without room the zeroed pages become extents. */
+/* Returns the same as model_has_room of any run; without room the zeroed pages become extents first. */
 static bool model_makes_room(uint64_t pages, uint64_t alignment)
 {
     if (model_has_room(pages, alignment, false))
@@ -109,7 +109,7 @@ static bool in_fragment(uint64_t page)
     return false;
 }
 
-/* The pool's tree has exactly the model's runs: ascending, coalesced, complete. */
+/* Checks that the pool's tree has exactly the model's runs: ascending, coalesced, complete. */
 static void check_agreement(void)
 {
     uint64_t run = 0, pages, at = 0;
@@ -150,7 +150,7 @@ static void begin(const struct memory_range *extents, unsigned count)
     check_agreement();
 }
 
-/* A few extents in no order, with holes between. */
+/* Begins with a few extents in no order, with holes between. */
 static void begin_random(void)
 {
     struct memory_range extents[16];
@@ -177,7 +177,7 @@ static void note_piece(uint64_t address, uint64_t bytes)
 {
     CHECK(address % ARCH_PAGE == 0 && address >= ARENA_BASE && address + bytes <= page_address(PAGES));
     mark(address, bytes, false);
-    memset(arch_physical(address), 0xa5, bytes); /* whoever has it may write it */
+    memset(arch_physical(address), 0xa5, bytes); /* the owner may write it */
     pieces[piece_count++] = (struct memory_range){ address, bytes };
 }
 
@@ -232,7 +232,7 @@ static bool is_zeroed(uint64_t page)
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, ARCH_PAGE - 1) == 0;
 }
 
-/* The last zeroed page that came back, if there is one. */
+/* Takes the last zeroed page that came back, if there is one. */
 static void take_zeroed(void)
 {
     bool kept = zeroed_count, room = model_has_room(1, ARCH_PAGE, false);
@@ -249,7 +249,7 @@ static void take_zeroed(void)
     note_piece(page, ARCH_PAGE);
 }
 
-/* A piece of a page goes back zeroed. */
+/* Gives a piece of a page back, zeroed. */
 static void give_zeroed(void)
 {
     struct memory_range *piece = pieces + random_below(piece_count + 1);

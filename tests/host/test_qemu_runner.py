@@ -541,7 +541,7 @@ class Clock:
 
 
 def own_time(tmp_path: Path, wall_s: float, threads: list[tuple[float, float]], cpus: int) -> OwnTime:
-    """After `wall_s` seconds on a host of so many CPUs; of each thread the seconds on one and waiting."""
+    """After `wall_s` seconds on a host of `cpus` CPUs; for each thread the seconds on a CPU and waiting."""
     clock = Clock()
     measured = OwnTime(7, clock, tmp_path)
     measured.cpus = cpus
@@ -558,7 +558,7 @@ def own_time(tmp_path: Path, wall_s: float, threads: list[tuple[float, float]], 
     [
         ([], 60),  # a system without such times: the wall clock
         ([(0, 0)], 60),  # sleeps
-        ([(60, 0), (1, 0)], 60),  # computes, and nobody else does
+        ([(60, 0), (1, 0)], 60),  # computes, alone
         ([(6, 54), (0, 0)], 6),  # computes, and has a tenth of a CPU
         ([(0, 60)], 0),  # the host has no CPU for it
         ([(15, 45)] * 8, 60),  # eight threads have both CPUs
@@ -585,7 +585,7 @@ def test_own_time_goes_on_with_the_wall_clock_while_a_process_sleeps_or_computes
 
 
 def test_a_machine_that_the_host_starves_is_not_hung(fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own time stands still; it ends by itself, long after its limit by the wall clock."""
+    """Its own time stands still; it ends without help, long after its limit by the wall clock."""
     monkeypatch.setattr(OwnTime, "seconds", lambda self: 0.0)
     body = "echo 'tacet: hello' >$ports/console.out; sleep 1; echo 'tacet: exit status=0' >$ports/console.out"
     assert fake(body, time_limit=0.5).status == 0

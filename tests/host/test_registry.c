@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_registry.c: the conductor's nodes: which answers count, who is silent, and that as many nodes as there
- * may be are all found again.
+ * test_registry.c: the conductor's nodes: which answers count, which nodes are silent, and that the largest
+ * number of nodes are all found again.
  */
 #include "check.h"
 #include "service/conductor/registry.h"

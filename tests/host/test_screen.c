@@ -93,7 +93,7 @@ static uint32_t pixel(uint32_t x, uint32_t y)
     return value;
 }
 
-/* The letter in a cell, or 0 for none. */
+/* Returns the letter in a cell, or 0 for none. */
 static uint8_t cell(unsigned row, unsigned column, unsigned scale)
 {
     uint8_t rows[FONT_ROWS] = { 0 };

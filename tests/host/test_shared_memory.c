@@ -21,7 +21,7 @@ static uint64_t user_end; /* the program cannot touch this address and those abo
 uint64_t __real_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 uint64_t __wrap_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 
-/* The linker puts it between the code under test and the pool (host.mk). */
+/* Stands between the code under test and the pool; the linker puts it there (host.mk). */
 uint64_t __wrap_page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment)
 {
     uint64_t physical = __real_page_pool_allocate(pool, bytes, alignment);
@@ -50,7 +50,7 @@ bool arch_huge_pages(void)
 
 void crosscall_serve(void)
 {
-    /* nobody else is there */
+    /* no other CPU is there */
 }
 
 void arch_zero(void *memory, uint64_t bytes)
@@ -58,7 +58,7 @@ void arch_zero(void *memory, uint64_t bytes)
     memset(memory, 0, bytes);
 }
 
-/* Bytes of the range that can be reached. */
+/* Returns the bytes of the range that can be reached. */
 static uint64_t reach(uint64_t address, uint64_t bytes)
 {
     if (!user_end || address + bytes <= user_end)
@@ -108,7 +108,7 @@ static uint64_t user(void)
     return (uint64_t)(uintptr_t)user_bytes;
 }
 
-/* The object's bytes as a mapping shows them. */
+/* Returns whether a mapping shows these bytes of the object. */
 static bool shows(struct shared_memory *object, const uint8_t *expected, uint64_t bytes)
 {
     for (uint64_t offset = 0; offset < bytes;) {
@@ -147,7 +147,7 @@ TEST(what_one_rank_cannot_pay_changes_nothing)
     CHECK_EQUAL(object->capacity, 100 * ARCH_PAGE);
     CHECK_EQUAL(shared_memory_size(object, &slices[1], 350 * ARCH_PAGE, SIZE_RESIZE), 0);
     CHECK_EQUAL(slices[1].free_bytes, 50 * ARCH_PAGE);
-    /* A write takes what there is; the next one reports that there is no more. */
+    /* A write takes the memory that is left; the next write reports that none is left. */
     CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 60 * ARCH_PAGE, 350 * ARCH_PAGE),
                 50 * ARCH_PAGE);
     CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 1, 400 * ARCH_PAGE), -ENOSPC);
@@ -213,7 +213,7 @@ TEST(what_is_appended_at_once_has_a_place_for_each)
     memset(user_bytes, 'a', 100);
     CHECK_EQUAL(shared_memory_claim(object, &slices[0], 10, &first), 10);
     CHECK_EQUAL(shared_memory_claim(object, &slices[1], 20, &second), 20);
-    CHECK_EQUAL(object->bytes, 0); /* nobody reads what is not written */
+    CHECK_EQUAL(object->bytes, 0); /* no rank reads bytes that are not written */
     CHECK_EQUAL(shared_memory_write(object, &slices[1], user(), 20, second), 20);
     memset(user_bytes, 'b', 100);
     CHECK_EQUAL(shared_memory_write(object, &slices[0], user(), 10, first), 10);
@@ -235,7 +235,7 @@ static uint64_t below(uint64_t limit)
     return check_random(&seed) % limit;
 }
 
-/* Small, large, and around the bounds of pages. */
+/* Returns sizes that are small, large, and around the bounds of pages. */
 static uint64_t some_size(void)
 {
     uint64_t pages = below(4) ? below(20) : below(BYTES_MAX / ARCH_PAGE - 1);

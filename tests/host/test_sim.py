@@ -553,7 +553,7 @@ def test_the_bench_times_the_command_and_says_that_nothing_stands_beside_it(
         out.getvalue(),
         re.M,
     )
-    assert "not beside the public simulator: TACET_LOGGOPSIM=FOLDER names" in out.getvalue()
+    assert "not compared; set TACET_LOGGOPSIM=FOLDER" in out.getvalue()
 
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:

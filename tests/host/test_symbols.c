@@ -44,8 +44,7 @@ static void symbol(const char *name, unsigned type, unsigned where, uint64_t val
     section(2, 3, NAMES, name_bytes, 0, 0);
 }
 
-/* Three sections; a function of 0x40 bytes at 0x1000, a label after it, data, a function that is elsewhere.
- */
+/* Begins with three sections: a function of 0x40 bytes at 0x1000, a label, data, a function elsewhere. */
 static void begin(void)
 {
     memset(file, 0, sizeof(file));

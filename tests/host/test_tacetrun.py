@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tacetrun (docs/jobs.md) beside nodes of this process (tests/launch_node.py): jobs that run as they should,
+"""tacetrun (docs/jobs.md) with nodes in this process (tests/launch_node.py): jobs that run as they should,
 and which nodes they run on."""
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def test_input_waits_for_a_rank_that_does_not_read_yet() -> None:
     with nodes_of(run) as nodes:
         process = started(nodes, "/bin/x", stdin=subprocess.PIPE)
         assert process.stdin
-        # It takes what fits into buffers, and then no more: reading ahead without end would be a leak.
+        # It takes what fits into buffers, and then stops: reading ahead without end would be a leak.
         os.set_blocking(process.stdin.fileno(), False)
         written, idle_since = 0, time.monotonic()
         many = bytes(1 << 20)
@@ -184,7 +184,7 @@ def test_a_rank_that_ends_before_its_input_does_not_disturb() -> None:
 
 
 def test_a_terminal_is_not_read_from_its_background() -> None:
-    """Who reads there is stopped by the terminal, with all that it does for the job."""
+    """A job that reads there is stopped by the terminal, with all that it does."""
 
     def run(job: Job) -> None:
         os.write(ours, b"for the shell\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tacetrun beside nodes that break, conductors, users and strangers: how a job ends that does not end by
-itself."""
+"""tacetrun with nodes, conductors, users and strangers that break it off: how a job ends that does not end
+normally."""
 
 from __future__ import annotations
 

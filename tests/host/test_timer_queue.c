@@ -84,7 +84,7 @@ static uint64_t model_bound(uint64_t bound_ns)
     return rounded;
 }
 
-/* Global time wraps at 2^64, which is a multiple of every bound. */
+/* Returns a deadline's boundary. Global time wraps at 2^64, which is a multiple of every bound. */
 static uint64_t model_boundary(uint64_t deadline_ns, uint64_t bound_ns, uint64_t offset_ns)
 {
     wide global = (wide)deadline_ns + offset_ns;
@@ -119,7 +119,7 @@ static bool is_active(unsigned slot)
     return model[slot].pending && !(is_foreground && is_background(slot));
 }
 
-/* What a look at `now_ns` has to serve, in order. */
+/* Returns, in order, what the queue must serve at `now_ns`. */
 static unsigned model_due(uint64_t now_ns, unsigned *slots)
 {
     unsigned count = 0;
@@ -169,7 +169,7 @@ static void note_expired(struct smart_timer *timer, uint64_t now_ns)
     served[served_count++] = slot;
 }
 
-/* Queue, model and device tell the same. */
+/* Checks that queue, model and device agree. */
 static void check_agreement(void)
 {
     uint64_t earliest = model_earliest();
@@ -264,7 +264,7 @@ static void queue_background_expire(void)
     timer_queue_background_expire(&queue, device.now_ns);
 }
 
-/* The queue looks at the present time and serves exactly what the model says, in its order. */
+/* Lets the queue look at the present time; it serves exactly what the model says, in its order. */
 static void look_by(void (*expire)(void))
 {
     const bool from_hardware = expire == queue_interrupt, was_foreground = is_foreground;
@@ -324,7 +324,7 @@ static void check_all_due_were_served(void)
         CHECK(!is_active(i) || model[i].boundary_ns > device.now_ns);
 }
 
-/* A random step; `steady` ones let no boundary pass unserved, so that each one costs an interrupt. */
+/* Makes a random step; `steady` steps let no boundary pass unserved, so that each one costs an interrupt. */
 static void random_step(bool steady)
 {
     unsigned slot = (unsigned)random_below(SLOTS);
@@ -729,7 +729,7 @@ TEST(interrupt_in_flight_when_withdrawn_is_counted_as_spurious)
     look(true);
     CHECK_EQUAL(queue.counts.spurious, 1);
     start(0, 3 * MS, 0);
-    look(true); /* a stale one again, with something armed: armed anew */
+    look(true); /* a stale one again, with something armed: armed again */
     CHECK_EQUAL(queue.counts.rearms, 1);
     CHECK(device.armed && device.fires_ns == 3 * MS);
     check_agreement();

@@ -15,7 +15,7 @@ static unsigned pages_used, pages_limit;
 static struct tree tree;
 static struct message why;
 
-void crosscall_serve(void) /* of a lock: nobody waits for one here */
+void crosscall_serve(void) /* called by a lock; no CPU waits for one here */
 {
 }
 
@@ -54,7 +54,7 @@ static int find_from(struct inode *directory, const char *path, bool follow, str
     return error;
 }
 
-/* The inode at `path`; a failed check, and the root, where there is none. */
+/* Returns the inode at `path`; a failed check, and the root, if there is none. */
 static struct inode *at(const char *path)
 {
     struct inode *inode;
@@ -478,7 +478,7 @@ static unsigned names_of(unsigned file)
     return names;
 }
 
-/* What tree_find should return for the path of a slot; 0 also where only the last component is missing. */
+/* Returns the result that tree_find must have for a slot's path; 0 also if only the last part is missing. */
 static int expected_lookup(unsigned slot)
 {
     unsigned parent = parent_of(slot);
@@ -747,7 +747,7 @@ TEST(what_is_read_only_stays)
     CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
 }
 
-/* A new file or directory at a path, whose directory is writable. */
+/* Makes a file or directory at a path whose directory is writable. */
 static struct inode *made(const char *path, uint32_t mode)
 {
     struct inode *inode = NULL;
@@ -856,7 +856,7 @@ TEST(links_with_operations_lead_where_these_say)
 
 static struct directory_entry *thread_entry;
 
-/* Threads have the numbers 1 to 9. */
+/* Finds a thread by its number as text, 1 to 9. */
 static struct directory_entry *thread_by_name(const char *name, size_t name_bytes, uint32_t *tid)
 {
     if (name_bytes != 1 || *name < '1' || *name > '9')
@@ -865,7 +865,7 @@ static struct directory_entry *thread_by_name(const char *name, size_t name_byte
     return thread_entry;
 }
 
-/* Which thread's file a path leads to; -1 where there is none. */
+/* Returns the thread whose file a path leads to; -1 if there is none. */
 static int thread_of(struct inode *directory, uint32_t tid, const char *path)
 {
     struct path_lookup found;

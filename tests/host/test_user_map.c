@@ -85,7 +85,7 @@ void crosscall(const struct cpu_mask *mask, void (*function)(void *context), voi
     }
 }
 
-/* The space is new: both CPUs use it from now on. */
+/* Begins with a new space, which both CPUs use from now on. */
 static void cpus_begin(struct arch_space *space)
 {
     known_space = space;
@@ -145,7 +145,7 @@ static struct seen_page look(const struct arch_space *space, uint64_t address)
     return seen;
 }
 
-/* A CPU comes by, on its own account or the program's. */
+/* Lets a CPU read the address, for itself or for the program, so that it caches the translation. */
 static void remember(const struct arch_space *space, uint64_t address)
 {
     struct seen_page seen = look(space, address);
@@ -168,7 +168,7 @@ static void remember(const struct arch_space *space, uint64_t address)
         cpus[cpu].ways[cpus[cpu].way_count++] = (struct way){ address, table, level };
 }
 
-/* What a CPU remembers is true; the one that did not change it itself may know less rights than there are. */
+/* Checks what a CPU caches: it is true, but a CPU that did not make the change may know fewer rights. */
 static void check_memory_of(unsigned cpu)
 {
     for (unsigned i = 0; i < cpus[cpu].translation_count; i++) {
@@ -230,7 +230,7 @@ static uint64_t tables_below(uint64_t table, int level)
     return count;
 }
 
-/* vm_promises.h calls this after every operation, so the CPU's view is checked here. */
+/* Returns the bytes of tables. vm_promises.h calls it after every operation, so it checks the CPUs' view. */
 static uint64_t space_table_bytes(const struct arch_space *space)
 {
     check_memory();
@@ -254,7 +254,7 @@ void arch_zero(void *memory, uint64_t bytes)
     arena_zero(memory, bytes);
 }
 
-/* Whoever creates a space copies the kernel's half from here: a page above the slice. */
+/* Returns the kernel's root. A new space copies the kernel's half from it: a page above the slice. */
 uint64_t kernel_root(void)
 {
     upper_half = ARENA_BASE + ARENA_BYTES - ARCH_PAGE;
@@ -315,7 +315,7 @@ static void check_grid(uint64_t step)
     CHECK_EQUAL(table_pool.total_bytes, table_pool.free_bytes + tables_below(space.root, 3) * ARCH_PAGE);
 }
 
-/* Nothing is mapped any more, and no table is left but the root. */
+/* Checks that nothing is mapped any more, and that no table is left but the root. */
 static void grid_end(void)
 {
     arch_unmap(&space, GRID_BASE, GRID_PAGES * ARCH_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL, NULL);
@@ -360,7 +360,7 @@ static bool grid_split(uint64_t first, uint64_t count)
     return error == 0;
 }
 
-/* All that is free around the range. */
+/* Returns the hole around the range. */
 static struct arch_hole grid_hole(uint64_t first, uint64_t count)
 {
     uint64_t low = first, high = first + count;
@@ -546,7 +546,7 @@ TEST(lack_of_memory_for_tables_changes_nothing)
         grid_random(200, (1 + round * round * 4) * ARCH_PAGE, round % 2);
 }
 
-/* `bytes` at `address` are in pages of that size. */
+/* Checks that `bytes` at `address` are in pages of that size. */
 static void check_page_size(uint64_t address, uint64_t bytes, uint64_t page_bytes)
 {
     for (uint64_t at = address; at < address + bytes; at += page_bytes)

@@ -49,7 +49,7 @@ static void page_set(uint64_t base_ns, uint64_t offset_ns, int64_t slope, uint64
     step(&page.wall.sequence);
 }
 
-/* The clock stands still, and both versions give the same time of day, 6 s, and TAI, 43 s. */
+/* Changes the page between two versions of one time of day, 6 s, and TAI, 43 s; the clock stands still. */
 static void *change(void *stop)
 {
     while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) {
@@ -107,7 +107,7 @@ TEST(wall_time_is_a_line_that_stands_still_at_its_floor)
     CHECK_EQUAL(clock_wall_at(&wall, 1044), 51033);
     wall.floor_ns = 0;
     CHECK_EQUAL(clock_wall_at(&wall, 1000), 51000);
-    CHECK_EQUAL(clock_wall_at(&wall, 996), 50997); /* a CPU's clock may lie some ns behind another's */
+    CHECK_EQUAL(clock_wall_at(&wall, 996), 50997); /* a CPU's clock may be some ns later than another's */
     /* Beats were lost a century ago. */
     CHECK_EQUAL(clock_wall_at(&wall, 1000 + 4000000000000000000), 51000 + 3000000000000000000);
 }

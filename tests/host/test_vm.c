@@ -57,7 +57,7 @@ static bool table_make(struct arch_space *space, uint64_t index)
     return has_table[index / 512];
 }
 
-/* Whether a page begins at `address`, or nothing is there. */
+/* Returns whether a page begins at `address`, or nothing is there. */
 static bool is_page_bound(uint64_t address)
 {
     return !in_window(address) || !table[index_of(address)].attached ||

@@ -105,7 +105,7 @@ TEST(a_node_is_welcomed_by_three_beats_after_each_answer_that_says_it_was_not)
     answers(1, 5, 5, true);
     beat = next_beat(16);
     CHECK_EQUAL(beat.command_count, 0);
-    answers(1, 6, 7, false); /* it was started anew */
+    answers(1, 6, 7, false); /* it was restarted */
     beat = next_beat(16);
     CHECK(welcome_is_in(&beat, welcome_of_node(1, 7)));
     CHECK(!welcome_is_in(&beat, welcome_of_node(1, 5)));

@@ -138,7 +138,7 @@ void shared_memory_reclaim(void)
 
 void crosscall_serve(void)
 {
-    /* nobody else is there */
+    /* no other CPU is there */
 }
 
 /* ---- comparison ---- */
@@ -170,7 +170,7 @@ static bool alike(uint64_t left, uint64_t right)
            (!pages[left].object || pages[left].object_page + (right - left) == pages[right].object_page);
 }
 
-/* The areas are the model's maximal runs of pages that are alike, in order. */
+/* Checks that the areas are the model's maximal runs of pages that are alike, in order. */
 static void check_areas(void)
 {
     const struct vm_area *area = avl_above(vm.areas, 0);
@@ -221,7 +221,7 @@ static void check_account(void)
     }
 }
 
-/* No memory shows up twice. */
+/* Checks that no memory shows up twice. */
 static void check_owners(void)
 {
     static bool owned[SLICE_PAGES + 2];
@@ -259,7 +259,7 @@ static void check_around(uint64_t address, uint64_t bytes)
     check_account();
 }
 
-/* A refusal for want of memory is true when the memory, or what tables may take of it, is really missing. */
+/* Checks a refusal for lack of memory: the memory, or what tables may take of it, is really missing. */
 static void check_refusal(int error, uint64_t bytes, uint64_t coming)
 {
     uint64_t tables = (bytes / ARCH_LARGE_PAGE + 20) * ARCH_PAGE;
@@ -328,7 +328,7 @@ static bool none_mapped(uint64_t first, uint64_t count)
     return true;
 }
 
-/* Pages of the slice. */
+/* Counts pages of the slice. */
 static uint64_t count_attached(uint64_t first, uint64_t count)
 {
     uint64_t sum = 0;
@@ -338,7 +338,7 @@ static uint64_t count_attached(uint64_t first, uint64_t count)
     return sum;
 }
 
-/* Pages of the slice that there would be, had they all rights. */
+/* Counts the pages of the slice that there would be if all of them had all rights. */
 static uint64_t count_missing(uint64_t first, uint64_t count)
 {
     uint64_t sum = 0;
@@ -381,7 +381,7 @@ static uint64_t random_count(void)
     }
 }
 
-/* A place in the window, often where something begins or ends, or on a large page's bound. */
+/* Returns a place in the window, often where something begins or ends, or on a large page's bound. */
 static uint64_t random_index(uint64_t count)
 {
     uint64_t index = below(WINDOW_PAGES - count);
@@ -406,7 +406,7 @@ static unsigned random_rights(void)
     return rights[below(5)];
 }
 
-/* The lowest gap that is large enough, from where mmap begins to look. */
+/* Returns the lowest gap that is large enough, from where mmap begins to look. */
 static uint64_t lowest_gap(uint64_t count)
 {
     uint64_t unit = count >= 512 ? 512 : 1;
@@ -690,7 +690,7 @@ static void try_brk(void)
     check_around(WINDOW_BASE, large_up(heap_end) - WINDOW_BASE);
 }
 
-/* The program writes; also the kernel on its behalf, so rights do not matter. */
+/* Writes as the program; also as the kernel on its behalf, so rights do not matter. */
 static void write_words(void)
 {
     uint64_t count = random_count(), first = random_index(count);
@@ -705,7 +705,7 @@ static void write_words(void)
     }
 }
 
-/* Somebody else takes memory, or gives some back, in pieces. */
+/* Takes memory for another user, or gives some back, in pieces. */
 static void hoard_memory(void)
 {
     struct memory_range *piece = &hoard[below(64)];
@@ -932,7 +932,7 @@ static void leave_only(uint64_t bytes)
     CHECK_EQUAL(slice.free_bytes, bytes);
 }
 
-/* Each operation that takes memory, with every amount of it that is too little, and the first that is not. */
+/* Tries each operation that takes memory with every amount that is too small, and with one that is enough. */
 static void lack_of_memory_try(void)
 {
     enum { OPERATIONS = 7 };

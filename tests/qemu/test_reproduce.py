@@ -57,9 +57,9 @@ def test_linux_ticks_as_it_should_and_its_log_explains_its_detours(store: Path) 
     # The parts are all there is, and the log makes a tick longer.
     parts = (
         "tick, direct overhead, %",
-        "what the tick leaves behind (softirqs), %",
+        "softirqs that the tick raises, %",
         "devices' interrupts, %",
-        "ways in and out, and the log's own, %",
+        "kernel entry and exit, and the log, %",
     )
     whole = found["all detours, %"]["Linux"]
     assert sum(found[part]["Linux"] for part in parts) == pytest.approx(whole)
