@@ -246,13 +246,8 @@ static long inet_act(struct thread *t)
     case 17:
         return accepts(INET + 3);
     case 18:
-<<<<<<< ours
-    case 19: /* what comes by a connection, for whoever takes it first */
-        return send(INET + 4, t->room, below(t, 4) ? below(t, 5000) : BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
-=======
     case 19: /* for the first thread that receives from the connection */
-        return send(INET + 4, t->room, BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
->>>>>>> theirs
+        return send(INET + 4, t->room, below(t, 4) ? below(t, 5000) : BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
     case 20:
     case 21:
         return recv(INET + 5, t->room, BYTES, MSG_DONTWAIT);

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-<<<<<<< ours
- * serial.c MODE: a slow port, and ranks next to the one that uses it.
- *
- *   unmap        2 CPUs, a rank: while one thread writes 1 MiB in one call, the other unmaps pages, for which
- *                the first one's CPU must invalidate its TLB; prints on standard error how often that went,
- *                and the nanoseconds of one time, then and before
- *   meanwhile    2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
-=======
  * serial.c MODE: a slow port, and threads and ranks next to the one that uses it.
  *
  *   unmap        2 CPUs, a rank: while one thread writes 1 MiB in one call, the other unmaps pages, for which
  *                the first thread's CPU must invalidate its TLB; prints on standard error how often it did,
  *                and the ns for one page, during the write and before
- *   beside       2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
->>>>>>> theirs
+ *   meanwhile    2 ranks: the first writes 1 MiB of lines in one call, the second meanwhile some lines
  *   parts        any ranks: each writes lines by writev, the end of a line in another part than its beginning
  *   kill         2 CPUs, a rank: a thread writes 64 MiB in one call; the other ends the process
  *   take N [TTY] reads N bytes from standard input, or from a terminal that is raw; how long that took
