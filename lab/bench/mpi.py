@@ -100,9 +100,7 @@ Times = dict[tuple[str, str], list[float]]
 def build(mpi: Mpi, folder: Path) -> None:
     """Compiles both programs with this library. LabError with the compiler's message."""
     if not shutil.which(mpi.compiler):
-        raise LabError(
-            f"{mpi.compiler}: not found; ports/deps.sh bench installs {mpi.name}"
-        )
+        raise LabError(f"{mpi.compiler}: not found; ports/deps.sh bench installs {mpi.name}")
     for program in ("pingpong", "collbench"):
         words = [
             *(mpi.compiler, "-std=gnu11", "-O2", "-w", f"-I{LIBRARY}", SOURCES / f"{program}.c", *SHARED),

@@ -67,9 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NS",
         help="whole ns of computation for each message of a reducing step (0)",
     )
-    parser.add_argument(
-        "--output", "-o", default="-", metavar="FILE", help="file; - for standard output (-)"
-    )
+    parser.add_argument("--output", "-o", default="-", metavar="FILE", help="file; - for standard output (-)")
     parser.add_argument(
         "--check", action="store_true", help="simulate file and pattern, and compare each rank's finish time"
     )

@@ -30,9 +30,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 )
 #: Experiments that cannot be repeated here yet.
 WAITING: tuple[Waiting, ...] = (
-    Waiting(
-        "Tsafrir05 Table 1", "cache misses from the four platforms' own counters", "those machines"
-    ),
+    Waiting("Tsafrir05 Table 1", "cache misses from the four platforms' own counters", "those machines"),
     Waiting(
         "Tsafrir05 Fig. 7",
         "the same phases on FreeBSD",

@@ -31,9 +31,7 @@ def add_parser(subparsers: Any) -> None:
     add_files(parser, "measured data, or a folder, whose files are all shown; with the system's name")
     add_assumed(parser)
     parser.add_argument("--json", action="store_true", help="the figures as JSON, in ns and fractions of one")
-    parser.add_argument(
-        "--parameters", action="store_true", help="also all parameters that the files state"
-    )
+    parser.add_argument("--parameters", action="store_true", help="also all parameters that the files state")
 
 
 def _length(value: float | None) -> str:

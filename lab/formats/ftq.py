@@ -118,7 +118,7 @@ def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
     if stated and (np.abs(np.diff(start_ns) - stated) <= 0.01 * stated).mean() >= 1 / NOMINAL_ONE_IN:
         return round(stated)
     if measured is None or measured < 1:
-            raise FtqError(f"{name}: neither the header nor the samples give the length of a quantum")
+        raise FtqError(f"{name}: neither the header nor the samples give the length of a quantum")
     return round(measured)
 
 

@@ -186,8 +186,7 @@ def parse(data: bytes, name: str = "flight log") -> FlightLog:
     source = _Bytes(data, name)
     if not data:
         raise KlogError(
-            f"{name}: the file is empty: the node did not end normally, or was not configured to send its "
-            "log"
+            f"{name}: the file is empty: the node did not end normally, or was not configured to send its log"
         )
     if not data.startswith(MAGIC[: len(data)]):
         raise source.error(f"not a flight log: it begins with {data[:8]!r} instead of {MAGIC!r}")

@@ -136,8 +136,7 @@ def read_tracefs(path: Path | str) -> list[Trace]:
             start = int(match[2]) * 10**9 + int(match[3])
             if cpu.starts and start < cpu.starts[-1]:
                 raise OsnoiseError(
-                    f"{path}:{number}: time runs backwards on CPU {match[1]}; lines must be in order of "
-                    "time"
+                    f"{path}:{number}: time runs backwards on CPU {match[1]}; lines must be in order of time"
                 )
             cpu.starts.append(start)
             cpu.durations.append(int(match[4]))

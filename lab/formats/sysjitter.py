@@ -80,9 +80,7 @@ def read_summary(path: Path | str) -> list[Trace]:
         rows[key] = [float(word) for word in words]
     for key in ("runtime(ns)", "threshold(ns)", "int_n", "int_total(ns)", "int_max(ns)"):
         if key not in rows:
-            raise SysjitterError(
-                f"{path}: no {key!r}: the summary is cut off; give sysjitter's whole output"
-            )
+            raise SysjitterError(f"{path}: no {key!r}: the summary is cut off; give sysjitter's whole output")
     return [
         _summary_trace(path, {key: values[i] for key, values in rows.items()})
         for i in range(len(rows["core_i"]))
@@ -161,9 +159,7 @@ def read(path: Path | str, span_ns: float | None = None) -> list[Trace]:
     count = len(rows.lines)
     if stated is None:
         if not any(re.fullmatch(r"n_interruptions: 0", line) for line in header):
-            raise SysjitterError(
-                f"{path}: no '# n_interruptions'; give a file written by sysjitter --raw"
-            )
+            raise SysjitterError(f"{path}: no '# n_interruptions'; give a file written by sysjitter --raw")
         stated = 0
     if stated != count:
         raise SysjitterError(

@@ -123,7 +123,7 @@ def _tick(one: Measured) -> Finding | None:
         whose = (
             "the clock tick"
             if _is_tick(one.comb, rate)
-                else "not this kernel's tick, perhaps the period of a hypervisor or of a quota"
+            else "not this kernel's tick, perhaps the period of a hypervisor or of a quota"
         )
         found.append(f"detours at {one.comb.rate_hz:g} Hz, median {time_text(one.comb.tooth_ns)}: {whose}")
     if rate >= 50:

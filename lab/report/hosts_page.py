@@ -170,7 +170,7 @@ def time_map(judged: Judged) -> tuple[list[str], list[str], np.ndarray] | None:
 def _pieces(trace: Trace) -> np.ndarray:
     step_ns = trace.span_ns / PIECES
     lost: np.ndarray = statistics.series_of(trace, step_ns)[:PIECES] / step_ns
-        # A detour is counted where it begins. Time beyond the end of a piece is carried to the next pieces.
+    # A detour is counted where it begins. Time beyond the end of a piece is carried to the next pieces.
     carried = 0.0
     for i in range(len(lost)):
         carried += lost[i]

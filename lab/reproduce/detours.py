@@ -231,11 +231,7 @@ def table2(settings: Settings) -> Outcome:
 
 EXPERIMENTS = (
     Experiment(
-        "beckman-table2",
-        "Beckman06 Table 2, 3",
-        "cost of reading the clock: measured",
-        table2,
-        measured=True,
+        "beckman-table2", "Beckman06 Table 2, 3", "cost of reading the clock: measured", table2, measured=True
     ),
     Experiment(
         "beckman-fig3", "Beckman06 Fig. 3-5", "detours over time and sorted: measured", fig3, measured=True

@@ -486,9 +486,7 @@ EXPERIMENTS = (
     Experiment(
         "hoefler-fig5", "Hoefler10 Fig. 5", "dissemination under fixed noise, CHiC's and ZeptoOS's", fig5
     ),
-    Experiment(
-        "hoefler-fig6", "Hoefler10 Fig. 6", "Jaguar; broadcast and allreduce; 1 MiB messages", fig6
-    ),
+    Experiment("hoefler-fig6", "Hoefler10 Fig. 6", "Jaguar; broadcast and allreduce; 1 MiB messages", fig6),
     Experiment("hoefler-fig7", "Hoefler10 Fig. 7", "co-scheduling; faster and slower networks", fig7),
     Experiment("ferreira", "Hoefler10 §IV-B2", "2.5 ms at 10 Hz", ferreira),
     Experiment(

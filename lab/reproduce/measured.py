@@ -248,7 +248,7 @@ def plugin_options(machines: Any, what: Measurement, out: Path) -> list[str]:
     if not what.caches:
         return []
     if machines.qemu_major(machines.qemu_binary("newest")) < PLUGIN_QEMU:
-            raise LabError(f"caches need QEMU {PLUGIN_QEMU} or later; ports/qemu/fetch.sh build installs it")
+        raise LabError(f"caches need QEMU {PLUGIN_QEMU} or later; ports/qemu/fetch.sh build installs it")
     if not CACHES.is_file():
         raise LabError(f"{CACHES}: no such plugin of QEMU; build it with `make caches`")
     begin, end = function_range(APPS / what.program, what.watched)

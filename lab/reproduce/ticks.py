@@ -114,8 +114,7 @@ def fig3(settings: Settings) -> Outcome:
         for what in published
     ]
     rows += [
-        Row(f"with the daemon: {what}, us", None, {"Tacet": values["Tacet"][what]})
-        for what in TABLE2["FIFO"]
+        Row(f"with the daemon: {what}, us", None, {"Tacet": values["Tacet"][what]}) for what in TABLE2["FIFO"]
     ]
     for name, published, column in (
         ("OTHER", 1060 / 668, "Linux"),
@@ -269,11 +268,7 @@ def table3(settings: Settings) -> Outcome:
                 None if at else 100 * TICK_CYCLES / SPAN_CYCLES,
                 {"Linux": percent(f"{hz} Hz", "timer")} | silent,
             ),
-            Row(
-                f"{at}softirqs that the tick raises, %",
-                None,
-                {"Linux": percent(f"{hz} Hz", "softirq")},
-            ),
+            Row(f"{at}softirqs that the tick raises, %", None, {"Linux": percent(f"{hz} Hz", "softirq")}),
             Row(
                 f"{at}devices' interrupts, %",
                 None if at else 100 * NETWORK_CYCLES / SPAN_CYCLES,

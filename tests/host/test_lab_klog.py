@@ -222,10 +222,7 @@ HOSTILE = {
     "name with a tail": (corrupt(AT_KINDS + 20, "B", 65), "the name of event kind 0 is"),
     "one word": (corrupt(AT_KINDS + 40, "40s", b"rank"), "the words of event kind 0 is b'rank"),
     "same name": (corrupt(AT_KINDS + 80, "24s", b"program_enter"), "two kinds of events have the same name"),
-    "CPU out of order": (
-        corrupt(AT_CPU, "I", 1),
-        f"offset {AT_CPU}: the part of CPU 1 instead of CPU 0",
-    ),
+    "CPU out of order": (corrupt(AT_CPU, "I", 1), f"offset {AT_CPU}: the part of CPU 1 instead of CPU 0"),
     "huge count": (corrupt(AT_CPU + 4, "I", 2**32 - 1), f"offset {AT_EVENT}: the file is "),
     "events cut": (
         file_of(SLEEPER)[:-1],
@@ -236,10 +233,7 @@ HOSTILE = {
         f"offset {AT_EVENT + 64}: an event of a kind that the file does not",
     ),
     "other CPU": (corrupt(AT_EVENT + 32 + 12, "I", 1), f"offset {AT_EVENT + 32}: an event of another CPU"),
-    "before boot": (
-        corrupt(AT_EVENT, "Q", 5),
-        f"offset {AT_EVENT}: an event from before the node's boot",
-    ),
+    "before boot": (corrupt(AT_EVENT, "Q", 5), f"offset {AT_EVENT}: an event from before the node's boot"),
     "out of order": (
         corrupt(AT_EVENT + 3 * 32, "Q", BOOT + 1),
         f"offset {AT_EVENT + 96}: an event that is older than the one before",

@@ -88,9 +88,7 @@ def test_only_what_all_have_is_kept(tmp_path: Path) -> None:
 def test_logs_that_have_no_time_together_are_refused(tmp_path: Path) -> None:
     early = {"global_ns": HOLD - 4_500_000, "local_ns": local_of("early", HOLD - 4_500_000)}
     folder = folder_of(tmp_path / "logs", lost={"slow": 2}, early=early)
-    with pytest.raises(
-        KlogError, match=r"no time in common: that of slow begins \d+ ns after that of early"
-    ):
+    with pytest.raises(KlogError, match=r"no time in common: that of slow begins \d+ ns after that of early"):
         together(read_folder(folder))
 
 
