@@ -19,61 +19,58 @@ HEADER = """# The Linux system calls of Tacet
 
 <!-- Made by tools/abi.py from kernel/syscall/syscalls.def; `make abi` makes it again. -->
 
-A Tacet node runs ordinary static Linux programs. This page lists each system call that it answers, and those
-that it refuses on purpose. **Any other call answers `ENOSYS`**, and the console names its number once.
-
-After a call's name stand its numbers on x86_64 and on ppc64 (—: the architecture lacks it). The node carries
-a call out, unless its row says otherwise:
+**A call that is not on this page answers `ENOSYS`**, and the console names its number once. After a call's
+name are its numbers on x86_64 and on ppc64 (—: the architecture lacks it). The node carries a call out,
+unless its row says otherwise:
 
 * *stub*: checks its arguments; the rest of the answer is fixed, for the reason given.
 * *constant*: always answers the value given.
 * *refused*: answers `ENOSYS`; the console gives the reason once.
 * *probed*: answers `ENOSYS` without a message.
 
-A bad pointer of any kind answers `EFAULT`.
+A bad pointer answers `EFAULT`.
 
 ## Memory
 
 A process has one slice of the node's memory. What it maps with any access right is backed by zeroed memory
-before the call returns; otherwise the call answers `ENOMEM` and changes nothing. There are no page faults
-later. Address space without access rights costs nothing. Unmapped memory returns to the slice at once.
+before the call returns; otherwise the call answers `ENOMEM` and changes nothing. So there are no page faults.
+Addresses without access rights take no memory. Unmapped memory returns to the slice at once.
 
-* **Stack:** as large as `stack=` says (8 MiB), backed from the start, above a guard of 2 MiB. It does not
-  grow.
-* **Heap:** `brk` begins at the next multiple of 2 MiB above the program. It may grow, in backed steps of
-  2 MiB, to 0x100000000000, where `mmap` begins to search for room; the limit is the slice.
+* **Stack:** `stack=` (8 MiB), backed from the start, above a guard of 2 MiB. It does not grow.
+* **Heap:** `brk` begins at the next multiple of 2 MiB above the program, and grows in backed steps of 2 MiB,
+  to 0x100000000000 (where `mmap` begins to search) or the slice's end.
 * **Spare memory:** before a mapping replaces another one, moves or gets access rights, the slice must have
   the most that its page tables can need: 4 KiB for each 2 MiB.
-* **Shared files:** `MAP_SHARED` of a writable file shows the file's own memory to all ranks. A page is there
-  only if the file reached it when the page was mapped, remapped or given access rights; touching another one
-  is `SIGBUS`, even after the file has grown. When a file shrinks, the bytes that it loses are zeroed, and
-  stay mapped until they are unmapped. `MADV_DONTNEED` leaves shared files alone, `MADV_REMOVE` zeroes.
-* **Private files** are copied by `mmap`, with zeroes after the file's end. A shared mapping of a read-only
-  file is a read-only copy. `MAP_SHARED` with `MAP_ANONYMOUS` is private memory, because nothing forks.
+* **Shared files:** `MAP_SHARED` of a writable file shows the file's own memory to all ranks. A page exists if
+  the file reached it when the page was mapped, remapped or given access rights; else touching it is `SIGBUS`,
+  even after the file has grown. Bytes that a shrinking file loses are zeroed, and stay mapped.
+  `MADV_DONTNEED` leaves shared files alone.
+* **Private files** are copied by `mmap`, with zeroes after the file's end; so is a shared mapping of a
+  read-only file. `MAP_SHARED` with `MAP_ANONYMOUS` is private memory, because nothing forks.
 * **Threads:** when memory is unmapped or loses an access right, it has done so on all CPUs before the call
-  returns. A thread that touches a range which another one replaces waits until the replacement is complete;
-  a system call that is given an address in it may meanwhile answer `EFAULT`.
+  returns. A thread that touches a range while another one replaces it waits; a system call with an address in
+  it may answer `EFAULT`.
 """
 
 
 FOOTER = """
 ## Processes and threads
 
-A node runs one process for each rank, and a service if it has the option [`service=`](boot.md). A process may
-have `threads=` (16) threads for each of its CPUs. The threads share these CPUs by their policies, all of
-which are granted, because the program is root:
+A node runs one process for each rank, and a service with the option [`service=`](boot.md). A process may have
+`threads=` (16) threads for each of its CPUs. They share these CPUs by their policies, all of which are
+granted:
 
 | policy | which thread runs |
 |---|---|
-| `SCHED_OTHER`, `SCHED_BATCH` | a thread keeps its CPU until it blocks. Only while others of this class wait for the CPU, they take turns of at least `rotation=` (4 ms). With `rotation=off` there are no turns: a thread that never blocks keeps the others waiting |
+| `SCHED_OTHER`, `SCHED_BATCH` | a thread keeps its CPU until it blocks. While others of this class wait for the CPU, they take turns of at least `rotation=` (4 ms); never with `rotation=off` |
 | `SCHED_FIFO` | goes before those, by priority, 1 to 99; no turns |
 | `SCHED_RR` | as `SCHED_FIFO`, with turns among equal priorities |
-| `SCHED_IDLE` | runs only while no other thread wants the CPU, and interrupts none: meanwhile its timers are not armed, and a wake-up sends no interrupt |
+| `SCHED_IDLE` | runs only while no other thread wants the CPU, and interrupts none: its timers are not armed then, and wake-ups send no interrupt |
 
 ## Without a call: the vDSO
 
-`AT_SYSINFO_EHDR` points to an ELF file with these functions. They give the kernel's own numbers without
-entering it; only for CPU-time clocks they make the system call. Static glibc uses them, musl on x86_64 alone.
+`AT_SYSINFO_EHDR` points to an ELF file with these functions. They do not enter the kernel, except for
+CPU-time clocks. Static glibc uses them, musl on x86_64 only.
 
 * x86_64, version `LINUX_2.6`: `__vdso_clock_gettime`, `__vdso_clock_getres`, `__vdso_gettimeofday`,
   `__vdso_time`, `__vdso_getcpu`, and the same names without `__vdso_`.
@@ -82,33 +79,28 @@ entering it; only for CPU-time clocks they make the system call. Static glibc us
 
 ## Files of `/proc` and `/sys`
 
-Formats are those of Linux's proc(5). A file's text is made when it is opened. A number that this kernel does
-not have, of paging for example, is 0.
+Formats are those of Linux's proc(5). A file's text is made when it is opened. Numbers that this kernel does
+not have are 0.
 
 | file | contents |
 |---|---|
-| `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mounts,stat,statm,status}` | the process; `/proc/PID` is there for its own number only |
-| `/proc/self/task/TID/{auxv,cmdline,comm,environ,limits,maps,stat,statm,status}` | its threads; `/proc/thread-self` leads to the caller's |
-| `/proc/self/comm`, `/proc/self/task/TID/comm` | writing names the first thread, or this one (`pthread_setname_np`) |
-| `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file again, except pipes and the like: `ENXIO`. `/dev/fd`, `/dev/{stdin,stdout,stderr}` lead there |
-| `/proc/meminfo` | the rank's slice: what is free is available |
+| `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mounts,stat,statm,status}` | the process; `/proc/PID`: its own number only |
+| `/proc/self/task/TID/{auxv,cmdline,comm,environ,limits,maps,stat,statm,status}` | its threads; `/proc/thread-self`: the caller |
+| `/proc/self/comm`, `/proc/self/task/TID/comm` | writing names the first thread, or this one |
+| `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file again (pipes and the like: `ENXIO`). `/dev/fd`, `/dev/{stdin,stdout,stderr}` lead there |
+| `/proc/meminfo`, `/proc/loadavg` | the rank's slice; the node's ranks |
 | `/proc/stat` | exact times of the process's own CPUs; interrupts of the node; btime |
 | `/proc/cpuinfo`, `/proc/interrupts` | the node's CPUs; its interrupts by name, unexpected ones by number |
-| `/proc/loadavg` | the node's ranks |
-| `/proc/{filesystems,mounts,uptime,version}` | |
-| `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space,random/boot_id}` | |
+| `/proc/{filesystems,mounts,uptime,version}`, `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space,random/boot_id}` | |
 | `/proc/sys/vm/overcommit_memory` | 2: never |
 | `/proc/tacet/{clockevents,timers}`, `{counters,klog}`, `nettick` | [timers.md](timers.md), [flight-log.md](flight-log.md), [nettick.md](nettick.md) |
-| `/proc/tacet/threads` | for each CPU: switches between threads, rotations (turns that were over), IPIs that threads which became ready had to send, threads that wait now |
-| `/proc/tacet/priorities` | the hardware priority of each thread of the node; writing 1 to 6 sets the writer's (`EOPNOTSUPP` if CPUs have none); [balancer.md](balancer.md) |
-| `/proc/tacet/iterations` | for each process, in its last iteration and in all: CPU time of its threads (running), and the rest of its CPUs' time (waiting). Writing `mark` ends an iteration [Betti09 §IV] |
-| `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity`; OpenMP and `sysconf(_SC_NPROCESSORS_ONLN)` use it |
+| `/proc/tacet/threads` | for each CPU: switches between threads, rotations (ended turns), IPIs sent for threads that became ready, threads that wait now |
+| `/proc/tacet/priorities` | the hardware priority of each thread; writing 1 to 6 sets the writer's (`EOPNOTSUPP` if CPUs have none); [balancer.md](balancer.md) |
+| `/proc/tacet/iterations` | for each process, in its last iteration and in all: its threads' CPU time (running), and the rest of its CPUs' time (waiting). Writing `mark` ends an iteration |
+| `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity` |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/{core_id,physical_package_id,thread_siblings_list,core_siblings_list}` | all CPUs of the node |
-| `/sys/devices/system/node/online`, `nodeN/cpulist` | the NUMA domains that have CPUs; their CPUs |
+| `/sys/devices/system/node/online`, `nodeN/cpulist` | NUMA domains with CPUs; their CPUs |
 """
-
-
-KINDS = ("local", "stub", "constant", "refused", "probed")
 
 
 @dataclass(frozen=True)
@@ -213,12 +205,7 @@ def section_of(heading: str, calls: list[Call]) -> str:
 
 def document(sections: list[tuple[str, list[Call]]]) -> str:
     """The whole page."""
-    calls = [call for _, section in sections for call in section]
-    counts = {kind: sum(call.disposition == kind for call in calls) for kind in KINDS}
-    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    parts = [HEADER, f"\n{len(calls)} calls: {kinds}.\n"]
-    parts += [section_of(heading, section) for heading, section in sections]
-    return "".join(parts) + FOOTER
+    return HEADER + "".join(section_of(heading, section) for heading, section in sections) + FOOTER
 
 
 def main() -> int:
