@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Makefile: every entry point. `make help` lists them.
+# Makefile: all entry points; `make help` lists them.
 #
-# The kernel is compiled by the host's GCC without libraries and without vector registers; programs by
-# libc/tacet-cc against musl, which ports/ fetches. All outputs go to build/. It builds with as
-# many jobs as there are CPUs; -j1 takes one. What was made with other flags, or from files that are gone, is
-# made again (tools/flags.mk).
+# The host's GCC compiles the kernel, without libraries and without vector registers. libc/tacet-cc compiles
+# programs with musl, which ports/ fetches. All outputs go to build/. As many jobs run as there are CPUs; -j1
+# runs one. Outputs that were built with other flags, or from files that are gone, are built again
+# (tools/flags.mk).
 
 ARCH   ?= x86_64
-# LOCKCHECK=1 builds a kernel that checks itself: what is done with locks held (kernel/smp/lock_work.h), lists
-# and trees that change, memory that was freed (tests/lockcheck/).
+# LOCKCHECK=1 builds a kernel that checks itself: work with locks held (kernel/smp/lock_work.h), changes of
+# lists and trees, use of freed memory (tests/lockcheck/).
 BUILD  := build/$(ARCH)$(if $(LOCKCHECK),-lockcheck)
 PYTHON ?= /usr/bin/python3
 LAB    := PYTHON=$(PYTHON) tools/lab
@@ -20,17 +20,17 @@ Q      := $(if $(V),,@)
 .DELETE_ON_ERROR:
 
 ifeq ($(wildcard arch/$(ARCH)/link.ld),)
-$(error ARCH=$(ARCH): there is $(patsubst %/link.ld,%,$(wildcard arch/*/link.ld)) only)
+$(error ARCH=$(ARCH): no such architecture; there are $(patsubst arch/%/link.ld,%,$(wildcard arch/*/link.ld)))
 endif
 ifneq ($(findstring :,$(CURDIR)),)
-$(error $(CURDIR): a colon in the path does not work, as in PYTHONPATH it begins another folder)
+$(error $(CURDIR): the path must not contain a colon, which separates folders in PYTHONPATH)
 endif
 ifneq ($(shell [ "$(MAKECMDGOALS)" = help ] || \
 	{ mkdir -p build && [ -w build/. ] && : >>build/deps.mk; } 2>/dev/null || echo no),)
 $(error build/ cannot be written here: copy the tree to a folder of yours, or make build a link to one)
 endif
 
-# Jobs side by side, but not goals that follow each other as they are typed: `make clean kernel`.
+# Jobs run in parallel, but these goals run in the order in which they are typed: `make clean kernel`.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -40,30 +40,30 @@ ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter $(IN_ORDER),$(MAKECMDGOALS))),)
 .NOTPARALLEL:
 endif
 
-# A text as one word of the shell's.
+# Quotes a text as one word of the shell.
 quoted = '$(subst ','\'',$(1))'
 
 include tools/flags.mk
 
-# What `make run APP=…` and `make cluster` take.
+# The program of `make run APP=…` and `make cluster`.
 APP   ?=
-# QEMU's network of a run: user or bridge.
+# The network of a run: user or bridge.
 NET   :=
-# Folders of this machine for a node's programs.
+# Folders of this machine that a node's programs use.
 MOUNT :=
-# The flight log of the last `make run APP=…`. Always kept: the log is written anyway, and sending it, after
-# the program has ended, takes at most some 20 ms a CPU; what has gone wrong once need not be provoked again.
+# The flight log of the last `make run APP=…`. It is always kept, so that a failure need not be repeated: the
+# node writes the log anyway, and sending it after the program's end takes at most about 20 ms per CPU.
 KLOG  ?= build/klog.bin
-# What runs and benchmarks leave.
+# Results of runs and benchmarks.
 REPORT := build/report$(if $(filter-out x86_64,$(ARCH)),-$(ARCH))
 
 include arch/$(ARCH)/arch.mk
 
 # ---- Debian's packages ----
 
-# Each goal's groups of ports/deps.sh: they are installed before anything is made, so that every goal works as
-# the first command on a bare machine. A goal without a line needs `build`. What only shows or removes
-# something needs nothing. `make run` without APP installs what runs nodes while it compiles
+# The groups of ports/deps.sh that each goal needs. They are installed before anything is built, so that every
+# goal works as the first command on a fresh machine. A goal without a line needs `build`. Goals that only
+# show or remove something need nothing. `make run` without APP installs QEMU and others while it compiles
 # (tools/make_run.py).
 needs_help :=
 needs_clean :=
@@ -97,19 +97,19 @@ needs_test := build sim run lab boot network cluster gdb fuzz bench test build-p
 needs_test-build := $(needs_test)
 needs_test-long := $(needs_test) test-long
 
-# A file's: by its folder.
+# The groups for a file, by its folder.
 needs_of_file = build $(if $(filter build/fuzz/% build/simulator/% build/host/test_sim,$(1)),sim) \
 	$(if $(filter build/fuzz/%,$(1)),fuzz) $(if $(filter $(BUILD)/tests/cplusplus%,$(1)),sim)
 needs_of = $(if $(filter undefined,$(origin needs_$(1))),$(call needs_of_file,$(1)),$(needs_$(1)))
 NEEDS := $(sort $(foreach goal,$(or $(MAKECMDGOALS),$(.DEFAULT_GOAL)),$(call needs_of,$(goal))))
-# Another architecture has groups of its own, each next to one of this machine's.
+# Other architectures have additional groups, named after those of this machine.
 with_arch = $(sort $(1) $(foreach group,$(1),$(filter $(group)-$(ARCH),$(ARCH_DEPS))))
 NEEDS := $(call with_arch,$(NEEDS))
-# What a goal installs itself: named at once if that is impossible.
+# Groups that a goal installs itself; if that is impossible, it is reported at once.
 LATER := $(call with_arch,$(foreach goal,$(MAKECMDGOALS),$(later_$(goal))))
 
-# make itself remakes a file that it includes before it looks at any goal; this one never changes. A call that
-# only says what it would do (-n, -q, -t) installs nothing; nor do the calls of make's own children.
+# make updates an included file before any goal; this file never changes. A dry run (-n, -q, -t) installs
+# nothing; nor do recursive calls of make.
 ifeq ($(MAKELEVEL),0)
 ifeq ($(strip $(foreach flag,n q t,$(findstring $(flag),$(filter-out --%,$(firstword -$(MAKEFLAGS)))))),)
 ifneq ($(NEEDS),)
@@ -143,12 +143,12 @@ KERNEL_OBJECTS := $(patsubst %.c,$(BUILD)/kernel/%.o,$(KERNEL_C) $(CHECK_C)) \
                   $(KERNEL_ASM:%=$(BUILD)/kernel/%.o) $(FONT_OBJECT) $(LWIP_OBJECTS)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
-# For size: what the kernel leaves in the caches is taken from the program.
+# Optimised for size: the less cache the kernel uses, the more is left for the program.
 KERNEL_INCLUDES := -iquote kernel -iquote arch/$(ARCH)/include -iquote libc/include -iquote .
 KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie $(ARCH_CFLAGS) -fno-stack-protector \
 	-fno-asynchronous-unwind-tables -fno-strict-aliasing $(WARNINGS) $(KERNEL_INCLUDES) \
 	-ffunction-sections -fdata-sections $(if $(LOCKCHECK),-DLOCKCHECK)
-# No path of this machine gets into the kernel's code.
+# Keeps paths of this machine out of the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
 $(KERNEL_FLAGS): FLAGS = $(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(VDSO_CFLAGS)
@@ -165,7 +165,7 @@ $(KERNEL): $(KERNEL_OBJECTS) arch/$(ARCH)/link.ld $(BUILD)/kernel.list.flags
 	$(Q)$(KERNEL_LD) $(KERNEL_LDFLAGS) -o $@ $(KERNEL_OBJECTS)
 	$(Q)$(KERNEL_OBJCOPY) --strip-all $@ $(BUILD)/tacet.stripped.elf
 
-# The same kernel with faults that programs can order, for tests.
+# The same kernel with faults that programs can trigger, for tests.
 PLANTED := $(BUILD)/kernel/tests/planted/faults.o
 $(BUILD)/planted.elf: $(KERNEL) $(PLANTED)
 	@echo "  LD      $@"
@@ -197,7 +197,7 @@ $(BUILD)/kernel/%.S.o: %.S $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/include/
 	@echo "  AS      $<"
 	$(Q)$(KERNEL_CC) $(ARCH_ASFLAGS) -g $(PREFIX_MAP) -I $(BUILD) -iquote arch/$(ARCH)/include -c -o $@ $<
 
-# The letters of the framebuffer console, which are not ours.
+# The font of the framebuffer console, from another project.
 $(BUILD)/font.c: ports/font/recipe ports/font/make.py ports/fetch.py
 	@mkdir -p $(@D)
 	@echo "  PORT    the console's font, not installed"
@@ -224,13 +224,13 @@ $(BUILD)/vdso.so: $(VDSO_SOURCES) $(KERNEL_FLAGS)
 
 $(patsubst %,$(BUILD)/kernel/%.o,$(wildcard arch/$(ARCH)/vdso_elf.*)): $(BUILD)/vdso.so
 
-# Constants of C for the assembler: lines "->NAME $VALUE" in the compiler's output.
+# C constants for the assembler, from lines "->NAME $VALUE" in the compiler's output.
 $(BUILD)/offsets.inc: arch/$(ARCH)/offsets.c $(KERNEL_FLAGS)
 	@mkdir -p $(@D)
 	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) -MMD -MP -MF $(BUILD)/offsets.d -MT $@ -S -o $(BUILD)/offsets.s $<
 	$(Q)sed -n 's/^->\([A-Z0-9_]*\) \$$*\(.*\)/$(ARCH_DEFINE) \1 \2/p' $(BUILD)/offsets.s > $@
 
-# What a compiler has written is not to be made.
+# Dependency files are written by the compiler, so make must not look for rules to make them.
 %.d: ;
 -include $(KERNEL_OBJECTS:.o=.d) $(PLANTED:.o=.d) $(BUILD)/offsets.d
 
@@ -267,8 +267,8 @@ $(MUSL): ports/musl$(filter-out -x86_64,-$(ARCH))/recipe ports/musl/fetch.sh lib
 
 # ---- Neighbours: a real Linux, and a QEMU that can run it with two CPUs under a deterministic clock ----
 
-# What of the neighbours this architecture has: the kernel of `stock`, and besides it busybox as a program of
-# the architecture's own.
+# This architecture's neighbours: the kernel of `stock`, and a busybox for another architecture than this
+# machine's.
 LINUX_KERNEL_x86_64 := build/linux/version
 LINUX_KERNEL_ppc64  := build/linux-ppc64/version build/ppc64/busybox
 LINUX_KERNEL        := $(LINUX_KERNEL_$(ARCH))
@@ -291,7 +291,7 @@ build/ppc64/busybox: ports/busybox-ppc64/fetch.sh ports/busybox-ppc64/recipe
 	$(Q)ports/busybox-ppc64/fetch.sh build
 	@touch $@
 
-# Without it the comparison says that it is absent.
+# Optional: without this kernel the comparison reports it as absent.
 .PHONY: linux-rt
 linux-rt:
 	$(Q)ports/linux/fetch.sh build rt || [ $$? = 3 ]
@@ -311,7 +311,7 @@ build/caches.so: $(wildcard tools/caches/*.[ch]) build/caches.flags
 	@echo "  PLUGIN  $@"
 	$(Q)$(CC) $(CACHES_CFLAGS) -o $@ $(filter %.c,$^)
 
-# One that counts the instructions of each visit to the kernel (tools/visits).
+# A plugin that counts the instructions of each visit to the kernel (tools/visits).
 .PHONY: visits
 visits: build/visits.so
 build/visits.so: tools/visits/plugin.c tools/caches/qemu_plugin.h build/caches.flags
@@ -320,14 +320,14 @@ build/visits.so: tools/visits/plugin.c tools/caches/qemu_plugin.h build/caches.f
 
 # ---- Running ----
 
-# What `make run APP=…` takes besides. ARGS and ENV are words as a shell splits them:
+# Further variables of `make run APP=…`. ARGS and ENV are split into words as a shell does:
 # ARGS='echo "two words"' ENV='A=1 B="2 3"'.
 ARGS  ?=
 ENV   :=
 STDIN :=
 FILES :=
-# NET=user: QEMU's own network, with the card NIC and the ports of this host that lead to the node's, words
-# such as 8080:80. NET=bridge: in tools/with-network. Without NET the node has no card.
+# NET=user: QEMU's own network, with the card NIC; FORWARD='8080:80 …' forwards ports of this host to it.
+# NET=bridge: in tools/with-network. Without NET the node has no card.
 # MOUNT=dir, MOUNT='dir:/place …': folders of this host that programs read and write, at /mnt or their places.
 NIC     :=
 FORWARD :=
@@ -354,14 +354,14 @@ klog:
 		{ echo "make klog: there is no flight log in $(KLOG); make run APP=prog keeps one there" >&2; exit 1; }
 	@$(LAB) klog $(KLOG) $(KLOG_OPTIONS)
 
-# One page on what `make run` and `make bench` have left. REPORT_OPTIONS: `tools/lab report -h`.
+# One page with the results of `make run` and `make bench`. REPORT_OPTIONS: see `tools/lab report -h`.
 report:
 	@ls $(REPORT)/*-tacet.dat >/dev/null 2>&1 || \
 		{ echo "make report: nothing is measured yet; make run or make bench does" >&2; exit 1; }
 	@$(LAB) report --runs $(REPORT) -o $(REPORT)/report.html $(REPORT_OPTIONS)
 
-# Of what `make bench` measures, every architecture has the noise, the costs and the silent hour; networks,
-# several CPUs' wake-ups, the tuned Linux and whatever runs on this host are x86_64's.
+# On every architecture, `make bench` measures the noise, the costs and the silent hour; only on x86_64 it
+# measures networks, wake-ups of several CPUs, the tuned Linux, and programs on this host.
 bench:
 	@$(MAKE) --no-print-directory $(if $(filter x86_64,$(ARCH)),bench-ready,bench-common)
 
@@ -387,14 +387,14 @@ bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts bu
 	@$(LAB) bench-simulator --out build/report
 	@$(LAB) bench-lockstep --out build/report
 
-# What iso and gdb start without APP: FTQ for a second.
+# The program that iso and gdb start without APP: FTQ for one second.
 DEFAULT_APP  := $(BUILD)/apps/ftq
 DEFAULT_ARGS := -n 1000 -o /tmp/ftq
 PROGRAM_WORDS = $(call quoted,$(or $(APP),$(DEFAULT_APP)))
 ARGUMENT_WORDS = $(or $(ARGS),$(if $(APP),,$(DEFAULT_ARGS)))
 
-# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program, or those that FILES names
-# (words as a shell splits them), which get the same ARGS: a menu, whose first entry starts after TIMEOUT
+# An ISO image for BIOS and UEFI machines: the kernel, GRUB, and one program; or the programs in FILES (split
+# into words as a shell does), all with the same ARGS, in a menu whose first entry starts after TIMEOUT
 # seconds. PORT and SPEED: the serial port that GRUB and the kernel use.
 ISO     := build/tacet.iso
 PORT    :=
@@ -410,9 +410,9 @@ iso:
 		$(if $(FILES),$(FILES) -- $(ARGS),$(PROGRAM_WORDS) -- $(ARGUMENT_WORDS))
 
 # A folder from which nodes boot over the network (docs/pxe.md): GRUB for BIOS and UEFI, the kernel and one
-# program. OPTIONS: kernel options, words as a shell splits them. NODES names a file of what single nodes have
-# besides, NETWORK and INTERFACE the service node's network, SERVER its address there; HTTP=yes: nodes get the
-# large files by HTTP where they can; PROXY=yes: another server gives the addresses. PORT and SPEED as above.
+# program. OPTIONS: kernel options, split into words as a shell does. NODES: a file with settings of single
+# nodes. NETWORK and INTERFACE: the service node's network; SERVER: its address there. HTTP=yes: nodes get
+# large files by HTTP if they can. PROXY=yes: another server gives the addresses. PORT and SPEED: as above.
 PXE       := build/pxe
 NODES     :=
 OPTIONS   :=
@@ -432,9 +432,9 @@ pxe:
 	@TACET_OPTIONS=$(call quoted,$(OPTIONS)) boot/make-pxe $(PXE_OPTIONS) $(call quoted,$(PXE)) \
 		$(BUILD)/tacet.stripped.elf $(PROGRAM_WORDS) -- $(ARGUMENT_WORDS)
 
-# A cluster in QEMU (docs/cluster.md): NODES nodes, LINUX further ones with Linux, RATE beats a second. They
-# run APP, and the status is the worst of theirs; without APP there is a shell. CLUSTER_OPTIONS: see
-# tools/cluster --help.
+# A cluster in QEMU (docs/cluster.md): NODES nodes, LINUX further ones with Linux, RATE beats a second. The
+# nodes run APP, and the exit status is the highest of theirs; without APP a shell is started.
+# CLUSTER_OPTIONS: see tools/cluster --help.
 LINUX           :=
 RATE            :=
 CLUSTER_OPTIONS :=
@@ -445,14 +445,14 @@ cluster:
 		$(if $(RATE),--rate $(call quoted,$(RATE))) \
 		$(if $(APP),--app $(call quoted,$(APP)) --args=$(call quoted,$(ARGS)) --wait) $(CLUSTER_OPTIONS)
 
-# FTQ on four nodes under beats, beside Linux at its tick [Betti09 Fig. 3]. BEATS_OPTIONS: see
+# FTQ on four nodes under beats, compared with Linux at its tick [Betti09 Fig. 3]. BEATS_OPTIONS: see
 # `tools/lab beats -h`.
 BEATS_OPTIONS :=
 beats:
 	@$(MAKE) --no-print-directory -s $(KERNEL) $(APPS) $(LINUX_KERNEL) service qemu10
 	@$(LAB) beats --out build/report $(BEATS_OPTIONS)
 
-# How far the clocks of four nodes are apart under beats, in a cluster and on one virtual clock.
+# The differences between the clocks of four nodes under beats, in a cluster and on one virtual clock.
 # CLOCK_OFFSETS_OPTIONS: see `tools/lab clock-offsets -h`.
 CLOCK_OFFSETS_OPTIONS :=
 .PHONY: clock-offsets
@@ -489,22 +489,22 @@ include tests/programs/programs.mk
 include tests/foreign/foreign.mk
 include tests/conformance/conformance.mk
 
-# System calls at random; the test suite does so for seconds, a person for an hour. CALL_FUZZ_OPTIONS: see
-# tests/fuzz/calls.py --help.
+# Random system calls. The test suite runs this for seconds; by hand, run it for an hour. CALL_FUZZ_OPTIONS:
+# see tests/fuzz/calls.py --help.
 MINUTES ?= 1
 .PHONY: fuzz-calls
 fuzz-calls: $(KERNEL) test-programs
 	@$(PYTHON) tests/fuzz/calls.py --minutes $(MINUTES) $(CALL_FUZZ_OPTIONS)
 
-# Threads that collide: see tests/fuzz/collide.py --help. An hour wants the kernel that checks itself:
-# COLLIDE_OPTIONS='--kernel build/x86_64-lockcheck/tacet.elf', which LOCKCHECK=1 makes.
+# Threads that collide: see tests/fuzz/collide.py --help. For a run of an hour use the kernel that checks
+# itself: COLLIDE_OPTIONS='--kernel build/x86_64-lockcheck/tacet.elf', built with LOCKCHECK=1.
 .PHONY: fuzz-collide
 fuzz-collide: $(KERNEL) $(TEST_BUILD)/collide.glibc
 	@$(PYTHON) tests/fuzz/collide.py --arch $(ARCH) --minutes $(MINUTES) $(COLLIDE_OPTIONS)
 
-# What the tests of `make test` need, of both architectures, and what only those of `make test-long` need.
-# tests/making.py makes whatever is missing in these lists when a test needs it; build/test-built/ARCH names
-# what is not to be looked at again.
+# Goals and files that `make test` needs, for both architectures, and those that only `make test-long` needs.
+# tests/making.py builds a missing one when a test needs it; build/test-built/ARCH names those that are up to
+# date.
 TEST_GOALS := kernel apps test-programs
 TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit sim linux qemu10
 TEST_GOALS_ppc64 := linux qemu10
@@ -532,7 +532,7 @@ test-long-build-arch: $(LONG_GOALS_$(ARCH)) $(CONFORM_PROGRAMS)
 test:
 	@$(PYTHON) tests/run.py
 
-# What takes hours. LONG_OPTIONS: see tests/run.py --help.
+# Tests that take hours. LONG_OPTIONS: see tests/run.py --help.
 test-long:
 	@$(PYTHON) tests/run.py --long $(LONG_OPTIONS)
 
@@ -540,61 +540,61 @@ test-long:
 
 .PHONY: help clean format abi compile_commands.json
 help:
-	@echo "make run                         FTQ on Tacet and on Linux, side by side; report in build/report/"
+	@echo "make run                         compare FTQ on Tacet and on Linux; report in build/report/"
 	@echo "                                 (ARCH=ppc64: on POWER, in build/report-ppc64/; so does bench)"
 	@echo "make run APP=prog ARGS='...'     one program on a Tacet node (RUN_OPTIONS: see tools/run --help)"
 	@echo "         ENV='A=1 B=2' STDIN=file FILES=folder   environment, input, files in / (docs/porting.md)"
-	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), ports that lead to it"
+	@echo "         NET=user NIC=e1000 FORWARD=8080:80   a network card (default: none), forwarded ports"
 	@echo "         MOUNT=dir or 'dir:/place …'     folders that programs read and write (default place: /mnt)"
 	@echo "make klog                        flight log of the last make run APP=… (tools/lab klog -h)"
 	@echo "make test                        all tests (test-build: only compiles what they need)"
-	@echo "make test-long                   what takes hours: fuzzing, matrices, silence (LONG_OPTIONS)"
-	@echo "make report                      one HTML page on what run and bench have left (docs/lab/README.md)"
-	@echo "make bench                       noise and costs beside Linux; one silent hour; about ten minutes"
+	@echo "make test-long                   tests that take hours: fuzzing, matrices, silence (LONG_OPTIONS)"
+	@echo "make report                      one HTML page with results of run and bench (docs/lab/README.md)"
+	@echo "make bench                       noise and costs compared with Linux, one silent hour; ten minutes"
 	@echo "make iso [APP=prog ARGS='...']   build/tacet.iso for BIOS and UEFI machines"
 	@echo "         FILES='a b' TIMEOUT=5   with a menu of programs; PORT=com2 SPEED=57600: serial console"
-	@echo "make pxe [APP=prog ARGS='...']   build/pxe, from which nodes boot over the network (docs/pxe.md)"
+	@echo "make pxe [APP=prog ARGS='...']   build/pxe: nodes boot from it over the network (docs/pxe.md)"
 	@echo "         NODES=file OPTIONS='...' NETWORK=10.1.0.0/16 INTERFACE=eth1 SERVER=10.1.0.1 HTTP=yes"
 	@echo "make cluster NODES=4 RATE=10     nodes and their conductor in QEMU, and a shell (docs/cluster.md)"
 	@echo "         LINUX=2                 further nodes with Linux, which run jobs (docs/jobs.md)"
 	@echo "         APP=prog ARGS='...'     the nodes run it; CLUSTER_OPTIONS: see tools/cluster --help"
 	@echo "make beats                       FTQ on four nodes under heartbeats; build/beats.png"
-	@echo "make clock-offsets               how far nodes' clocks are apart; build/clock-offsets.png"
+	@echo "make clock-offsets               differences of the nodes' clocks; build/clock-offsets.png"
 	@echo "make lockstep [APP=prog ...]     NODES nodes on one virtual clock; without APP, FTQ under beats"
-	@echo "make gdb [APP=prog ARGS='...']   QEMU stopped before the first instruction, gdb on the kernel"
+	@echo "make gdb [APP=prog ARGS='...']   gdb on a node in QEMU, stopped before its first instruction"
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
 	@echo "make mpi                         the MPI library and tacet-mpirun, its launcher (docs/mpi.md)"
 	@echo "make mpich                       MPICH from Debian's source, static, for nodes (docs/mpi.md)"
 	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
-	@echo "make visits                      build/visits.so, costs of visits to the kernel (docs/nettick.md)"
-	@echo "make caches                      build/caches.so, cache models for QEMU (docs/lab/reproduce.md)"
+	@echo "make visits                      build/visits.so: costs of visits to the kernel (docs/nettick.md)"
+	@echo "make caches                      build/caches.so: cache models for QEMU (docs/lab/reproduce.md)"
 	@echo "make sim                         build/simulator/sim, the LogGOPS simulator (docs/lab/loggops.md)"
 	@echo "make host-test | fuzz            tests of pure C on this machine; fuzzers (FUZZ_SECONDS=5 each)"
-	@echo "make fuzz-calls MINUTES=60       system calls at random, one rank fuzzing, one watching"
+	@echo "make fuzz-calls MINUTES=60       random system calls by one rank; another one watches"
 	@echo "make fuzz-collide MINUTES=60     threads that collide on few objects (COLLIDE_OPTIONS)"
 	@echo "make abi                         docs/abi.md from kernel/syscall/syscalls.def"
-	@echo "make docs                        the tables of docs/costs.md and docs/lab/reproduce.md"
-	@echo "make pictures                    docs/pictures/ from the sources (docs/README.md)"
-	@echo "make compile_commands.json       for clangd and clang-tidy"
+	@echo "make docs                        update the tables of docs/costs.md and docs/lab/reproduce.md"
+	@echo "make pictures                    draw docs/pictures/ from the sources (docs/README.md)"
+	@echo "make compile_commands.json       make it for clangd and clang-tidy"
 	@echo "make format | clean              clang-format on all C; remove build/"
-	@echo "Variables: V=1 shows commands, CI=1 makes warnings errors, TACET_CACHE names the download cache,"
-	@echo "           LOCKCHECK=1 with kernel builds one that checks itself: locks, lists, freed memory."
+	@echo "Variables: V=1 shows commands, CI=1 turns warnings into errors, TACET_CACHE names the download"
+	@echo "           cache, LOCKCHECK=1 builds a kernel that checks itself: locks, lists, freed memory."
 
 abi: docs/abi.md
 docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
 
-# The tables of docs/costs.md and docs/lab/reproduce.md; twelve minutes. EXPERIMENTS="NAME..." or all: those of
-# reproduce.md that are run; by default the measured ones, which a change of the kernel can move.
+# Updates the tables of docs/costs.md and docs/lab/reproduce.md; twelve minutes. EXPERIMENTS="NAME..." or all
+# chooses those of reproduce.md; by default the measured ones, which a change of the kernel can move.
 .PHONY: docs
 docs: kernel apps qemu10 sim caches build/linux/version
 	$(Q)$(PYTHON) tests/documents/refresh_costs.py
 	$(Q)$(PYTHON) tests/documents/refresh_reproduce.py $(EXPERIMENTS)
 
-# The drawings of README.md and docs/. FTQ's is of the data kept in docs/pictures/; MEASURED=build/report
-# first replaces these by what the last `make run` has left.
+# The drawings of README.md and docs/. FTQ's uses the data in docs/pictures/; MEASURED=build/report first
+# replaces them by the results of the last `make run`.
 .PHONY: pictures
 pictures:
 	@$(PYTHON) -m tools.drawings $(if $(MEASURED),--measured $(MEASURED))
@@ -603,7 +603,7 @@ compile_commands.json:
 	$(Q)$(MAKE) --no-print-directory -nB V=1 kernel | $(PYTHON) tools/compile_commands.py > $@.part
 	$(Q)mv $@.part $@
 
-# Without git too, as in a tree from an archive.
+# Does not use git, so that it works in a tree from an archive, too.
 format:
 	$(Q)find $(sort $(wildcard */)) -path 'build/*' -prune -o -name '*.[ch]' -print0 | \
 		xargs -0 clang-format-14 -i

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# kit.mk: build/tacet-noise-kit.tar.xz, what `make kit` packs for the measurement of Linux nodes: the script,
-# and a folder an architecture with the static benchmarks. The same sources make the same archive.
+# kit.mk: builds build/tacet-noise-kit.tar.xz for the measurement of Linux nodes (`make kit`): the script, and
+# a folder per architecture with the static benchmarks. The same sources give the same archive.
 
 KIT      := build/tacet-noise-kit.tar.xz
 KIT_ROOT := build/kit/tacet-noise-kit

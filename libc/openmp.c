@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * openmp.c: what GCC's OpenMP runtime, libgomp.a, asks of glibc and musl has not, so that the library which
- * Debian compiled serves programs with musl. All else that it uses has the same names, sizes and numbers in
- * both on x86_64. ports/musl/fetch.sh puts this into a copy of the library, in which pthread_create is called
- * openmp_pthread_create.
+ * openmp.c: the functions that GCC's OpenMP runtime, libgomp.a, needs from glibc and that musl lacks, so that
+ * Debian's compiled library works with musl. Everything else that it uses has the same names, sizes and
+ * numbers in both on x86_64. ports/musl/fetch.sh adds this file to a copy of the library, in which
+ * pthread_create is renamed openmp_pthread_create.
  *
- * __sysconf is but a name. The other two are a feature: where the environment asks for places
- * (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY), libgomp binds each thread by the attributes that it is
- * created with. musl's attributes hold no CPUs. libgomp sets them just before it creates the thread, so they
- * are kept here until then, and the thread binds itself before it does anything else.
+ * __sysconf is only another name. The other two functions bind threads to CPUs: if the environment asks for
+ * places (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY), libgomp binds each thread through its creation
+ * attributes. musl's attributes have no CPUs. libgomp sets them just before it creates the thread, so they
+ * are stored here until then, and the thread binds itself first.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A thread that binds itself first. */
+/* What a new thread needs to bind itself and then run. */
 struct beginning {
     void *(*run)(void *);
     void *argument;
@@ -56,7 +56,7 @@ static void *begin(void *passed)
     void *(*run)(void *) = beginning->run;
     void *argument = beginning->argument;
 
-    /* A place that the node or the machine refuses leaves it unbound: it computes all the same. */
+    /* If the system refuses the place, the thread runs unbound. */
     pthread_setaffinity_np(pthread_self(), beginning->bytes, beginning->cpus);
     free(beginning);
     return run(argument);

@@ -105,7 +105,7 @@ not have are 0.
 
 @dataclass(frozen=True)
 class Call:
-    """One row: `x86_64` and `ppc64` are Linux's numbers, None where the architecture lacks the call."""
+    """One row: `x86_64` and `ppc64` are Linux's numbers, None if the architecture lacks the call."""
 
     disposition: str
     name: str
@@ -114,7 +114,7 @@ class Call:
     note: str
 
 
-# Macro, name, both numbers, what only some macros have, and the text: adjacent strings, as in C.
+# Macro, name, both numbers, an argument that only some macros have, and the text: adjacent strings, as in C.
 _ROW = re.compile(
     r"(LOCAL|STUB|CONST|ALIAS|REFUSED|PROBED)\((\w+), (-?\d+), (-?\d+),"
     r'(?: ([^"]*?),)?((?:\s*"[^"]*")+)\)'
@@ -123,7 +123,7 @@ _ALIAS = re.compile(r"(\w+), \((.*)\)")
 
 
 def rows(text: str) -> list[str]:
-    """The file's comments and macro calls, each as one line; preprocessor lines are left out."""
+    """The file's comments and macro calls, one item each; preprocessor lines are left out."""
     found: list[str] = []
     for line in text.splitlines():
         if line.startswith(" "):
@@ -134,7 +134,7 @@ def rows(text: str) -> list[str]:
 
 
 def call_of(row: re.Match[str], known: dict[str, Call]) -> Call:
-    """The call of a row; an alias is of the kind of the call that it leads to."""
+    """The call of a row; an alias has the kind of the call to which it refers."""
     macro, name, x86_64, ppc64, middle, strings = row.groups()
     note = "".join(re.findall(r'"([^"]*)"', strings))
     disposition = macro.lower()
@@ -143,7 +143,7 @@ def call_of(row: re.Match[str], known: dict[str, Call]) -> Call:
     elif macro == "ALIAS":
         alias = _ALIAS.fullmatch(middle)
         if alias is None or alias[1] not in known:
-            raise SystemExit(f"syscalls.def: {name} is an alias of nothing that is listed")
+            raise SystemExit(f"syscalls.def: {name} is an alias of a call that is not listed")
         disposition = known[alias[1]].disposition
         note = f"as {alias[1]}" + (f"; {note}" if note else "")
     numbers = [None if int(number) < 0 else int(number) for number in (x86_64, ppc64)]
@@ -151,7 +151,7 @@ def call_of(row: re.Match[str], known: dict[str, Call]) -> Call:
 
 
 def parse(text: str) -> list[tuple[str, list[Call]]]:
-    """Sections (heading, calls) in the order of the file; a comment line of its own starts a section."""
+    """Sections (heading, calls) in the order of the file; a line with only a comment starts a section."""
     matches: dict[str, re.Match[str]] = {}
     sections: list[tuple[str, list[str]]] = []
     for line in rows(text):
@@ -169,13 +169,13 @@ def parse(text: str) -> list[tuple[str, list[Call]]]:
 
 
 def source_of(call: Call, calls: list[Call]) -> Call:
-    """The call of the section whose limits hold for this one: another one if its note is just "as NAME"."""
+    """The call in the section whose limits hold for this one: another call if the note is only "as NAME"."""
     other = next((one for one in calls if call.note == f"as {one.name}"), None)
     return source_of(other, calls) if other else call
 
 
 def rows_of(calls: list[Call]) -> dict[tuple[str, str], list[Call]]:
-    """By kind and limits the calls that share them: first those that have the text."""
+    """The calls that share a kind and limits; first the calls that have the text."""
     rows: dict[tuple[str, str], list[Call]] = {}
     for call in sorted(calls, key=lambda call: call is not source_of(call, calls)):
         rows.setdefault((call.disposition, source_of(call, calls).note), []).append(call)
@@ -213,7 +213,7 @@ def main() -> int:
         print("usage: tools/abi.py kernel/syscall/syscalls.def > docs/abi.md", file=sys.stderr)
         return 2
     text = Path(sys.argv[1]).read_text()
-    body = text[text.index("*/", text.index("syscalls.def:")) + 2 :]  # without the comment at its head
+    body = text[text.index("*/", text.index("syscalls.def:")) + 2 :]  # without the file's head comment
     sys.stdout.write(document(parse(body)))
     return 0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Make compile_commands.json (for clangd, clang-tidy) from what `make -nB` prints.
+"""Make compile_commands.json (for clangd, clang-tidy) from the output of `make -nB`.
 
 make -nB V=1 kernel | tools/compile_commands.py > compile_commands.json
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write cpio archives in the "newc" format, which Linux takes as initramfs and Tacet as its files.
+"""Write cpio archives in the "newc" format, which Linux uses as initramfs and Tacet as its files.
 
     tools/cpio.py FOLDER ARCHIVE        pack a folder
 
-Pure Python, no root and no cpio program. The same content makes the same bytes: entries are sorted, times are
-0, owners are root, permissions are 0755 or 0644. Format:
+Pure Python; needs no root and no cpio program. The same content gives the same bytes: entries are sorted,
+times are 0, owners are root, permissions are 0755 or 0644. Format:
 Documentation/driver-api/early-userspace/buffer-format.rst in Linux.
 """
 
@@ -25,12 +25,12 @@ TRAILER = "TRAILER!!!"
 
 
 class CpioError(Exception):
-    """Something that cannot be packed, or an archive that cannot be read."""
+    """A file that cannot be packed, or an archive that cannot be read."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of an archive. `name` is relative ("bin/app"); `mode` holds the type too, as in stat(2)."""
+    """One file of an archive. `name` is relative ("bin/app"); `mode` includes the type, as in stat(2)."""
 
     name: str
     mode: int
@@ -55,7 +55,7 @@ class Entry:
 
 
 def entries_of(folder: Path) -> list[Entry]:
-    """Everything below `folder`; symbolic links stay links, sockets and devices are refused."""
+    """Entries for everything below `folder`. Symbolic links stay links. CpioError for sockets and devices."""
     entries: list[Entry] = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -67,7 +67,7 @@ def entries_of(folder: Path) -> list[Entry]:
         elif stat.S_ISREG(mode):
             entries.append(Entry.file(name, path.read_bytes(), bool(mode & 0o111)))
         else:
-            raise CpioError(f"neither file, folder nor link: {path}")
+            raise CpioError(f"not a file, folder or link: {path}")
     return entries
 
 
@@ -80,26 +80,26 @@ def _record(number: int, entry: Entry) -> bytes:
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    """An archive of the entries, sorted by name; folders that a name needs and nobody listed are added."""
+    """An archive of the entries, sorted by name. Missing parent folders are added. CpioError."""
     by_name: dict[str, Entry] = {}
     for entry in entries:
         parts = entry.name.split("/")
         if "" in parts or "." in parts or ".." in parts or entry.name == TRAILER:
-            raise CpioError(f"not a name for an archive: {entry.name!r}")
+            raise CpioError(f"not a valid name in an archive: {entry.name!r}")
         if len(entry.data) >= 1 << 32:
-            raise CpioError(f"4 GiB or more do not fit into the format: {entry.name}")
+            raise CpioError(f"too large for the format, which allows less than 4 GiB: {entry.name}")
         for depth in range(1, len(parts)):
             parent = "/".join(parts[:depth])
             by_name.setdefault(parent, Entry.folder(parent))
         by_name[entry.name] = entry
-    # A folder's name sorts before what is in it.
+    # A folder's name sorts before its contents.
     records = [_record(number, by_name[name]) for number, name in enumerate(sorted(by_name), 1)]
     archive = b"".join(records) + _record(0, Entry(TRAILER, 0))
     return archive + bytes(-len(archive) % 512)
 
 
 def unpack(archive: bytes) -> Iterator[Entry]:
-    """The entries of an archive, in its order."""
+    """The entries of an archive, in its order. CpioError."""
     at = 0
     while True:
         header = archive[at : at + HEADER_BYTES]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# flags.mk: NAME.flags below build/ holds the flags, or the list of files, that something was made with. It
-# changes only when they do, so that what names it as a prerequisite is made again then, as after another
-# checkout. That warnings are errors (CI=1) changes nothing in what is made. A user gives it a line
-# `build/…/NAME.flags: FLAGS = …`. Included by the top-level Makefile and by tests/host/host.mk.
+# flags.mk: build/…/NAME.flags holds the flags, or the list of files, with which a target was built. The file
+# changes only if they change, for example after another checkout; a target that has it as a prerequisite is
+# then built again. -Werror (CI=1) does not count, since it does not change the result. To use it, write a
+# line `build/…/NAME.flags: FLAGS = …`. Included by the top-level Makefile and by tests/host/host.mk.
 
 FLAGS_RULE := yes
 FLAGS_TEXT = '$(subst ','\'',$(filter-out -Werror,$(FLAGS)))'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What images (iso.py) and trees for network boot (pxe.py) have in common: where GRUB is, how a word is
-written in its configuration, and its serial console."""
+"""The common part of images (iso.py) and folders for network boot (pxe.py): GRUB's location, quoting in its
+configuration, and its serial console."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLATFORMS = {"i386-pc": "grub-pc-bin", "x86_64-efi": "grub-efi-amd64-bin"}
 
 
 class WrongInput(RunnerError):
-    """Something that was handed in is wrong; the text says what in one line."""
+    """An input is wrong; the text says what in one line."""
 
 
 class Failure(RunnerError):
@@ -27,7 +27,7 @@ class Failure(RunnerError):
 
 
 def check_tools(tools: Mapping[str, str], platforms: Iterable[str] = tuple(PLATFORMS)) -> None:
-    """RunnerError that names what is missing of the tools and of GRUB's platforms, and the packages."""
+    """WrongInput if tools or GRUB's platforms are missing; names them and their packages."""
     absent = {tool: package for tool, package in tools.items() if shutil.which(tool) is None}
     absent |= {
         f"{GRUB / platform}/multiboot2.mod": PLATFORMS[platform]
@@ -44,13 +44,12 @@ def in_quotes(text: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word for grub.cfg: in single quotes, where only the single quote itself is special. GRUB quotes it
-    again, the way that the kernel's parser reads, when it hands the command line over."""
-    # GRUB puts a word into quotes only where it sees a space in it, so these would not arrive as they are.
+    """A word for grub.cfg, in single quotes, in which only the single quote itself is special. GRUB quotes it
+    again for the kernel's parser when it passes the command line. WrongInput."""
+    # GRUB quotes a word only if it contains a space, so these words would change on the way.
     if " " not in word and (not word or "\t" in word or "\n" in word):
         raise WrongInput(
-            "GRUB cannot hand over an empty argument, nor one with a tab or a new line and no space: "
-            f"{word!r}"
+            f"GRUB cannot pass an empty argument, or one with a tab or a new line but no space: {word!r}"
         )
     return in_quotes(word)
 
@@ -67,12 +66,12 @@ class Serial:
             raise WrongInput(f"no such serial port: {self.port}; a PC has {', '.join(PORTS)}")
         if self.speed < 300 or SPEED_MAX % self.speed:
             raise WrongInput(
-                f"no speed of a serial port: {self.speed}; it divides {SPEED_MAX}: 115200, 57600, 38400, "
+                f"not a serial port's speed: {self.speed}; it must divide {SPEED_MAX}: 115200, 57600, 38400, "
                 "19200, 9600, …"
             )
 
     def commands(self, keys: bool) -> str:
-        """GRUB's commands for it; with `keys`, it listens there, too."""
+        """GRUB's commands for it; with `keys`, GRUB also takes input from it."""
         text = f"serial --unit={PORTS.index(self.port)} --speed={self.speed}\n"
         return text + "terminal_output console serial\n" + ("terminal_input console serial\n" if keys else "")
 

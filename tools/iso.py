@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Images that boot: GRUB, the kernel by multiboot2, and a boot module for each entry of the menu. For
-boot/make-iso, and for machines that have no other way to a kernel (tools/bochs)."""
+"""Bootable images: GRUB, the kernel (multiboot2), and a boot module for each entry of the menu. For
+boot/make-iso, and for machines that cannot load a kernel in another way (tools/bochs)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "quoted",
 ]
 
-#: What makes the image, and the packages that bring it (ports/deps.sh installs them).
+#: Programs that make the image, and their packages (ports/deps.sh installs them).
 TOOLS = {"grub-mkrescue": "grub-common", "xorriso": "xorriso", "mformat": "mtools"}
 
 
@@ -39,30 +39,31 @@ def check_tools(platforms: Iterable[str] = tuple(PLATFORMS)) -> None:
 
 def check_target(iso: Path) -> None:
     if iso.is_dir():
-        raise WrongInput(f"{iso} is a folder; the image is to be a file")
+        raise WrongInput(f"{iso} is a folder; the image must be a file")
     if iso.exists() and not iso.is_file():
-        raise WrongInput(f"{iso} is no plain file; write the image to a file, and copy that")
+        raise WrongInput(f"{iso} is not a regular file; write the image to a file, and copy that")
     if not iso.parent.is_dir():
         raise WrongInput(f"no such folder: {iso.parent}")
     if not os.access(iso.parent, os.W_OK):
-        raise WrongInput(f"{iso} cannot be written: the folder {iso.parent} is read-only")
+        raise WrongInput(f"cannot write {iso}: the folder {iso.parent} is read-only")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One of the menu's: its title, and the kernel's command line, of words as GRUB reads them (`quoted`)."""
+    """An entry of the menu: its title, and the kernel's command line, with words in GRUB's quotes
+    (`quoted`)."""
 
     title: str
     command_line: str
 
 
 def module_path(number: int) -> str:
-    """Where the entry's program lies in the image."""
+    """The path in the image of an entry's program."""
     return f"/boot/program{number + 1 if number else ''}"
 
 
 def configuration(entries: Sequence[Entry], serial: Serial | None = None, timeout_s: int = 0) -> str:
-    """grub.cfg: the first entry starts when the time is over; the program of the entry with number n is
+    """The text of grub.cfg. The first entry starts after the time-out. The program of entry n is
     `module_path(n)`."""
     serial = serial or Serial()
     serial.check()
@@ -84,16 +85,16 @@ if [ "$grub_platform" = efi ]; then insmod all_video; fi
 
 
 def complaint(log: str) -> str:
-    """The line of a failed grub-mkrescue's output that says why."""
+    """The line in a failed grub-mkrescue's output that says why."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"FAILURE|FATAL|SORRY|No space|too large|error:", line)]
-    return (telling or lines or ["grub-mkrescue says nothing"])[0]
+    return (telling or lines or ["no message from grub-mkrescue"])[0]
 
 
 def make(
     iso: Path, kernel: Path, modules: Sequence[Path], grub_cfg: str, platform: str | None = None
 ) -> None:
-    """Make the image beside its place, and put it there when it is whole; for all platforms, or for one."""
+    """Make the image, for all platforms or for one. It appears in its place when it is complete. Failure."""
     only = [] if platform is None else ["-d", str(GRUB / platform)]
     try:
         with (
@@ -112,7 +113,7 @@ def make(
                 stderr=subprocess.STDOUT,
             )
             if made.returncode != 0 or not part.is_file():
-                raise Failure(f"{iso} is not made: {complaint(made.stdout.decode(errors='replace'))}")
+                raise Failure(f"cannot make {iso}: {complaint(made.stdout.decode(errors='replace'))}")
             os.replace(part, iso)
     except OSError as error:
-        raise Failure(f"{iso} is not made: {error.filename or iso}: {error.strerror}") from None
+        raise Failure(f"cannot make {iso}: {error.filename or iso}: {error.strerror}") from None

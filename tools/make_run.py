@@ -1,16 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `make run` does without a program: FTQ on Tacet and on Linux, as soon as a bare machine can.
+"""`make run` without a program: FTQ on Tacet and on Linux, as soon as possible on a fresh machine.
 
     tools/make_run.py --arch ARCH --out FOLDER [--make MAKE] [--verbose] [-- OPTIONS of `tools/lab compare`]
 
-The compiler is there when it begins. While it compiles the kernel and the programs and fetches musl and
-Linux, it installs what runs and draws them (ports/deps.sh); then `tools/lab compare` measures. On a terminal
-one line says what is being done and how long it may still take; otherwise a few lines do. All that the steps
-say is in build/make-run.log, and the end of it is shown if one fails.
+The compiler must be installed. While this script compiles the kernel and the programs and fetches musl and
+Linux, it installs QEMU and the drawing packages (ports/deps.sh). Then `tools/lab compare` measures. On a
+terminal, one line shows the current work and the time left; otherwise a few lines are printed. The output of
+all steps goes to build/make-run.log; if a step fails its end is shown.
 
-An interrupt ends the steps, and the next call goes on from there. Only packages that are being unpacked are
-waited for. Uses nothing but Python's standard library: the rest is being installed.
+An interrupt ends the steps, except that packages being unpacked are finished first; the next call goes on
+from there. Uses only Python's standard library, since other packages are still being installed.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from typing import IO, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 LOG = ROOT / "build" / "make-run.log"
-#: A file that tells `lab compare` that the kernel is made.
+#: This file's existence tells `lab compare` that the kernel is built.
 KERNEL_THERE = ROOT / "build" / "make-run.kernel"
 INTERRUPTED = 130
-#: How many of the build's goals are there then.
+#: The build's goals, in order.
 PROGRAM, KERNEL, ALL = 1, 2, 3
 
-#: A step that make announces: `echo "  CC      file"` in what it would do, `  CC      file` when it does it.
+#: A step of make: `echo "  CC      file"` in a dry run, `  CC      file` when it runs.
 PLANNED = re.compile(r'echo "  ([A-Z]+) +(.*)"')
 DONE = re.compile(r"^  ([A-Z]+) +(\S.*)")
-#: Wall seconds on two idle CPUs, for estimates: a step of the build, what is fetched for one, the packages,
-#: the first two columns.
+#: Wall seconds on two idle CPUs, for estimates: a step of the build, a download, the packages, the first two
+#: columns.
 STEP_S, PORT_S, PACKAGES_S, MEASURE_S = 0.12, 3.0, 40.0, 15.0
-#: So much slower than that a machine may be that does much else.
+#: The largest factor by which a busy machine is assumed to be slower than that.
 PACE_MAX = 5.0
-#: How long a step that is interrupted may take to end. dpkg finishes the package at hand.
+#: How long an interrupted step may take to end. dpkg finishes the current package.
 GRACE_S, PACKAGES_GRACE_S = 10.0, 120.0
 
 
@@ -58,7 +58,7 @@ class StepFailed(Exception):
 
 
 class Step:
-    """A command that runs next to others, in a process group of its own; its output goes to the log."""
+    """A command that runs in parallel to others, in its own process group; its output goes to the log."""
 
     def __init__(self, name: str, command: list[str], log: IO[str], shown: bool) -> None:
         self.name = name
@@ -90,7 +90,7 @@ class Step:
                 print(line, end="", flush=True)
 
     def over(self) -> bool:
-        """Whether it has ended well. StepFailed if it has ended otherwise."""
+        """Whether it has ended with status 0. StepFailed if it has ended with another status."""
         status = self.process.poll()
         if status is None:
             return False
@@ -100,7 +100,7 @@ class Step:
         return True
 
     def end(self, grace_seconds: float) -> None:
-        """As Ctrl-C would, and after that time for certain; what it leaves behind ends too."""
+        """Interrupt it as Ctrl-C would; kill it after this time. Its remaining processes get SIGTERM."""
         self._signal(signal.SIGINT)
         try:
             self.process.wait(grace_seconds)
@@ -115,7 +115,7 @@ class Step:
 
 
 class Plan:
-    """What make has to do: its steps with their expected seconds, and how many have begun."""
+    """The steps that make has to run, with their expected seconds."""
 
     def __init__(self, steps: list[tuple[str, str]]) -> None:
         self.seconds = {(kind, what): PORT_S if kind == "PORT" else STEP_S for kind, what in steps}
@@ -123,14 +123,14 @@ class Plan:
 
     @classmethod
     def of(cls, command: list[str]) -> Plan:
-        """Of a command of make's; an empty one if make cannot say."""
+        """The plan of a make command, from a dry run; empty if that fails."""
         said = subprocess.run(
             [*command, "-n"], cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL
         )
         return cls([(kind, what) for kind, what in PLANNED.findall(said.stdout)])
 
     def left_s(self, lines: list[str], passed_s: float) -> float:
-        """The seconds that remain, at the pace of those that have passed."""
+        """The estimated seconds left, from the output so far and the seconds passed."""
         begun = [found.groups() for line in lines if (found := DONE.match(line))]
         done_s = sum(self.seconds.get((kind, what), 0.0) for kind, what in begun)
         pace = min(max(1.0, passed_s / done_s), PACE_MAX) if done_s > 0.2 * self.total_s else 1.0
@@ -138,7 +138,7 @@ class Plan:
 
 
 class Line:
-    """A terminal's line that is rewritten; nothing elsewhere."""
+    """A line of the terminal that is rewritten; shows nothing if stderr is no terminal."""
 
     def __init__(self) -> None:
         self.terminal = sys.stderr.isatty()
@@ -157,14 +157,14 @@ def say(text: str) -> None:
 
 
 def latest(lines: list[str]) -> str:
-    """What make does."""
+    """make's current step, as text."""
     last = next((found for line in reversed(lines) if (found := DONE.match(line))), None)
     return f"{last[1].lower()} {re.split('[:,;(]', last[2])[0]}" if last else "make"
 
 
 class Build:
-    """What make builds, one goal after the other: what Linux runs comes first; what nothing waits for comes
-    last, at low priority."""
+    """make's goals, built one after the other: first the program, which Linux runs; last, at low priority,
+    the other programs, for which nothing waits."""
 
     def __init__(self, arguments: argparse.Namespace, make: list[str], log: IO[str]) -> None:
         program = f"build/{arguments.arch}/apps/ftq"
@@ -177,8 +177,8 @@ class Build:
         return [line for step in self.steps for line in step.lines]
 
     def over(self, count: int) -> bool:
-        """Whether make has made the first `count` goals. Begins the next goal when the last one is made.
-        StepFailed."""
+        """Whether the first `count` goals are built. Starts the next goal when one is built. StepFailed if
+        one fails."""
         if not self.steps or (len(self.steps) < len(self.commands) and self.steps[-1].over()):
             self.steps.append(Step("the build", self.commands[len(self.steps)], self.log, self.shown))
         done = len(self.steps) - 1 + self.steps[-1].over()
@@ -186,10 +186,10 @@ class Build:
 
 
 def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> Build:
-    """Installs, and builds what Linux runs; the build goes on. StepFailed."""
+    """Install packages and build the program; returns while the rest is being built. StepFailed."""
     arch = arguments.arch
     groups = ["run", "draw", *([f"run-{arch}"] if arch != "x86_64" else [])]
-    # Only x86_64's tuned Linux needs QEMU 10, and waits for it; other architectures measure on it.
+    # x86_64 needs QEMU 10 only for the tuned Linux, which waits for it; other architectures measure on it.
     fetched = ["linux", *(["qemu10"] if arch != "x86_64" else [])]
     make = [*shlex.split(arguments.make), "--no-print-directory", f"ARCH={arch}"]
     begun = time.monotonic()
@@ -197,7 +197,7 @@ def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> Build:
     packages = Step("the packages", ["ports/deps.sh", *groups], log, arguments.verbose)
     steps = [packages]
     try:
-        # Apart, as it waits for the network most of the time and would take one of the build's jobs.
+        # A separate make: it mostly waits for the network and would take one of the build's jobs.
         fetch = Step("Debian's Linux", [*make, *fetched], log, arguments.verbose)
         steps.append(fetch)
         announced = False
@@ -227,7 +227,7 @@ def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> Build:
     except BaseException:
         line.clear()
         if packages.process.poll() is None and packages.lines:
-            say("make run: ending; a package that is being unpacked is finished first")
+            say("make run: ending after the package that is being unpacked")
         for step in [*steps, *build.steps]:
             step.end(PACKAGES_GRACE_S if step is packages else GRACE_S)
         raise
@@ -236,7 +236,7 @@ def prepare(arguments: argparse.Namespace, log: IO[str], line: Line) -> Build:
 
 
 def measure(arguments: argparse.Namespace, build: Build) -> int:
-    """The comparison, while the build comes to its end; its status. StepFailed."""
+    """Compare while the rest is being built. Returns the comparison's status. StepFailed."""
     options = ["--arch", arguments.arch, "--out", arguments.out, *arguments.options]
     if not build.over(KERNEL):
         KERNEL_THERE.unlink(missing_ok=True)
@@ -254,7 +254,7 @@ def measure(arguments: argparse.Namespace, build: Build) -> int:
             time.sleep(0.1)
         return compare.returncode
     except BaseException:
-        # A terminal's Ctrl-C has reached it as well.
+        # Ctrl-C on a terminal has already interrupted it.
         with contextlib.suppress(subprocess.TimeoutExpired):
             compare.wait(1.0)
         if compare.poll() is None:
@@ -274,8 +274,8 @@ def main() -> int:
     parser.add_argument("--arch", default="x86_64")
     parser.add_argument("--out", required=True, help="folder of the report")
     parser.add_argument("--make", default="make", help="the command make")
-    parser.add_argument("--verbose", action="store_true", help="show what the steps say")
-    parser.add_argument("options", nargs="*", help="of tools/lab compare")
+    parser.add_argument("--verbose", action="store_true", help="show the output of the steps")
+    parser.add_argument("options", nargs="*", help="options of tools/lab compare")
     arguments = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
@@ -286,7 +286,7 @@ def main() -> int:
     except StepFailed as failure:
         if not arguments.verbose:
             say("\n".join(failure.step.lines[-20:]))
-        say(f"make run: {failure.step.name} failed; all that the steps said is in build/make-run.log")
+        say(f"make run: {failure.step.name} failed; the full output is in build/make-run.log")
         return 1
     except KeyboardInterrupt:
         say("make run: interrupted; the next call goes on from here")

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A folder from which nodes boot over the network: for boot/make-pxe.
 
-    dnsmasq.conf       DHCP and TFTP for it, to start as it is
-    tacet/bios.0       GRUB for a BIOS's PXE, and for UEFI, each one file: its modules, and start.cfg, which
-    tacet/uefi.efi     reads grub.cfg from the server, are inside, so that a node asks for four files only
-    tacet/grub.cfg     what is the same for all nodes; it then reads the node's own file, if there is one:
-    tacet/nodes/01-52-54-00-12-34-56.cfg   named as pxelinux names it, by kind of network and MAC
-    tacet/nodes/default.cfg                for all others
+    dnsmasq.conf       DHCP and TFTP for the folder; needs no changes
+    tacet/bios.0       GRUB for a BIOS's PXE, and for UEFI, each in one file. It contains GRUB's modules and
+    tacet/uefi.efi     start.cfg, which reads grub.cfg from the server; so a node requests only four files
+    tacet/grub.cfg     common to all nodes; it reads the node's own file, or the default:
+    tacet/nodes/01-52-54-00-12-34-56.cfg   named as for pxelinux, by kind of network and MAC
+    tacet/nodes/default.cfg                for all other nodes
     tacet/tacet.elf, tacet/program*        kernel and programs
 
-A node that cannot get a file says which one and from where, and begins anew after RETRY_S: when the server is
-right again, the rack comes up. GRUB's messages come before that line.
+A node that cannot get a file prints its name and server, after GRUB's messages, and restarts after RETRY_S
+seconds. So the nodes boot when the server works again.
 
 Sources: PXE Specification 2.1; GRUB manual 2.06 §6.4 (network), §18 (net_default_*); RFC 4578 (client
 architectures: 0 BIOS, 7 and 9 UEFI on x86_64); dnsmasq(8).
@@ -32,7 +32,7 @@ from pathlib import Path
 from grub import GRUB, Failure, Serial, WrongInput, check_tools, quoted
 
 TOOLS = {"grub-mkimage": "grub-common"}
-#: GRUB's modules: for all, and for one firmware's network.
+#: GRUB's modules for every loader; LOADERS has those for one firmware's network.
 MODULES = (
     "normal echo sleep reboot test regexp multiboot2 serial terminal tftp http net memdisk tar configfile"
 ).split()
@@ -43,7 +43,7 @@ LOADERS = {
 }
 RETRY_S = 10
 FOLDER = "tacet"
-#: Where a node's file has variables of grub.cfg.
+#: A node's file; $ variables are set by grub.cfg.
 _NODE = """# {comment}
 set file=tacet.elf
 if multiboot2 $files/tacet.elf bootif=$node {words}; then
@@ -53,7 +53,7 @@ fi
 """
 
 
-#: The same of one without a program.
+#: The file of a node without a program.
 _NODE_ALONE = """# {comment}
 set file=tacet.elf
 if multiboot2 $files/tacet.elf bootif=$node {words}; then boot; fi
@@ -62,8 +62,8 @@ if multiboot2 $files/tacet.elf bootif=$node {words}; then boot; fi
 
 @dataclass(frozen=True)
 class Node:
-    """What one node boots: its program's file on this machine (None: it waits for jobs), kernel options and
-    arguments; and, where the DHCP server is to give them, its address and name."""
+    """What a node boots: its program's file on this machine (None: it waits for jobs), kernel options and
+    arguments; and its address and name if the DHCP server should give them."""
 
     program: Path | None
     options: Sequence[str] = ()
@@ -74,12 +74,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Service:
-    """The service node: its network, the interface there, and how files get to the nodes.
+    """The service node: its network, its interface there, and how nodes get files.
 
-    server     its address; "": the one that DHCP names as next server
-    http       nodes with a BIOS get kernel and program by HTTP, from port 80 (GRUB 2.06's HTTP hands over
-               wrong bytes under UEFI)
-    proxy      another server gives addresses, dnsmasq only what is to be booted
+    server     its address; "": the next server that DHCP names
+    http       nodes with a BIOS get kernel and program by HTTP, from port 80 (GRUB 2.06's HTTP returns wrong
+               bytes under UEFI)
+    proxy      another server gives addresses; dnsmasq only tells nodes what to boot
     """
 
     network: ipaddress.IPv4Network = ipaddress.IPv4Network("10.99.0.0/24")
@@ -90,12 +90,12 @@ class Service:
 
     def __post_init__(self) -> None:
         if self.proxy and not self.server:
-            raise WrongInput("beside another DHCP server, nodes must know this one: --server, its address")
+            raise WrongInput("with another DHCP server, nodes need this server's address: --server ADDRESS")
 
 
 @dataclass(frozen=True)
 class Tree:
-    """All that the folder holds."""
+    """The contents of the folder."""
 
     kernel: Path
     default: Node
@@ -117,7 +117,7 @@ def node_file(mac: str) -> str:
 
 
 def start_cfg(service: Service, serial: Serial) -> str:
-    """In the loader itself: finds grub.cfg."""
+    """The loader's own configuration, which finds grub.cfg."""
     server = service.server or "$net_default_server"
     console = serial.commands(keys=False)
     return f"""{console}set server={server}
@@ -161,7 +161,7 @@ def node_cfg(node: Node, program: str, comment: str, console: Sequence[str]) -> 
 
 
 def dnsmasq_conf(tree: Tree, folder: Path) -> str:
-    """Absolute paths, so that it can be started from anywhere."""
+    """dnsmasq's configuration. Paths are absolute, so that it can be started from any folder."""
     service = tree.service
     lines = [
         "# DHCP and TFTP for Tacet's nodes, from boot/make-pxe: dnsmasq --conf-file=FILE --no-daemon",
@@ -184,7 +184,7 @@ def dnsmasq_conf(tree: Tree, folder: Path) -> str:
     hosts = service.network.num_addresses
     first, last = (service.network.network_address + n for n in (min(10, hosts // 2), hosts - 2))
     lines += [
-        "# For ever: a node that computes is not to wake up for its address.",
+        "# Infinite leases: renewing an address would disturb a node that computes.",
         f"dhcp-range={first},{last},{service.network.netmask},infinite",
         "dhcp-match=set:bios,option:client-arch,0",
         "dhcp-match=set:uefi,option:client-arch,7",
@@ -203,7 +203,7 @@ def dnsmasq_conf(tree: Tree, folder: Path) -> str:
 
 
 def loader(platform: str, service: Service, serial: Serial) -> bytes:
-    """GRUB in one file."""
+    """GRUB with its modules and start.cfg, as the bytes of one file. Failure."""
     _, image_format, modules = LOADERS[platform]
     with tempfile.TemporaryDirectory(prefix="tacet-pxe-") as name:
         folder = Path(name)
@@ -225,12 +225,14 @@ def loader(platform: str, service: Service, serial: Serial) -> bytes:
             errors="replace",
         )
         if made.returncode != 0:
-            raise Failure(f"no loader for {platform}: {made.stdout.strip() or 'grub-mkimage says nothing'}")
+            raise Failure(
+                f"no loader for {platform}: {made.stdout.strip() or 'grub-mkimage printed nothing'}"
+            )
         return (folder / "image").read_bytes()
 
 
 def contents(tree: Tree, folder: Path) -> dict[str, bytes | Path]:
-    """Each file of the folder: what it holds, or the file that it is a copy of."""
+    """The files of the folder: for each its bytes, or the file to copy."""
     tree.serial.check()
     programs = tree.programs()
     console = tree.serial.kernel_options() if tree.serial != Serial() else []
@@ -250,16 +252,16 @@ def contents(tree: Tree, folder: Path) -> dict[str, bytes | Path]:
 
 
 def check_target(folder: Path) -> None:
-    """A folder that is not ours is left alone."""
+    """WrongInput if a folder exists that boot/make-pxe has not made, so that it is not overwritten."""
     if folder.exists() and not folder.is_dir():
-        raise WrongInput(f"{folder} is a file; the tree needs a folder")
+        raise WrongInput(f"{folder} is a file; a folder is needed")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / FOLDER / "grub.cfg").is_file():
-        raise WrongInput(f"{folder} holds something else; name a new folder, or an empty one")
+        raise WrongInput(f"{folder} has other contents; name a new or empty folder")
 
 
 def make(tree: Tree, folder: Path) -> None:
-    """Write the folder: each file appears when it is whole, for nodes may boot meanwhile; those of an earlier
-    tree go last."""
+    """Write the folder. Nodes may boot at the same time, so each file appears when it is complete, and old
+    files are removed last. WrongInput, Failure."""
     check_tools(TOOLS)
     check_target(folder)
     found = contents(tree, folder)
@@ -278,4 +280,4 @@ def make(tree: Tree, folder: Path) -> None:
             if old.is_file() and str(old.relative_to(folder)) not in found:
                 old.unlink()
     except OSError as error:
-        raise Failure(f"{folder} is not whole: {error.filename or folder}: {error.strerror}") from None
+        raise Failure(f"{folder} is incomplete: {error.filename or folder}: {error.strerror}") from None

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An environment's value, or what stands for it. */
+/* Returns the value of an environment variable, or a default. */
 static const char *value_of(const char *name, const char *otherwise)
 {
     const char *value = getenv(name);
@@ -14,7 +14,7 @@ static const char *value_of(const char *name, const char *otherwise)
     return value ? value : otherwise;
 }
 
-/* The first line of a file, if it has one. */
+/* Prints the first line of a file if there is one. */
 static void show_line(const char *what, FILE *file)
 {
     char line[80];

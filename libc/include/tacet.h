@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacet.h: what a program can ask of a Tacet node beyond the Linux ABI.
+ * tacet.h: Tacet's interface for programs in addition to the Linux ABI.
  *
- * The kernel maps a read-only run of pages into every process and puts its address into the auxiliary
- * vector: first one `struct tacet_node`, then one `struct tacet_counters` a CPU, each at the beginning of a
- * page (AT_PAGESZ: 4 KiB on x86_64, 64 KiB on ppc64). Reading them is an ordinary load; it does not enter the
- * kernel, so a benchmark can count the kernel entries in its own measuring window without adding one. On any
- * other system `tacet_node()` answers NULL, so that the same program, even the same ELF file, runs there too.
+ * The kernel maps consecutive read-only pages into every process and puts their address into the auxiliary
+ * vector: first one `struct tacet_node`, then one `struct tacet_counters` per CPU, each at the beginning of a
+ * page (AT_PAGESZ: 4 KiB on x86_64, 64 KiB on ppc64). Reading them is an ordinary load without a kernel
+ * entry, so a benchmark can count the kernel entries in its own measuring window without adding one. On any
+ * other system `tacet_node()` returns NULL, so that the same ELF file also runs there.
  *
- * The kernel includes this file: it is the one definition of the layout.
+ * The kernel includes this file, which is the only definition of the layout.
  */
 #ifndef TACET_H
 #define TACET_H
@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Type of the auxiliary vector entry that holds the address of `struct tacet_node` ("tac", in the range that
- * Linux leaves alone). */
+/* Type of the auxiliary vector's entry with the address of `struct tacet_node` ("tac", in a range that Linux
+ * does not use). */
 #define AT_TACET_NODE 0x746163
 
 /* Changes whenever a field of the structures below moves. */
@@ -36,8 +36,8 @@ struct tacet_node {
     uint64_t zeroed_bytes; /* zeroed for the first rank before it started; bytes */
 };
 
-/* Kernel entries of one CPU since boot, by cause, and what its threads did there. Written by that CPU alone
- * and monotone, but for `ready`. */
+/* Kernel entries of one CPU since boot, by cause, and events of its threads. Written only by that CPU and
+ * monotone, except `ready`. */
 struct tacet_counters {
     uint32_t cpu; /* which CPU this page belongs to, 0 .. cpu_count - 1 */
     uint32_t reserved;
@@ -45,15 +45,15 @@ struct tacet_counters {
     uint64_t exceptions[TACET_EXCEPTIONS]; /* by number (x86_64: vector 0-31; ppc64: vector / 256) */
     uint64_t interrupts[TACET_INTERRUPTS]; /* by number (x86_64: vector 32-255; ppc64: alike) */
     uint64_t switches;                     /* from one thread to another, or to none */
-    uint64_t rotations;                    /* of these: a turn was over (rotation=) */
-    uint64_t wake_ipis; /* sent, because a thread that became ready had to interrupt another */
-    uint32_t ready;     /* threads that wait for this CPU now: who spins may block instead */
+    uint64_t rotations;                    /* of these: because a turn was over (rotation=) */
+    uint64_t wake_ipis; /* sent because a thread that became ready had to interrupt another one */
+    uint32_t ready;     /* threads that wait for this CPU now: a spinning thread may block instead */
 };
 
 #ifndef TACET_KERNEL
 #include <sys/auxv.h>
 
-/* The node's facts, or NULL where this program does not run on Tacet (or on one with another layout). */
+/* Returns the node's facts; NULL if the program does not run on Tacet, or on a kernel with another layout. */
 static inline const struct tacet_node *tacet_node(void)
 {
     const struct tacet_node *node = (const struct tacet_node *)getauxval(AT_TACET_NODE);
@@ -61,7 +61,7 @@ static inline const struct tacet_node *tacet_node(void)
     return node && node->layout == TACET_LAYOUT ? node : NULL;
 }
 
-/* The counters of CPU `cpu` (0 .. cpu_count - 1), or NULL where there are none. */
+/* Returns the counters of CPU `cpu` (0 .. cpu_count - 1); NULL if there are none. */
 static inline const volatile struct tacet_counters *tacet_counters(uint32_t cpu)
 {
     const struct tacet_node *node = tacet_node();
@@ -71,7 +71,7 @@ static inline const volatile struct tacet_counters *tacet_counters(uint32_t cpu)
     return (const volatile struct tacet_counters *)((const char *)node + getauxval(AT_PAGESZ) * (1 + cpu));
 }
 
-/* All kernel entries of CPU `cpu` since boot; 0 where there are no counters. */
+/* Returns the number of all kernel entries of CPU `cpu` since boot; 0 if there are no counters. */
 static inline uint64_t tacet_kernel_entries(uint32_t cpu)
 {
     const volatile struct tacet_counters *counters = tacet_counters(cpu);

@@ -18,7 +18,7 @@ static inline uint64_t clock_read_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC. */
+/* Returns CLOCK_MONOTONIC in ns. */
 static inline uint64_t clock_now_ns(void)
 {
     return clock_read_ns(CLOCK_MONOTONIC);

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CONNECT_WITHIN_S 10 /* while other clients have all places */
+#define CONNECT_WITHIN_S 10 /* while the conductor's queue of connections is full */
 
 static int address_make(struct sockaddr_un *address, const char *path)
 {
@@ -54,7 +54,7 @@ int control_listen(const char *path)
     if (errno == ECONNREFUSED)
         unlink(path);
     if (errno == ENOENT && strcmp(path, CONTROL_SOCKET) == 0)
-        mkdir(CONTROL_FOLDER, 0755); /* where that fails, bind says so */
+        mkdir(CONTROL_FOLDER, 0755); /* if that fails, bind reports it */
     if (address_make(&address, path) ||
         (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return -1;

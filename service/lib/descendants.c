@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * descendants.c: see descendants.h. A picture of /proc is not of one moment: what has been missed in one is
- * in the next.
+ * descendants.c: see descendants.h. A scan of /proc is not atomic: the next scan finds what one has missed.
  */
 #include "service/lib/descendants.h"
 #include <dirent.h>
@@ -13,14 +12,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define LOOKS_MAX 64 /* of one call */
+#define LOOKS_MAX 64 /* scans in one call */
 
 struct seen {
     pid_t pid, parent;
     bool is_ours, has_ended;
 };
 
-static struct seen *table; /* kept for the next look */
+static struct seen *table; /* kept for the next scan */
 static size_t room;
 
 int descendants_adopt(void)
@@ -28,7 +27,8 @@ int descendants_adopt(void)
     return access("/proc/self/stat", R_OK) || prctl(PR_SET_CHILD_SUBREAPER, 1) ? -1 : 0;
 }
 
-/* /proc/PID/stat: the name stands in brackets and may hold any byte; state and parent follow the last one. */
+/* Reads /proc/PID/stat. The process's name is in parentheses and may contain any byte; state and parent
+ * follow the last ')'. */
 static bool process_read(const char *name, struct seen *seen)
 {
     char path[64], text[512];
@@ -81,7 +81,7 @@ static bool is_ours(pid_t pid, size_t count)
     return false;
 }
 
-/* Marks those whose parent is marked, until there are no more. */
+/* Marks this process's children, then all whose parent is marked, until nothing changes. */
 static void mark(size_t count)
 {
     const pid_t self = getpid();
@@ -95,7 +95,7 @@ static void mark(size_t count)
     }
 }
 
-/* Numbers that have the signal: those of children are not used again before they are waited for. */
+/* Processes that have got the signal. A child's PID is not reused before the child is waited for. */
 struct signalled {
     pid_t *pids;
     size_t count;

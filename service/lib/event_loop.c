@@ -29,7 +29,7 @@ int watch_try(struct event_loop *loop, struct watch *watch, uint32_t events)
 void watch_set(struct event_loop *loop, struct watch *watch, uint32_t events)
 {
     if (watch_try(loop, watch, events))
-        give_up(STATUS_FAILED, "a descriptor cannot be watched: %s", strerror(errno));
+        give_up(STATUS_FAILED, "cannot watch a descriptor: %s", strerror(errno));
 }
 
 void watch_drop(struct watch *watch)

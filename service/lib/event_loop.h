@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * event_loop.h: descriptors, and what is called when they are ready (epoll, level-triggered). A loop's
- * descriptor is itself a descriptor that can be watched by another loop: a group that is left alone as a
- * whole. One thread.
+ * event_loop.h: calls a function when a descriptor is ready (epoll, level-triggered). A loop's own descriptor
+ * can be watched by another loop: its descriptors then form a group that can be ignored as a whole. One
+ * thread.
  */
 #ifndef TACET_SERVICE_EVENT_LOOP_H
 #define TACET_SERVICE_EVENT_LOOP_H
@@ -15,7 +15,7 @@
 
 struct event_loop;
 
-/* The first member of what it belongs to. A descriptor is watched by one loop at a time. */
+/* A watched descriptor, the first member of its owner's struct. One loop at a time watches it. */
 struct watch {
     int fd; /* -1: none */
     void (*ready)(struct watch *watch, uint32_t events);
@@ -24,26 +24,27 @@ struct watch {
 
 struct event_loop {
     int epoll;
-    int count, at; /* of the batch that is being worked through */
+    int count, at; /* events in the current batch; the next one */
     struct epoll_event batch[EVENT_LOOP_BATCH];
 };
 
-/* 0, or -1 with errno. */
+/* Makes an empty loop. 0, or -1 with errno. */
 int event_loop_open(struct event_loop *loop);
 
-/* Watches watch->fd, or changes for what. 0, or -1 with errno: there is no memory for it. */
+/* Watches watch->fd for `events` (EPOLLIN, …), or changes them. 0, or -1 with errno: out of memory. */
 int watch_try(struct event_loop *loop, struct watch *watch, uint32_t events);
 
-/* The same for programs that end where that cannot be: they would wait forever. */
+/* Does the same, but ends the program on failure: it would wait forever. */
 void watch_set(struct event_loop *loop, struct watch *watch, uint32_t events);
 
-/* It is called no more, even if it is ready already: it may be freed, and its descriptor closed. */
+/* Stops watching: ready is not called again, even if an event is pending. The watch may then be freed, and
+ * its descriptor closed. */
 void watch_drop(struct watch *watch);
 
-/* Drops it and closes its descriptor. */
+/* Stops watching and closes the descriptor. */
 void watch_close(struct watch *watch);
 
-/* Waits so long, -1 without end, and calls what is ready, once each; false where nothing was. */
+/* Waits up to `timeout_ms` (-1: without limit) and calls each ready watch once; false if none was ready. */
 bool event_loop_turn(struct event_loop *loop, int timeout_ms);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * input.c: see input.h. A regular file cannot be watched (epoll_ctl(2)): it is always ready, so that what is
- * waited for is the rank.
+ * input.c: see input.h. A regular file cannot be watched (epoll_ctl(2)), and need not be: it is always ready,
+ * so only the rank's end is watched.
  */
 #include "service/lib/input.h"
 #include "service/lib/say.h"
@@ -14,7 +14,7 @@
 
 static struct input {
     struct event_loop *loop;
-    struct watch from, to; /* one of them is watched, or none until this program is in the foreground */
+    struct watch from, to; /* at most one is watched; none while this program is in the background */
     uint32_t rank;
     char bytes[65536];
     size_t begin, end;
@@ -41,7 +41,8 @@ static bool is_in_foreground(void)
     return group < 0 || group == getpgrp();
 }
 
-/* Reads once the rank has taken all that was read before. False where there is nothing now, or no more. */
+/* Reads the next bytes when the rank has taken all earlier ones. False if there are none now, or at the
+ * end. */
 static bool input_has_come(void)
 {
     struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -49,7 +50,7 @@ static bool input_has_come(void)
     if (!is_in_foreground()) {
         watch_drop(&input.from);
         watch_drop(&input.to);
-        return false; /* until the next tick that finds it there */
+        return false; /* input_tick resumes */
     }
     if (poll(&ready, 1, 0) == 0) {
         wait_for(&input.from, &input.to, EPOLLIN);
@@ -64,7 +65,7 @@ static bool input_has_come(void)
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (bytes < 0)
-        say("the standard input cannot be read: %s: rank %u sees its end", strerror(errno), input.rank);
+        say("cannot read standard input: %s; rank %u gets end of file", strerror(errno), input.rank);
     shutdown(input.to.fd, SHUT_WR); /* a socket may have another descriptor */
     input_stop();
     return false;
@@ -78,7 +79,7 @@ static void input_ready(struct watch *watch, uint32_t events)
         return;
     const ssize_t bytes = write(input.to.fd, input.bytes + input.begin, input.end - input.begin);
     if (bytes < 0 && errno != EAGAIN && errno != EINTR) {
-        input_stop(); /* the rank reads no more: what is left is nobody's */
+        input_stop(); /* the rank has closed its input: the rest is discarded */
         return;
     }
     input.begin += bytes > 0 ? (size_t)bytes : 0;
@@ -93,7 +94,7 @@ void input_tick(void)
 
 void input_begin(struct event_loop *loop, int fd, uint32_t rank)
 {
-    fcntl(fd, F_SETFL, O_NONBLOCK); /* this end's alone */
+    fcntl(fd, F_SETFL, O_NONBLOCK); /* affects only this end */
     input.loop = loop;
     input.rank = rank;
     input.from = (struct watch){ .fd = STDIN_FILENO, .ready = input_ready };

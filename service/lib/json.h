@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * json.h: as much of JSON (RFC 8259) as conductor and conductorctl say to each other: a writer into a buffer,
- * and a reader of single members. Pure C; the reader ends at the text's NUL whatever stands before it.
+ * json.h: the part of JSON (RFC 8259) that conductor and conductorctl use: a writer into a buffer, and a
+ * reader of single members. Pure C. The reader stops at the text's NUL, even in malformed text.
  */
 #ifndef TACET_SERVICE_JSON_H
 #define TACET_SERVICE_JSON_H
@@ -13,43 +13,45 @@
 struct json {
     char *text; /* NUL-terminated */
     size_t room, length;
-    bool is_full; /* something had no room, and none of it stands there */
+    bool is_full; /* a piece did not fit and was left out whole */
 };
 
-/* Appends as printf; what has no room is left out whole. */
+/* Appends like printf. If the result does not fit, nothing is appended and is_full is set. */
 __attribute__((format(printf, 2, 3))) void json_print(struct json *json, const char *format, ...);
 
-/* Appends a string with its quotes, and escapes what has to be. */
+/* Appends a string with quotes and escapes. */
 void json_string(struct json *json, const char *string);
 
-/* Appends the answer that something is wrong: {"error": …}, a line. */
+/* Appends an error answer: the line {"error": "…"}. */
 void json_error(struct json *json, const char *error);
 
-/* Drops what was appended since the text was that long. */
+/* Cuts the text back to `length` bytes and clears is_full. */
 void json_cut(struct json *json, size_t length);
 
-/* Where the value of a member of this object begins, or NULL. */
+/* Returns the start of a member's value in an object; NULL if there is no such member. */
 const char *json_member(const char *object, const char *name);
 
-/* The number that a member is, 0 where there is none. */
+/* Returns a member as a number; 0 if there is no such member. */
 uint64_t json_number(const char *object, const char *name);
 
-/* A member as json_text has it, "" where there is none. Returns `text`. */
+/* Copies a member into `text` as json_text does; "" if there is no such member. Returns `text`. */
 const char *json_member_text(const char *object, const char *name, char *text, size_t room);
 
-/* The members of an object one after another: where a name stands, and its value; NULL after the last. */
+/* Iterates over an object's members: json_name_first and _next return a name (NULL after the last),
+ * json_value the value of a name. */
 const char *json_name_first(const char *object);
 const char *json_name_next(const char *name);
 const char *json_value(const char *name);
 
-/* The first element of a list, and the one after another; NULL where there is none. */
+/* Iterates over a list: returns its first element, or the element after `element`; NULL if there is none. */
 const char *json_first(const char *list);
 const char *json_next(const char *element);
 
-/* Where a value ends. */
+/* Returns the end of a value. */
 const char *json_end(const char *value);
 
-/* A value as text: a string without quotes and escapes, anything else as it stands, cut to the room. */
+/* Copies a value into `text`, cut to `room`: a string without quotes and escapes, any other value
+ * unchanged. */
 void json_text(const char *value, char *text, size_t room);
 
 #endif

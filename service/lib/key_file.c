@@ -12,7 +12,7 @@
 
 #define DIGITS (2 * SIPHASH_KEY_BYTES)
 
-/* NULL, or what is wrong with it. */
+/* Returns NULL, or what is wrong with the file. */
 static const char *key_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES])
 {
     FILE *file = fopen(path, "r");
@@ -25,12 +25,12 @@ static const char *key_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES])
     int error = fstat(fileno(file), &status);
     fclose(file);
     if (error || (status.st_mode & 077))
-        return "others may read or write it; chmod 600 it";
+        return "other users can read or write it; chmod 600 it";
     while (bytes > 0 && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
         bytes--;
     if (bytes != DIGITS)
-        return "it has to hold 32 hexadecimal digits, as `openssl rand -hex 16` prints";
-    return hexadecimal_read(text, key, SIPHASH_KEY_BYTES) ? NULL : "it has to hold hexadecimal digits alone";
+        return "it must hold 32 hexadecimal digits, as `openssl rand -hex 16` prints";
+    return hexadecimal_read(text, key, SIPHASH_KEY_BYTES) ? NULL : "it must hold only hexadecimal digits";
 }
 
 void key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], int failed)

@@ -28,7 +28,7 @@ void launch_cpus_set(struct launch_cpus *cpus, const cpu_set_t *allowed, const u
                 cpus->order[at++] = found[i];
 }
 
-/* The first CPU of a CPU's core; itself where Linux does not say. */
+/* Returns the first CPU of a CPU's core; the CPU itself if Linux does not say. */
 static unsigned core_first(unsigned cpu)
 {
     char path[96];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.c: see options.h. The table becomes what getopt_long(3) takes, and that reads the words.
+ * options.c: see options.h. Translates the table for getopt_long(3), which reads the words.
  */
 #include "service/lib/options.h"
 #include "service/lib/clock.h"
@@ -36,7 +36,7 @@ uint32_t option_number(const char *option, const char *text, uint32_t min, uint3
     uint32_t number;
 
     if (!decimal_read(text, &end, max, &number) || *end || number < min)
-        options_wrong("%s %s: it takes a number, %u to %u", option, text, min, max);
+        options_wrong("%s %s: not a number from %u to %u", option, text, min, max);
     return number;
 }
 
@@ -75,12 +75,12 @@ static void row_take(const struct option_row *row, const char *text)
 
 /* ---- Words ---- */
 
-/* getopt_long(3) returns a letter as itself, and a name as NAMED + its row's key: the letter, which several
- * names may share, or UNLETTERED + the row's index. */
+/* getopt_long(3) returns a letter as itself, and a name as NAMED + its row's key. The key is the letter,
+ * which several names may share; without a letter it is UNLETTERED + the row's index. */
 enum { UNLETTERED = 128, NAMED = 256 };
 
-/* Programs without letters have this. '+': the first other word ends options; ':': getopt_long(3) returns it
- * if a value is missing. */
+/* The option string of programs without letters. '+': the first other word ends the options. ':':
+ * getopt_long(3) returns ':' if a value is missing. */
 #define NO_LETTERS "+:h"
 
 static int key_of(const struct option_row *rows, int index)
@@ -88,7 +88,7 @@ static int key_of(const struct option_row *rows, int index)
     return rows[index].letter ? rows[index].letter : UNLETTERED + index;
 }
 
-/* Writes the table, and --help, as getopt_long(3) takes them. */
+/* Writes the table and --help in getopt_long(3)'s form. */
 static void table_write(const struct option_row *rows, int count, struct option *name, char *letter)
 {
     *name++ = (struct option){ "help", no_argument, NULL, NAMED + 'h' };
@@ -109,18 +109,18 @@ static bool begins_name(const struct option *names, const char *text)
     return names->name;
 }
 
-/* Says why getopt_long(3) has returned ':' or '?' for a word. optopt is 0 if no name begins so, and also if
- * several do. */
+/* Says why getopt_long(3) has returned ':' or '?' for a word, and ends the program. optopt is 0 if no
+ * option's name begins like the word, and also if several do. */
 static _Noreturn void word_refuse(int code, const struct option *names, const char *word)
 {
     const char letter[] = { '-', (char)optopt, 0 };
 
     if (!optopt && begins_name(names, word + 1 + (word[1] == '-')))
-        options_wrong("%s: several options begin so", word);
+        options_wrong("%s: ambiguous: several options begin like this", word);
     if (optopt >= NAMED && code == '?')
         options_wrong("%s: it takes no value", word);
     options_wrong("%s: %s", !optopt || optopt >= NAMED ? word : letter,
-                  code == ':' ? "it takes a value" : "there is no such option");
+                  code == ':' ? "needs a value" : "no such option");
 }
 
 static void code_take(const struct options *options, int code)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.h: a program's command line: its options from a table, and one way to say what is wrong with a
- * word: what it is, and what would be right. Long options may be cut as long as one alone begins so, and have
- * their value after '=' or as the next word; letters may stand together. Every program has --help, and -h if
- * it has letters.
+ * options.h: a program's command line: options from a table, and one form of error message: the wrong word,
+ * and what would be right. Long options may be abbreviated if the prefix is unique; their value follows after
+ * '=' or as the next word. Letters may be combined (-ab). Every program has --help, and -h if it has letters.
  */
 #ifndef TACET_SERVICE_OPTIONS_H
 #define TACET_SERVICE_OPTIONS_H
@@ -25,8 +24,8 @@ enum option_kind {
 };
 
 struct option_row {
-    const char *name; /* "port" for --port; NULL: it has a letter alone */
-    char letter;      /* 'p' for -p; 0: it has a name alone */
+    const char *name; /* "port" for --port; NULL: only a letter */
+    char letter;      /* 'p' for -p; 0: only a name */
     enum option_kind kind;
     void *value;
     uint32_t min, max;
@@ -34,23 +33,24 @@ struct option_row {
 };
 
 struct options {
-    const struct option_row *rows; /* after the last one, one without name and letter */
+    const struct option_row *rows; /* the last row has neither name nor letter */
     const char *usage;
-    int failed;          /* exit status where that cannot be written */
-    bool has_short_dash; /* -name is --name, as for mpiexec, unless it is letters */
+    int failed;          /* exit status if the usage cannot be written */
+    bool has_short_dash; /* -name means --name, as for mpiexec, unless it reads as letters */
 };
 
-/* Reads options from words[at] on; "--" ends them. Returns the place of the first word that is none.
- * Ends the program where they are wrong, or after --help. */
+/* Reads options from words[at] on; "--" ends them. Returns the index of the first word that is no option.
+ * Ends the program if an option is wrong, or after --help. */
 int options_read(const struct options *options, char **words, int at);
 
-/* The value of an option, as it is called in messages. */
+/* Reads an option's number, `min` to `max`, from text; ends the program if it is wrong. `option` is the
+ * option's name in messages. */
 uint32_t option_number(const char *option, const char *text, uint32_t min, uint32_t max);
 
-/* Says what is wrong, and where help is to be found; ends with STATUS_WRONG. */
+/* Says what is wrong and how to get help; ends the program with STATUS_WRONG. */
 __attribute__((format(printf, 1, 2))) _Noreturn void options_wrong(const char *format, ...);
 
-/* Prints what was asked for instead of a run; ends with 0, or with `failed`. */
+/* Prints text to standard output and ends the program with 0, or with `failed` if it cannot be written. */
 _Noreturn void options_print(const char *text, int failed);
 
 #endif

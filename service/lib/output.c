@@ -19,25 +19,26 @@
 
 #define PREFIX_BYTES 16
 
-/* A rank's output or error. */
+/* A rank's standard output or standard error. */
 struct stream {
     struct watch watch; /* first */
     LIST_ENTRY(stream) of_sink;
     STAILQ_ENTRY(stream) of_waiting;
     uint32_t rank;
     struct sink *sink;
-    char *bytes; /* LINE_PART_BYTES of them, or NULL where there is nothing */
+    char *bytes; /* LINE_PART_BYTES; NULL while it is empty */
     size_t begin, end;
     bool has_ended, is_waiting;
 };
 
+/* Standard output or standard error. */
 struct sink {
-    struct watch watch;        /* first; for the time in which it is full */
+    struct watch watch;        /* first; watched while the sink is full */
     struct event_loop streams; /* that lead here */
     struct watch streams_watch;
     LIST_HEAD(, stream) all;
-    STAILQ_HEAD(, stream) waiting; /* with lines that had no room */
-    char *pending;                 /* what it has not taken */
+    STAILQ_HEAD(, stream) waiting; /* streams with lines that had no room */
+    char *pending;                 /* bytes that could not be written yet */
     size_t pending_begin, pending_end, pending_room;
     bool is_socket, is_closed;
 };
@@ -56,19 +57,19 @@ static bool sink_is_full(const struct sink *sink)
 
 static void sink_fail(struct sink *sink, int error)
 {
-    const char *name = sink == sink_out ? "the standard output" : "the standard error";
+    const char *name = sink == sink_out ? "standard output" : "standard error";
     char why[128];
 
     sink->is_closed = true;
     sink->pending_begin = sink->pending_end = 0;
     if (error == EPIPE)
-        snprintf(why, sizeof(why), "nobody reads %s any more", name);
+        snprintf(why, sizeof(why), "the reader of %s has closed it", name);
     else
-        snprintf(why, sizeof(why), "%s cannot be written: %s", name, strerror(error));
+        snprintf(why, sizeof(why), "cannot write to %s: %s", name, strerror(error));
     output.failed(error == EPIPE ? STATUS_CLOSED : STATUS_FAILED, why);
 }
 
-/* What it takes now; -1 where that is a failure, and it has been dealt with. */
+/* Writes what the sink takes now. Returns the bytes written; -1 after sink_fail. */
 static ssize_t sink_try(struct sink *sink, const struct iovec *parts, int count)
 {
     struct msghdr message = { .msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count };
@@ -100,7 +101,7 @@ static void sink_keep(struct sink *sink, const char *bytes, size_t count)
     sink->pending_end += count;
 }
 
-/* The parts of one line: one write; what is not taken is kept. */
+/* Writes the parts of a line in one call; keeps what is not taken. */
 static void sink_put(struct sink *sink, const struct iovec *parts, int count)
 {
     ssize_t taken = 0;
@@ -154,7 +155,7 @@ static void line_put(const struct stream *stream, const char *line, size_t bytes
     sink_put(stream->sink, parts, count);
 }
 
-/* Writes the whole lines that there are, as long as there is room. The stream may be freed. */
+/* Writes a stream's whole lines while there is room. May free the stream. */
 static void stream_put(struct stream *stream)
 {
     struct sink *sink = stream->sink;
@@ -186,7 +187,7 @@ static void stream_put(struct stream *stream)
     }
 }
 
-/* False where there is nothing now. The stream may be freed. */
+/* Reads a stream and writes its lines. False if nothing has come. May free the stream. */
 static bool stream_read(struct stream *stream)
 {
     char why[64];
@@ -207,7 +208,7 @@ static bool stream_read(struct stream *stream)
     if (bytes > 0)
         stream->end += (size_t)bytes;
     else
-        stream->has_ended = true; /* or has failed: whoever wrote is gone */
+        stream->has_ended = true; /* or has failed: the writer has gone */
     stream_put(stream);
     return true;
 }
@@ -216,7 +217,7 @@ static void stream_ready(struct watch *watch, uint32_t events)
 {
     struct stream *stream = (struct stream *)watch;
 
-    (void)events; /* an error is the end as well, and read says so */
+    (void)events; /* read reports an error as the end */
     if (!sink_is_full(stream->sink) && !stream->is_waiting)
         stream_read(stream);
 }
@@ -229,7 +230,7 @@ static void streams_ready(struct watch *watch, uint32_t events)
     event_loop_turn(&sink->streams, 0);
 }
 
-/* It takes bytes again: what waits goes first, then its streams are read again. */
+/* Writes the bytes that wait for room; when all are written, watches the sink's streams again. */
 static void sink_ready(struct watch *watch, uint32_t events)
 {
     struct sink *sink = (struct sink *)watch;
@@ -265,7 +266,7 @@ bool stream_begin(int fd, uint32_t rank, bool is_err, const char *bytes, size_t 
         free(stream);
         return false;
     }
-    fcntl(fd, F_SETFL, O_NONBLOCK); /* this end's alone */
+    fcntl(fd, F_SETFL, O_NONBLOCK); /* affects only this end */
     stream->watch = (struct watch){ .fd = fd, .ready = stream_ready };
     stream->rank = rank;
     stream->sink = sink;
@@ -306,8 +307,8 @@ bool output_is_written(void)
 
 /* ---- The two ---- */
 
-/* Bytes are never waited for in a write: a pipe or terminal is opened once more, since others may share its
- * modes. */
+/* Opens a pipe or terminal again for non-blocking writes, since other processes may share the descriptor's
+ * modes. Returns the descriptor itself if that fails. */
 static int descriptor_unblocked(int descriptor)
 {
     char path[32];
@@ -331,7 +332,7 @@ static void sink_open(struct sink *sink, int descriptor, const struct stat *stat
     watch_set(output.loop, &sink->streams_watch, EPOLLIN);
 }
 
-/* Where both are one file, they are one sink, so that no line ends up within another. */
+/* Uses one sink for both if they are the same file, so that lines are not mixed. */
 void output_open(const struct output *of)
 {
     struct stat out = { 0 }, err = { 0 };

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * output.h: what ranks write, to standard output and standard error, a line at a time: no line ends up within
- * another one; a line of more than LINE_PART_BYTES comes in parts. What the program itself says goes the same
- * way (say.h).
+ * output.h: writes the ranks' output to standard output and standard error, line by line, so that lines are
+ * never mixed. A line of more than LINE_PART_BYTES is written in parts. The program's own messages (say.h) go
+ * the same way.
  *
- * Where standard output or standard error is full, what it has not taken waits in memory, a line or so, and
- * the ranks' streams that lead there are left alone as a group: their ranks block in the end, and nothing
- * else does.
+ * While standard output or standard error is full, about one line waits in memory, and the ranks' streams
+ * that lead there are not read. Only the ranks that write to them block in the end.
  */
 #ifndef TACET_SERVICE_OUTPUT_H
 #define TACET_SERVICE_OUTPUT_H
@@ -17,27 +16,27 @@
 
 struct output {
     struct event_loop *loop;
-    bool is_labelled; /* each line has its rank before it */
+    bool is_labelled; /* each line begins with its rank */
 
-    /* Nothing can be written any more, with this exit status, and why. */
+    /* Called when output can no longer be written: the exit status, and why. */
     void (*failed)(int status, const char *why);
 };
 
-/* Once. What the program says goes this way from now on. */
+/* Opens the output; the program's own messages (say) use it from now on. Call it once. */
 void output_open(const struct output *output);
 
-/* Whether all that was written has been taken. */
+/* Returns whether standard output and standard error have taken all that was written. */
 bool output_is_written(void);
 
-/* Takes a stream from a rank, a socket or a pipe, whose first bytes may have come already. False without
- * memory: it stays the caller's. */
+/* Takes over a rank's stream, a socket or a pipe, with `count` bytes that have been read from it already.
+ * False if out of memory: the caller then still owns `fd`. */
 bool stream_begin(int fd, uint32_t rank, bool is_err, const char *bytes, size_t count);
 
-/* Streams that have not ended. */
+/* Returns the number of streams that have not ended. */
 uint32_t streams_count(void);
 
-/* Nobody writes to the streams any more: takes what is in them, as far as there is room for it, and ends
- * those that are empty. To be called again until there are none. */
+/* Reads what is left in the streams, as far as the output has room, and ends the empty ones. Call it when no
+ * process writes to them any longer, until streams_count is 0. */
 void streams_end(void);
 
 #endif

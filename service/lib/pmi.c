@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX 16 /* of a line that counts */
+#define WORDS_MAX 16 /* in a line */
 
 /* A word NAME=VALUE, its '=' replaced by a NUL. */
 struct word {
@@ -42,7 +42,7 @@ static const struct {
     { "spawn", PMI_REFUSED, "spawn_result" },
 };
 
-/* Parts a line at its blanks; the words' count, or -1 where one has no '=' or there are too many. */
+/* Splits a line at its blanks. Returns the number of words; -1 if a word has no '=' or there are too many. */
 static int words_part(char *line, struct word words[WORDS_MAX])
 {
     int count = 0;
@@ -67,13 +67,13 @@ static const char *word_value(const struct word *words, int count, const char *n
     return NULL;
 }
 
-/* A decimal number, or an error that names the word. */
+/* Reads a decimal number. 0, or -EINVAL and a message that names the word. */
 static int number_read(const char *name, const char *text, uint32_t *number, struct message *why)
 {
     const char *end;
 
     if (!text || !decimal_read(text, &end, INT32_MAX, number) || *end)
-        return message_set(why, -EINVAL, "%s=%.40s: it takes a number up to 2147483647", name,
+        return message_set(why, -EINVAL, "%s=%.40s: not a number from 0 to 2147483647", name,
                            text ? text : "");
     return 0;
 }
@@ -83,7 +83,7 @@ static int text_missing(const char *command, const char *name, struct message *w
     return message_set(why, -EINVAL, "cmd=%s: %s= is missing", command, name);
 }
 
-/* What a command takes beside its name. */
+/* Reads a command's operands. */
 static int operands_read(const char *name, const struct word *words, int count, struct pmi_request *request,
                          struct message *why)
 {
@@ -95,7 +95,7 @@ static int operands_read(const char *name, const struct word *words, int count, 
     bool is_keyed = request->command == PMI_PUT || request->command == PMI_GET;
 
     if (request->command == PMI_ABORT && !word_value(words, count, number))
-        request->number = 1; /* older clients say no exit code */
+        request->number = 1; /* older clients send no exit code */
     else if (number && number_read(number, word_value(words, count, number), &request->number, why))
         return -EINVAL;
     if (request->command == PMI_INIT &&
@@ -128,7 +128,7 @@ int pmi_request_read(char *line, bool in_spawn, struct pmi_request *request, str
     int count = words_part(line, words);
     const char *name = count > 0 ? word_value(words, count, "cmd") : NULL;
     if (!name)
-        return message_set(why, -EINVAL, "it takes cmd=COMMAND and words NAME=VALUE, %d at most", WORDS_MAX);
+        return message_set(why, -EINVAL, "a line is cmd=COMMAND and words NAME=VALUE, %d at most", WORDS_MAX);
     for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(name, commands[i].name) != 0)
             continue;
@@ -139,7 +139,7 @@ int pmi_request_read(char *line, bool in_spawn, struct pmi_request *request, str
     return message_set(why, -EINVAL, "cmd=%.40s: PMI-1 has no such command", name);
 }
 
-/* ---- What ranks put ---- */
+/* ---- The store ---- */
 
 static int pair_compare(const void *left, const void *right)
 {
@@ -184,7 +184,7 @@ int pmi_store_put(struct pmi_store *store, const char *key, const char *value, s
         return message_set(why, -EINVAL, "key=%s: a value has %d characters at most", key,
                            PMI_VALUE_BYTES - 1);
     if (pmi_store_get(store, key))
-        return message_set(why, -EEXIST, "key=%s: it is put already", key);
+        return message_set(why, -EEXIST, "key=%s: already put", key);
     struct pmi_pair *pair = store_has_room(store) ? pair_make(key, value) : NULL;
     if (!pair || !tsearch(pair, &store->tree, pair_compare))
         return message_set(why, -ENOMEM, "key=%s: no memory", key);

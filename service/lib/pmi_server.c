@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmi_server.c: see pmi_server.h. A client's requests are taken one at a time: the next one is read once the
- * answer to the last one is out.
+ * pmi_server.c: see pmi_server.h. A client's requests are handled one at a time: the next one is read when
+ * the last answer has been sent.
  *
- * Source: PMI-1 as Flux RFC 13 writes it down.
+ * Source: PMI-1 as described by Flux RFC 13.
  */
 #include "service/lib/pmi_server.h"
 #include "service/lib/say.h"
@@ -19,11 +19,11 @@ struct pmi_client {
     struct watch watch; /* first */
     struct pmi_server *server;
     struct sockaddr_in from;
-    uint32_t rank; /* PMI_RANK_NONE before it has said so */
+    uint32_t rank; /* PMI_RANK_NONE before initack */
     bool has_begun, is_in_barrier, is_in_spawn;
     char in[PMI_LINE_BYTES];
     size_t in_bytes;
-    char out[2 * PMI_REPLY_BYTES]; /* a request is read once the last answer is out */
+    char out[2 * PMI_REPLY_BYTES]; /* the answer; no request is read before it has been sent */
     size_t out_begin, out_end;
 };
 
@@ -41,7 +41,7 @@ static void client_free(struct pmi_client *client)
     free(client);
 }
 
-/* It does not keep to the protocol. It is freed. */
+/* Disconnects a client that violates the protocol, and frees it. */
 static void client_refuse(struct pmi_client *client, const char *why)
 {
     char clean[256];
@@ -65,7 +65,7 @@ __attribute__((format(printf, 2, 3))) static void client_answer(struct pmi_clien
         client->out_end += (size_t)bytes;
 }
 
-/* Sends what it can; what is left goes when there is room. */
+/* Sends what the connection takes now; the rest is sent when there is room. */
 static void client_send(struct pmi_client *client)
 {
     ssize_t bytes = client->out_end ? send(client->watch.fd, client->out + client->out_begin,
@@ -75,7 +75,7 @@ static void client_send(struct pmi_client *client)
     if (bytes > 0)
         client->out_begin += (size_t)bytes;
     if (client->out_begin == client->out_end || (bytes < 0 && errno != EAGAIN))
-        client->out_begin = client->out_end = 0; /* reading says that it has ended */
+        client->out_begin = client->out_end = 0; /* after an error the next read reports the end */
     watch_set(client->server->loop, &client->watch, client->out_end ? EPOLLOUT : EPOLLIN);
 }
 
@@ -97,7 +97,7 @@ static void barrier_enter(struct pmi_client *client)
     }
 }
 
-/* Blanks part words. */
+/* Replaces blanks by '_', since blanks separate a line's words. */
 static const char *joined(char *text)
 {
     for (char *at = text; *at; at++)
@@ -113,7 +113,7 @@ static void put_answer(struct pmi_client *client, const struct pmi_request *requ
     char clean[256];
 
     if (strcmp(request->kvsname, server->store_name) != 0)
-        message_set(&why, 0, "kvsname=%.40s: its name is %s", request->kvsname, server->store_name);
+        message_set(&why, 0, "kvsname=%.40s: no such store; use %s", request->kvsname, server->store_name);
     else if (pmi_store_put(&server->store, request->key, request->value, &why) == 0) {
         client_answer(client, "cmd=put_result rc=0 msg=success\n");
         return;
@@ -149,17 +149,17 @@ static void getbyidx_answer(struct pmi_client *client, const struct pmi_request 
 
 /* ---- Requests ---- */
 
-/* "cmd=initack pmiid=R": who it is. NULL, or why not. */
+/* Handles "cmd=initack pmiid=R", which tells the client's rank. NULL, or why it is refused. */
 static const char *rank_take(struct pmi_client *client, uint32_t rank)
 {
     struct pmi_server *server = client->server;
 
     if (client->rank != PMI_RANK_NONE)
-        return "it says initack twice";
+        return "initack was sent twice";
     if (rank >= server->size)
-        return "PMI's initack is of a rank that the job does not have";
+        return "initack names a rank that the job does not have";
     if (server->ranks[rank].client || server->ranks[rank].is_finished)
-        return "PMI's initack is of a rank that is there already";
+        return "initack names a rank that has already connected";
     client->rank = rank;
     server->ranks[rank].client = client;
     client_answer(client, "cmd=initack\ncmd=set size=%u\ncmd=set rank=%u\ncmd=set debug=0\n", server->size,
@@ -172,7 +172,7 @@ static const char *version_take(struct pmi_client *client, const struct pmi_requ
     bool is_ours = request->number == 1;
 
     if (client->has_begun)
-        return "it says init twice";
+        return "init was sent twice";
     client->has_begun = is_ours;
     rank_of(client)->is_in_pmi = is_ours;
     client_answer(client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n", is_ours ? 0 : -1);
@@ -186,19 +186,19 @@ static void finalize_take(struct pmi_client *client)
     client_answer(client, "cmd=finalize_ack rc=0\n");
 }
 
-/* NULL, or why the client is sent away. */
+/* Handles a request. NULL, or why the client is disconnected. */
 static const char *request_take(struct pmi_client *client, const struct pmi_request *request)
 {
     if (request->command == PMI_INITACK)
         return rank_take(client, request->number);
     if (client->rank == PMI_RANK_NONE)
-        return "PMI begins with cmd=initack pmiid=RANK";
+        return "the first request must be cmd=initack pmiid=RANK";
     if (rank_of(client)->is_finished)
-        return "it goes on after finalize";
+        return "a request was sent after finalize";
     if (request->command == PMI_INIT)
         return version_take(client, request);
     if (!client->has_begun && request->command != PMI_ABORT)
-        return "PMI takes cmd=init before this";
+        return "a request was sent before init";
     switch (request->command) {
     case PMI_GET_MAXES:
         client_answer(client, "cmd=maxes kvsname_max=%d keylen_max=%d vallen_max=%d\n", PMI_NAME_BYTES,
@@ -235,7 +235,7 @@ static const char *request_take(struct pmi_client *client, const struct pmi_requ
     case PMI_SPAWN_LINE:
         client->is_in_spawn = true;
         break;
-    default: /* not offered, a spawn of many lines among them */
+    default: /* not supported, such as a spawn of many lines */
         client->is_in_spawn = false;
         client_answer(client, "cmd=%s rc=-1 msg=%s_does_not_offer_it info=not_offered\n", request->reply,
                       say_program());
@@ -243,7 +243,7 @@ static const char *request_take(struct pmi_client *client, const struct pmi_requ
     return NULL;
 }
 
-/* One line, with a NUL for its LF; false where the client is freed. */
+/* Handles one line, which ends with NUL instead of LF. False if the client has been freed. */
 static bool line_take(struct pmi_client *client)
 {
     struct pmi_request request;
@@ -251,7 +251,7 @@ static bool line_take(struct pmi_client *client)
     const char *refused = why.text;
 
     if (client->is_in_barrier)
-        refused = "it goes on before the barrier has opened";
+        refused = "a request was sent during a barrier";
     else if (pmi_request_read(client->in, client->is_in_spawn, &request, &why) == 0)
         refused = request_take(client, &request);
     if (refused)
@@ -259,7 +259,7 @@ static bool line_take(struct pmi_client *client)
     return !refused;
 }
 
-/* The lines that are there, until one has to wait for an answer that is not out. The client may be freed. */
+/* Handles the complete lines that have come, until an answer cannot be sent at once. May free the client. */
 static void lines_take(struct pmi_client *client)
 {
     char *feed;
@@ -275,10 +275,10 @@ static void lines_take(struct pmi_client *client)
         client_send(client);
     }
     if (!client->out_end && client->in_bytes == sizeof(client->in))
-        client_refuse(client, "its line is too long");
+        client_refuse(client, "a line is too long");
 }
 
-/* Whether it said something; otherwise it has ended, or says nothing now. It may be freed. */
+/* Reads and handles requests. False if none have come or the connection has ended. May free the client. */
 static bool client_read(struct pmi_client *client)
 {
     ssize_t bytes = recv(client->watch.fd, client->in + client->in_bytes,
@@ -299,7 +299,7 @@ static void client_ready(struct watch *watch, uint32_t events)
 {
     struct pmi_client *client = (struct pmi_client *)watch;
 
-    (void)events; /* an error is the end as well, and reading says so */
+    (void)events; /* recv reports an error as the end */
     if (!client->out_end) {
         client_read(client);
         return;
@@ -352,7 +352,7 @@ void pmi_server_drain(struct pmi_server *server, uint32_t rank)
     struct pmi_client *client = server->ranks[rank].client;
     bool goes_on = true;
 
-    /* An answer that does not go out is not read any more: the next request would wait for it forever. */
+    /* If an answer cannot be sent, its reader has gone: a next request would wait forever. */
     while (goes_on && (client = server->ranks[rank].client) && !client->out_end)
         goes_on = client_read(client);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmi_server.h: PMI-1's server (pmi.h): ranks put keys, wait for each other in a barrier, and get what the
- * others have put. It belongs to a program that starts ranks, and knows nothing of how it does: connections
- * come from there, and what happens is told to it by callbacks. One thread, that of the event loop; a
- * callback does not call the server.
+ * pmi_server.h: a PMI-1 server (pmi.h): ranks put keys, wait for each other in a barrier, and get the keys of
+ * the others. It belongs to a program that starts ranks in its own way: the program hands connections over
+ * and gets callbacks. All runs on the event loop's thread; a callback must not call the server.
  *
- * A client that does not keep to the protocol is disconnected.
+ * A client that violates the protocol is disconnected.
  */
 #ifndef TACET_SERVICE_PMI_SERVER_H
 #define TACET_SERVICE_PMI_SERVER_H
@@ -20,44 +19,45 @@ struct pmi_client;
 
 struct pmi_rank {
     bool is_in_pmi;   /* between init and finalize */
-    bool is_finished; /* finalize has come */
+    bool is_finished; /* has sent finalize */
     uint32_t appnum;  /* which of the job's programs it runs */
     struct pmi_client *client;
 };
 
 struct pmi_server_calls {
-    /* The client is disconnected. `rank` is PMI_RANK_NONE where it has not said who it is: then `from`
-     * counts. */
+    /* The client has been disconnected. If its rank is not known, `rank` is PMI_RANK_NONE and `from`
+     * identifies it. */
     void (*refused)(uint32_t rank, const struct sockaddr_in *from, const char *why);
 
-    /* A key is not kept; the client goes on. */
+    /* A put has failed; the client stays connected. */
     void (*put_refused)(uint32_t rank, const char *why);
 
-    /* The rank wants the job to end. */
+    /* The rank has sent abort: the job should end. */
     void (*aborted)(uint32_t rank, uint32_t code);
 };
 
-/* Begins as { .loop = …, .calls = … }: until it is opened it has no ranks, and disconnects all who come. */
+/* Initialised as { .loop = …, .calls = … }. Before pmi_server_open it has no ranks and disconnects every
+ * client. */
 struct pmi_server {
     struct event_loop *loop;
     const struct pmi_server_calls *calls;
     struct pmi_rank *ranks;
-    uint32_t size, barrier_count; /* ranks; those that wait in the barrier */
+    uint32_t size, barrier_count; /* ranks; ranks that wait in the barrier */
     struct pmi_store store;
     char store_name[32];
 };
 
-/* Ranks over nodes in blocks, and the name of what they put. 0, or -ENOMEM and why. */
+/* Sets up the ranks, in blocks over the nodes, and the store's name. 0, or -ENOMEM and why. */
 int pmi_server_open(struct pmi_server *server, const char *store_name, uint32_t nodes, uint32_t ranks,
                     struct message *why);
 
-/* A connection that has said so much. Whose it is, is known where the program has made it for a rank;
- * otherwise (PMI_RANK_NONE) it says so by initack. False without memory: the connection stays the caller's.
- */
+/* Takes over a connection, with `count` bytes that have been read from it already. `rank` is PMI_RANK_NONE if
+ * it is not known: the client then sends it by initack. False if out of memory: the caller then still owns
+ * the connection. */
 bool pmi_server_connect(struct pmi_server *server, int connection, uint32_t rank,
                         const struct sockaddr_in *from, const char *bytes, size_t count);
 
-/* The rank's process has ended: takes what it has said before. Not within a callback. */
+/* Handles the requests that a rank sent before its process ended. Must not be called from a callback. */
 void pmi_server_drain(struct pmi_server *server, uint32_t rank);
 
 #endif

@@ -25,9 +25,9 @@ void descriptors_prepare(int failed, struct rlimit *before)
     } while (null <= STDERR_FILENO);
     close(null);
     if (getrlimit(RLIMIT_NOFILE, before))
-        give_up(failed, "its limit of descriptors: %s", strerror(errno));
+        give_up(failed, "cannot read the limit of descriptors: %s", strerror(errno));
     const struct rlimit all = { .rlim_cur = before->rlim_max, .rlim_max = before->rlim_max };
-    setrlimit(RLIMIT_NOFILE, &all); /* where it may not, what is opened says so */
+    setrlimit(RLIMIT_NOFILE, &all); /* if this fails, a later open reports it */
 }
 
 void descriptors_need(uint32_t ranks, rlim_t needed)
@@ -36,8 +36,8 @@ void descriptors_need(uint32_t ranks, rlim_t needed)
 
     getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < needed)
-        give_up(STATUS_FAILED, "%u ranks need %ju descriptors, and this process may have %ju (ulimit -Hn)",
-                ranks, (uintmax_t)needed, (uintmax_t)limit.rlim_cur);
+        give_up(STATUS_FAILED, "%u ranks need %ju descriptors, and the limit is %ju (ulimit -Hn)", ranks,
+                (uintmax_t)needed, (uintmax_t)limit.rlim_cur);
 }
 
 void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, uint32_t events),
@@ -55,7 +55,7 @@ void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, ui
         sigaddset(&signals, SIGHUP);
     if (has_children) {
         sigaddset(&signals, SIGCHLD);
-        signal(SIGCHLD, SIG_DFL); /* where it is ignored, children leave no status */
+        signal(SIGCHLD, SIG_DFL); /* if it is ignored, children leave no status */
     }
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -63,7 +63,8 @@ void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, ui
     watch_set(loop, &watch, EPOLLIN);
 }
 
-/* What is ignored stays so over exec; the C library keeps two signals for itself, so the kernel is asked. */
+/* Resets the signals by system calls: ignored signals stay ignored over exec, and the C library refuses two
+ * signals that it uses itself. */
 void child_begin(pid_t parent, const struct rlimit *descriptors)
 {
     const unsigned long by_default[4] = { 0 }; /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */

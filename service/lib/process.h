@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * process.h: what a program that runs jobs does with its own process, and with a rank's between fork and
- * exec: descriptors, signals.
+ * process.h: descriptors and signals of a program that runs jobs, and of a rank's process between fork and
+ * exec.
  */
 #ifndef TACET_SERVICE_PROCESS_H
 #define TACET_SERVICE_PROCESS_H
@@ -10,21 +10,21 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* Once, before anything is opened: makes descriptors 0 to 2 those that the program was started with, or
- * /dev/null, and takes as many further ones as the system gives. *before: the limit as it was. If that cannot
- * be, ends the program with status `failed`. */
+/* Opens /dev/null for each of the descriptors 0 to 2 that is closed, and raises the limit of descriptors as
+ * far as the system allows. Call it once, before anything is opened. *before: the limit as it was. On failure
+ * ends the program with status `failed`. */
 void descriptors_prepare(int failed, struct rlimit *before);
 
-/* Ends the program with STATUS_FAILED, and says why, if it may not have `needed` descriptors. */
+/* Ends the program with STATUS_FAILED and a message if it may not have `needed` descriptors. */
 void descriptors_need(uint32_t ranks, rlim_t needed);
 
-/* From now on `ready` reads what ends the program from a signalfd(2): SIGINT, SIGTERM, SIGHUP (unless that is
- * ignored, as by nohup(1)); and SIGCHLD, if the program has children. SIGPIPE is ignored. */
+/* Delivers signals through a signalfd(2), which `ready` reads: SIGINT, SIGTERM, SIGHUP (unless it is ignored,
+ * as by nohup(1)), and SIGCHLD if the program has children. Ignores SIGPIPE. */
 void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, uint32_t events),
                   bool has_children);
 
-/* In a rank's process: it dies with its parent, and has the signals' actions and the limit of descriptors
- * that a shell's child has. No signal comes before child_unblock. */
+/* Prepares a rank's process: it dies with its parent, and has default signal actions and the given limit of
+ * descriptors, like a shell's child. Signals stay blocked until child_unblock. */
 void child_begin(pid_t parent, const struct rlimit *descriptors);
 void child_unblock(void);
 

@@ -8,11 +8,13 @@
 #include <netinet/in.h>
 #include <stdint.h>
 
-/* Listens at an address and port; port 0: *here gets a free one. The socket, or -1 with errno. */
+/* Listens at an address and port; port 0: a free port, returned in *here. Returns the socket, or -1 with
+ * errno. */
 int tcp_listen(struct sockaddr_in *here);
 
-/* A connection lasts although the other side says nothing, and is given up once the other system has not
- * answered, or has had no room for what is sent, for `silence_ns`; 0: never. What is sent goes at once. */
+/* Sets a connection's time-out: it fails if the peer's system does not acknowledge, or has no room for data,
+ * for `silence_ns` (0: never). An idle connection lasts as long as the peer answers keep-alives. Also turns
+ * off Nagle's delay. */
 void tcp_keep(int connection, uint64_t silence_ns);
 
 #endif

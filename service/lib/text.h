@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * text.h: text from outside: made fit for a terminal, or read as decimal or hexadecimal digits. Pure C.
+ * text.h: untrusted text: made safe for a terminal, or read as decimal or hexadecimal digits. Pure C.
  */
 #ifndef TACET_SERVICE_TEXT_H
 #define TACET_SERVICE_TEXT_H
@@ -9,18 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies text, cut to the room; what is not printable ASCII becomes '?'. Returns the copy. */
+/* Copies text, cut to `room`; bytes other than printable ASCII become '?'. Returns the copy. */
 const char *text_clean(const char *text, char *clean, size_t room);
 
-/* Reads the digits of a decimal number; *end is what follows them. False where there is none, or the number
- * is larger than `max`. */
+/* Reads a decimal number; *end is the text after its digits. False if there is no digit, or the number is
+ * larger than `max`. */
 bool decimal_read(const char *text, const char **end, uint32_t max, uint32_t *number);
 
-/* Reads `count` bytes of two hexadecimal digits each; false where there is anything else. It reads no
- * further than the first byte that is no digit. */
+/* Reads `count` bytes of two hexadecimal digits each. False if any character is not such a digit; does not
+ * read past it. */
 bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count);
 
-/* The same for a nonce of the launch protocol (docs/jobs.md): 16 digits and no more. */
+/* Reads a nonce of the launch protocol (docs/jobs.md): exactly 16 hexadecimal digits; false for any other
+ * text. */
 bool nonce_read(const char *text, uint64_t *nonce);
 
 #endif

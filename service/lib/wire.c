@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define RECEIVE_BYTES (16 << 20) /* answers of all nodes to one beat */
+#define RECEIVE_BYTES (16 << 20) /* room for the answers of all nodes to one beat */
 
 static int wire_listen(const struct wire *wire)
 {
@@ -25,7 +25,7 @@ static int wire_listen(const struct wire *wire)
                                       .sll_ifindex = wire->index };
     const int on = 1, room = RECEIVE_BYTES;
 
-    /* More than the system's limit wants CAP_NET_ADMIN. */
+    /* Exceeding the system's limit needs CAP_NET_ADMIN. */
     if (setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)))
         setsockopt(wire->socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
     return setsockopt(wire->socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
@@ -43,7 +43,7 @@ int wire_open(struct wire *wire, const char *interface, const char **what)
     if (strlen(interface) >= IFNAMSIZ)
         return -1;
     memcpy(request.ifr_name, interface, strlen(interface));
-    *what = "a packet socket, which wants root or CAP_NET_RAW";
+    *what = "cannot open a packet socket; it needs root or CAP_NET_RAW";
     wire->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (wire->socket < 0)
         return -1;
@@ -51,16 +51,16 @@ int wire_open(struct wire *wire, const char *interface, const char **what)
     if (ioctl(wire->socket, SIOCGIFINDEX, &request))
         return -1;
     wire->index = request.ifr_ifindex;
-    *what = "its address";
+    *what = "cannot read its address";
     if (ioctl(wire->socket, SIOCGIFHWADDR, &request))
         return -1;
-    *what = "it is no Ethernet";
+    *what = "not an Ethernet interface";
     if (request.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
         errno = EOPNOTSUPP;
         return -1;
     }
     memcpy(wire->address, request.ifr_hwaddr.sa_data, sizeof(wire->address));
-    *what = "listening";
+    *what = "cannot listen";
     return wire_listen(wire);
 }
 
@@ -85,7 +85,7 @@ int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
     return wire_send_to(wire, all, payload, bytes);
 }
 
-/* When it arrived, as the system has noted with it. */
+/* Returns the system's time stamp of a frame's arrival; 0 if it has none. */
 static uint64_t arrival_of(struct msghdr *message)
 {
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
@@ -131,7 +131,7 @@ void wire_wait(const struct wire *wire)
     poll(&ready, 1, -1);
 }
 
-/* packet(7): the counts begin anew each time. */
+/* Reads the statistics; reading resets them (packet(7)). */
 uint64_t wire_dropped(const struct wire *wire)
 {
     struct tpacket_stats counts = { 0 };

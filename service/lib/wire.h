@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * wire.h: frames of NETTICK onto an Ethernet interface, and from it: a packet socket (packet(7)), which wants
- * CAP_NET_RAW.
+ * wire.h: sends and receives NETTICK frames on an Ethernet interface through a packet socket (packet(7)),
+ * which needs CAP_NET_RAW.
  */
 #ifndef TACET_SERVICE_WIRE_H
 #define TACET_SERVICE_WIRE_H
@@ -16,31 +16,31 @@ struct wire {
     uint8_t address[6];
 };
 
-/* Opens the interface of this name: wire_receive gets frames of the beats' EtherType. 0, or -1 with errno and
- * what failed in *what. */
+/* Opens an interface by its name; wire_receive then gets frames of the beats' EtherType. 0, or -1 with errno,
+ * and in *what the step that failed. */
 int wire_open(struct wire *wire, const char *interface, const char **what);
 
-/* Broadcasts a payload. 0, or -1 with errno; it never waits. */
+/* Broadcasts a payload. 0, or -1 with errno. Never blocks. */
 int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes);
 
-/* The same, to one address. */
+/* Sends a payload to one address. 0, or -1 with errno. Never blocks. */
 int wire_send_to(const struct wire *wire, const uint8_t to[6], const uint8_t *payload, size_t bytes);
 
 struct wire_frame {
     uint8_t from[6];
-    bool is_for_us;      /* to this interface, or to all; not what a switch has led here by mistake */
+    bool is_for_us;      /* to this interface, or broadcast; false if a switch has flooded it here */
     uint64_t arrived_ns; /* when the system took it from the interface (CLOCK_REALTIME, ns since 1970) */
     size_t bytes;        /* of its payload */
     uint8_t payload[1500];
 };
 
-/* Takes a frame that has come; -1 with errno, EAGAIN where there is none. It never waits. */
+/* Receives a frame. 0, or -1 with errno (EAGAIN: none has come). Never blocks. */
 int wire_receive(const struct wire *wire, struct wire_frame *frame);
 
-/* Waits for a frame, or a signal. */
+/* Waits for a frame or a signal. */
 void wire_wait(const struct wire *wire);
 
-/* How many frames the system had no room for since this was asked last. */
+/* Returns the number of frames that the system has dropped for lack of room since the last call. */
 uint64_t wire_dropped(const struct wire *wire);
 
 #endif

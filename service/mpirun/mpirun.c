@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mpirun.c: tacet-mpirun runs a program as several ranks on this machine: the job from its beginning to its
- * end, and what ends it early: a rank, a time limit, the user. Whatever ends it, nothing that it has started
- * is left: this process adopts what ranks have started (descendants.h), lets all end by a signal, and kills
- * what has not ended two seconds later.
+ * mpirun.c: tacet-mpirun runs a program as several ranks on this machine: the job from start to end, and what
+ * ends it early: a rank, a time limit, or the user. No process of the job is left at the end: this process
+ * adopts the processes that ranks have started (descendants.h), asks all to end by a signal, and kills the
+ * rest two seconds later.
  *
- * Exit status: 0, or that of the rank which has ended the job, or what mpirun.h and status.h say.
+ * Exit status: 0, that of the rank which ended the job, or one of mpirun.h and status.h.
  */
 #include "service/mpirun/mpirun.h"
 #include "service/lib/descendants.h"
@@ -23,34 +23,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_MS             100             /* how often times are looked at */
-#define KILL_NS             (2 * SECOND_NS) /* from the signal that asks to end to the one that kills */
-#define LAST_NS             SECOND_NS       /* for processes that ranks have left when all have ended */
+#define TICK_MS             100             /* between checks of time limits */
+#define KILL_NS             (2 * SECOND_NS) /* from the signal that asks to end to SIGKILL */
+#define LAST_NS             SECOND_NS       /* from the last rank's end to the signal for processes left */
 #define DESCRIPTORS_OWN     32
 #define DESCRIPTORS_OF_RANK 3
 
 struct run run = { .descriptors = { 0 } };
 
-/* The job ends early. */
+/* Why and how the job ends early. */
 static struct end {
-    enum reason reason; /* REASON_NONE: it does not */
+    enum reason reason; /* REASON_NONE: it does not end early */
     uint32_t rank;
     int status;
     char text[512];
-    bool is_said; /* from then on no other reason counts */
-    int signal;   /* by which ranks are asked to end */
+    bool is_said; /* the message is out: further reasons are ignored */
+    int signal;   /* sent to ask the ranks to end */
 } end = { .reason = REASON_NONE, .signal = SIGTERM };
 
 static uint64_t asked_ns;    /* when all were asked to end; 0: not yet */
-static uint64_t finished_ns; /* when the last rank had ended; 0: not yet */
-static bool is_killing;      /* all that is left is killed, again and again */
+static uint64_t finished_ns; /* when the last rank ended; 0: not yet */
+static bool is_killing;      /* SIGKILL is sent to all processes at each tick */
 static unsigned interrupts;
 
 /* ---- What ends a job early ---- */
 
 void run_end(enum reason reason, uint32_t rank, int status, const char *format, ...)
 {
-    bool is_same_rank = end.reason == REASON_ABORT && rank == end.rank; /* it ends because it aborts */
+    bool is_same_rank = end.reason == REASON_ABORT && rank == end.rank; /* its end follows from its abort */
     va_list arguments;
 
     if (end.is_said || reason >= end.reason || (is_same_rank && reason == REASON_SIGNAL))
@@ -68,10 +68,10 @@ static void all_ask(int number)
     asked_ns = run.now_ns;
     descendants_signal(number);
     if (number != SIGKILL)
-        descendants_signal(SIGCONT); /* those that are stopped */
+        descendants_signal(SIGCONT); /* wakes stopped processes */
 }
 
-/* At the end of a turn: all reasons that have come to light in it are known. */
+/* Ends the job early if there is a reason. Called at the end of a turn, when all its reasons are known. */
 static void end_take(void)
 {
     if (end.reason == REASON_NONE || end.is_said)
@@ -92,7 +92,7 @@ static void rank_ended(uint32_t number, int status)
     rank->pid = 0;
     rank->has_ended = true;
     run.ended_count++;
-    pmi_server_drain(&run.pmi, number); /* it may have said finalize, or abort, as its last */
+    pmi_server_drain(&run.pmi, number); /* its last request may be finalize or abort */
     if (WIFSIGNALED(status))
         run_end(REASON_SIGNAL, number, 128 + WTERMSIG(status),
                 "rank %u (process %d) was killed by signal %d (%s); the job ends", number, (int)pid,
@@ -119,7 +119,7 @@ static void children_reap(void)
             }
 }
 
-/* A barrier waits for all, and one of them has ended. */
+/* Ends the job if ranks wait in a barrier for a rank that has ended. */
 static void barrier_look(void)
 {
     for (uint32_t i = 0; run.pmi.barrier_count && run.ended_count && i < run.plan.ranks; i++)
@@ -132,18 +132,19 @@ static void barrier_look(void)
         }
 }
 
-/* ---- What PMI's server tells ---- */
+/* ---- Callbacks of the PMI server ---- */
 
 static void client_refused(uint32_t rank, const struct sockaddr_in *from, const char *why)
 {
-    (void)from; /* all connections are ranks' */
-    run_end(REASON_PMI, rank, STATUS_NOT_CLEAN, "rank %u (process %d) does not keep to PMI: %s; the job ends",
-            rank, (int)run.ranks[rank].pid, why);
+    (void)from; /* each connection was made for a rank */
+    run_end(REASON_PMI, rank, STATUS_NOT_CLEAN,
+            "rank %u (process %d) violates the PMI protocol: %s; the job ends", rank,
+            (int)run.ranks[rank].pid, why);
 }
 
 static void put_refused(uint32_t rank, const char *why)
 {
-    say("rank %u: PMI's put is refused: %s", rank, why);
+    say("rank %u: PMI put failed: %s", rank, why);
 }
 
 static void rank_aborted(uint32_t rank, uint32_t code)
@@ -163,13 +164,14 @@ static void output_failed(int status, const char *why)
 
 /* ---- Signals ---- */
 
-/* The first is passed on; the second kills; the third leaves. */
+/* Handles a signal: passes the first one on, kills the job at the second one, and ends at the third one. */
 static void interrupted(int number)
 {
     interrupts++;
     if (interrupts == 1 && !end.is_said) {
         end.signal = number;
-        run_end(REASON_TOLD, PMI_RANK_NONE, 128 + number, "%s: the job ends; once more kills it at once",
+        run_end(REASON_TOLD, PMI_RANK_NONE, 128 + number,
+                "%s: the job ends; interrupt again to kill it at once",
                 number == SIGINT ? "interrupted" : strsignal(number));
     } else if (interrupts <= 2) {
         is_killing = true;
@@ -184,7 +186,7 @@ static void signal_ready(struct watch *watch, uint32_t events)
     struct signalfd_siginfo signal;
 
     (void)events;
-    /* That a child has ended is looked at once this turn is over. */
+    /* SIGCHLD needs no action here: children_reap runs after each turn. */
     while (read(watch->fd, &signal, sizeof(signal)) == sizeof(signal))
         if (signal.ssi_signo != SIGCHLD)
             interrupted((int)signal.ssi_signo);
@@ -198,7 +200,8 @@ static bool child_is_no_rank(pid_t pid)
     return false;
 }
 
-/* All ranks have ended: what they have left is asked to end after a while, in which it may end by itself. */
+/* Returns whether all ranks and their processes have ended. Sets finished_ns when the last rank has:
+ * processes that are left have LAST_NS to end before tick asks them to. */
 static bool job_has_ended(void)
 {
     if (run.ended_count < run.plan.ranks)
@@ -214,8 +217,8 @@ static void tick(void)
 
     begin_ns = begin_ns ? begin_ns : run.now_ns;
     if (limit_ns && run.now_ns - begin_ns > limit_ns && !finished_ns)
-        run_end(REASON_TOLD, PMI_RANK_NONE, STATUS_TIME, "%" PRIu64 " s are over (--timeout); the job ends",
-                limit_ns / SECOND_NS);
+        run_end(REASON_TOLD, PMI_RANK_NONE, STATUS_TIME,
+                "the time limit of %" PRIu64 " s has passed (--timeout); the job ends", limit_ns / SECOND_NS);
     if (finished_ns && !asked_ns && run.now_ns - finished_ns > LAST_NS)
         all_ask(SIGTERM);
     is_killing |= asked_ns && run.now_ns - asked_ns > KILL_NS;
@@ -224,9 +227,9 @@ static void tick(void)
     input_tick();
 }
 
-/* ---- From beginning to end ---- */
+/* ---- From start to end ---- */
 
-/* Ranks lie on nodes in blocks, the first nodes with one more where they do not divide. */
+/* Places the ranks on nodes in blocks; if they do not divide evenly, the first nodes have one rank more. */
 static void ranks_place(void)
 {
     const struct plan *plan = &run.plan;
@@ -254,7 +257,7 @@ static void prepare(int count, char **words)
     plan_read(count, words, run.cpus.count);
     descriptors_need(run.plan.ranks, (rlim_t)run.plan.ranks * DESCRIPTORS_OF_RANK + DESCRIPTORS_OWN);
     if (event_loop_open(&run.loop) || descendants_adopt())
-        give_up(STATUS_FAILED, "no event loop, or no /proc: %s", strerror(errno));
+        give_up(STATUS_FAILED, "cannot make an event loop, or cannot use /proc: %s", strerror(errno));
     run.now_ns = clock_now_ns();
     output_open(
         &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });
@@ -267,7 +270,7 @@ static void prepare(int count, char **words)
     ranks_place();
 }
 
-/* A rank that cannot be started ends the program: those before it are killed. */
+/* Starts all ranks. If one cannot be started, kills the others and ends the program. */
 static void ranks_start(void)
 {
     for (uint32_t i = 0; i < run.plan.ranks; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.c: tacet-mpirun's command line: mpiexec's words as the MPI standard suggests them (MPI 4.0, chapter
- * 11.5, "Portable MPI Process Startup"), several programs parted by ':' among them.
+ * options.c: tacet-mpirun's command line: mpiexec's options as the MPI standard suggests them (MPI 4.0,
+ * chapter 11.5, "Portable MPI Process Startup"), including several programs separated by ':'.
  */
 #include "service/mpirun/mpirun.h"
 #include "lib/version.h"
@@ -12,22 +12,22 @@
 static const char usage[] =
     "usage: tacet-mpirun [OPTIONS] PROGRAM [ARGUMENTS] [: [-n N] [-e NAME=VALUE] PROGRAM [ARGUMENTS]]...\n"
     "\n"
-    "Runs a program as several ranks on this machine, and ends with 0 once all have ended with 0.\n"
-    "A rank that ends otherwise, or before MPI_Finalize, ends the job, and its status is the job's\n"
-    "(128 and the signal's number, where a signal has killed it).\n"
+    "Runs a program as several ranks on this machine. The exit status is 0 if all ranks end with 0.\n"
+    "A rank that ends with another status, or before MPI_Finalize, ends the job; its status is then\n"
+    "the job's (128 + the signal's number if a signal has killed it).\n"
     "\n"
-    "  -n, -np N            so many ranks, 1 to 1024 (default: one on each CPU; with ':', one)\n"
-    "      --bind           each rank on one CPU, in turn (default where there are CPUs enough)\n"
-    "      --no-bind        all ranks on all CPUs\n"
-    "  -l, --label          write each line's rank before it\n"
-    "      --stdin RANK|none  who reads the standard input (default: rank 0)\n"
-    "  -e NAME=VALUE        a variable of the ranks' environment; again for more\n"
-    "      --nodes K        tell the ranks that they lie on so many nodes, in blocks: their MPI library\n"
-    "                       then takes the network where they could share memory\n"
-    "      --timeout S      end the job after so many seconds, with status 124\n"
+    "  -n, -np N            run N ranks, 1 to 1024 (default: one on each CPU; with ':', one)\n"
+    "      --bind           bind each rank to one CPU, in turn (default if there are enough CPUs)\n"
+    "      --no-bind        let all ranks use all CPUs\n"
+    "  -l, --label          begin each line of output with its rank\n"
+    "      --stdin RANK|none  the rank that reads the standard input (default: 0)\n"
+    "  -e NAME=VALUE        a variable of the ranks' environment; may be repeated\n"
+    "      --nodes K        tell the ranks that they are on K nodes, in blocks: between these, their\n"
+    "                       MPI library then uses the network instead of shared memory\n"
+    "      --timeout S      end the job after S seconds, with status 124\n"
     "      --help, --version\n";
 
-/* Those that tell a rank who it is: each rank gets its own. */
+/* Variables that tell a rank its place in the job; tacet-mpirun sets them for each rank. */
 static const char *const own_variables[] = { "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID" };
 
 static void *memory_of(void *old, size_t bytes)
@@ -39,17 +39,17 @@ static void *memory_of(void *old, size_t bytes)
     return memory;
 }
 
-static struct program reading; /* the program before which options are read */
+static struct program reading; /* the program whose options are being read */
 
 static void variable_add(const char *text)
 {
     const char *sign = strchr(text, '=');
 
     if (!sign || sign == text)
-        options_wrong("-e %s: it takes NAME=VALUE", text);
+        options_wrong("-e %s: expected NAME=VALUE", text);
     for (unsigned i = 0; i < sizeof(own_variables) / sizeof(own_variables[0]); i++)
         if (strncmp(text, own_variables[i], (size_t)(sign - text)) == 0 && !own_variables[i][sign - text])
-            options_wrong("-e %s: each rank gets its own %s from tacet-mpirun", text, own_variables[i]);
+            options_wrong("-e %s: tacet-mpirun sets each rank's %s itself", text, own_variables[i]);
     reading.variables =
         memory_of(reading.variables, (reading.variable_count + 1) * sizeof(reading.variables[0]));
     reading.variables[reading.variable_count++] = text;
@@ -95,15 +95,15 @@ static const struct options options = {
     .rows = option_rows, .usage = usage, .failed = STATUS_FAILED, .has_short_dash = true
 };
 
-/* One program and the options before it. words[0] is none of them. */
+/* Reads a program and the options before it, from words[1] on. */
 static struct program program_read(unsigned number, char **words)
 {
     reading = (struct program){ 0 };
     reading.words = words + options_read(&options, words, 1);
     if (!*reading.words && number > 1)
-        options_wrong("program %u: before and after each ':' it takes a program to run", number);
+        options_wrong("program %u is missing: ':' separates two programs", number);
     if (!*reading.words)
-        options_wrong("it takes the program to run");
+        options_wrong("the program to run is missing");
     if (!**reading.words)
         options_wrong("the program's name is empty");
     return reading;
@@ -121,10 +121,10 @@ static void ranks_count(struct plan *plan, unsigned cpus)
             program->ranks = default_ranks;
         plan->ranks += program->ranks;
         if (plan->ranks > RANKS_MAX)
-            options_wrong("these are more than %u ranks", RANKS_MAX);
+            options_wrong("too many ranks, at most %u", RANKS_MAX);
     }
     if (plan->nodes > plan->ranks)
-        options_wrong("--nodes %u: each node has a rank at least, and there are %u ranks", plan->nodes,
+        options_wrong("--nodes %u: each node has at least one rank, and there are only %u ranks", plan->nodes,
                       plan->ranks);
     if (plan->stdin_rank != PMI_RANK_NONE && plan->stdin_rank >= plan->ranks)
         options_wrong("--stdin %u: ranks are 0 to %u", plan->stdin_rank, plan->ranks - 1);
@@ -138,7 +138,7 @@ void plan_read(int count, char **words, unsigned cpus)
     for (int begin = 0, end; begin < count; begin = end) {
         for (end = begin + 1; end < count && strcmp(words[end], ":") != 0; end++)
             ;
-        words[end] = NULL; /* each part ends as the whole does */
+        words[end] = NULL; /* ends this program's words, as NULL ends the command line */
         plan->programs = memory_of(plan->programs, ++plan->program_count * sizeof(plan->programs[0]));
         plan->programs[plan->program_count - 1] = program_read(plan->program_count, words + begin);
     }

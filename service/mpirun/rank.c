@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rank.c: a rank of tacet-mpirun: its connection to PMI's server, its streams, environment and CPU, and the
- * start of its program. Between fork and exec it says what goes wrong into a pipe that exec closes, so that
- * the start of each rank has succeeded or failed when rank_start returns.
+ * rank.c: a rank of tacet-mpirun: its connection to the PMI server, its streams, environment and CPU, and the
+ * start of its program. Between fork and exec the rank reports errors through a pipe, which exec closes. So
+ * when rank_start returns, the rank's start has succeeded or failed.
  *
- * A rank leads a group of processes of its own: signals from the terminal come through tacet-mpirun. It dies
- * with tacet-mpirun, also where that is killed (PR_SET_PDEATHSIG).
+ * A rank leads its own process group: it gets signals from the terminal only through tacet-mpirun. It dies
+ * with tacet-mpirun, even if that is killed (PR_SET_PDEATHSIG).
  */
 #include "service/mpirun/mpirun.h"
 #include "service/lib/input.h"
@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin"
-#define SPIN_US      "20" /* as mpi-lite's own, where ranks share CPUs */
+#define SPIN_US      "20" /* mpi-lite's own value when ranks share CPUs */
 
-/* Other launchers', under which tacet-mpirun itself may run. */
+/* Variables of other launchers, under which tacet-mpirun itself may run. */
 static const char *const foreign_variables[] = { "PMI_PORT",        "PMI_ID",         "PMI_JOBID",
                                                  "PMI_SPAWNED",     "PMI_APPNUM",     "PMI_DOMAIN",
                                                  "PMIX_NAMESPACE",  "PMIX_RANK",      "HYDI_CONTROL_FD",
@@ -39,7 +39,7 @@ _Noreturn static void rank_fail(const struct rank_ends *ends, int error, int sta
 
     snprintf(problem.doing, sizeof(problem.doing), "%s", doing);
     if (write(ends->problems, &problem, sizeof(problem)) != sizeof(problem))
-        _exit(STATUS_FAILED); /* nobody reads it */
+        _exit(STATUS_FAILED); /* tacet-mpirun cannot read it */
     _exit(status);
 }
 
@@ -49,7 +49,7 @@ static void number_set(const struct rank_ends *ends, const char *name, uint32_t 
 
     snprintf(text, sizeof(text), "%u", value);
     if (setenv(name, text, 1))
-        rank_fail(ends, errno, STATUS_FAILED, "its environment");
+        rank_fail(ends, errno, STATUS_FAILED, "setting its environment");
 }
 
 static void environment_make(const struct rank_ends *ends, uint32_t number)
@@ -62,12 +62,13 @@ static void environment_make(const struct rank_ends *ends, uint32_t number)
     number_set(ends, "TACET_RANK", number);
     number_set(ends, "TACET_SIZE", run.plan.ranks);
     number_set(ends, "TACET_LOCAL_RANK", rank->local);
-    /* mpi-lite's ranks see for themselves that they share CPUs, but not with those of another node. */
+    /* mpi-lite's ranks detect that they share CPUs with ranks of their own node, but not with other
+     * nodes'. */
     if (run.plan.nodes > 1 && run.plan.ranks > run.cpus.count && setenv("TACET_MPI_SPIN_US", SPIN_US, 0))
-        rank_fail(ends, errno, STATUS_FAILED, "its environment");
+        rank_fail(ends, errno, STATUS_FAILED, "setting its environment");
     for (unsigned i = 0; i < program->variable_count; i++)
         if (putenv((char *)program->variables[i]))
-            rank_fail(ends, errno, STATUS_FAILED, "its environment");
+            rank_fail(ends, errno, STATUS_FAILED, "setting its environment");
     number_set(ends, "PMI_FD", (uint32_t)ends->pmi);
     number_set(ends, "PMI_RANK", number);
     number_set(ends, "PMI_SIZE", run.plan.ranks);
@@ -88,18 +89,18 @@ static void cpu_set(const struct rank_ends *ends, uint32_t number)
     CPU_ZERO(&cpus);
     CPU_SET(run.cpus.order[number % run.cpus.count].cpu, &cpus);
     if (sched_setaffinity(0, sizeof(cpus), &cpus))
-        rank_fail(ends, errno, STATUS_FAILED, "its CPU");
+        rank_fail(ends, errno, STATUS_FAILED, "binding it to a CPU");
 }
 
-/* Each one lies above the standard descriptors already. */
+/* Sets the standard descriptors. The ends' own numbers are above them already. */
 static void descriptors_set(const struct rank_ends *ends)
 {
     if (dup2(ends->in, STDIN_FILENO) < 0 || dup2(ends->out, STDOUT_FILENO) < 0 ||
         dup2(ends->err, STDERR_FILENO) < 0 || fcntl(ends->pmi, F_SETFD, 0))
-        rank_fail(ends, errno, STATUS_FAILED, "its descriptors");
+        rank_fail(ends, errno, STATUS_FAILED, "setting its descriptors");
 }
 
-/* A regular file that may be executed. 0, or an errno. */
+/* Checks that a file may be executed and is no folder. 0, or an errno. */
 static int program_look(const char *path)
 {
     struct stat status;
@@ -111,7 +112,7 @@ static int program_look(const char *path)
     return access(path, X_OK) ? errno : 0;
 }
 
-/* The program's path: a name without '/' is looked for in PATH. 0, or an errno. */
+/* Finds the program's path: searches PATH for a name without '/'. 0, or an errno. */
 static int program_find(const char *name, char path[PATH_MAX])
 {
     const char *folders = getenv("PATH"), *next;
@@ -154,7 +155,7 @@ _Noreturn static void rank_run(const struct rank_ends *ends, uint32_t number, pi
     rank_fail(ends, error, error == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUN, "");
 }
 
-/* ---- Its start ---- */
+/* ---- Starting a rank ---- */
 
 static int problem_say(uint32_t number, const struct rank_problem *problem)
 {
@@ -164,13 +165,13 @@ static int problem_say(uint32_t number, const struct rank_problem *problem)
     if (problem->doing[0])
         say("rank %u cannot be started: %s: %s", number, problem->doing, strerror(problem->error));
     else if (is_here)
-        say("%s cannot be started: it is in no folder of PATH; the one of this folder is ./%s", name, name);
+        say("%s cannot be started: not found in PATH; to run the one in this folder, write ./%s", name, name);
     else
         say("%s cannot be started: %s", name, strerror(problem->error));
     return problem->status;
 }
 
-/* Waits until exec has closed the pipe. */
+/* Waits for a problem, or until exec has closed the pipe. 0, or the problem's status after a message. */
 static int problems_read(uint32_t number, int pipe)
 {
     struct rank_problem problem;
@@ -181,7 +182,7 @@ static int problems_read(uint32_t number, int pipe)
     return bytes == sizeof(problem) ? problem_say(number, &problem) : 0;
 }
 
-/* What is left open of several descriptors. */
+/* Closes all descriptors of a list that are open (not -1). */
 static void all_close(const int *descriptors, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
@@ -189,7 +190,8 @@ static void all_close(const int *descriptors, unsigned count)
             close(descriptors[i]);
 }
 
-/* Standard input as it is, unless it is a terminal (input_begin). `*kept`: the end that stays here. */
+/* Opens a rank's standard input: /dev/null, or for the rank that reads it, this program's own. If that is a
+ * terminal, the rank gets a pipe and *kept is the end for input_begin. */
 static int input_open(uint32_t number, int *kept)
 {
     int ends[2];
@@ -204,7 +206,7 @@ static int input_open(uint32_t number, int *kept)
     return ends[0];
 }
 
-/* The ends that stay here, in the order in which rank_start opens them. */
+/* The ends that tacet-mpirun keeps, in the order in which ends_open opens them. */
 enum { KEPT_PMI, KEPT_OUT, KEPT_ERR, KEPT_PROBLEMS, KEPT_IN, KEPT_COUNT };
 
 static bool pipe_open(int *kept, int *given)
@@ -233,7 +235,7 @@ static bool ends_open(uint32_t number, struct rank_ends *ends, int kept[KEPT_COU
     return ends->in >= 0;
 }
 
-/* The rank runs: what it says is heard from now on. */
+/* Watches the connections of a rank that has started. False if out of memory. */
 static bool rank_watch(uint32_t number, int kept[KEPT_COUNT])
 {
     bool is_watched = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * conductor.c: requests to the conductor (control.h), one at a time and in their order, and what is called
- * when they are answered. The conductor serves few connections at once, so there is one only while an answer
- * is due. A conductor that does not answer in time is treated as one that has ended.
+ * conductor.c: requests to the conductor (control.h), one at a time and in order; a function is called with
+ * each answer. The conductor serves few connections at once, so tacetrun connects only while an answer is
+ * due. A conductor that does not answer in time is treated as if it had ended.
  */
 #include "service/lib/control.h"
 #include "service/tacetrun/tacetrun.h"
@@ -23,8 +23,8 @@ static struct conductor {
     struct watch watch; /* first */
     bool is_there;
     struct request *first, **last;
-    bool is_sent;         /* the first one */
-    uint64_t deadline_ns; /* of its answer */
+    bool is_sent;         /* the first request */
+    uint64_t deadline_ns; /* for its answer */
     char answer[CONTROL_ANSWER_BYTES];
 } conductor = { .watch = { .fd = -1 } };
 
@@ -40,7 +40,7 @@ static void request_end(const char *answer)
     free(request);
 }
 
-/* It is there no more. */
+/* Gives the conductor up: pending requests get no answer. */
 static void conductor_close(void)
 {
     conductor.is_there = false;
@@ -62,14 +62,14 @@ static void request_send(void)
     } else if (errno == EAGAIN) {
         watch_set(&run.loop, &conductor.watch, EPOLLOUT);
     } else {
-        say("the conductor at %s does not listen: %s", run.plan.conductor, strerror(errno));
+        say("cannot send to the conductor at %s: %s", run.plan.conductor, strerror(errno));
         conductor_close();
     }
 }
 
 static void conductor_ready(struct watch *watch, uint32_t events)
 {
-    (void)events; /* what is possible is tried */
+    (void)events; /* a call that is not possible yet fails with EAGAIN */
     if (conductor.first && !conductor.is_sent) {
         request_send();
         return;
@@ -78,7 +78,7 @@ static void conductor_ready(struct watch *watch, uint32_t events)
     if (bytes < 0 && errno == EAGAIN)
         return;
     if (bytes <= 0 || !conductor.first) {
-        say("the conductor at %s has ended", run.plan.conductor);
+        say("the conductor at %s closed the connection", run.plan.conductor);
         conductor_close();
         return;
     }
@@ -132,6 +132,7 @@ void conductor_tick(void)
 {
     if (!conductor.first || run.now_ns < conductor.deadline_ns)
         return;
-    say("the conductor at %s has not answered within %u s", run.plan.conductor, CONDUCTOR_TIME_S);
+    say("the conductor at %s timed out after %u s; it may be busy with other clients", run.plan.conductor,
+        CONDUCTOR_TIME_S);
     conductor_close();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launch_writer.c: see launch_writer.h. Words that say what is so without them are left out.
+ * launch_writer.c: see launch_writer.h. Words for default values are left out.
  */
 #include "service/tacetrun/launch_writer.h"
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 struct writing {
     char *at;
     size_t left;
-    bool is_cut; /* a word had no room; none follows */
+    bool is_cut; /* a word did not fit; no further one is added */
 };
 
 /* Adds a word and its NUL. */

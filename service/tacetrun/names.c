@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * names.c: which nodes there are: those of --nodelist, of TACET_NODES, or those that the conductor knows; and
- * the addresses of names, looked up side by side (getaddrinfo_a), for no longer than --within.
+ * names.c: the list of nodes, from --nodelist, TACET_NODES, or the conductor; and their addresses, looked up
+ * in parallel (getaddrinfo_a) within --within.
  */
 #include "service/lib/json.h"
 #include "service/lib/text.h"
@@ -18,7 +18,7 @@
 
 static void (*names_done)(void);
 
-/* ---- Those that the conductor knows ---- */
+/* ---- Nodes from the conductor ---- */
 
 static void node_take(const char *object)
 {
@@ -29,7 +29,7 @@ static void node_take(const char *object)
     json_member_text(object, "state", state, sizeof(state));
     json_member_text(object, "ipv4", ipv4, sizeof(ipv4));
     if (strcmp(state, "silent") == 0)
-        say("%s is silent, says the conductor: the job goes without it", name);
+        say("skipping %s: the conductor reports it as silent", name);
     else if (inet_pton(AF_INET, ipv4, &address) == 1 && address.s_addr)
         node_add(*name && !strchr(name, ':') ? name : ipv4, &address);
 }
@@ -40,7 +40,7 @@ static void page_take(void *context, const char *answer)
 
     (void)context;
     if (!answer || !json_member(answer, "nodes"))
-        give_up(STATUS_FAILED, "the conductor has not said which nodes it knows: name them with -w");
+        give_up(STATUS_FAILED, "the conductor did not send its list of nodes: name nodes with -w");
     for (const char *node = json_first(json_member(answer, "nodes")); node; node = json_next(node))
         node_take(node);
     const uint64_t from = json_number(answer, "next");
@@ -50,12 +50,12 @@ static void page_take(void *context, const char *answer)
         return;
     }
     if (!nodes.count)
-        give_up(STATUS_FAILED, "the conductor at %s knows no node that is not silent: name some with -w",
+        give_up(STATUS_FAILED, "the conductor at %s knows only silent nodes, or none: name nodes with -w",
                 run.plan.conductor);
     names_done();
 }
 
-/* ---- Those that are named here ---- */
+/* ---- Nodes named by the user ---- */
 
 static void list_part(const char *list, const char *from)
 {
@@ -65,7 +65,7 @@ static void list_part(const char *list, const char *from)
         node_add(at, NULL);
     free(copy);
     if (!nodes.count)
-        give_up(STATUS_FAILED, "%s names no node: it takes names, as node1,node2", from);
+        give_up(STATUS_FAILED, "%s names no node: expected names, as node1,node2", from);
 }
 
 static bool is_interrupted(void)
@@ -76,7 +76,8 @@ static bool is_interrupted(void)
     return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP);
 }
 
-/* Looks names up all at once; those that have none by the deadline fail for themselves. */
+/* Looks up all names at once. A node whose address is not found by the deadline gets a reason in
+ * node->why. */
 static void names_resolve(void)
 {
     static const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
@@ -93,7 +94,7 @@ static void names_resolve(void)
             list[count++] = &requests[i];
     }
     if (count && getaddrinfo_a(GAI_NOWAIT, list, count, NULL))
-        give_up(STATUS_FAILED, "names cannot be looked up: %s", strerror(errno));
+        give_up(STATUS_FAILED, "cannot look up names: %s", strerror(errno));
     for (uint32_t i = 0; i < nodes.count; i++) {
         struct node *node = nodes.all[i];
         const struct gaicb *pending[] = { &requests[i] };
@@ -106,13 +107,13 @@ static void names_resolve(void)
             continue;
         node->has_address = !error;
         if (error)
-            snprintf(node->why, sizeof(node->why), "it has no address: %s",
-                     error == EAI_INPROGRESS ? "nobody answers for the name in time" : gai_strerror(error));
+            snprintf(node->why, sizeof(node->why), "cannot look up its address: %s",
+                     error == EAI_INPROGRESS ? "timed out (--within)" : gai_strerror(error));
         else
             node->address.sin_addr =
                 ((const struct sockaddr_in *)(const void *)requests[i].ar_result->ai_addr)->sin_addr;
     }
-    /* Requests that are still under way use this memory until the process ends. */
+    /* Unfinished requests use this memory, so it is not freed. */
 }
 
 void names_find(void (*done)(void))

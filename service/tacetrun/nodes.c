@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * nodes.c: connections to nodes, each through its states (tacetrun.h): all that are named are connected to
- * and greet, the first idle ones are chosen, and each of these gets its request and the program as fast as it
- * takes them. Nothing waits for one node but the choice, and that for --within at the longest.
+ * nodes.c: connections to nodes, and the states of each (tacetrun.h). tacetrun connects to all named nodes,
+ * waits for their greetings, chooses the first idle ones, and sends each its request and the program as fast
+ * as it takes them. Only the choice waits for a node, at most for --within.
  */
 #include "service/lib/json.h"
 #include "service/lib/tcp.h"
@@ -20,16 +20,16 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
-/* So long are those nodes waited for that come earlier in the list, once enough others are idle. */
+/* How long the choice waits for nodes earlier in the list after enough others are idle. */
 #define CHOICE_PATIENCE_NS SECOND_NS
-#define SEND_BYTES         (1u << 20) /* of the program at a time */
+#define SEND_BYTES         (1u << 20) /* of the program in one call */
 #define FAILURES_SHOWN     8
 
 struct nodes nodes;
 
-/* ---- What becomes of a node ---- */
+/* ---- The end of a node's part ---- */
 
-/* It takes no further part. Once the job is under way, that ends the job. */
+/* Marks a node as failed. If nodes are chosen already, ends the job. */
 __attribute__((format(printf, 2, 3))) static void node_fail(struct node *node, const char *format, ...)
 {
     bool is_chosen = run.phase >= PHASE_RUN;
@@ -54,7 +54,7 @@ static void node_end(struct node *node)
     nodes.open--;
 }
 
-/* It hears that as a kill, and closes once it is free again. */
+/* Ends the sending side, which the node takes as a kill; it closes the connection when it is free again. */
 static void node_leave(struct node *node)
 {
     shutdown(node->watch.fd, SHUT_WR);
@@ -65,18 +65,20 @@ static void node_leave(struct node *node)
 static void node_fail_socket(struct node *node, int error)
 {
     if (error == ECONNREFUSED && node->state == NODE_CONNECTING)
-        node_fail(node, "nothing listens at port %u: does it wait for jobs (launch, or tacet-launchd)?",
+        node_fail(node,
+                  "connection refused at port %u: it does not wait for jobs; boot it with launch, or run "
+                  "tacet-launchd",
                   ntohs(node->address.sin_port));
     else if (node->state != NODE_CONNECTING &&
              (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH))
-        node_fail(node, "its network does not answer: it is dead, or cut off");
+        node_fail(node, "connection timed out: the node is dead, or its network is down");
     else if (node->state != NODE_CONNECTING && (error == ECONNRESET || error == EPIPE))
-        node_fail(node, "it knows the connection no more: it was started anew, or ended the job");
+        node_fail(node, "connection reset: the node rebooted or ended the job");
     else
-        node_fail(node, "%s", error ? strerror(error) : "it has closed the connection");
+        node_fail(node, "%s", error ? strerror(error) : "the node closed the connection");
 }
 
-/* ---- What it gets ---- */
+/* ---- Sending to a node ---- */
 
 static void node_read(struct node *node);
 
@@ -86,14 +88,14 @@ static bool send_has_failed(struct node *node, ssize_t bytes)
 
     if (bytes >= 0 || error == EAGAIN)
         return false;
-    node_read(node); /* it may have said why */
+    node_read(node); /* the node may have sent the reason */
     if (node->state != NODE_FAILED)
         node_fail_socket(node, error);
     return true;
 }
 
-/* Sends of the request, then of the program, what can go now. True once all is sent, or the node has failed.
- */
+/* Sends as much of the request, then of the program, as the connection takes. True when all is sent or the
+ * node has failed. */
 static bool all_is_sent(struct node *node)
 {
     ssize_t bytes = 0;
@@ -129,7 +131,7 @@ static void node_send(struct node *node)
     watch_set(&run.loop, &node->watch, EPOLLIN);
 }
 
-/* A request as it is written to each node. */
+/* Fills in the request for a node. `port` and `size` have `room` bytes each and hold two of its variables. */
 static void request_fill(struct launch_request *request, const struct node *node, char *port, char *size,
                          size_t room)
 {
@@ -163,7 +165,7 @@ static void request_fill(struct launch_request *request, const struct node *node
     memcpy(request->variables + 2, plan->variables, plan->variable_count * sizeof(char *));
 }
 
-/* "launch BYTES TICKET" and the request go out. */
+/* Starts sending "launch BYTES TICKET" and the request. */
 static void node_launch(struct node *node, const char *ticket)
 {
     static struct launch_request request;
@@ -173,8 +175,7 @@ static void node_launch(struct node *node, const char *ticket)
     request_fill(&request, node, port, size, sizeof(size));
     size_t count = launch_request_write(&request, bytes, sizeof(bytes));
     if (!count) {
-        node_fail(node, "arguments and environment are more than the %u bytes that a request has",
-                  LAUNCH_REQUEST_BYTES);
+        node_fail(node, "arguments and environment exceed the %u bytes of a request", LAUNCH_REQUEST_BYTES);
         return;
     }
     size_t line_bytes = (size_t)snprintf(line, sizeof(line), "launch %zu %s\n", count, ticket);
@@ -202,13 +203,13 @@ static void ticket_answered(void *context, const char *answer)
     if (strlen(ticket) == 16 && strspn(ticket, "0123456789abcdef") == 16)
         node_launch(node, ticket);
     else if (*error)
-        node_fail(node, "the conductor gives no ticket for it: %s", error);
+        node_fail(node, "the conductor refused a ticket: %s", error);
     else
-        node_fail(node, "it takes a ticket, and no conductor gives one: name the conductor with --conductor, "
-                        "or its key with --key");
+        node_fail(node, "the node requires a ticket, and no conductor makes one: use --conductor SOCKET or "
+                        "--key FILE");
 }
 
-/* A node that has been chosen gets its request, with a ticket where it needs one. */
+/* Launches the job on a chosen node; gets a ticket first if the node requires one. */
 static void node_begin(struct node *node)
 {
     char text[64];
@@ -230,9 +231,9 @@ static void node_begin(struct node *node)
     }
 }
 
-/* ---- What it says ---- */
+/* ---- Receiving from a node ---- */
 
-/* tacet-launch 1 NONCE WANTED state=… system=… */
+/* Handles the greeting "tacet-launch 1 NONCE WANTED state=… system=…". */
 static void greeting_take(struct node *node, char *line)
 {
     char *rest = NULL, clean[64];
@@ -243,11 +244,11 @@ static void greeting_take(struct node *node, char *line)
                *nonce = strtok_r(NULL, " ", &rest), *need = strtok_r(NULL, " ", &rest);
 
     if (!magic || strcmp(magic, "tacet-launch") != 0 || !version) {
-        node_fail(node, "it says \"%s\": something else listens there", clean);
+        node_fail(node, "unexpected greeting \"%s\": another service listens on this port", clean);
         return;
     }
     if (strcmp(version, "1") != 0) {
-        node_fail(node, "it speaks version %.8s of the launch protocol, and tacetrun version 1", version);
+        node_fail(node, "the node has version %.8s of the launch protocol, tacetrun has version 1", version);
         return;
     }
     for (const char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
@@ -258,13 +259,13 @@ static void greeting_take(struct node *node, char *line)
     node->needs_ticket = need && strcmp(need, "ticket") == 0;
     if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state ||
         !(node->needs_ticket || (need && strcmp(need, "open") == 0))) {
-        node_fail(node, "its greeting \"%s\" lacks a nonce, ticket or open, or its state", clean);
+        node_fail(node, "invalid greeting \"%s\": no nonce, no ticket or open, or no state", clean);
         return;
     }
     node->state = NODE_READY;
 }
 
-/* rank R STATUS, end STATUS */
+/* Handles "rank R STATUS" and "end STATUS". */
 static void running_take(struct node *node, const char *line)
 {
     uint32_t number, status;
@@ -278,7 +279,7 @@ static void running_take(struct node *node, const char *line)
         return;
     }
     if (strncmp(line, "end ", 4) != 0 || !decimal_read(line + 4, &end, 255, &status) || *end) {
-        node_fail(node, "it says \"%s\", which has no place there", text_clean(line, clean, sizeof(clean)));
+        node_fail(node, "unexpected message \"%s\"", text_clean(line, clean, sizeof(clean)));
         return;
     }
     node_end(node);
@@ -292,7 +293,7 @@ static void line_take(struct node *node, char *line)
     char clean[200];
 
     if (node->state == NODE_LEAVING)
-        return; /* its last words cross ours */
+        return; /* it may have been sent before the node was told */
     if (strncmp(line, "refused ", 8) == 0)
         node_fail(node, "%s", text_clean(line + 8, clean, sizeof(clean)));
     else if (node->state == NODE_GREETING)
@@ -302,10 +303,10 @@ static void line_take(struct node *node, char *line)
     else if (node->state == NODE_STARTING && strcmp(line, "started") == 0)
         node->state = NODE_RUNNING;
     else
-        node_fail(node, "it says \"%s\", which has no place there", text_clean(line, clean, 64));
+        node_fail(node, "unexpected message \"%s\"", text_clean(line, clean, 64));
 }
 
-/* Whole lines of what has come. */
+/* Handles the complete lines that have come. */
 static void lines_take(struct node *node)
 {
     char *at = node->line, *end = node->line + node->line_bytes, *feed;
@@ -318,7 +319,7 @@ static void lines_take(struct node *node)
     node->line_bytes = (size_t)(end - at);
     memmove(node->line, at, node->line_bytes);
     if (node->state < NODE_ENDED && node->line_bytes == sizeof(node->line))
-        node_fail(node, "it says a line of more than %d characters", LAUNCH_LINE_BYTES - 1);
+        node_fail(node, "the node sent a line of more than %d characters", LAUNCH_LINE_BYTES - 1);
 }
 
 static void node_read(struct node *node)
@@ -353,14 +354,14 @@ static void node_ready(struct watch *watch, uint32_t events)
         watch_set(&run.loop, watch, EPOLLIN);
         return;
     }
-    /* What a node says comes first: it may have refused what is still being sent. */
+    /* Read first: the node may have refused a request that is still being sent. */
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
         node_read(node);
     if ((events & EPOLLOUT) && node->state == NODE_SENDING)
         node_send(node);
 }
 
-/* ---- All of them ---- */
+/* ---- All nodes ---- */
 
 void node_add(const char *text, const struct in_addr *address)
 {
@@ -375,9 +376,9 @@ void node_add(const char *text, const struct in_addr *address)
         give_up(STATUS_FAILED, "no memory for more than %u nodes", nodes.count);
     nodes.all = all;
     if (!host_bytes || strlen(text) >= sizeof(node->name))
-        give_up(STATUS_FAILED, "%s: a node has a name of 1 to %zu characters", text, sizeof(node->name) - 1);
+        give_up(STATUS_FAILED, "%s: a node's name has 1 to %zu characters", text, sizeof(node->name) - 1);
     if (colon && (!decimal_read(colon + 1, &end, UINT16_MAX, &port) || *end || !port))
-        give_up(STATUS_FAILED, "%s: a port is a number, 1 to 65535", text);
+        give_up(STATUS_FAILED, "%s: the port is not a number from 1 to 65535", text);
     strcpy(node->name, text);
     memcpy(node->host, text, host_bytes);
     node->address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
@@ -385,7 +386,7 @@ void node_add(const char *text, const struct in_addr *address)
     if (address)
         node->address.sin_addr = *address;
     node->watch = (struct watch){ .fd = -1, .ready = node_ready };
-    for (uint32_t i = 0; i < nodes.count && !address; i++) /* the conductor knows nodes by more than a name */
+    for (uint32_t i = 0; i < nodes.count && !address; i++) /* nodes from the conductor may share a name */
         if (strcmp(all[i]->host, node->host) == 0 && all[i]->address.sin_port == node->address.sin_port)
             give_up(STATUS_FAILED, "%s is named twice", text);
     nodes.all[nodes.count++] = node;
@@ -394,12 +395,12 @@ void node_add(const char *text, const struct in_addr *address)
 static void node_connect(struct node *node)
 {
     if (!node->has_address) {
-        node->state = NODE_FAILED; /* with why, from the look-up */
+        node->state = NODE_FAILED; /* the look-up has set `why` */
         return;
     }
     node->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (node->watch.fd < 0)
-        give_up(STATUS_FAILED, "no connection to %s: %s (ulimit -n)", node->name, strerror(errno));
+        give_up(STATUS_FAILED, "cannot connect to %s: %s (ulimit -n)", node->name, strerror(errno));
     setsockopt(node->watch.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
     node->deadline_ns = run.now_ns + run.plan.within_ns;
     if (connect(node->watch.fd, (struct sockaddr *)&node->address, sizeof(node->address)) &&
@@ -419,14 +420,14 @@ void nodes_connect(void)
 
 static void node_check_time(struct node *node)
 {
-    static const char *const states[] = { [NODE_CONNECTING] = "to the connection",
-                                          [NODE_GREETING] = "with its greeting",
-                                          [NODE_TICKET] = "(the conductor, with a ticket)",
-                                          [NODE_SENDING] = "by taking the request",
-                                          [NODE_STARTING] = "to the request" };
+    static const char *const states[] = { [NODE_CONNECTING] = "while connecting",
+                                          [NODE_GREETING] = "waiting for its greeting",
+                                          [NODE_TICKET] = "waiting for the conductor's ticket",
+                                          [NODE_SENDING] = "while sending the request",
+                                          [NODE_STARTING] = "waiting for its ranks to start" };
 
     if (node->state < NODE_RUNNING && node->state != NODE_READY && run.now_ns >= node->deadline_ns)
-        node_fail(node, "no answer %s within %" PRIu64 " s (--within)", states[node->state],
+        node_fail(node, "timed out %s: no answer within %" PRIu64 " s (--within)", states[node->state],
                   run.plan.within_ns / SECOND_NS);
 }
 
@@ -434,7 +435,7 @@ static void choice_fail(uint32_t idle, uint32_t count)
 {
     uint32_t shown = 0;
 
-    say("too few idle nodes: %u of %u, and the job takes %u:", idle, nodes.count, count);
+    say("too few idle nodes: %u of %u are idle, and the job needs %u:", idle, nodes.count, count);
     for (uint32_t i = 0; i < nodes.count; i++) {
         const struct node *node = nodes.all[i];
 
@@ -445,11 +446,11 @@ static void choice_fail(uint32_t idle, uint32_t count)
     if (shown > FAILURES_SHOWN)
         say("and %u more", shown - FAILURES_SHOWN);
     if (idle && !run.plan.nodes)
-        give_up(STATUS_FAILED, "-N %u runs on those that are idle", idle);
-    give_up(STATUS_FAILED, "the job does not run");
+        give_up(STATUS_FAILED, "no job was started; -N %u runs on the idle nodes", idle);
+    give_up(STATUS_FAILED, "no job was started");
 }
 
-/* The first so many idle nodes stay, with their ranks in blocks; the others are let go. */
+/* Chooses the first `count` idle nodes and gives them ranks in blocks; disconnects the others. */
 static void nodes_choose(uint32_t count)
 {
     uint32_t chosen = 0, first = 0;
@@ -476,10 +477,11 @@ static void nodes_choose(uint32_t count)
     nodes.count = nodes.open = count;
 }
 
-/* How many of the first nodes it takes to have so many idle ones is known, or nodes are waited for. */
+/* Returns whether the choice can be made: no node is pending; or `count` nodes are idle, and nodes before the
+ * last of them are not pending or have been waited for. *idle: the idle nodes so far. */
 static bool choice_is_possible(uint32_t count, uint32_t *idle)
 {
-    static uint64_t enough_ns; /* when there were enough, but for earlier ones */
+    static uint64_t enough_ns; /* when enough nodes were idle */
     bool is_pending = false, is_early_pending = false;
 
     *idle = 0;
@@ -504,7 +506,7 @@ static void choice_try(void)
     if (plan->ranks && plan->ranks < count)
         count = plan->ranks;
     if (count > nodes.count)
-        give_up(STATUS_FAILED, "-N %u: there are %u nodes to choose from", count, nodes.count);
+        give_up(STATUS_FAILED, "-N %u: there are only %u nodes", count, nodes.count);
     if (!choice_is_possible(count, &idle))
         return;
     if (idle < count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * options.c: tacetrun's command line (docs/jobs.md): srun's options where they mean the same.
+ * options.c: tacetrun's command line (docs/jobs.md). Options that mean the same as srun's have the same
+ * names.
  */
 #include "service/lib/control.h"
 #include "service/lib/options.h"
@@ -13,29 +14,30 @@
 static const char usage[] =
     "usage: tacetrun [OPTIONS] PROGRAM [ARGUMENTS]\n"
     "\n"
-    "Runs a program on nodes of the cluster, and ends with the highest of its ranks' exit statuses.\n"
+    "Runs a program on nodes of the cluster. The exit status is the highest of its ranks'.\n"
     "\n"
-    "  -N, --nodes N            on so many nodes, the first idle ones (default: on all)\n"
-    "  -n, --ranks N            so many ranks, in blocks (default: one on each node)\n"
+    "  -N, --nodes N            run on N nodes, the first idle ones (default: all)\n"
+    "  -n, --ranks N            run N ranks, in blocks over the nodes (default: one on each node)\n"
     "  -c, --cpus-per-rank C    CPUs of each rank (default: the ranks of a node share all)\n"
     "  -w, --nodelist A,B,...     these nodes, NAME or NAME:PORT (default: $TACET_NODES,\n"
-    "                           or those that the conductor knows)\n"
-    "      --env NAME=VALUE     a variable of the ranks' environment; again for more\n"
+    "                           or the nodes that the conductor knows)\n"
+    "      --env NAME=VALUE     a variable of the ranks' environment; may be repeated\n"
     "  -D, --chdir PATH         the working directory, on the nodes (also --cwd)\n"
     "      --bcast              send the program from here (also --send)\n"
-    "  -i, --input RANK|none    who reads the standard input (default: rank 0)\n"
-    "  -l, --label              write each line's rank before it\n"
-    "  -K, --kill-on-bad-exit   end all ranks once one has ended with another status than 0\n"
-    "  -W, --wait S             end the others so many seconds after the first rank has ended\n"
-    "  -t, --time S             end the job after so many seconds\n"
-    "      --within S           nodes have to answer within so many seconds (default: 10)\n"
-    "      --silence S          a node is dead whose network does not answer for so long; 0: never\n"
-    "                           (default: 10, and never for Tacet's own: a program that only\n"
-    "                           computes keeps them silent)\n"
-    "      --conductor SOCKET   (default: $" CONTROL_VARIABLE ", or " CONTROL_SOCKET ")\n"
+    "  -i, --input RANK|none    the rank that reads the standard input (default: 0)\n"
+    "  -l, --label              begin each line of output with its rank\n"
+    "  -K, --kill-on-bad-exit   end all ranks when one ends with a status other than 0\n"
+    "  -W, --wait S             end the other ranks S seconds after the first one has ended\n"
+    "  -t, --time S             end the job after S seconds\n"
+    "      --within S           time limit for answers of nodes, in seconds (default: 10)\n"
+    "      --silence S          treat a node as dead if its network does not answer for S seconds;\n"
+    "                           0: never (default: 10; never for Tacet nodes, which do not answer\n"
+    "                           while a program only computes)\n"
+    "      --conductor SOCKET   the conductor's socket (default: $" CONTROL_VARIABLE ",\n"
+    "                           or " CONTROL_SOCKET ")\n"
     "      --key FILE           make tickets with this key, without the conductor\n"
     "      --port P             listen for ranks on this port (default: any)\n"
-    "      --help\n";
+    "      --help               print this text\n";
 
 static void variable_add(const char *text)
 {
@@ -43,17 +45,17 @@ static void variable_add(const char *text)
     const char *sign = strchr(text, '=');
 
     if (!sign || sign == text)
-        options_wrong("--env %s: it takes NAME=VALUE", text);
-    /* The node's, PMI's, and these share the protocol's room. */
+        options_wrong("--env %s: expected NAME=VALUE", text);
+    /* The protocol's limit includes 8 variables of the node and PMI. */
     if (plan->variable_count == LAUNCH_VARIABLES_MAX - 8)
-        options_wrong("--env %s: there may be %u of them", text, LAUNCH_VARIABLES_MAX - 8);
+        options_wrong("--env %s: too many variables, at most %u", text, LAUNCH_VARIABLES_MAX - 8);
     plan->variables[plan->variable_count++] = text;
 }
 
 static void directory_take(const char *text)
 {
     if (*text != '/')
-        options_wrong("-D %s: it takes a whole path on the nodes, as /mnt", text);
+        options_wrong("-D %s: expected an absolute path on the nodes, as /mnt", text);
     run.plan.directory = text;
 }
 
@@ -94,14 +96,13 @@ static void program_check(const struct plan *plan)
     const char *name = plan->program[0];
 
     if (!strchr(name, '/') && plan->is_sent)
-        options_wrong("%s: to send a file of this folder, say ./%s", name, name);
+        options_wrong("%s: to send a file of this folder, write ./%s", name, name);
     if (!strchr(name, '/'))
-        options_wrong(
-            "%s: there is no search for programs: say its path on the nodes, as /mnt/%s, or send it from "
-            "here, as --bcast ./%s",
-            name, name, name);
+        options_wrong("%s: nodes do not search for programs: give its path on the nodes, as /mnt/%s, or send "
+                      "it from here with --bcast ./%s",
+                      name, name, name);
     if (name[strlen(name) - 1] == '/')
-        options_wrong("%s: a program is a file, and this is a folder", name);
+        options_wrong("%s: is a folder, not a program", name);
 }
 
 void plan_read(char **words)
@@ -116,14 +117,14 @@ void plan_read(char **words)
     if (!plan->needs_conductor)
         plan->conductor = from_environment && *from_environment ? from_environment : CONTROL_SOCKET;
     if (!*plan->program)
-        options_wrong("it takes the program to run");
+        options_wrong("the program to run is missing");
     while (plan->program[plan->argument_count])
         plan->argument_count++;
     if (plan->argument_count > LAUNCH_ARGUMENTS_MAX)
-        options_wrong("a program takes %u arguments at most, its name among them", LAUNCH_ARGUMENTS_MAX);
+        options_wrong("too many arguments, at most %u with the program's name", LAUNCH_ARGUMENTS_MAX);
     program_check(plan);
     if (plan->ranks && plan->nodes > plan->ranks)
-        options_wrong("-N %u -n %u: each node runs a rank at least", plan->nodes, plan->ranks);
+        options_wrong("-N %u -n %u: each node runs at least one rank", plan->nodes, plan->ranks);
     if (plan->ranks && plan->stdin_rank != LAUNCH_RANK_NONE && plan->stdin_rank >= plan->ranks)
         options_wrong("-i %u: ranks are 0 to %u", plan->stdin_rank, plan->ranks - 1);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmi.c: tacetrun's PMI server (pmi_server.h): ranks connect over the network, and say who they are. A client
- * that does not keep to the protocol is named and sent away; it is for its rank to end then.
+ * pmi.c: tacetrun's PMI server (pmi_server.h): ranks connect over the network and send their number. A client
+ * that violates the protocol is disconnected with a message; the job goes on until its rank ends.
  */
 #include "service/lib/pmi_server.h"
 #include "service/lib/tcp.h"
@@ -13,12 +13,12 @@ static void client_refused(uint32_t rank, const struct sockaddr_in *from, const 
     if (rank == PMI_RANK_NONE)
         stranger_say(from, why);
     else
-        say("rank %u on %s does not keep to PMI: %s", rank, node_of_rank(rank)->name, why);
+        say("rank %u on %s violates the PMI protocol: %s", rank, node_of_rank(rank)->name, why);
 }
 
 static void put_refused(uint32_t rank, const char *why)
 {
-    say("rank %u on %s: PMI's put is refused: %s", rank, node_of_rank(rank)->name, why);
+    say("rank %u on %s: PMI put failed: %s", rank, node_of_rank(rank)->name, why);
 }
 
 static void rank_aborted(uint32_t rank, uint32_t code)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * streams.c: connections from ranks. The first line says whose and what for: "stream SECRET RANK out" or
- * "err" (docs/jobs.md), or PMI's "cmd=…". Who says anything else is sent away, and named.
+ * streams.c: connections from ranks. The first line tells the rank and the purpose: "stream SECRET RANK out"
+ * or "err" (docs/jobs.md), or PMI's "cmd=…". A connection with any other first line is rejected with a
+ * message.
  */
 #include "service/tacetrun/tacetrun.h"
 #include "service/lib/input.h"
@@ -18,7 +19,7 @@
 #include <unistd.h>
 
 #define STRANGERS_SHOWN 8
-#define ACCEPTED_MAX    64 /* in a turn */
+#define ACCEPTED_MAX    64 /* in one turn of the event loop */
 
 /* A connection whose first line has not come yet. */
 struct newcomer {
@@ -36,10 +37,11 @@ static unsigned strangers;
 
 static void input_connect(int connection)
 {
-    const int to = dup(connection); /* the stream's belongs to the output */
+    const int to = dup(connection); /* stream_begin takes over `connection` */
 
     if (to < 0)
-        run_kill(STATUS_FAILED, "no input for rank %u: %s", run.plan.stdin_rank, strerror(errno));
+        run_kill(STATUS_FAILED, "cannot pass standard input to rank %u: %s", run.plan.stdin_rank,
+                 strerror(errno));
     else
         input_begin(&run.loop, to, run.plan.stdin_rank);
 }
@@ -60,8 +62,8 @@ void stranger_say(const struct sockaddr_in *from, const char *why)
     if (strangers++ >= STRANGERS_SHOWN)
         return;
     inet_ntop(AF_INET, &from->sin_addr, address, sizeof(address));
-    say("a connection from %s:%u is sent away: %s%s", address, ntohs(from->sin_port), why,
-        strangers == STRANGERS_SHOWN ? "; more of these are not said" : "");
+    say("rejected a connection from %s:%u: %s%s", address, ntohs(from->sin_port), why,
+        strangers == STRANGERS_SHOWN ? "; further ones are not shown" : "");
 }
 
 static void newcomer_refuse(struct newcomer *newcomer, const char *why)
@@ -71,7 +73,7 @@ static void newcomer_refuse(struct newcomer *newcomer, const char *why)
     newcomer_free(newcomer);
 }
 
-/* "stream SECRET RANK out|err": NULL, or why not. */
+/* Reads "stream SECRET RANK out|err". NULL, or why it is wrong. */
 static const char *stream_line_read(const char *line, uint32_t *rank, bool *is_err)
 {
     uint64_t secret;
@@ -79,16 +81,16 @@ static const char *stream_line_read(const char *line, uint32_t *rank, bool *is_e
     int end = 0;
 
     if (sscanf(line, "stream %16" SCNx64 " %7" SCNu32 " %3s%n", &secret, rank, which, &end) != 3 || line[end])
-        return "it says neither \"stream SECRET RANK out\" or \"err\", nor what PMI says";
+        return "its first line is neither \"stream SECRET RANK out|err\" nor a PMI command";
     if (secret != run.secret)
-        return "it does not know the job's secret";
+        return "its secret is not the job's";
     *is_err = strcmp(which, "err") == 0;
     if (!*is_err && strcmp(which, "out") != 0)
-        return "a stream is \"out\" or \"err\"";
+        return "its stream is neither \"out\" nor \"err\"";
     if (*rank >= run.size)
         return "the job has no such rank";
     if (*is_err ? run.ranks[*rank].has_err : run.ranks[*rank].has_out)
-        return "this stream of the rank is there already";
+        return "this stream of the rank is already connected";
     return NULL;
 }
 
@@ -109,7 +111,7 @@ static void stream_line_take(struct newcomer *newcomer, char *feed)
     *(is_err ? &run.ranks[rank].has_err : &run.ranks[rank].has_out) = true;
     run.stream_count++;
     watch_drop(&newcomer->watch);
-    tcp_keep(connection, 0); /* the node's own connection notices that it is dead */
+    tcp_keep(connection, 0); /* a dead node is detected through its own connection */
     if (!is_err && rank == run.plan.stdin_rank)
         input_connect(connection);
     if (!stream_begin(connection, rank, is_err, rest, rest_bytes)) {
@@ -129,7 +131,7 @@ static void newcomer_ready(struct watch *watch, uint32_t events)
     if (bytes < 0 && errno == EAGAIN)
         return;
     if (bytes <= 0) {
-        newcomer_refuse(newcomer, "it ended before it said what it is");
+        newcomer_refuse(newcomer, "it was closed before its first line came");
         return;
     }
     newcomer->bytes += (size_t)bytes;
@@ -154,7 +156,7 @@ static bool newcomer_accept(void)
 
     if (connection < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
         watch_drop(&listener);
-        run_kill(STATUS_FAILED, "no room for the ranks' connections: %s", strerror(errno));
+        run_kill(STATUS_FAILED, "cannot accept the ranks' connections: %s", strerror(errno));
     }
     if (connection < 0)
         return false;
@@ -185,7 +187,7 @@ void streams_listen(void)
 
     listener = (struct watch){ .fd = tcp_listen(&here), .ready = listener_ready };
     if (listener.fd < 0)
-        give_up(STATUS_FAILED, "ranks cannot connect to port %u: %s", run.plan.port, strerror(errno));
+        give_up(STATUS_FAILED, "cannot listen on port %u: %s", run.plan.port, strerror(errno));
     watch_set(&run.loop, &listener, EPOLLIN);
     run.port = ntohs(here.sin_port);
 }
@@ -197,7 +199,7 @@ void streams_tick(void)
     for (struct newcomer *newcomer = LIST_FIRST(&newcomers); newcomer; newcomer = next) {
         next = LIST_NEXT(newcomer, of_newcomers);
         if (run.now_ns >= newcomer->deadline_ns)
-            newcomer_refuse(newcomer, "it does not say what it is");
+            newcomer_refuse(newcomer, "its first line has not come in time (--within)");
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun.c: runs a program on nodes of a cluster (docs/jobs.md): the job from its beginning to its end, and
- * what ends it early: a time limit, a rank, a node, the user. Exit status: the highest of the ranks', or what
- * status.h says.
+ * tacetrun.c: runs a program on nodes of a cluster (docs/jobs.md): the job from start to end, and what ends
+ * it early: a time limit, a rank, a node, or the user. The exit status is the highest of the ranks', or one
+ * of status.h.
  */
 #include "service/tacetrun/tacetrun.h"
 #include "service/lib/input.h"
@@ -24,8 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENDS_SHOWN          8         /* ranks that end with another status than 0 */
-#define LAST_OUTPUT_NS      SECOND_NS /* without anything from ranks, once they have ended */
+#define ENDS_SHOWN          8         /* messages about ranks that end with a status other than 0 */
+#define LAST_OUTPUT_NS      SECOND_NS /* when ranks have ended: output ends after this time without any */
 #define DESCRIPTORS_OWN     32
 #define DESCRIPTORS_OF_RANK 3
 
@@ -33,7 +33,7 @@ struct run run = { .status = -1, .program = -1 };
 
 /* ---- What ends a job early ---- */
 
-/* Kills where the nodes' network is heard. */
+/* Kills the ranks through the nodes' connections. */
 static void nodes_kill_now(void)
 {
     if (!run.kill_ns)
@@ -51,12 +51,12 @@ static void kill_answered(void *context, const char *answer)
         return;
     json_member_text(answer ? answer : "", "error", error, sizeof(error));
     if (!run.kill_ns)
-        say("the conductor does not kill the job: %s; the nodes are told",
-            answer ? error : "it does not answer");
+        say("the conductor cannot kill the job: %s; killing it through the network",
+            answer ? error : "no answer");
     nodes_kill_now();
 }
 
-/* Kills at the next beat, which reaches programs that only compute. */
+/* Kills the ranks by a command at the next beat, which also reaches programs that only compute. */
 static void conductor_kill(void)
 {
     char request[64];
@@ -68,7 +68,8 @@ static void conductor_kill(void)
     conductor_request(request, kill_answered, NULL);
 }
 
-/* The first reason is the job's. */
+/* Marks the job as ending early with this status. False if it has been marked before: the first reason
+ * counts. */
 static bool run_end_early(int status)
 {
     if (run.is_killed)
@@ -95,7 +96,7 @@ void run_kill(int status, const char *format, ...)
         conductor_kill();
 }
 
-/* The worst of what ranks have ended with. */
+/* Returns the highest status of the ranks that have ended. */
 static int ranks_status(void)
 {
     int status = 0;
@@ -110,7 +111,7 @@ static _Noreturn void run_leave(void)
     char names[256];
 
     if (nodes.open)
-        say("leaves, and the job %u has not ended on %s", run.job, nodes_open_names(names, sizeof(names)));
+        say("leaving, but job %u has not ended on %s", run.job, nodes_open_names(names, sizeof(names)));
     exit(run.status >= 0 ? run.status : ranks_status());
 }
 
@@ -127,11 +128,11 @@ void run_rank_ended(uint32_t number, int status)
         return;
     if (status && shown++ < ENDS_SHOWN)
         say("rank %u on %s has ended with status %d%s", number, node, status,
-            shown == ENDS_SHOWN ? "; more of these are not said" : "");
+            shown == ENDS_SHOWN ? "; further ones are not shown" : "");
     if (status && run.plan.kills_on_bad_exit)
-        run_kill(status, "kills the other ranks (--kill-on-bad-exit)");
+        run_kill(status, "killing the other ranks (--kill-on-bad-exit)");
     else if (pmi_has_begun(number) && run.ended_count < run.size)
-        run_kill(status ? status : 1, "rank %u on %s has ended before PMI's finalize: kills the others",
+        run_kill(status ? status : 1, "rank %u on %s has ended before PMI's finalize: killing the others",
                  number, node);
 }
 
@@ -142,24 +143,25 @@ static void interrupted_first(int number)
     bool is_soft = number == SIGINT && conductor_is_there() && nodes_are_running();
 
     if (run.phase < PHASE_RUN) {
-        say("interrupted: no job has begun");
+        say("interrupted: no job was started");
         exit(128 + number);
     }
     if (run.phase == PHASE_FINISH || !run_end_early(128 + number)) {
         run_leave();
     } else if (is_soft) {
-        say("interrupted: the conductor kills job %u at the next beat; Ctrl-C again also does through the "
-            "nodes' network",
+        say("interrupted: the conductor kills job %u at the next beat; press Ctrl-C again to kill it through "
+            "the network",
             run.job);
         conductor_kill();
     } else {
-        say("interrupted: kills job %u; Ctrl-C again leaves", run.job);
+        say("interrupted: killing job %u; press Ctrl-C again to leave without waiting", run.job);
         nodes_kill_now();
         conductor_kill();
     }
 }
 
-/* The first: at the next beat; the second: through the nodes' network; the third: leaves. */
+/* Handles a signal: the first one kills the job at the next beat, the second one through the network, and the
+ * third one ends tacetrun. */
 static void signal_ready(struct watch *watch, uint32_t events)
 {
     struct signalfd_siginfo signal;
@@ -170,7 +172,7 @@ static void signal_ready(struct watch *watch, uint32_t events)
     if (run.interrupts++ == 0) {
         interrupted_first((int)signal.ssi_signo);
     } else if (!run.kill_ns) {
-        say("interrupted again: kills through the nodes' network; Ctrl-C once more leaves");
+        say("interrupted again: killing the job through the network; press Ctrl-C again to leave");
         nodes_kill_now();
     } else {
         run_leave();
@@ -179,7 +181,8 @@ static void signal_ready(struct watch *watch, uint32_t events)
 
 /* ---- Time ---- */
 
-/* It has been killed, and does not end: says what to do, and gives it up where nobody does. */
+/* Handles a killed job that does not end: tells the user what to do after ENDING_NOTE_S, and ends tacetrun
+ * --within after the nodes were told. */
 static void ending_tick(void)
 {
     uint64_t since_ns = run.kill_ns ? run.kill_ns : run.command_ns;
@@ -188,13 +191,14 @@ static void ending_tick(void)
     if (!since_ns || !nodes.open)
         return;
     if (run.kill_ns)
-        nodes_kill(); /* those that could not take it before */
+        nodes_kill(); /* nodes that could not be told before */
     if (!run.has_noted && run.now_ns - since_ns > ENDING_NOTE_S * SECOND_NS) {
         run.has_noted = true;
-        say("not ended %u s later on %s: %s", ENDING_NOTE_S, nodes_open_names(names, sizeof(names)),
-            run.kill_ns
-                ? "a node hears nothing else while its program only computes, but beats with nettick=irq"
-                : "do beats reach them (conductorctl nodes)? Ctrl-C again kills through their network");
+        say("the job has not ended after %u s on %s: %s", ENDING_NOTE_S,
+            nodes_open_names(names, sizeof(names)),
+            run.kill_ns ? "while its program only computes, a node obeys only beats; boot it with nettick=irq"
+                        : "check with conductorctl nodes whether beats reach them, or press Ctrl-C again to "
+                          "kill it through the network");
     }
     if (run.kill_ns && run.now_ns - run.kill_ns > run.plan.within_ns)
         run_leave();
@@ -205,11 +209,11 @@ static void limits_tick(void)
     const struct plan *plan = &run.plan;
 
     if (plan->time_ns && run.now_ns - run.launched_ns > plan->time_ns)
-        run_kill(STATUS_TIME, "%" PRIu64 " s are over (--time): kills job %u", plan->time_ns / SECOND_NS,
-                 run.job);
+        run_kill(STATUS_TIME, "the time limit of %" PRIu64 " s has passed (--time): killing job %u",
+                 plan->time_ns / SECOND_NS, run.job);
     if (plan->wait_ns && run.first_end_ns && run.ended_count < run.size &&
         run.now_ns - run.first_end_ns > plan->wait_ns)
-        run_kill(-1, "%" PRIu64 " s ago the first rank has ended (--wait): kills the other %u",
+        run_kill(-1, "%" PRIu64 " s have passed since the first rank ended (--wait): killing the other %u",
                  plan->wait_ns / SECOND_NS, run.size - run.ended_count);
 }
 
@@ -225,7 +229,7 @@ static void tick(void)
     ending_tick();
 }
 
-/* ---- From beginning to end ---- */
+/* ---- From start to end ---- */
 
 static void job_numbered(void *context, const char *answer)
 {
@@ -235,7 +239,7 @@ static void job_numbered(void *context, const char *answer)
     run.job = answer ? (uint32_t)json_number(answer, "job") : 0;
     while (!run.job)
         if (getrandom(&run.job, sizeof(run.job), 0) < 0)
-            give_up(STATUS_FAILED, "no random numbers: %s", strerror(errno));
+            give_up(STATUS_FAILED, "cannot get random numbers: %s", strerror(errno));
     pmi_prepare();
     run.launched_ns = run.now_ns;
     nodes_begin();
@@ -249,8 +253,9 @@ void run_launch(void)
     conductor_request("job begin", job_numbered, NULL);
 }
 
-/* Whether all has come that ranks have written. What a node has ended with is in this machine's memory, so
- * that once nothing is ready to be read for a while, nothing will be: streams of dead nodes have no end. */
+/* Returns whether all output of the ranks has come: all streams have ended, or nothing has been ready to read
+ * for LAST_OUTPUT_NS. When a node has reported its end, its output is already in this machine's memory. The
+ * time limit is for streams of dead nodes, which never end. */
 static bool output_is_complete(bool is_quiet)
 {
     bool is_all_there =
@@ -261,7 +266,7 @@ static bool output_is_complete(bool is_quiet)
     return is_all_there || run.now_ns - run.heard_ns > LAST_OUTPUT_NS;
 }
 
-/* `is_quiet`: no descriptor was ready. */
+/* Moves to the next phase if the job has ended. `is_quiet`: no descriptor was ready in this turn. */
 static void phase_next(bool is_quiet)
 {
     if (run.phase == PHASE_RUN && !nodes.open) {
@@ -281,7 +286,7 @@ static void output_failed(int status, const char *why)
     run_kill(status, "%s", why);
 }
 
-/* The program's file, where it is sent. */
+/* Opens the program's file if it is to be sent. */
 static void program_open(void)
 {
     const char *path = run.plan.program[0];
@@ -293,7 +298,7 @@ static void program_open(void)
     if (run.program < 0 || fstat(run.program, &status))
         give_up(STATUS_FAILED, "%s: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size == 0 || (uint64_t)status.st_size > LAUNCH_PROGRAM_MAX)
-        give_up(STATUS_FAILED, "%s cannot be sent: it takes a file of 1 byte to 4 GiB", path);
+        give_up(STATUS_FAILED, "cannot send %s: not a regular file of 1 byte to 4 GiB", path);
     run.program_bytes = (uint64_t)status.st_size;
 }
 
@@ -312,7 +317,7 @@ static void prepare(char **words)
     if (run.plan.key_file)
         key_file_read(run.plan.key_file, run.key, STATUS_FAILED);
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
-        give_up(STATUS_FAILED, "no random numbers: %s", strerror(errno));
+        give_up(STATUS_FAILED, "cannot get random numbers: %s", strerror(errno));
     program_open();
     if (!conductor_find() && run.plan.needs_conductor)
         give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(errno));
@@ -323,7 +328,7 @@ int main(int count, char **words)
 {
     uint64_t tick_ns = 0;
 
-    (void)count; /* NULL ends them */
+    (void)count; /* NULL ends the words */
     say_begin("tacetrun", NULL);
     prepare(words);
     names_find(nodes_connect);
@@ -336,7 +341,7 @@ int main(int count, char **words)
             tick();
         }
         if (run.phase == PHASE_GREET)
-            nodes_tick(); /* the job begins as soon as it can */
+            nodes_tick(); /* starts the job as soon as possible */
         phase_next(is_quiet);
     }
 }

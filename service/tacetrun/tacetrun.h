@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tacetrun.h: what the parts of tacetrun share. It runs a program on nodes (docs/jobs.md): one thread, which
- * waits for nothing but its event loop, so that no node delays another.
+ * tacetrun.h: declarations shared by the parts of tacetrun, which runs a program on nodes (docs/jobs.md). One
+ * thread blocks only in its event loop, so that no node delays another.
  *
- *     tacetrun.c    the job from beginning to end, and what ends it early
+ *     tacetrun.c    the job from start to end, and what ends it early
  *     options.c     the command line
- *     names.c       which nodes there are, and their addresses
+ *     names.c       the list of nodes, and their addresses
  *     conductor.c   requests to the conductor, and its answers
- *     nodes.c       connections to nodes: greeting, choice, launch, ranks that end
- *     streams.c     connections from ranks, by what they say first
- *     pmi.c         PMI's server
+ *     nodes.c       connections to nodes: greeting, choice, launch, ends of ranks
+ *     streams.c     connections from ranks, sorted by their first line
+ *     pmi.c         the PMI server
  */
 #ifndef TACET_SERVICE_TACETRUN_H
 #define TACET_SERVICE_TACETRUN_H
@@ -26,45 +26,45 @@
 #include <stdint.h>
 
 #define NODE_NAME_BYTES  128
-#define ENDING_NOTE_S    5          /* after which the user hears what did not work, and what would */
-#define TICK_MS          100        /* how often times are looked at */
-#define CONDUCTOR_TIME_S 2          /* for an answer of the conductor */
-#define SILENCE_DEFAULT  UINT64_MAX /* after which a node is dead: by its system */
+#define ENDING_NOTE_S    5          /* from the kill to the message that the job has not ended */
+#define TICK_MS          100        /* between checks of time limits */
+#define CONDUCTOR_TIME_S 2          /* time limit for an answer of the conductor */
+#define SILENCE_DEFAULT  UINT64_MAX /* --silence is not given: the limit depends on the node's system */
 
 /* ---- The command line ---- */
 
 struct plan {
-    uint32_t nodes, ranks; /* 0: as many as there are; one on each node */
+    uint32_t nodes, ranks; /* 0: all nodes; one rank on each node */
     uint32_t cpus;
-    const char *names; /* NULL: the conductor's */
+    const char *names; /* --nodelist; NULL: not given */
     const char *variables[LAUNCH_VARIABLES_MAX];
     unsigned variable_count;
     const char *directory;
     bool is_labelled, is_sent, kills_on_bad_exit;
-    uint32_t stdin_rank;                              /* LAUNCH_RANK_NONE */
+    uint32_t stdin_rank;                              /* LAUNCH_RANK_NONE: no rank */
     uint64_t wait_ns, time_ns, within_ns, silence_ns; /* 0: no limit; SILENCE_DEFAULT */
     const char *conductor;
-    bool needs_conductor; /* --conductor names it */
+    bool needs_conductor; /* --conductor is given */
     const char *key_file; /* NULL: the conductor makes the tickets */
     uint32_t port;        /* 0: any */
-    char **program;       /* its name and its arguments */
+    char **program;       /* name and arguments */
     unsigned argument_count;
 };
 
-/* Reads the words into run.plan; those that are wrong end the program with status 2. */
+/* Reads the command line into run.plan; ends the program with status 2 if it is wrong. */
 void plan_read(char **words);
 
 /* ---- The job ---- */
 
 enum phase {
-    PHASE_NAMES, /* which nodes there are */
-    PHASE_GREET, /* they say what they are */
-    PHASE_RUN,   /* some are chosen: requests are on their way, or ranks run */
-    PHASE_FINISH /* it has ended on all; the last output comes */
+    PHASE_NAMES, /* finding the nodes' names */
+    PHASE_GREET, /* waiting for the nodes' greetings */
+    PHASE_RUN,   /* nodes are chosen: requests are being sent, or ranks run */
+    PHASE_FINISH /* the job has ended on all nodes; reading the last output */
 };
 
 struct rank {
-    int16_t status; /* -1: it has not ended */
+    int16_t status; /* -1: not ended */
     bool has_out, has_err;
 };
 
@@ -73,136 +73,143 @@ extern struct run {
     struct event_loop loop;
     enum phase phase;
     uint64_t now_ns;
-    uint32_t job;    /* 0: it has no number yet */
-    uint64_t secret; /* by which its ranks are known */
-    uint16_t port;   /* where they connect to */
+    uint32_t job;    /* its number; 0: none yet */
+    uint64_t secret; /* authenticates its ranks */
+    uint16_t port;   /* to which they connect */
     uint8_t key[SIPHASH_KEY_BYTES];
-    int program; /* what is sent; -1 */
+    int program; /* the file to send; -1: none */
     uint64_t program_bytes;
     struct rank *ranks; /* by number, once nodes are chosen */
     uint32_t size, ended_count, stream_count;
     uint64_t launched_ns, first_end_ns;
-    uint64_t heard_ns;   /* when something was ready to be read, or waited to be written */
-    bool is_killed;      /* it ends early; nothing new begins */
-    int status;          /* tacetrun's where it ends early; -1: the highest of the ranks' */
-    uint64_t command_ns; /* when the conductor was told to kill it; 0: not */
-    uint64_t kill_ns;    /* when its nodes were; 0: not */
-    bool has_noted;      /* what could be done about nodes where it does not end */
+    uint64_t heard_ns;   /* when a descriptor was last ready, or output was unwritten */
+    bool is_killed;      /* the job ends early; nothing new is started */
+    int status;          /* tacetrun's if the job ends early; -1: the highest of the ranks' */
+    uint64_t command_ns; /* when the conductor was told to kill the job; 0: not */
+    uint64_t kill_ns;    /* when the nodes were told; 0: not */
+    bool has_noted;      /* the user has been told on which nodes the job does not end */
     unsigned interrupts;
 } run;
 
-/* Ends the job early: its ranks are killed on all nodes, and `status` is tacetrun's; the first reason counts.
- * Before there is a job, tacetrun ends at once. */
+/* Ends the job early: kills its ranks on all nodes and makes `status` tacetrun's exit status. Later calls are
+ * ignored. Before nodes are chosen, ends tacetrun at once. */
 __attribute__((format(printf, 2, 3))) void run_kill(int status, const char *format, ...);
 
-/* Nodes are chosen, and it is known which ranks run where: gets the job a number, and lets them begin. */
+/* Gets a number for the job and launches it. Called when nodes are chosen and have their ranks. */
 void run_launch(void);
 
-/* A rank has ended. */
+/* Records that a rank has ended with `status`; may end the job. */
 void run_rank_ended(uint32_t number, int status);
 
 /* ---- Nodes ---- */
 
 enum node_state {
     NODE_CONNECTING,
-    NODE_GREETING, /* connected; it speaks first */
-    NODE_READY,    /* it has greeted */
-    NODE_TICKET,   /* the conductor makes its ticket */
-    NODE_SENDING,  /* the request is on its way */
-    NODE_STARTING, /* it has the request, and has not said that it has started */
+    NODE_GREETING, /* connected; its greeting has not come */
+    NODE_READY,    /* its greeting has come */
+    NODE_TICKET,   /* waiting for a ticket from the conductor */
+    NODE_SENDING,  /* the request is being sent */
+    NODE_STARTING, /* the request is sent; "started" has not come */
     NODE_RUNNING,
-    NODE_LEAVING, /* it had not said that it has started, and is to drop the job */
+    NODE_LEAVING, /* told to drop the job before it started */
     NODE_ENDED,
-    NODE_FAILED /* node->why */
+    NODE_FAILED /* node->why tells the reason */
 };
 
 struct node {
     struct watch watch;         /* first */
-    char name[NODE_NAME_BYTES]; /* as it is named, with its port */
-    char host[NODE_NAME_BYTES]; /* without it */
+    char name[NODE_NAME_BYTES]; /* as the user gave it, with its port */
+    char host[NODE_NAME_BYTES]; /* without the port */
     struct sockaddr_in address;
     bool has_address;
     enum node_state state;
-    char line[LAUNCH_LINE_BYTES]; /* what has come of one */
+    char line[LAUNCH_LINE_BYTES]; /* received, not yet handled */
     size_t line_bytes;
     uint64_t nonce;
     bool needs_ticket, is_busy, is_tacet, is_kill_sent;
-    uint32_t first, ranks; /* its ranks, once it is chosen */
+    uint32_t first, ranks; /* its ranks, when it is chosen */
     char *out;             /* "launch …" and the request */
     size_t out_bytes, out_sent;
     uint64_t program_sent;
-    uint64_t deadline_ns; /* by when its state has to change */
+    uint64_t deadline_ns; /* if its state has not changed by then, it fails */
     char why[256];
 };
 
 extern struct nodes {
-    struct node **all; /* after the choice: those of the job, in the order of their ranks */
+    struct node **all; /* after the choice: the job's nodes, in the order of their ranks */
     uint32_t count;
-    uint32_t open; /* of the job: it has not ended there */
+    uint32_t open; /* nodes on which the job has not ended */
 } nodes;
 
-/* Adds a node by its name or "name:port", and its address where that is known already. */
+/* Adds a node by its name or "name:port". `address`: its address if it is known, or NULL. */
 void node_add(const char *text, const struct in_addr *address);
 
-/* Connects to all; once enough have greeted, nodes_tick chooses. */
+/* Connects to all nodes. */
 void nodes_connect(void);
+
+/* Checks time limits; when enough nodes have sent their greeting, chooses the job's nodes. */
 void nodes_tick(void);
 
-/* The job has a number: requests go out. */
+/* Sends requests to the chosen nodes. Called when the job has a number. */
 void nodes_begin(void);
 
-/* Kills the ranks: by a word where they run, elsewhere by the end of what tacetrun says. Again for those that
- * could not be reached. */
+/* Kills the ranks: sends "kill" to nodes where they run; ends the connection's sending side elsewhere. Call
+ * it again until the job has ended: it tries nodes again that could not be told. */
 void nodes_kill(void);
 
-/* Whether its ranks run on all on which it has not ended: a command at a beat reaches them. */
+/* Returns whether ranks run on all nodes on which the job has not ended: then a command at a beat reaches
+ * them. */
 bool nodes_are_running(void);
 
-/* Those of the job on which it has not ended: "node1, node2", cut where they are too many. */
+/* Writes the names of the nodes on which the job has not ended, as "node1, node2", cut with "..." if they do
+ * not fit. Returns `text`. */
 const char *nodes_open_names(char *text, size_t room);
 
-/* The node of a rank. */
+/* Returns the node on which a rank runs. */
 const struct node *node_of_rank(uint32_t rank);
 
 /* ---- Names ---- */
 
-/* Fills `nodes` from --nodelist, TACET_NODES, or the conductor; then calls `done`, perhaps later. */
+/* Fills `nodes` from --nodelist, TACET_NODES, or the conductor; then calls `done`, now or from the event
+ * loop. */
 void names_find(void (*done)(void));
 
 /* ---- The conductor ---- */
 
-/* Looks whether there is one; false with errno where there is none. */
+/* Connects to the conductor as a test; false with errno if there is none. */
 bool conductor_find(void);
+
+/* Returns whether the conductor was found and has answered in time so far. */
 bool conductor_is_there(void);
 
-/* Sends a request once those before it have been answered. `answered` gets the answer, or NULL where none
+/* Sends a request when the earlier ones have been answered. `answered` gets the answer, or NULL if none
  * comes. */
 void conductor_request(const char *text, void (*answered)(void *context, const char *answer), void *context);
 
-/* Looks at the time. */
+/* Checks the time limit of an answer. */
 void conductor_tick(void);
 
 /* ---- Streams and PMI ---- */
 
-/* Listens for ranks. */
+/* Listens for connections from ranks. */
 void streams_listen(void);
 
-/* Sends those away that do not say what they are. */
+/* Rejects connections whose first line has not come in time. */
 void streams_tick(void);
 
-/* Whether there are connections of which it is not known yet what they are. */
+/* Returns whether there are connections whose first line has not come. */
 bool newcomers_are_there(void);
 
-/* A line about a connection that is no rank's. */
+/* Writes a message about a connection that was rejected because it belongs to no rank. */
 void stranger_say(const struct sockaddr_in *from, const char *why);
 
-/* The keys that are PMI's own. */
+/* Opens the PMI server for the job's ranks. */
 void pmi_prepare(void);
 
-/* A connection that speaks PMI, and what it has said so far. */
+/* Gives a connection that speaks PMI to the server, with the `count` bytes that have been read from it. */
 void pmi_begin(int connection, const struct sockaddr_in *from, const char *bytes, size_t count);
 
-/* Whether the rank is between PMI's init and its finalize. */
+/* Returns whether the rank has sent PMI's init and not yet finalize. */
 bool pmi_has_begun(uint32_t rank);
 
 #endif

@@ -143,7 +143,7 @@ def test_linux_nodes_come_after_the_others_and_share_nothing_with_them() -> None
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--nodes", "0"], "a cluster has a node at least"),
+        (["--nodes", "0"], "a cluster needs at least one node"),
         (["--linux", "65"], "--linux takes 0 to 64, not 65"),
         (["--linux", "1", "--memory", "64M"], "--memory takes 96M or more, which Linux needs"),
     ],

@@ -188,7 +188,7 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
         (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "0 to 1000"),
         (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),
-        (["--interface", "lo", "--key", str(folder / "key")], "no Ethernet"),
+        (["--interface", "lo", "--key", str(folder / "key")], "not an Ethernet interface"),
     )
     for words, said in cases:
         ran = subprocess.run(

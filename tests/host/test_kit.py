@@ -146,7 +146,7 @@ def test_a_second_run_is_kept_apart_and_says_so(run: Run, tmp_path: Path) -> Non
     assert run(*words).returncode == 0
     first = (tmp_path / "r/n/meta.txt").read_bytes()
     said = run(*words)
-    assert said.returncode == 0 and "r/n is there already" in said.stderr and "r/n.2" in said.stderr
+    assert said.returncode == 0 and "r/n exists already" in said.stderr and "r/n.2" in said.stderr
     assert (tmp_path / "r/n/meta.txt").read_bytes() == first
     assert meta_of(tmp_path / "r/n.2")["status"] == "complete"
 
@@ -155,7 +155,7 @@ def test_of_two_tasks_on_the_same_cpus_one_measures(run: Run, tmp_path: Path, en
     for cpu in cpus_here():
         (tmp_path / "locks" / f"tacet-noise-cpu-{cpu}").symlink_to(str(os.getpid()))
     said = run("--seconds", "1", "--out", "r", SLURM_LOCALID="1")
-    assert said.returncode == 0 and "nothing to do" in said.stderr and "task 1" in said.stderr
+    assert said.returncode == 0 and "does nothing" in said.stderr and "task 1" in said.stderr
     assert not (tmp_path / "r").exists()
 
 
@@ -166,7 +166,7 @@ def test_a_task_leaves_out_the_cpus_of_another(run: Run, tmp_path: Path) -> None
     (tmp_path / "locks" / f"tacet-noise-cpu-{first}").symlink_to(str(os.getpid()))
     words = ("--seconds", "1", "--programs", "selfish", "--cpus", "all", "--out", "r", "--name", "n")
     said = run(*words, OMPI_COMM_WORLD_LOCAL_RANK="3")
-    assert said.returncode == 0 and "left out" in said.stderr
+    assert said.returncode == 0 and "skipping CPU" in said.stderr
     assert str(first) not in meta_of(tmp_path / "r/n")["cpus_measured"].split(",")
 
 
@@ -189,7 +189,7 @@ def test_two_tasks_of_one_host_at_once_have_a_folder_each(
     ]
     said = "".join(task.communicate(timeout=HANGS_S)[1] for task in tasks)
     assert [task.returncode for task in tasks] == [0, 0], said
-    assert "n is there already" in said
+    assert "n exists already" in said
     measured = {meta_of(tmp_path / "r" / name)["cpus_measured"] for name in ("n", "n.2")}
     assert measured == {str(cpu) for cpu in cpus[:2]}
 
@@ -339,7 +339,7 @@ def test_one_cpu_is_measured_and_said(run: Run, tmp_path: Path) -> None:
     cpu = str(cpus_here()[0])
     words = ("--seconds", "1", "--programs", "selfish", "--out", "r", "--name", "n")
     said = run(*words, shell=("taskset", "-c", cpu))
-    assert said.returncode == 0 and "one CPU only" in said.stderr
+    assert said.returncode == 0 and "only one CPU" in said.stderr
     assert meta_of(tmp_path / "r/n")["cpus_measured"] == cpu
 
 
@@ -368,7 +368,7 @@ def test_without_rights_it_measures_all_the_same(kit: Path, environment: dict[st
             ),
             folder / "out/n",
         )
-        assert "needs root: going on without it" in said
+        assert "osnoise, the kernel's own tracer: it needs root" in said
         meta = meta_of(folder / "out/n")
         assert meta["user"] == "65534" and meta["program.ftq"] == "complete"
 
@@ -439,7 +439,7 @@ def test_a_wrong_option_is_one_line_and_status_2(
 
 def test_a_cpu_that_the_cpuset_does_not_have_is_named(run: Run) -> None:
     done = run("--cpus", "0,4095")
-    assert done.returncode == 1 and "CPU 4095 is not among those" in done.stderr
+    assert done.returncode == 1 and "may not use CPU 4095" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -450,7 +450,7 @@ def test_an_unknown_architecture_is_named(run: Run, tmp_path: Path) -> None:
     uname.chmod(0o755)
     done = run("--quick", PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "no programs for this architecture, riscv64" in done.stderr and "there are: x86_64" in done.stderr
+    assert "no programs for this architecture, riscv64" in done.stderr and "available: x86_64" in done.stderr
 
 
 @pytest.mark.parametrize("kept", [0, 2000])
@@ -467,7 +467,7 @@ def test_a_program_that_cannot_be_run_is_named(
         text=True,
         timeout=HANGS_S,
     )
-    assert done.returncode == 1 and "selfish cannot be run" in done.stderr
+    assert done.returncode == 1 and "cannot run" in done.stderr
     assert done.stderr.count("\n") == 1 and not (tmp_path / "results").exists()
 
 
@@ -475,7 +475,7 @@ def test_a_program_that_cannot_be_run_is_named(
 def test_a_folder_that_cannot_be_written_is_named(run: Run, tmp_path: Path, place: str) -> None:
     (tmp_path / "plain").write_text("")
     done = run("--quick", "--out", place)
-    assert done.returncode == 1 and f"{place}: no folder that can be written" in done.stderr
+    assert done.returncode == 1 and f"{place}: not a writable folder" in done.stderr
     assert done.stderr.count("\n") == 1 and not list((tmp_path / "locks").iterdir())
 
 

@@ -516,15 +516,15 @@ def test_who_has_the_key_may_start_jobs_and_nobody_else(key_file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--port", "70000"], "--port 70000: it takes a number, 0 to 65535"),
-        (["--port", "x"], "--port x: it takes a number, 0 to 65535"),
+        (["--port", "70000"], "--port 70000: not a number from 0 to 65535"),
+        (["--port", "x"], "--port x: not a number from 0 to 65535"),
         (["--name", "a b"], "--name a b: it takes a word"),
         (["--name", "x" * 32], "it takes 1 to 31 characters"),
         (["--address", "here"], "--address here: it takes an IPv4 address"),
         (["--key", "/nowhere"], "the key /nowhere: No such file"),
         (["--beats", "eth9"], "--beats needs the conductor's key"),
         (["more"], "unexpected word: more"),
-        (["--colour"], "--colour: there is no such option"),
+        (["--colour"], "--colour: no such option"),
     ],
 )
 def test_wrong_options_are_said_in_one_line(words: list[str], why: str) -> None:

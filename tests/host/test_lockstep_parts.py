@@ -115,7 +115,7 @@ def test_a_flood_is_an_error_and_not_a_delay(cable: Cable) -> None:
     with pytest.raises(BlockingIOError):
         while True:
             cable.of_qemu.sendall(sent(bytes(60)))
-    with pytest.raises(RunnerError, match="more than data carries: shorter quanta"):
+    with pytest.raises(RunnerError, match="exceed what data can carry"):
         cable.collect()
 
 
@@ -226,11 +226,8 @@ def test_a_command_that_is_under_way_when_time_is_up_is_said_to_be() -> None:
     play(conductor, range(4, 450))
     conductor.end(450, goes_on=False)
     stop, kill = conductor.outcomes
-    assert (stop.first_ns, stop.error) == (
-        200 * MS,
-        "beats were stopped before all nodes had done the command",
-    )
-    assert (kill.first_ns, kill.error) == (None, "the time was over before")
+    assert (stop.first_ns, stop.error) == (200 * MS, "beats were stopped before all nodes had done the command")
+    assert (kill.first_ns, kill.error) == (None, "the run ended before")
 
 
 def test_frames_that_are_no_answers_change_nothing() -> None:
@@ -260,36 +257,36 @@ def test_turns_of_cpus_end_between_gates_and_the_first_one_shortly_after_each() 
 # ---- What may be asked for ----
 
 WRONG = {
-    "--command|2s stop": "--command is carried by beats: give --beats HZ, too",
+    "--command|2s stop": "--command needs beats, which carry commands: add --beats HZ",
     "--beats 10 --nodes 0 --linux 1 --command|2s stop": "--command is for Tacet nodes, and there are none",
     "--beats 10 --command|50ms stop": "--command 50ms stop: the first beat is at 100ms (--first-beat)",
-    "--beats 10 --until 2s --command|2s stop": "--command 2s stop: it is over at 2s (--until)",
+    "--beats 10 --until 2s --command|2s stop": "--command 2s stop: the run ends at 2s (--until)",
     "--beats 10 --command|stop": "--command takes a time such as 100us, 20ms or 1.5s, not stop",
-    "--beats 10 --command|2s": "--command takes a time and what is commanded, such as 2s stop, not 2s",
+    "--beats 10 --command|2s": "--command takes a time and a command, such as 2s stop, not 2s",
     "--beats 10 --command|2s jump": "--command 2s jump: nodes do not know jump; they know stop, continue, ",
     "--beats 10 --command|2s trace timer": "--command 2s trace timer: trace takes +CLASS or -CLASS, a class",
     "--beats 10 --command|2s stop now": "--command 2s stop now: it takes nothing, or one job: job N",
     "--beats 10 --command|2s services 0": "services takes microseconds, 1 to 100000",
     "--beats 10 --command|2s --within 0 stop": "--within 0 stop: --within takes 1 to 86400, not 0",
     "--beats 10 --command|2s --one-way": "--command 2s --one-way: nodes do not know that",
-    "--answer-every 5": "--answer-every is for beats: give --beats HZ, too",
+    "--answer-every 5": "--answer-every needs beats: add --beats HZ",
     "--answer-every -1": "--answer-every takes 0 to 1000, not -1",
     "--service|'x": "--service 'x: No closing quotation",
     "--quantum 5us": "--quantum takes whole microseconds from 10us to 100ms, not 5us",
     "--quantum 100500ns": "--quantum takes whole microseconds from 10us to 100ms, not 100500ns",
     "--quantum fast": "--quantum takes a time such as 100us, 20ms or 1.5s, not fast",
-    "--turns 1500ns": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 1500ns",
-    "--turns 30us": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 30us",
-    "--turns 200us": "--turns takes whole microseconds of which a quantum, 100us, is a multiple, not 200us",
-    "--network --latency 50us": "--latency 50us is shorter than a quantum, 100us: frames are",
-    "--stagger 250us": "--stagger 250us is no whole number of quanta of 100us",
+    "--turns 1500ns": "--turns takes whole microseconds that divide a quantum, 100us, not 1500ns",
+    "--turns 30us": "--turns takes whole microseconds that divide a quantum, 100us, not 30us",
+    "--turns 200us": "--turns takes whole microseconds that divide a quantum, 100us, not 200us",
+    "--network --latency 50us": "--latency 50us is shorter than a quantum, 100us, but frames",
+    "--stagger 250us": "--stagger 250us is not a whole number of quanta of 100us",
     "--service 'a": "--service 'a: No closing quotation",
     "--service /none": "/none",
-    "--network --latency 250us": "--latency 250us is no whole number of quanta of 100us",
-    "--latency 100us": "--latency is for a network: give --network, too",
-    "--frames x": "--frames is for a network: give --network, too",
+    "--network --latency 250us": "--latency 250us is not a whole number of quanta of 100us",
+    "--latency 100us": "--latency needs --network",
+    "--frames x": "--frames needs --network",
     "--network --loss 2": "--loss takes 0 to 1, such as 0.01, not 2",
-    "--beats 30": "--beats 30: a period must be a whole number of quanta of 100us",
+    "--beats 30": "--beats 30: the period must be a whole number of quanta of 100us",
     "--beats 2000": "--beats takes 1/60 to 1000 beats a second, or 0, not 2000",
     "--nodes 65": "--nodes takes 0 to 64, not 65",
     "--nodes 0": "--nodes and --linux together take 1 to 64, not 0",

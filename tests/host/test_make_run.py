@@ -62,7 +62,7 @@ def test_a_step_that_fails_shows_its_end_and_names_the_log(tmp_path: Path) -> No
     said, _ = running.communicate()
     lines = said.splitlines()
     assert running.returncode == 1 and "a.c:1: error: no such thing" in lines and len(lines) < 25, said
-    assert lines[-1] == "make run: the build failed; all that the steps said is in build/make-run.log"
+    assert lines[-1] == "make run: the build failed; the full output is in build/make-run.log"
     assert "\n50\n" in (ROOT / "build/make-run.log").read_text()
 
 

@@ -123,7 +123,7 @@ def test_every_kind_of_object_depends_on_its_flags(target: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("ARCH=none",), "ARCH=none: there is arch/ppc64 arch/x86_64 only."),
+        (("ARCH=none",), "ARCH=none: no such architecture; there are ppc64 x86_64."),
         (("run", "ARGS=x"), "need a program: APP=prog"),
         (("run", "FILES=x"), "need a program: APP=prog"),
         (("klog", "KLOG=/none"), "make run APP=prog keeps one there"),
@@ -152,7 +152,7 @@ def test_a_colon_in_the_path_is_refused_at_once(tmp_path: Path) -> None:
     (tree / "arch/x86_64").mkdir(parents=True)
     (tree / "arch/x86_64/link.ld").touch()
     done = typed("make", cwd=tree)
-    assert done.returncode == 2 and "a colon in the path does not work" in done.stderr
+    assert done.returncode == 2 and "must not contain a colon" in done.stderr
 
 
 @pytest.mark.parametrize(("option", "jobs"), [((), f"-j{len(os.sched_getaffinity(0))}"), (("-j1",), "-j1")])

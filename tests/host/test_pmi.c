@@ -74,18 +74,18 @@ TEST(wrong_lines_are_refused_by_name)
         { "a=1 b=1 c=1 d=1 e=1 f=1 g=1 h=1 i=1 j=1 k=1 l=1 m=1 n=1 o=1 cmd=init q=1", "16 at most" },
         { "cmd=", "cmd=: PMI-1 has no such command" },
         { "cmd=nothing", "cmd=nothing: PMI-1 has no such command" },
-        { "cmd=initack", "pmiid=: it takes a number" },
-        { "cmd=initack pmiid=-1", "pmiid=-1: it takes a number" },
-        { "cmd=initack pmiid=2147483648", "it takes a number up to 2147483647" },
-        { "cmd=initack pmiid=18446744073709551617", "it takes a number" },
-        { "cmd=init pmi_version=1", "pmi_subversion=: it takes a number" },
-        { "cmd=init pmi_subversion=1", "pmi_version=: it takes a number" },
-        { "cmd=abort exitcode=x", "exitcode=x: it takes a number" },
+        { "cmd=initack", "pmiid=: not a number from" },
+        { "cmd=initack pmiid=-1", "pmiid=-1: not a number from" },
+        { "cmd=initack pmiid=2147483648", "not a number from 0 to 2147483647" },
+        { "cmd=initack pmiid=18446744073709551617", "not a number from" },
+        { "cmd=init pmi_version=1", "pmi_subversion=: not a number from" },
+        { "cmd=init pmi_subversion=1", "pmi_version=: not a number from" },
+        { "cmd=abort exitcode=x", "exitcode=x: not a number from" },
         { "cmd=get key=k", "cmd=get: kvsname= is missing" },
         { "cmd=get kvsname=s", "cmd=get: key= is missing" },
         { "cmd=put kvsname=s key=k", "cmd=put: value= is missing" },
         { "cmd=getbyidx idx=0", "cmd=getbyidx: kvsname= is missing" },
-        { "cmd=getbyidx kvsname=s idx=1.5", "idx=1.5: it takes a number" },
+        { "cmd=getbyidx kvsname=s idx=1.5", "idx=1.5: not a number from" },
     };
 
     for (unsigned i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
@@ -109,7 +109,7 @@ TEST(keys_are_put_once_and_found)
     CHECK_TEXT(store.pairs[1]->key, "card-919");
     CHECK(pmi_store_get(&store, "card") == NULL);
     CHECK_EQUAL(pmi_store_put(&store, "card-919", "other", &why), -EEXIST);
-    CHECK_CONTAINS(why.text, "card-919: it is put already");
+    CHECK_CONTAINS(why.text, "card-919: already put");
     CHECK_TEXT(pmi_store_get(&store, "card-919"), "value-1");
     pmi_store_free(&store);
     CHECK(pmi_store_get(&store, "card-919") == NULL);

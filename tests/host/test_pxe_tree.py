@@ -84,9 +84,9 @@ def test_a_second_tree_leaves_nothing_of_the_first(tmp_path: Path) -> None:
         (["--network", "10.1.0.0/30"], "", "--network 10.1.0.0/30 has no room for nodes"),
         (["--server", "host"], "", "--server takes an address such as 10.1.0.7, not host"),
         (["--interface", "a b"], "", "--interface takes a name such as eth1, not a b"),
-        (["--proxy"], "", "beside another DHCP server, nodes must know this one: --server, its address"),
+        (["--proxy"], "", "with another DHCP server, nodes need this server's address: --server ADDRESS"),
         (["--port", "com9"], "", "no such serial port: com9"),
-        (["--speed", "1"], "", "no speed of a serial port: 1"),
+        (["--speed", "1"], "", "not a serial port's speed: 1"),
         (["--wrong"], "", "unrecognized arguments: --wrong"),
         ([], "node7 end=halt", "nodes:1: node7 is no MAC address such as 52:54:00:12:34:56"),
         ([], "52:54:00:12:34:56 'open", "nodes:1: No closing quotation"),
@@ -95,7 +95,7 @@ def test_a_second_tree_leaves_nothing_of_the_first(tmp_path: Path) -> None:
         ([], "52:54:00:12:34:56 name=a_b", "nodes:1: name=a_b is no name of a host"),
         ([], "52:54:00:12:34:56 program=/nowhere", "nodes:1: no such program: /nowhere"),
         ([], "52:54:00:12:34:56\n52-54-00-12-34-56", "nodes:2: 52:54:00:12:34:56 has a line already"),
-        (["--", "a", ""], "", "GRUB cannot hand over an empty argument"),
+        (["--", "a", ""], "", "GRUB cannot pass an empty argument"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
@@ -114,7 +114,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     (tmp_path / "home").mkdir()
     (tmp_path / "home/letter").write_text("dear")
     done = make_pxe(tmp_path / "home")
-    assert done.returncode == 2 and "holds something else" in done.stderr
+    assert done.returncode == 2 and "has other contents" in done.stderr
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["letter"]
 
 

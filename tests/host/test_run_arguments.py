@@ -35,7 +35,7 @@ def app(tmp_path: Path) -> Path:
     return path
 
 
-CPUS = "--cpus takes 1 to 1024 (the kernel manages no more), not "
+CPUS = "--cpus takes 1 to 1024 (the kernel's limit), not "
 LEAST = "--memory takes 20M or more, which the kernel and a small program need, not "
 SIZE = "--memory takes a size such as 256M or 2G, not "
 SECONDS = "--time-limit takes seconds, above 0 and at most 31536000, not "
@@ -46,10 +46,10 @@ SECONDS = "--time-limit takes seconds, above 0 and at most 31536000, not "
     [
         *((["--cpus", n], CPUS + n) for n in ("0", "-1", "1025", "3000", "x", "1.5")),
         *(
-            (["--linux", "--cpus", n], f"--cpus takes 1 to 255 (QEMU's machine has no more), not {n}")
+            (["--linux", "--cpus", n], f"--cpus takes 1 to 255 (the limit of QEMU's machine), not {n}")
             for n in ("0", "256")
         ),
-        (["--linux-tuned", "--cpus", "1"], "--cpus takes 2 to 255 (QEMU's machine has no more), not 1"),
+        (["--linux-tuned", "--cpus", "1"], "--cpus takes 2 to 255 (the limit of QEMU's machine), not 1"),
         *((["--memory", size], SIZE + size) for size in ("10Q", "-5", "0.5", "1G,slots=2", "G")),
         *((["--memory", size], LEAST + size) for size in ("0", "1K", "19", "19.9M")),
         (["--linux", "--memory", "64M"], "--memory takes 96M or more, which Linux needs, not 64M"),
@@ -57,10 +57,10 @@ SECONDS = "--time-limit takes seconds, above 0 and at most 31536000, not "
         *((["--time-limit", s], SECONDS + s) for s in ("0", "-1", "nan", "inf", "1e99", "soon")),
         (["--cwd", "tmp"], "--cwd takes an absolute path on the node, such as /tmp, not tmp"),
         (["--kernel", "/none"], "--kernel /none: No such file or directory"),
-        (["--kernel", "/etc/passwd"], "--kernel /etc/passwd is no kernel: it is not an ELF file"),
+        (["--kernel", "/etc/passwd"], "--kernel /etc/passwd is not a kernel: it is no ELF file"),
         (["--stdin", "/tmp"], "/tmp is a folder; standard input takes a file"),
-        (["--klog", "/none/log"], "the flight log cannot be kept: /none/log: No such file or directory"),
-        (["--klog", "/tmp"], "the flight log cannot be kept: /tmp: Is a directory"),
+        (["--klog", "/none/log"], "cannot write the flight log to /none/log: No such file or directory"),
+        (["--klog", "/tmp"], "cannot write the flight log to /tmp: Is a directory"),
         (["--qemu-options='"], "--qemu-options: no closing quotation"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate (tools/run --help)"),
     ],
@@ -112,7 +112,7 @@ def test_files_that_do_not_fit_are_refused_before_anything_is_written(app: Path,
     room.check_room(400 * MIB, "1G", room.LINUX_ROOM, copies=2)
     with pytest.raises(RunnerError, match="400 MiB, its memory is 512 MiB; give it more: --memory 1024M"):
         room.check_room(400 * MIB, "512M", room.LINUX_ROOM, copies=2)
-    with pytest.raises(RunnerError, match=r"3\.5 GiB; they have to end below 4 GiB .* room for 2\.9 GiB"):
+    with pytest.raises(RunnerError, match=r"3\.5 GiB, but they must be below 4 GiB .* room for 2\.9 GiB"):
         room.check_room(7 * GIB // 2, "8G", room.TACET_ROOM)
 
 
@@ -154,7 +154,7 @@ def test_an_archive_that_the_disk_has_no_room_for_is_one_line(tmp_path: Path) ->
     build.mkdir()
     run = f'TACET_BUILD=$D "$RUN" --kernel {app} --files {files} {app}'
     ran = in_full_tmpfs(run, build)
-    said = f"app.cpio, 98 KiB, cannot be kept in {build}/run: No space left on device"
+    said = f"cannot write app.cpio, 98 KiB, to {build}/run: No space left on device"
     assert (ran.returncode, ran.stderr) == (2, f"tools/run: {said}\n")
 
 
@@ -165,7 +165,7 @@ def test_a_build_folder_that_cannot_be_written_is_one_line(app: Path, tmp_path: 
         env={**os.environ, "TACET_BUILD": "/proc/none"},
     )
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1, ran.stderr
-    assert "cannot be kept in /proc/none/run: No such file or directory" in ran.stderr
+    assert "to /proc/none/run: No such file or directory" in ran.stderr
 
 
 def test_no_folder_for_the_ports_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_no_folder_for_the_ports_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(qemu.emulator.tempfile, "TemporaryDirectory", full)
-    with pytest.raises(RunnerError, match=r"TMPDIR names one\): No space left on device"):
+    with pytest.raises(RunnerError, match=r"set TMPDIR to another place\): No space left on device"):
         qemu.run_machine([])
 
 
@@ -208,7 +208,7 @@ def test_a_log_that_is_cut_off_anywhere_is_not_whole() -> None:
         klog_file.what_is_missing(whole[:120]) == "it ends after 120 bytes, before the events of CPU 0 of 2"
     )
     assert "follow its end" in klog_file.what_is_missing(whole + b"x")
-    assert "no header" in klog_file.what_is_missing(b"x" * 100)
+    assert "log's header" in klog_file.what_is_missing(b"x" * 100)
 
 
 # ---- What is shown of the console ----
@@ -289,7 +289,7 @@ def test_a_program_or_kernel_of_another_machine_is_named(tmp_path: Path) -> None
     with pytest.raises(RunnerError, match="64-bit PowerPC; this node is x86_64"):
         qemu.check_program(tmp_path / "app")
     arguments.check_kernel(tmp_path / "app", None, "ppc64")
-    with pytest.raises(RunnerError, match="ppc64; the machine is x86_64"):
+    with pytest.raises(RunnerError, match="ppc64, but the machine is x86_64"):
         arguments.check_kernel(tmp_path / "app", None)
 
 

@@ -43,5 +43,5 @@ def test_help_that_cannot_be_written_is_a_failure(program: str) -> None:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_option_that_there_is_not_is_named_in_a_line(program: str) -> None:
     done = subprocess.run([SERVICE / program, "--colour"], capture_output=True, text=True, timeout=PATIENCE_S)
-    said = f"{program}: --colour: there is no such option ({program} --help)\n"
+    said = f"{program}: --colour: no such option ({program} --help)\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

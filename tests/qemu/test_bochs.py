@@ -176,17 +176,17 @@ def test_the_commands_time_limit_ends_a_node_that_hangs() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--icount", "0"], "--icount is not for --bochs: time is a function of the instructions there"),
+        (["--icount", "0"], "--icount is not for --bochs: in Bochs, time always follows the instructions"),
         (["--turns", "off"], "--turns is not for --bochs: its CPUs take turns of 16 instructions"),
-        (["--stdin", "/dev/null"], "--stdin is not for --bochs: a program there has no standard input"),
-        (["--qemu", "newest"], "--qemu is not for --bochs: that is another emulator"),
-        (["--qemu-options=-s"], "--qemu-options is not for --bochs: that is another emulator"),
+        (["--stdin", "/dev/null"], "--stdin is not for --bochs: programs in Bochs have no standard input"),
+        (["--qemu", "newest"], "--qemu is not for --bochs: Bochs is another emulator"),
+        (["--qemu-options=-s"], "--qemu-options is not for --bochs: Bochs is another emulator"),
         (["--gdb"], "--gdb is not for --bochs: "),
         (["--linux"], "argument --linux: not allowed with argument --bochs"),
         (["--cpus", "9"], "--cpus takes 1 to 8 with --bochs, not 9"),
         (["--cpus", "0"], "--cpus takes 1 to 1024"),
         (["--memory", "2049M"], "--memory takes at most 2048M with --bochs, not 2049M"),
-        (["--env", "X=tab\there"], "GRUB cannot hand over an empty argument, nor one with a tab"),
+        (["--env", "X=tab\there"], "GRUB cannot pass an empty argument, or one with a tab"),
     ],
 )
 def test_what_bochs_does_not_have_is_refused_in_one_line(words: list[str], said: str) -> None:

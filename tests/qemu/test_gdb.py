@@ -180,7 +180,7 @@ def test_a_qemu_that_dies_is_told_and_gdb_stays(tmp_path: Path) -> None:
 
 def test_the_end_of_the_node_is_told_and_its_memory_stays(tmp_path: Path) -> None:
     text = batch(tmp_path, "continue\ncontinue\nbacktrace 4\ntacet log 1\n", program("status.musl"), "7")
-    assert "The node has ended: tacet: exit status=7\nIts whole console: build/gdb.console.\n" in text, text
+    assert "The node has ended: tacet: exit status=7\nIts full console: build/gdb.console.\n" in text, text
     assert "node_exit (status=7)" in text and "program_end        rank 0  status 7" in text, text
     assert "closed" not in text and "roken pipe" not in text, text
 
@@ -209,7 +209,7 @@ def test_before_the_kernel_s_first_instruction_the_commands_say_so(tmp_path: Pat
     text = batch(
         tmp_path, "tacet thread\ntacet rank\ntacet cpus\ntacet log\nprint 1\n", program("status.musl")
     )
-    assert text.count("The kernel has not set this CPU up yet (early boot)") == 3, text
+    assert text.count("The kernel has not set up this CPU yet (early boot)") == 3, text
     assert "* gdb's thread 1: not set up by the kernel yet, at 0x000000000000fff0" in text, text
     assert "$1 = 1" in text, text
 
@@ -246,7 +246,7 @@ def test_in_the_program_the_commands_show_its_registers_and_symbols(tmp_path: Pa
     assert "computes in its program, at\n" in text, text
     found = re.search(r"registers of the program, in the CPU:\n  rip (0x[0-9a-f]{16})  main", text)
     assert found and f"  {found[1]}  main" in text, text
-    assert "r15    0x" in text and "status.musl: symbols as linked" in text, text
+    assert "r15    0x" in text and "status.musl: symbols at their linked addresses" in text, text
     assert re.search(r" program_enter +rank 0  entry 0x4", text), text
 
 
@@ -255,7 +255,7 @@ def test_a_static_pie_has_its_symbols_where_the_kernel_loads_it(kind: str, tmp_p
     text = batch(
         tmp_path, "hbreak main\ncontinue\ncontinue\ntacet thread\ntacet rank\n", program(f"clocks.{kind}")
     )
-    assert "symbols at 0x40000000000 more than linked (static-PIE)" in text, text
+    assert "symbols 0x40000000000 above their linked addresses (static-PIE)" in text, text
     assert re.search(r"  rip 0x00000400000[0-9a-f]{5}  main", text), text
     assert "  program /init, bias 0x40000000000\n" in text, text
 
@@ -305,11 +305,11 @@ def test_help_explains_the_commands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("tacet frob", "there is no `tacet frob`; `help tacet` lists what there is"),
+        ("tacet frob", "no such command: tacet frob; `help tacet` lists them"),
         ("tacet log many", "tacet log takes a number of events, such as 50, not many"),
         ("tacet rank 3", "tacet rank takes no argument"),
         ("tacet program /none", "no such program: /none"),
-        ("tacet program", "tacet program takes the program's file"),
+        ("tacet program", "tacet program needs the program's file"),
         ("tacet program /bin/ls", "/bin/ls is linked dynamically"),
         ("disconnect\ntacet cpus", "there is no node; `tacet start` starts one"),
     ],
@@ -325,9 +325,9 @@ def test_a_wrong_command_gets_one_clear_line(command: str, said: str, tmp_path: 
         (["/none"], "", "no such program: /none"),
         (["/bin"], "", "/bin is a folder, not a program"),
         (["/bin/ls"], "", "/bin/ls is linked dynamically"),
-        (["--kernel", "/none", "APP"], "", "there is no kernel in /none"),
+        (["--kernel", "/none", "APP"], "", "there is no kernel /none"),
         (["APP"], "/none", "GDB_COMMANDS: no such file: /none"),
-        (["--kernel", "KERNEL", "APP"], "", "/proc/none cannot be written: No such file or directory"),
+        (["--kernel", "KERNEL", "APP"], "", "cannot write /proc/none: No such file or directory"),
     ],
 )
 def test_tools_gdb_says_what_is_wrong(words: list[str], commands: str, said: str, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_port_and_speed_are_grubs_and_the_kernels(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["PORT=com5"], "no such serial port: com5; a PC has com1, com2, com3, com4"),
-        (["SPEED=57601"], "no speed of a serial port: 57601; it divides 115200: 115200, 57600"),
+        (["SPEED=57601"], "not a serial port's speed: 57601; it must divide 115200: 115200, 57600"),
         (["SPEED=fast"], "--speed fast: must be a number from 300 to 115200"),
         (["TIMEOUT=soon"], "--timeout soon: must be a number from -1 to 86400"),
         (["FILES=/none /bin/busybox"], "no such program: /none"),
@@ -212,8 +212,8 @@ def test_make_iso_takes_blanks_and_quotes_in_names_and_arguments(tmp_path: Path)
     ("iso", "said"),
     [
         ("none/x.iso", "no such folder: "),
-        ("", "is a folder; the image is to be a file"),
-        ("/dev/full", "/dev/full is no plain file"),
+        ("", "is a folder; the image must be a file"),
+        ("/dev/full", "/dev/full is not a regular file"),
     ],
 )
 def test_a_target_that_cannot_be_is_refused(iso: str, said: str, tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_where_there_is_no_room_an_earlier_image_stays_and_no_half_one_is_left(
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert (made.returncode, made.stdout, made.stderr.count("\n")) == (1, "", 1), made.stderr
-    assert "x.iso is not made: " in made.stderr and "File too large" in made.stderr, made.stderr
+    assert "cannot make " in made.stderr and "File too large" in made.stderr, made.stderr
     assert left(tmp_path) == ["x.iso"] and (tmp_path / "x.iso").read_text() == "an earlier image"
 
 

@@ -185,7 +185,7 @@ def test_a_node_that_does_not_arrive_is_named_with_its_registers(tmp_path: Path)
     try:
         cluster.start()
         cluster.nodes[1].hold.set(True)
-        with pytest.raises(Missing, match=r"node2 has not come to gate \d+ within 2 s") as missing:
+        with pytest.raises(Missing, match=r"node2 has not reached gate \d+ within 2 s") as missing:
             cluster.run()
         assert any(re.search("[ER]IP=", line) for line in missing.value.lines), missing.value.lines
     finally:
@@ -258,8 +258,8 @@ def test_nodes_end_with_the_run_however_it_ends(running: Running) -> None:
 def test_a_qemu_that_stands_still_is_named(running: Running) -> None:
     os.kill(running.nodes[1], signal.SIGSTOP)
     status, text = running.ended()
-    assert status == MISSING and re.search(r"node2 has not come to gate \d+ within 1 s$", text, re.M), text
-    assert "node2: its registers are not known" in text, text
+    assert status == MISSING and re.search(r"node2 has not reached gate \d+ within 1 s", text, re.M), text
+    assert "node2: cannot read its registers" in text, text
 
 
 def test_a_node_whose_qemu_ends_is_named(running: Running) -> None:

@@ -73,7 +73,7 @@ def test_an_argument_that_grub_would_change_is_refused_when_the_iso_is_made(
         word,
     ]
     made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert made.returncode == 2 and "GRUB cannot hand over" in made.stderr
+    assert made.returncode == 2 and "GRUB cannot pass" in made.stderr
     assert not (tmp_path / "x.iso").exists()
 
 

@@ -115,7 +115,7 @@ def test_misses_grow_with_the_tick_s_rate_in_the_first_level_alone(store: Path) 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("begin=1", "caches: options: give begin, a later end, out, and at least one caches"),
+        ("begin=1", "caches: options: begin, a later end, out, and at least one caches are needed"),
         ("start=1", "caches: start=1: no such option; there are begin, end, out and caches"),
         ("caches=M1:1", "caches: caches=M1:1: a cache is BYTES/WAYS/LINE, three numbers above 0"),
     ],

@@ -124,9 +124,9 @@ def test_a_flight_log_that_the_disk_cut_off_is_not_kept_silently(
     ran = typed("unshare", "-rm", "bash", "-c", script, tmp_path, *options)
     assert ran.returncode == code, ran
     last = ran.stderr.decode().splitlines()[-1]
-    cut = "it ends after 4096 bytes, within the events of CPU 0 of 1; is its disk full?"
+    cut = "it ends after 4096 bytes, within the events of CPU 0 of 1; check whether its disk is full"
     assert last == (
-        f"tools/run: the flight log in {tmp_path}/log is not whole: {cut} "
+        f"tools/run: the flight log in {tmp_path}/log is incomplete: {cut} "
         f"(the program ended with status {status})"
     )
 
@@ -155,7 +155,7 @@ def test_a_node_with_too_little_memory_names_the_size_of_its_files(tmp_path: Pat
     ran = typed("tools/run", "--memory", "64M", "--files", tmp_path, program("status.musl"))
     assert ran.returncode == 65, ran
     assert ran.stderr.endswith(
-        b"tools/run: the node has 64M, of which its files take 50 MiB; --memory gives it more\n"
+        b"tools/run: the node has 64M, and its files take 50 MiB; give it more with --memory\n"
     )
 
 
@@ -163,7 +163,7 @@ def test_what_qemu_says_is_shown_with_the_option_it_came_from() -> None:
     ran = typed("tools/run", "--qemu-options=-frobnicate", program("status.musl"))
     assert ran.returncode == 125, ran
     assert b"-frobnicate: invalid option" in ran.stderr
-    assert ran.stderr.endswith(b"tools/run: what QEMU says is about --qemu-options\n"), ran.stderr
+    assert ran.stderr.endswith(b"tools/run: QEMU's message is about --qemu-options\n"), ran.stderr
 
 
 def test_run_shows_output_as_it_comes() -> None:

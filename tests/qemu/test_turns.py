@@ -124,7 +124,7 @@ def test_the_command_that_repeats_a_run_repeats_it(tacet: Run) -> None:
         (["--icount", "0", "--cpus", "2", "--turns", "3"], "--turns takes a time from 1us to 100ms"),
         (["--icount", "0", "--cpus", "2", "--turns", "0ns"], "--turns takes a time from 1us to 100ms"),
         (["--icount", "0", "--cpus", "2", "--turns", "1s"], "--turns takes a time from 1us to 100ms"),
-        (["--cpus", "2", "--turns", "10us"], "--turns is for a deterministic clock: give --icount"),
+        (["--cpus", "2", "--turns", "10us"], "--turns needs a deterministic clock: add --icount"),
         (["--icount", "0", "--cpus", "2", "--qemu", "system", "--turns", "10us"], "need QEMU 10"),
     ],
 )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run programs on nodes in Bochs, a second machine beside QEMU's: with an x2APIC, a TSC deadline and AVX-512,
-which QEMU's software CPUs do not have. It computes slower, about 50 million instructions a second.
+"""Run programs on nodes in Bochs, an alternative to QEMU: its CPUs have an x2APIC, a TSC deadline timer and
+AVX-512, which QEMU's software CPUs lack. It is slower: about 50 million instructions a second.
 
-`run_bochs` is to Bochs what `qemu.run_tacet` is to QEMU, with the same records of a program, a node and who
-watches, and the same result; machine.py describes the machine.
+`run_bochs` corresponds to `qemu.run_tacet`, with the same records Program, TacetNode and Watch, and the same
+Result; machine.py describes the machine.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def _shown(app: Path, machine: Machine, node: qemu.TacetNode, program: qemu.Prog
 
 def run_bochs(app: Path, args: Sequence[str] = (), **settings: Any) -> qemu.Result:
     """Run a program on a Tacet node in Bochs. `settings` are fields of qemu.TacetNode, qemu.Program,
-    Machine and qemu.Watch. The program's input is empty: RunnerError for another one."""
+    Machine and qemu.Watch. The program's input must be empty. RunnerError."""
     node, program, machine, watch = qemu.split(
         {"app": app, "args": args, **settings}, qemu.TacetNode, qemu.Program, Machine, qemu.Watch
     )
     if program.stdin is not None:
-        raise qemu.RunnerError("a program in Bochs has no standard input")
+        raise qemu.RunnerError("programs in Bochs have no standard input")
     qemu.check_program(app)
     machine.check()
     without_input = replace(node, options=f"{node.options} stdin_bytes=0".strip())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A machine in Bochs: what it is made of, and the configuration that describes it.
+"""A machine in Bochs, and its configuration.
 
-Serial ports are those of a machine in QEMU (tools/qemu/machine.py). Bochs loads no kernel itself, so that
-GRUB starts it from a CD, and gives the program no input: a port that is a file has none.
+The serial ports are used as in QEMU (tools/qemu/machine.py). Bochs cannot load a kernel itself, so GRUB
+starts it from a CD. The program has no input, since a port that is a file has none.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from pathlib import Path
 
 import qemu
 
-#: What a machine needs, and the packages that bring it (ports/deps.sh test installs them).
+#: Files and programs that a machine needs, and their packages (ports/deps.sh test installs them).
 BIOS = Path("/usr/share/bochs/BIOS-bochs-latest")
 VGA_BIOS = Path("/usr/share/vgabios/vgabios.bin")
 PACKAGES = {"bochs": "bochs", str(BIOS): "bochsbios", str(VGA_BIOS): "vgabios"}
 
-CPUS_MAX = 8  # Bochs has timers for few more
-MEMORY_MAX_MIB = 2048  # what Bochs takes from the host
+CPUS_MAX = 8  # Bochs has timers for only a few more
+MEMORY_MAX_MIB = 2048  # Bochs allocates it on the host
 
-#: Names in a run's folder.
+#: Names of files in a run's folder.
 CONFIGURATION, COMMANDS, IMAGE, LOG, KLOG = "bochsrc", "commands", "image.iso", "log", "klog"
 
-#: 2026-01-01, the date of deterministic machines in QEMU, too.
+#: 2026-01-01, as for deterministic machines in QEMU.
 BATTERY_CLOCK_S = 1767225600
 
 
@@ -32,11 +32,9 @@ BATTERY_CLOCK_S = 1767225600
 class Machine:
     """One virtual computer.
 
-    cpus    virtual CPUs
-    memory  a size as for QEMU: 256M, 2G
-    model   Bochs's model of the CPU
-    ips     instructions that each CPU executes in a second of the machine's own time, and so the rate of its
-            TSC. Time is a function of the instructions: Bochs is told not to look at the host's clock
+    cpus    virtual CPUs memory  a size in QEMU's form: 256M, 2G model   Bochs's model of the CPU ips
+    instructions that each CPU executes in a second of the machine's own time; also the rate of its TSC.
+            Time is a function of the instructions: Bochs is configured to ignore the host's clock
     """
 
     cpus: int = 1
@@ -48,7 +46,7 @@ class Machine:
         return (qemu.parse_size(self.memory) or 0) // qemu.MIB
 
     def check(self) -> None:
-        """RunnerError where Bochs is not there, or cannot be such a machine."""
+        """RunnerError if Bochs is not installed or cannot emulate this machine."""
         if absent := [what for what in PACKAGES if shutil.which(what) is None and not Path(what).is_file()]:
             packages = " ".join(PACKAGES[what] for what in absent)
             raise qemu.RunnerError(f"missing: {', '.join(absent)}; apt-get install {packages}")
@@ -59,21 +57,21 @@ class Machine:
             raise qemu.RunnerError(f"--memory takes at most {most} with --bochs, not {self.memory}")
 
     def _cpu_options(self) -> str:
-        # MONITOR of Bochs 2.7 makes all CPUs forget how they translate the monitored word's address, so that
-        # it sees their stores, but takes the physical address for the virtual one: where these differ, MWAIT
-        # may sleep for ever. As a no-operation it ends at once, as it may on any CPU.
+        # MONITOR of Bochs 2.7 makes all CPUs drop their translation of the monitored word's address, so that
+        # it sees their stores. But it uses the physical address as the virtual one: if they differ, MWAIT may
+        # sleep forever. As a no-operation MWAIT ends at once, which is allowed on any CPU.
         return f"reset_on_triple_fault=0, mwait_is_nop={int(self.cpus > 1)}"
 
     def configuration(self, has_klog: bool) -> str:
-        """The bochsrc of a run. Its files are named as seen from the run's folder."""
+        """The bochsrc of a run. Paths in it are relative to the run's folder."""
         mib = self.memory_mib()
         ports = {number: f"{name}.out" for number, name in enumerate(qemu.Ports.NAMES, 1)}
         if has_klog:
             ports[4] = KLOG
         lines = [
-            "plugin_ctrl: speaker=0",  # on a host without sound it crashes
+            "plugin_ctrl: speaker=0",  # crashes on a host without sound
             "config_interface: textconfig",
-            # The one display that needs no screen; nobody has to look at it.
+            # The only display that needs no screen; no viewer has to connect.
             'display_library: rfb, options="timeout=0"',
             f"romimage: file={BIOS}",
             f"vgaromimage: file={VGA_BIOS}",
@@ -85,7 +83,7 @@ class Machine:
             "boot: cdrom",
             *(f"com{number}: enabled=1, mode=file, dev={file}" for number, file in ports.items()),
             f"log: {LOG}",
-            # To be switched off is a panic for Bochs, too; a panic ends it.
+            # For Bochs, switching the machine off is a panic; a panic ends Bochs.
             "panic: action=fatal",
             *(f"{kind}: action=ignore" for kind in ("error", "info", "debug")),
         ]

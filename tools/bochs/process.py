@@ -16,8 +16,8 @@ POWER_OFF = "ACPI control: soft power off"
 
 
 class _Process(qemu.Emulator):
-    """One Bochs process. It ends with status 1 when the machine is switched off, as for any panic of its own:
-    its log tells them apart."""
+    """One Bochs process. It ends with status 1 when the machine is switched off and also after a panic; its
+    log tells which."""
 
     NAME = "Bochs"
 
@@ -35,7 +35,7 @@ class _Process(qemu.Emulator):
 
 
 def _make_image(boot: qemu.DirectBoot, image: Path) -> None:
-    """The CD from which GRUB starts the kernel, with the same command line that QEMU would hand over."""
+    """Make the CD from which GRUB starts the kernel, with the command line that QEMU would pass."""
     iso.check_tools(["i386-pc"])
     line = " ".join(map(iso.quoted, qemu.words_of(boot.command_line)))
     if boot.module is None:
@@ -46,7 +46,7 @@ def _make_image(boot: qemu.DirectBoot, image: Path) -> None:
 def run(
     machine: Machine, boot: qemu.DirectBoot, watch: qemu.Watch, klog: Path | None, command: list[str]
 ) -> qemu.Result:
-    """Run one machine to its end. `command` is what a person types to repeat it."""
+    """Run one machine to its end. `command` is the shell command that repeats the run."""
     begun = time.monotonic()
     machine.check()
     with qemu.temporary_folder() as name:
@@ -55,7 +55,7 @@ def run(
         if klog is not None:
             (folder / KLOG).symlink_to(klog.absolute())
         (folder / CONFIGURATION).write_text(machine.configuration(klog is not None))
-        (folder / COMMANDS).write_text("c\n")  # its debugger would wait for a person
+        (folder / COMMANDS).write_text("c\n")  # its debugger would wait for input
         process = _Process(qemu.Ports(folder), folder, watch)
         try:
             in_time = process.wait(None)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * cache.c: cache.h says what it promises.
+ * cache.c: see cache.h.
  */
 #include "cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a number that ends at `end`, and steps over it. 0 if there is none, or one too large. */
+/* Reads a number that ends at `end`, and steps over it. Returns 0 if there is none or it is too large. */
 static uint64_t number_read(const char **text, char end)
 {
     uint64_t value = 0;
@@ -45,7 +45,7 @@ static bool cache_read(struct cache *cache, const char **text, char end, const c
     cache->sets = bytes / (ways * line);
     cache->lines = calloc(cache->sets * ways, sizeof *cache->lines);
     if (!cache->lines)
-        *wrong = "there is no memory for it";
+        *wrong = "out of memory";
     return cache->lines;
 }
 
@@ -55,7 +55,7 @@ bool caches_make(struct caches *caches, const char *text, const char **wrong)
 
     *caches = (struct caches){ 0 };
     if (!length || length >= sizeof caches->name || text[length] != ':') {
-        *wrong = "a name of at most 15 characters comes first, and a colon";
+        *wrong = "it must begin with a name of at most 15 characters and a colon";
         return false;
     }
     memcpy(caches->name, text, length);
@@ -64,7 +64,7 @@ bool caches_make(struct caches *caches, const char *text, const char **wrong)
         if (!cache_read(&caches->levels[level], &text, level == CACHE_SECOND ? '\0' : ':', wrong))
             goto fail;
         if (caches->levels[level].line_shift != caches->levels[0].line_shift) {
-            *wrong = "the lines of all three caches have one length";
+            *wrong = "the lines of all three caches must have the same length";
             goto fail;
         }
     }
@@ -81,7 +81,7 @@ void caches_release(struct caches *caches)
     *caches = (struct caches){ 0 };
 }
 
-/* Whether the line was there; it is now, as the one used last. */
+/* Returns whether the cache has the line; makes it the most recently used one. */
 static bool line_touch(struct cache *cache, uint64_t line)
 {
     uint64_t *set = cache->lines + (line & (cache->sets - 1)) * cache->ways;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plugin.c: counts the cache misses of a function of a program in QEMU, and those of what interrupts it
- * [Tsafrir05 §3.2, Fig. 6]: a TCG plugin that feeds models of caches (cache.h) with every fetch and every
- * access of the machine, for several processors at once.
+ * plugin.c: a TCG plugin for QEMU that counts the cache misses of a program's function, and of the code that
+ * interrupts it [Tsafrir05 §3.2, Fig. 6]. It feeds models of caches (cache.h) with every fetch and access of
+ * the machine, for several processors at once.
  *
  * Options: begin=ADDRESS,end=ADDRESS (hexadecimal: the function), out=FILE, caches=NAME:CODE:DATA:SECOND
  * (once for each processor). The function runs from its first instruction until user code outside of it is
- * executed; addresses in the upper half are the kernel's. Of several runs the longest is kept: the
- * measuring window is longer than what calibrates it, and another program's code at these addresses.
+ * executed; addresses in the upper half are the kernel's. Of several runs the longest is kept: the measuring
+ * window is longer than the calibration, and longer than another program's code at these addresses.
  *
- * A machine is only watched from the first time that the function begins, so that booting takes no longer;
- * caches fill from then on. Fetches are counted by blocks of instructions as QEMU translates them: one that
- * ends early, by a fault, counts whole. Addresses are virtual in all caches. One CPU; QEMU calls from the
- * thread of that CPU only, so that nothing is locked.
+ * The machine is observed only from the first start of the function, so that booting takes no longer; the
+ * caches fill from then on. Fetches are counted by blocks of instructions as translated by QEMU: a block that
+ * a fault ends early counts in full. Addresses are virtual in all caches. One CPU; QEMU calls only from that
+ * CPU's thread, so nothing is locked.
  */
 #include "cache.h"
 #include "qemu_plugin.h"
@@ -34,7 +34,7 @@ struct run {
     uint64_t misses[MODELS_MAX][WHO][CACHE_LEVELS];
 };
 
-/* A block of instructions, as translated. */
+/* A translated block of instructions. */
 struct block {
     uint64_t begin, end, instructions;
     enum who who;
@@ -46,15 +46,15 @@ static struct {
     struct caches models[MODELS_MAX];
     int model_count;
     bool is_watched;
-    bool is_running; /* the function runs, or what has interrupted it */
-    enum who who;    /* whose the last block was */
+    bool is_running; /* the function runs, or code that has interrupted it */
+    enum who who;    /* the owner of the last block */
     const struct block *last;
     struct run now, longest;
 } state;
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_INTERFACE;
 
-/* ---- What is executed ---- */
+/* ---- Execution ---- */
 
 static void run_end(void)
 {
@@ -74,7 +74,7 @@ static void block_executed(unsigned cpu, void *data)
 {
     const struct block *block = data;
 
-    (void)cpu; /* there is one */
+    (void)cpu; /* there is only one */
     if (block->who == PROGRAM && block->begin == state.begin)
         run_begin();
     else if (block->who == OTHER)
@@ -84,7 +84,7 @@ static void block_executed(unsigned cpu, void *data)
     state.who = block->who;
     state.now.instructions[block->who] += block->instructions;
     if (block == state.last)
-        return; /* the same lines of code in the same order: all are there, and none becomes older */
+        return; /* the same lines of code in the same order: all hit, and their order of use stays */
     state.last = block;
     for (int i = 0; i < state.model_count; i++)
         caches_access(&state.models[i], CACHE_CODE, block->begin, block->end,
@@ -101,7 +101,7 @@ static void memory_accessed(unsigned cpu, uint32_t access, uint64_t address, voi
         caches_access(&state.models[i], CACHE_DATA, address, end, state.now.misses[i][state.who]);
 }
 
-/* ---- What is translated ---- */
+/* ---- Translation ---- */
 
 static enum who who_at(uint64_t address)
 {
@@ -140,7 +140,7 @@ static void result_write(plugin_id id, void *data)
     (void)id;
     (void)data;
     if (!out) {
-        fprintf(stderr, "caches: %s cannot be written\n", state.out);
+        fprintf(stderr, "caches: cannot write %s\n", state.out);
         return;
     }
     run_end();
@@ -153,7 +153,7 @@ static void result_write(plugin_id id, void *data)
                     state.models[i].name, names[who], run->misses[i][who][CACHE_CODE],
                     run->misses[i][who][CACHE_DATA], run->misses[i][who][CACHE_SECOND]);
     if (fclose(out))
-        fprintf(stderr, "caches: %s was not written whole\n", state.out);
+        fprintf(stderr, "caches: %s is incomplete: a write failed\n", state.out);
 }
 
 /* ---- The beginning ---- */
@@ -187,7 +187,7 @@ static int refuse(const char *option, const char *wrong)
     return 1;
 }
 
-/* The value of `option` if it is called `name`, else NULL. */
+/* Returns the value of `option` if its name is `name`, otherwise NULL. */
 static const char *value_of(const char *option, const char *name)
 {
     const size_t length = strlen(name);
@@ -209,7 +209,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(plugin_id id, const void *machine, in
             state.out = value;
         } else if ((value = value_of(argv[i], "caches"))) {
             if (state.model_count == MODELS_MAX)
-                return refuse(argv[i], "there are eight already");
+                return refuse(argv[i], "too many processors, at most eight");
             if (!caches_make(&state.models[state.model_count], value, &wrong))
                 return refuse(argv[i], wrong);
             state.model_count++;
@@ -218,7 +218,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(plugin_id id, const void *machine, in
         }
     }
     if (!state.begin || state.end <= state.begin || !state.out || !state.model_count)
-        return refuse("options", "give begin, a later end, out, and at least one caches");
+        return refuse("options", "begin, a later end, out, and at least one caches are needed");
     qemu_plugin_register_vcpu_tb_trans_cb(id, function_awaited);
     return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands `tacet …` of gdb, and the node that they speak about."""
+"""The commands `tacet …` of gdb, and the node to which they apply."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def who(thread: gdb.Value) -> str:
 
 
 def state_of(cpu: gdb.Value, thread: gdb.Value | None) -> str:
-    """What the selected CPU does, in words."""
+    """What the selected CPU does, as text."""
     if registers.in_program():
         return "computes in its program"
     chain = registers.functions()
@@ -49,7 +49,7 @@ def state_of(cpu: gdb.Value, thread: gdb.Value | None) -> str:
 
 
 class Command(gdb.Command):
-    """A command that takes no argument, unless it says otherwise."""
+    """A command; it takes no argument unless ARGUMENT is set."""
 
     NAME = ""
     ARGUMENT = ""
@@ -72,23 +72,23 @@ class Command(gdb.Command):
 
 
 class Tacet(gdb.Command):
-    """The Tacet node that gdb is on. Its CPUs are gdb's threads: `thread 2` selects the second one.
+    """The Tacet node that gdb debugs. Its CPUs are gdb's threads: `thread 2` selects the second one.
 
     tacet thread        the thread of the selected CPU: its state, its program's registers
     tacet rank          the process of the selected CPU: its program, its memory
     tacet cpus          what each CPU runs, and where it is
     tacet log [N]       the newest N events of the selected CPU's flight log
-    tacet program FILE  symbols of another program; those of the started one are there
-    tacet start         start the node anew, stopped before its first instruction
+    tacet program FILE  load the symbols of another program; those of the started one are loaded
+    tacet start         start the node again, stopped before its first instruction
 
-    Breakpoints take `hbreak`: the memory that `break` would look at is not there before the program runs."""
+    Set breakpoints with `hbreak`: `break` needs memory that does not exist before the program runs."""
 
     def __init__(self) -> None:
         super().__init__("tacet", gdb.COMMAND_DATA, prefix=True)
 
     def invoke(self, argument: str, _: bool) -> None:
         if argument:
-            raise gdb.GdbError(f"there is no `tacet {argument.split()[0]}`; `help tacet` lists what there is")
+            raise gdb.GdbError(f"no such command: tacet {argument.split()[0]}; `help tacet` lists them")
         gdb.execute("help tacet")
 
 
@@ -107,7 +107,7 @@ class ThreadCommand(Command):
             return
         found = registers.of_program(cpu)
         if found is None:
-            yield "  it has not entered its program yet"
+            yield "  its program has not started yet"
             return
         yield f"registers of the program, {found.origin}:"
         yield f"  rip {registers.place(found.values['rip'])}"
@@ -125,7 +125,7 @@ class RankCommand(Command):
         cpu = kernel.current_cpu()
         process = cpu["process"]
         if not int(process):
-            yield f"CPU {int(cpu['index'])}: no rank (it has not begun, has ended, or this CPU has none)"
+            yield f"CPU {int(cpu['index'])}: no rank (not started, ended, or none on this CPU)"
             return
         pages, threads = process["pages"], int(process["thread_count"])
         yield (
@@ -146,7 +146,7 @@ class RankCommand(Command):
 
 
 class CpusCommand(Command):
-    """What each CPU runs, and where it is; the selected one is marked."""
+    """What each CPU runs, and where it is; * marks the selected one."""
 
     NAME = "cpus"
 
@@ -173,7 +173,7 @@ class CpusCommand(Command):
 
 
 class LogCommand(Command):
-    """The newest events of the selected CPU's flight log, 20 or as many as N says."""
+    """The newest N events (default: 20) of the selected CPU's flight log."""
 
     NAME = "log"
     ARGUMENT = "N"
@@ -199,7 +199,7 @@ class LogCommand(Command):
 
     @staticmethod
     def file(cpu: gdb.Value, wanted: int) -> bytes:
-        """The log as its file has it (kernel/debug/klog.h), with the newest events of one CPU."""
+        """The log in its file's format (kernel/debug/klog.h), with the newest events of one CPU."""
         from lab.formats.klog import CPU, EVENT, HEADER, KIND, MAGIC, NAME, VERSION
 
         kinds = kernel.static("kernel/debug/klog.c", "kinds")
@@ -233,7 +233,7 @@ class LogCommand(Command):
 class ProgramCommand(Command):
     """Load the symbols of a program, so that `hbreak main` works: tacet program FILE.
 
-    They lie at the addresses that it was linked for, those of a static-PIE where the kernel loads it."""
+    They are at the linked addresses; for a static-PIE, at the addresses where the kernel loads it."""
 
     NAME = "program"
     ARGUMENT = "FILE"
@@ -243,12 +243,12 @@ class ProgramCommand(Command):
 
     def lines(self, argument: str) -> Iterator[str]:
         if not argument:
-            raise gdb.GdbError("tacet program takes the program's file")
+            raise gdb.GdbError("tacet program needs the program's file")
         yield add_symbols(Path(argument).expanduser())
 
 
 class StartCommand(Command):
-    """Start the node anew, stopped before its first instruction. Breakpoints stay."""
+    """Start the node again, stopped before its first instruction. Breakpoints stay."""
 
     NAME = "start"
 
@@ -263,7 +263,7 @@ class StartCommand(Command):
             self.started = True
             gdb.execute("hbreak kernel_start", to_string=True)
             yield add_symbols(Path(NODE.session.program))
-        yield f"Console: {shown}. The node stands before its first instruction; the breakpoint at"
+        yield f"Console: {shown}. The node is stopped before its first instruction. A breakpoint at"
         yield 'kernel_start is set: "continue" goes there. "help tacet" lists further commands.'
 
 
@@ -272,7 +272,7 @@ for command in (Tacet, ThreadCommand, RankCommand, CpusCommand, LogCommand, Prog
 
 
 def begin() -> None:
-    """The session's first node; without it there is nothing to debug."""
+    """Start the session's first node; end gdb if that fails."""
     try:
         gdb.execute("tacet start")
     except gdb.error as error:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kernel's structures as they lie in the node's memory, by the names and types in its debugging
-information."""
+"""The kernel's structures in the node's memory, with the names and types from its debugging information."""
 
 from __future__ import annotations
 
@@ -10,19 +9,20 @@ from collections.abc import Iterator
 
 import gdb
 
-EARLY = "The kernel has not set this CPU up yet (early boot): `continue` to kernel_start and beyond."
+EARLY = "The kernel has not set up this CPU yet (early boot): `continue` to kernel_start and beyond."
 
-#: More areas than this are not listed: a list that never ends is a broken one.
+#: At most this many areas are listed: a longer list is corrupt.
 AREAS_MAX = 10000
 
 
 class Early(Exception):
-    """The kernel's structures are not there yet: nothing to show, and no mistake of the user's."""
+    """The kernel's structures do not exist yet, so there is nothing to show; not a mistake of the user."""
 
 
 @contextlib.contextmanager
 def readable() -> Iterator[None]:
-    """Before the kernel's page tables are loaded none of its memory has an address."""
+    """Turns gdb.MemoryError into Early: before its page tables are loaded, the kernel's memory has no
+    addresses."""
     try:
         yield
     except gdb.MemoryError:
@@ -35,12 +35,12 @@ def require_node() -> None:
 
 
 def static(file: str, name: str) -> gdb.Value:
-    """A variable of the kernel's that only its own file sees."""
+    """A static variable of a kernel file."""
     return gdb.parse_and_eval(f"'{file}'::{name}")
 
 
 def cpus() -> list[gdb.Value]:
-    """A `struct cpu *` for each CPU that runs; those that are not initialised yet are left out."""
+    """A `struct cpu *` for each CPU that is initialised."""
     require_node()
     with readable():
         count = int(static("arch/x86_64/smp.c", "cpu_count"))
@@ -52,8 +52,8 @@ def cpus() -> list[gdb.Value]:
 
 
 def cpu_of_selected() -> gdb.Value | None:
-    """The CPU that gdb has selected: GS points to its area in the kernel, and is swapped in the program. None
-    for one that the kernel has not started."""
+    """The CPU that gdb has selected; None if the kernel has not started it. GS points to its area in the
+    kernel, and is swapped in the program."""
     frame = gdb.newest_frame()
     bases = [int(frame.read_register(name)) & (2**64 - 1) for name in ("gs_base", "k_gs_base")]
     return next((cpu for cpu in cpus() if int(cpu) in bases), None)
@@ -68,7 +68,7 @@ def current_cpu() -> gdb.Value:
 
 
 def current_thread() -> gdb.Value | None:
-    """The `struct thread *` of the selected CPU."""
+    """The `struct thread *` of the selected CPU, or None."""
     with readable():
         thread = current_cpu()["thread"]
         return thread if int(thread) else None
@@ -81,7 +81,7 @@ def word(address: int) -> int:
 
 
 def areas(process: gdb.Value) -> Iterator[gdb.Value]:
-    """What is mapped in a process, in ascending order."""
+    """The mapped areas of a process, in ascending order."""
     area_type = gdb.lookup_type("struct vm_area").pointer()
     above: list[gdb.Value] = []
     node = process["vm"]["areas"]
@@ -97,7 +97,7 @@ def areas(process: gdb.Value) -> Iterator[gdb.Value]:
 
 
 def cpus_text(mask: gdb.Value) -> str:
-    """A `struct cpu_mask` as people write a set of CPUs: 0,2-3."""
+    """A `struct cpu_mask` as a list of CPUs, such as 0,2-3."""
     first, last = mask["words"].type.range()
     words = [int(mask["words"][i]) for i in range(first, last + 1)]
     runs: list[list[int]] = []
@@ -110,7 +110,7 @@ def cpus_text(mask: gdb.Value) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """A size in the largest binary unit of which it is a multiple to a decimal."""
+    """A size as text, in the largest binary unit in which it is at least 1, with up to one decimal."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= size:
             return f"{count / size:.1f}".removesuffix(".0") + f" {unit}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The node that gdb looks at: a QEMU that is gdb's child.
+"""The node that gdb debugs: a QEMU that is gdb's child.
 
-The kernel of this machine kills it when gdb ends, in whatever way. When the node switches itself off, QEMU
-keeps it as it is (`-no-shutdown`) and reports SIGQUIT; gdb then says how the node ended, and its memory can
-still be looked at. Going on from there ends QEMU, for nothing would ever answer.
+This machine's kernel kills QEMU when gdb ends in any way. When the node switches itself off, QEMU keeps its
+state (`-no-shutdown`) and reports SIGQUIT; gdb then says how the node ended, and its memory can still be
+read. Continuing from there ends QEMU, since gdb would wait for it forever.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import gdb
 from debugger.session import Session
 from qemu import parse_end
 
-#: What QEMU reports for a machine that has switched itself off.
+#: The signal that QEMU reports for a machine that has switched itself off.
 OFF_SIGNAL = "SIGQUIT"
-#: How long gdb waits for an answer of QEMU's.
+#: gdb's time limit for an answer of QEMU, in seconds.
 ANSWER_S = 120
 
 
 class Node:
-    """At most one QEMU, and what is known about its end."""
+    """At most one QEMU, and its end."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -38,8 +38,7 @@ class Node:
         gdb.events.gdb_exiting.connect(self._on_exit)
 
     def start(self) -> None:
-        """Start a node and connect gdb to it; an earlier one is ended. gdb.GdbError in one line if that
-        fails."""
+        """Start a node and connect gdb to it, after ending an earlier one. gdb.GdbError if that fails."""
         self.end()
         self.is_off = False
         with tempfile.TemporaryDirectory(prefix="tacet-gdb-") as folder:
@@ -49,7 +48,8 @@ class Node:
                 listener.listen(1)
                 self.process = self._spawn(listener.fileno())
             try:
-                # By default gdb asks anew after 2 s, and takes a late answer for that to the next question.
+                # By default gdb asks again after 2 s, and takes a late answer for the answer to its next
+                # question.
                 gdb.execute(f"set remotetimeout {ANSWER_S}")
                 gdb.execute(f"target remote {path}", to_string=True)
             except gdb.error as error:
@@ -68,7 +68,8 @@ class Node:
             process.wait()
 
     def _spawn(self, listener: int) -> subprocess.Popen[bytes]:
-        """QEMU, stopped before the first instruction. The terminal's interrupt key does not reach it."""
+        """Start QEMU, stopped before the first instruction. The terminal's interrupt key does not reach
+        it."""
         ports = [
             word
             for name in ("console", "stdout", "stderr")
@@ -90,12 +91,12 @@ class Node:
             )
 
     def _complaint(self) -> str:
-        """What QEMU itself has said: its first line of an error, else its first line."""
+        """QEMU's own message: its first error line, or else its first line."""
         lines = self.session.output("qemu").read_text(errors="replace").splitlines() or [""]
         return next((line for line in lines if "qemu-system" in line), lines[0])
 
     def _last_line(self) -> str:
-        """The console's line that says how the node has ended; empty where there is none."""
+        """The console's line that says how the node has ended; "" if there is none."""
         text = self.session.output("console").read_text(errors="replace").replace("\r", "")
         if parse_end(text)[0] == "no-status":
             return ""
@@ -107,7 +108,7 @@ class Node:
         last = self._last_line()
         if not last:
             return f"The node is off, and its console ({shown}) does not say why: a reset, or a triple fault."
-        return f"The node has ended: {last}\nIts whole console: {shown}."
+        return f"The node has ended: {last}\nIts full console: {shown}."
 
     # ---- gdb's events ----
 
@@ -116,20 +117,20 @@ class Node:
             self.is_off = True
             gdb.write(
                 f"\n{self._end_text()}\n"
-                "Memory and registers are as at its end; `tacet start` starts it anew.\n"
+                "Its memory and registers can be read; `tacet start` starts it again.\n"
             )
 
     def _on_continue(self, _: gdb.ContinueEvent) -> None:
         if self.is_off and self.process is not None:
             self._kill()
-            gdb.write(f"{self._end_text()}\nIt cannot go on; `tacet start` starts it anew.\n")
+            gdb.write(f"{self._end_text()}\nIt cannot continue; `tacet start` starts it again.\n")
 
     def _on_prompt(self) -> None:
         if self.process is not None and self.process.poll() is not None:
             status, self.process = self.process.returncode, None
-            # What it had said before a signal ended it is not why.
+            # If a signal has ended it, its earlier messages are not the reason.
             said = (self._complaint() if status > 0 else "") or f"status {status}"
-            gdb.write(f"QEMU has ended ({said}). `tacet start` starts the node anew.\n")
+            gdb.write(f"QEMU has ended ({said}). `tacet start` starts the node again.\n")
 
     def _on_exit(self, _: object) -> None:
         self.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The symbols of the program that a node runs, at the addresses that the kernel gives it."""
+"""The symbols of the program that a node runs, at the addresses where the kernel loads it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ PIE_BASE = 0x0000040000000000
 
 
 def bias_of(elf: bytes) -> int:
-    """What the kernel adds to the file's addresses: nothing, or for a static-PIE what takes its first segment
-    to ARCH_PIE_BASE (kernel/init/load.c)."""
+    """The distance that the kernel adds to the file's addresses: 0, or for a static-PIE the one that moves
+    its first segment to ARCH_PIE_BASE (kernel/init/load.c)."""
     if struct.unpack_from("<H", elf, 16)[0] != ET_DYN:
         return 0
     offset = struct.unpack_from("<Q", elf, 32)[0]
@@ -33,7 +33,7 @@ def bias_of(elf: bytes) -> int:
 
 
 def add_symbols(path: Path) -> str:
-    """Load the symbols of a program; says where."""
+    """Load the symbols of a program. Returns a line that says where. gdb.GdbError."""
     from qemu import RunnerError, check_program
 
     try:
@@ -43,7 +43,7 @@ def add_symbols(path: Path) -> str:
         raise gdb.GdbError(str(error)) from None
     quoted = '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
     said = gdb.execute(f"add-symbol-file {quoted} -o {bias:#x}", to_string=True)
-    where = f"at {bias:#x} more than linked (static-PIE)" if bias else "as linked"
+    where = f"{bias:#x} above their linked addresses (static-PIE)" if bias else "at their linked addresses"
     if "no debugging symbols" in said:
         where += "; it has no debugging information"
     return f"{path.name}: symbols {where}"

@@ -2,8 +2,8 @@
 """Where a CPU is, and the registers of its program: in the CPU, or where the entry code has stored them.
 
 An entry to the kernel begins at the top of the CPU's stack. A trap, and a system call's slow return, have a
-`struct trap_frame` there (arch/trap.h). A system call has stored R11 (the program's flags), RCX (where it
-goes on), and its arguments, and RSP in the CPU's area (syscall_entry.asm).
+`struct trap_frame` there (arch/trap.h). A system call stores R11 (the program's flags), RCX (its return
+address) and its arguments there, and RSP in the CPU's area (syscall_entry.asm).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ CPU_STACK_BYTES = 16384
 USER_LIMIT = 0x00007FFFFFFFF000
 
 GENERAL = "rax rbx rcx rdx rsi rdi rbp r8 r9 r10 r11 r12 r13 r14 r15".split()
-#: Below the top of the stack, in words, after a system call.
+#: The words below the top of the stack after a system call.
 CALL_REGISTERS = ["eflags", "rip", "rdi", "rsi", "rdx", "r10", "r8", "r9"]
-#: The names of struct trap_frame's fields that are not the registers' own.
+#: Fields of struct trap_frame whose names differ from the registers'.
 FRAME_FIELDS = {"rip": "instruction", "rsp": "stack", "eflags": "flags"}
 
 
 @dataclass(frozen=True)
 class Registers:
-    """The program's registers, as many as are known; `origin` says where they were found, and `vector` by
-    which trap the program was left (None: by a system call, or not at all)."""
+    """The known registers of the program. `origin` says where they were found; `vector` is the trap that
+    interrupted the program (None: a system call, or no interruption)."""
 
     values: dict[str, int]
     origin: str
@@ -50,7 +50,7 @@ def _of_cpu() -> Registers:
 
 
 def _of_frame(at: int, sp: int) -> Registers:
-    """What the CPU and the entry code have stored down to the stack pointer `sp`."""
+    """The registers that the CPU and the entry code have stored, down to the stack pointer `sp`."""
     pointer = gdb.lookup_type("struct trap_frame").pointer()
     with readable():
         frame = gdb.Value(at).cast(pointer).dereference()
@@ -65,15 +65,16 @@ def _of_call(cpu: gdb.Value, top: int, sp: int) -> Registers | None:
     stored = CALL_REGISTERS[: (top - sp) // 8]
     values = {name: word(top - 8 * (i + 1)) for i, name in enumerate(stored)}
     flags = values["eflags"]
-    # Of RFLAGS bit 1 is one, bits 3, 5, 15 and those from 22 on are zero: what lies there otherwise is a
-    # frame of a C function, of a CPU that has not run a program yet.
+    # In RFLAGS, bit 1 is one, and bits 3, 5, 15 and from 22 up are zero. Any other value there belongs to a
+    # frame of a C function, on a CPU that has not run a program yet.
     if flags >> 22 or flags & 0x802A != 2 or values["rip"] >= USER_LIMIT:
         return None
     return Registers({"rsp": int(cpu["user_stack"]), **values}, "saved by the system call's entry code")
 
 
 def _entering(cpu: gdb.Value, top: int, sp: int) -> Registers | None:
-    """In the first instructions of a system call the program's registers are still in the CPU."""
+    """The program's registers if the CPU is in the first instructions of a system call, where they are still
+    in the CPU; or None."""
     if 0 < top - 16 < sp <= top:
         sp = int(cpu["user_stack"])
     if sp >= USER_LIMIT:
@@ -82,7 +83,7 @@ def _entering(cpu: gdb.Value, top: int, sp: int) -> Registers | None:
 
 
 def of_program(cpu: gdb.Value) -> Registers | None:
-    """The registers of the program of the selected CPU; None where it has not entered a program yet."""
+    """The registers of the selected CPU's program; None if it has not entered a program yet."""
     if in_program():
         return _of_cpu()
     with readable():
@@ -91,14 +92,14 @@ def of_program(cpu: gdb.Value) -> Registers | None:
     if entering:
         return entering
     if not top - CPU_STACK_BYTES <= sp < top:
-        sp = top - CPU_STACK_BYTES  # on the stack of an NMI and its kin: an entry before it is complete
+        sp = top - CPU_STACK_BYTES  # on the stack of an NMI or similar: the entry below it is complete
     if word(top - 8) == SELECTOR_USER_DATA and word(top - 32) == SELECTOR_USER_CODE:
         return _of_frame(top - gdb.lookup_type("struct trap_frame").sizeof, sp)
     return _of_call(cpu, top, sp)
 
 
 def vector_name(vector: int) -> str:
-    """As the kernel's enum trap_vector calls it, in words."""
+    """The name of a vector in the kernel's enum trap_vector, in words."""
     for field in gdb.lookup_type("enum trap_vector").fields():
         if field.enumval == vector:
             return field.name.split("_", 1)[1].lower().replace("_", " ")
@@ -120,7 +121,7 @@ def functions() -> list[str]:
 
 
 def place(address: int) -> str:
-    """An address with the function that it lies in, and the line."""
+    """An address with its function and line."""
     said = gdb.execute(f"info symbol {address:#x}", to_string=True).strip()
     line = gdb.find_pc_line(address)
     text = f"{address:#018x}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tools/gdb hands to its side in gdb, by the environment."""
+"""The settings that tools/gdb passes to its modules in gdb, through the environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Session:
 
     command   QEMU's command line, without serial ports and without a port for gdb
     program   the program's file, for its symbols
-    folder    where the node's output goes
+    folder    the folder for the node's output
     """
 
     VARIABLE: ClassVar[str] = "TACET_GDB_SESSION"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make pictures`: draws docs/pictures/*.svg from the sources and from the measurement kept beside them.
+"""`make pictures`: draws docs/pictures/*.svg from the sources and from the measurement that is kept with
+them.
 
     python3 -m tools.drawings [--measured DIR] [--check]
 
-With `--measured build/report` the measurement is first replaced by what `make run` has left there. With
-`--check` nothing is written: the status says whether each picture is what would be drawn.
+With `--measured build/report` the measurement is first replaced by the one that `make run` has left there.
+With `--check` nothing is written: the status says whether each picture is up to date.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ DRAWINGS = {
 
 
 def drawn(folder: Path) -> list[str]:
-    """Writes all drawings; the names of those that have changed."""
+    """Write all drawings. Returns the names of those that have changed."""
     changed = []
     for name, draw in DRAWINGS.items():
         text = draw().svg()
@@ -42,7 +43,7 @@ def drawn(folder: Path) -> list[str]:
 
 
 def stale(folder: Path) -> list[str]:
-    """The names of those that are not what would be drawn."""
+    """The names of drawings that are not up to date."""
     return [
         name
         for name, draw in DRAWINGS.items()
@@ -52,8 +53,10 @@ def stale(folder: Path) -> list[str]:
 
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tools.drawings", description="Draw docs/pictures/.")
-    parser.add_argument("--measured", type=Path, metavar="DIR", help="take over what make run has left there")
-    parser.add_argument("--check", action="store_true", help="write nothing; status 1 where a picture is old")
+    parser.add_argument("--measured", type=Path, metavar="DIR", help="first copy make run's results from DIR")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; status 1 if a picture is outdated"
+    )
     options = parser.parse_args(words)
     try:
         if options.measured:
@@ -63,7 +66,7 @@ def main(words: list[str] | None = None) -> int:
         print(f"make pictures: {error}", file=sys.stderr)
         return 1
     for name in names:
-        print(f"docs/pictures/{name}" + " is not what make pictures draws" * options.check)
+        print(f"docs/pictures/{name}" + " is outdated: run make pictures" * options.check)
     return 1 if options.check and names else 0
 
 

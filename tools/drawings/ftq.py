@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `make run` measures, as the README shows it: the operations that each quantum of FTQ lost on Tacet, on
+"""The README's picture of what `make run` measures: the operations that each quantum of FTQ lost on Tacet, on
 Linux and on tuned Linux, on one scale [Betti09 Fig. 3].
 
-The data are kept in docs/pictures/, as FTQ wrote them (`ftq-SYSTEM.dat`), with what its summary adds
-(`ftq.json`). Under QEMU's instruction counting another run of the same kernels writes the same bytes.
+The data are kept in docs/pictures/: FTQ's own files (`ftq-SYSTEM.dat`), and further figures from its summary
+(`ftq.json`). Under QEMU's instruction counting, another run of the same kernels writes the same bytes.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from tools.drawings.svg import EDGE, GREY, INK, NAVY, ORANGE, STONE, TEAL, Drawi
 
 KEPT = ROOT / "docs" / "pictures"
 
-#: Systems in the order of the panels: name, colour, what its counter counts.
+#: Systems in the order of the panels: name, colour, what the counter counts.
 SYSTEMS = {
     "tacet": ("Tacet", NAVY, "kernel entries"),
     "linux": ("Linux", ORANGE, "interrupts"),
     "linux_tuned": ("Linux, tuned", TEAL, "interrupts"),
 }
 
-#: Systems whose CPUs take turns on one clock: losses count from a turn on, which the data state.
+#: Systems whose CPUs take turns on one clock: only losses of at least a turn count; the data give its length.
 TAKES_TURNS = ("linux_tuned",)
 
-#: The plot's left and right edge, and its height, px.
+#: The plot's left and right edge, and its height, in px.
 LEFT, RIGHT, HIGH = 62.0, 768.0, 88.0
-#: The scale: linear up to two operations, which are noise, logarithmic to the top.
+#: The scale: linear up to two operations (where noise begins), logarithmic above.
 LINEAR, LINEAR_PX, TOP = 2.0, 20.0, 1000.0
 
 
@@ -51,7 +51,7 @@ def data_name(key: str) -> str:
 
 
 def measured(folder: Path = KEPT) -> dict[str, Measured]:
-    """What the folder holds, by system."""
+    """The folder's measurements, by system. DrawingError."""
     missing = [name for name in ("ftq.json", *map(data_name, SYSTEMS)) if not (folder / name).is_file()]
     if missing:
         raise DrawingError(
@@ -66,13 +66,13 @@ def measured(folder: Path = KEPT) -> dict[str, Measured]:
         path = folder / data_name(key)
         data = ftq.parse(path.read_text(encoding="ascii"), str(path))[0]
         if key in TAKES_TURNS and not data.threshold_ns:
-            raise DrawingError(f"{path}: measured without bounded turns; make run does it with QEMU 10")
+            raise DrawingError(f"{path}: measured without bounded turns; make run bounds them with QEMU 10")
         found[key] = Measured(data, ftq.summarise(data), entries)
     return found
 
 
 def take_over(folder: Path, kept: Path = KEPT) -> None:
-    """Keeps what `make run` has left in `folder`, if it is complete."""
+    """Copy the results of `make run` from `folder`, if they are complete."""
     entries = {key: {"kernel_entries": m.kernel_entries} for key, m in measured(folder).items()}
     for key in SYSTEMS:
         shutil.copyfile(folder / data_name(key), kept / data_name(key))
@@ -80,7 +80,7 @@ def take_over(folder: Path, kept: Path = KEPT) -> None:
 
 
 def height_px(loss: float) -> float:
-    """How high a loss stands above the base line."""
+    """The height of a loss above the base line."""
     if loss <= LINEAR:
         return loss / LINEAR * LINEAR_PX
     return LINEAR_PX + (HIGH - LINEAR_PX) * math.log(loss / LINEAR) / math.log(TOP / LINEAR)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The memory of a node of two ranks: physical memory and who owns it, and a rank's address space, with the
-addresses of the kernel's headers."""
+"""The memory of a node with two ranks: physical memory and its owners, and a rank's address space, with
+addresses from the kernel's headers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOAD = "kernel/init/load.c"
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where things are, from the sources."""
+    """Addresses from the sources."""
 
     pie: int
     mmap: int
@@ -64,14 +64,14 @@ class Addresses:
 
 
 def address(value: int) -> str:
-    """Sixteen digits in groups of four, as `0000 1000 0000 0000`."""
+    """An address as sixteen digits in groups of four: `0000 1000 0000 0000`."""
     digits = f"{value:016x}"
     return " ".join(digits[i : i + 4] for i in range(0, 16, 4))
 
 
 @dataclass
 class Stack:
-    """Boxes one below the other; `at` is where the next one begins."""
+    """Boxes one below the other; the next one begins at `at`."""
 
     d: Drawing
     x: float
@@ -79,7 +79,7 @@ class Stack:
     at: float
 
     def add(self, height: float, fill: str, head: str, *texts: str, dashes: str = "") -> float:
-        """A box; the height of its middle."""
+        """Draw a box. Returns the height of its middle."""
         y, self.at = self.at, self.at + height + 3
         if dashes:
             self.d.box(self.x, y, self.width, height, fill, edge=GREY, dashes=dashes)
@@ -98,7 +98,7 @@ class Stack:
 
 
 def physical(d: Drawing, a: Addresses) -> dict[str, float]:
-    """The left column; the heights of what the right one refers to."""
+    """Draw the left column. Returns the heights to which the right one refers."""
     d.text(18, 30, "Physical memory", size=15, bold=True, colour=NAVY)
     d.text(18, 48, "planned once, by `memplan_make`", size=12, colour=GREY)
     defined("kernel/mm/memplan.c", "memplan_make")
@@ -161,7 +161,7 @@ def physical(d: Drawing, a: Addresses) -> dict[str, float]:
 
 
 def virtual(d: Drawing, a: Addresses, x: float) -> dict[str, float]:
-    """The right column: the rank's address space, upwards in addresses from top to bottom."""
+    """Draw the right column: the rank's address space, with addresses rising from top to bottom."""
     d.text(x, 30, "The address space of rank 0", size=15, bold=True, colour=NAVY)
     d.text(x, 48, "low addresses above; pages: 4 KiB, 2 MiB, 1 GiB", size=12, colour=GREY)
     s = Stack(d, x + 128, 252, 60)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A way through the rooms: bands, one a place of the tree, with boxes of functions in them. Every function is
-looked up in the file that a box names."""
+"""A path through the rooms: one band per place of the tree, with boxes of functions in it. Every function
+must exist in the file that a box names."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from tools.drawings.sources import defined
 from tools.drawings.svg import EDGE, GREY, WHITE, WIDTH, Drawing
 
-#: How wide the names of the bands may be, px.
+#: The width of the bands' names, in px.
 NAME_ROOM = 100.0
 
-#: Where a box begins and how wide it is, px.
+#: A box's left edge and width, in px.
 Column = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Box:
-    """A step: a head and lines of text; `defines` are functions by the file that defines them. The head, in
-    backticks or not, is the box's key."""
+    """A step: a head and lines of text. `defines` has functions by the file that defines them. The head,
+    without backticks, is the box's key."""
 
     column: Column
     head: str
     texts: tuple[str, ...] = ()
     defines: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    height: float = 0  #: 0: as high as the band allows
+    height: float = 0  #: 0: the height of the band
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a box has come to stand."""
+    """The place of a box."""
 
     x: float
     y: float
@@ -63,7 +63,7 @@ class Placed:
 
 
 def bands_draw(d: Drawing, top: float, bands: Sequence[Band]) -> dict[str, Placed]:
-    """Draws bands one below the other; where each box is, by its head without backticks."""
+    """Draw bands one below the other. Returns the place of each box, by its head without backticks."""
     placed = {}
     for band in bands:
         d.box(10, top, WIDTH - 20, band.height, band.fill, radius=4)
@@ -81,12 +81,12 @@ def bands_draw(d: Drawing, top: float, bands: Sequence[Band]) -> dict[str, Place
 
 
 def down(d: Drawing, placed: Mapping[str, Placed], heads: Sequence[str], x: float, colour: str) -> None:
-    """Arrows from each box to the next lower one, at `x`."""
+    """Draw arrows from each box to the next lower one, at `x`."""
     for above, below in zip(heads, heads[1:]):
         d.line([(x, placed[above].bottom), (x, placed[below].y)], colour)
 
 
 def up(d: Drawing, placed: Mapping[str, Placed], heads: Sequence[str], x: float, colour: str) -> None:
-    """Arrows from each box to the next higher one, at `x`."""
+    """Draw arrows from each box to the next higher one, at `x`."""
     for below, above in zip(heads, heads[1:]):
         d.line([(x, placed[below].y), (x, placed[above].bottom)], colour)

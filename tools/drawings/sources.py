@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the drawings say of the sources, taken from the sources: which folders and rooms there are, where a
-function is defined, what a constant is. What is not there is an error, so that no drawing can outlive it."""
+"""Facts for the drawings, read from the sources: the folders and rooms, where a function is defined, the
+value of a constant. A missing item is an error, so that no drawing shows something that no longer exists."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def source(path: str) -> str:
     try:
         return (ROOT / path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DrawingError(f"{path}: a drawing names this file, and it is not in the tree") from None
+        raise DrawingError(f"{path}: a drawing names this file, but it is not in the tree") from None
 
 
 @cache
 def folders(under: str = "") -> tuple[str, ...]:
-    """Names of the tracked folders that stand directly in a folder, in order."""
+    """Names of the tracked folders directly in a folder, in order."""
     command = ["git", "ls-files", "-z", *([under] if under else [])]
     listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     depth = len(Path(under).parts)
@@ -57,12 +57,12 @@ def _value(text: str, known: dict[str, int], where: str) -> int:
     plain = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", text)
     plain = re.sub(r"\b[A-Za-z_]\w*", lambda m: str(known[m[0]]) if m[0] in known else m[0], plain)
     if not re.fullmatch(r"(?:0[xX][0-9a-fA-F]+|[\d\s()+*<>~&|-])+", plain):
-        raise DrawingError(f"{where}: {text!r} is no constant that a drawing can compute")
+        raise DrawingError(f"{where}: cannot compute the constant {text!r}")
     return int(eval(plain, {"__builtins__": {}}))
 
 
 def constant(path: str, name: str, **known: int) -> int:
-    """A `#define` of a file; `known` are values of the names that it uses."""
+    """The value of a `#define` in a file; `known` has values of names that it uses. DrawingError."""
     match = re.search(rf"^#define {re.escape(name)}\s+(.+)$", without_comments(source(path)), re.M)
     if not match:
         raise DrawingError(f"{path} does not define {name}, which a drawing shows")
@@ -70,7 +70,7 @@ def constant(path: str, name: str, **known: int) -> int:
 
 
 def link_constant(path: str, name: str) -> int:
-    """A `NAME = value;` of a linker script."""
+    """The value of a `NAME = value;` in a linker script. DrawingError."""
     match = re.search(rf"^{re.escape(name)} = (0x[0-9a-f]+);", source(path), re.M)
     if not match:
         raise DrawingError(f"{path} does not set {name}, which a drawing shows")

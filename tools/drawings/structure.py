@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The structure of the tree: a node from ring 3 to the hardware, and beside it the machine it is developed
-on. Rooms, programs, drivers and folders are those that are there."""
+"""The structure of the tree: a node from ring 3 to the hardware, and next to it the machine on which it is
+developed. Rooms, programs, drivers and folders are read from the tree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tools.drawings.svg import (
     DrawingError,
 )
 
-#: What each room holds, in as many words as fit.
+#: Each room's contents, in a few words.
 HOLDS = {
     "init": "from boot to the job: memory plan, ranks, ELF loader",
     "launch": "jobs that tacetrun starts: what it asks for",
@@ -58,12 +58,12 @@ HOST = {
 }
 #: The other folders of the tree: on the node, in a text, or (docs/) around the drawing.
 ELSEWHERE = {"apps", "arch", "boot", "docs", "drivers", "kernel", "kit", "libc"}
-#: Folders in apps/ and drivers/ as people say them.
+#: Names in the drawing of folders in apps/ and drivers/.
 SAY = {"uart": "serial", "vga": "VGA", "pci": "PCI"}
 
 
 def same(what: str, drawn: Sequence[str], there: Sequence[str]) -> None:
-    """DrawingError where the drawing and the tree differ."""
+    """DrawingError if the drawing and the tree differ."""
     if missing := sorted(set(there) - set(drawn)):
         raise DrawingError(f"the drawing of the structure lacks {what} {', '.join(missing)}")
     if gone := sorted(set(drawn) - set(there)):
@@ -85,7 +85,7 @@ def room_fill(room: str) -> str:
 
 
 def node(d: Drawing, x: float, width: float, bottom: float) -> None:
-    """The left half: what runs on a node."""
+    """Draws the left half: what runs on a node."""
     d.text(x, 28, "On a compute node", bold=True, size=15, colour=NAVY)
     programs = [name for name in folders("apps") if name not in ("lib", "mpi-lite", "mpi-bench")]
     d.card(
@@ -180,8 +180,8 @@ def drawing() -> Drawing:
     d = Drawing(
         height,
         "The structure of Tacet",
-        "A compute node from the programs in ring 3 over the rooms of the kernel to the architecture; beside "
-        "it the folders that serve development.",
+        "A compute node from the programs in ring 3 over the rooms of the kernel to the architecture; next "
+        "to it the folders that serve development.",
     )
     node(d, 18, 510, height)
     host(d, 572, 242)

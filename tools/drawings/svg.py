@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A drawing as SVG: boxes, arrows and texts at given places, in one look, always the same bytes.
+"""A drawing as SVG: boxes, arrows and texts at given places, in one style, always the same bytes.
 
-A drawing is as wide as GitHub shows a page, so that nothing is scaled, and has a light ground of its own, so
-that it reads alike on a light and on a dark page. Text is text: it can be searched and read aloud. Words in
-backticks are names of the sources, set in a type of fixed width.
+A drawing has the width of a page on GitHub, so that nothing is scaled, and its own light background, so that
+it looks the same on a light and a dark page. Text stays text: it can be searched and read aloud. Words in
+backticks are names from the sources, set in a fixed-width font.
 
-Text is measured in DejaVu, which comes with matplotlib and is wider than the fonts that most people have: a
-text that is longer than its place is an error here, and fits everywhere else.
+Text is measured in DejaVu, which comes with matplotlib and is wider than most fonts: a text that is too long
+for its place in DejaVu is an error; a text that fits also fits in other fonts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WIDTH = 830
 
 PAPER, EDGE, INK, GREY = "#fcfbf8", "#d9d6cc", "#1d2733", "#5c6570"
 NAVY, ORANGE, TEAL = "#14375e", "#b9501f", "#2f7565"
-#: Grounds of boxes.
+#: Background colours of boxes.
 BLUE, SAND, GREEN, STONE, WHITE = "#dfe9f5", "#f8e7d8", "#dfeee8", "#eceae3", "#ffffff"
 LILAC = "#ebe3f3"
 ROSE = "#f8e3e6"
@@ -39,7 +39,7 @@ Point = tuple[float, float]
 
 
 class DrawingError(Exception):
-    """A drawing that would lie or could not be read: one line, what and where."""
+    """A drawing would be wrong or unreadable; the text says in one line what and where."""
 
 
 @cache
@@ -48,7 +48,7 @@ def _font(name: str) -> ImageFont.FreeTypeFont:
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Width of a text with names in backticks, as the widest of the fonts sets it."""
+    """The width of a text, with names in backticks, in the widest font."""
     width = 0.0
     for place, run in enumerate(text.split("`")):
         name = ("DejaVuSansMono" if place % 2 else "DejaVuSans") + ("-Bold" if bold else "") + ".ttf"
@@ -57,7 +57,7 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
 
 def number(value: float) -> str:
-    """A coordinate: at most one decimal."""
+    """A coordinate as text, with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -99,7 +99,8 @@ class Drawing:
         italic: bool = False,
         room: float | None = None,
     ) -> None:
-        """One line, `y` its base line. `room`: how wide it may be; without, it must end on the paper."""
+        """Draw one line of text on the base line `y`. `room`: its largest width; default: up to the right
+        edge."""
         width = text_width(text, size, bold)
         if room is None:
             room = {"start": WIDTH - 8 - x, "end": x - 8, "middle": 2 * min(x, WIDTH - x) - 16}[anchor]
@@ -145,7 +146,7 @@ class Drawing:
         edge: str = "none",
         size: float = 12,
     ) -> None:
-        """A box with a bold head and lines below it, all of which must fit."""
+        """Draw a box with a bold head and lines below it. DrawingError if they do not fit."""
         self.box(x, y, width, height, fill, edge=edge)
         room = width - 16
         needed = 21 + 16 * len(texts)
@@ -165,7 +166,7 @@ class Drawing:
         both: bool = False,
         dashes: str = "",
     ) -> None:
-        """A line through points, with a head at its end, or at both."""
+        """Draw a line through points, with an arrowhead at its end or at both ends."""
         path = "M" + " L".join(f"{number(x)} {number(y)}" for x, y in points)
         marks = f' marker-end="url(#{self._head(colour)})"' * arrow
         marks += f' marker-start="url(#{self._head(colour)})"' * both
@@ -177,7 +178,7 @@ class Drawing:
     def path(
         self, commands: str, colour: str, width: float, *, round_ends: bool = False, pale: bool = False
     ) -> None:
-        """A stroke from a path's own commands."""
+        """Draw a stroke, given by SVG path commands."""
         cap = ' stroke-linecap="round"' * round_ends + ' stroke-opacity="0.45"' * pale
         self.elements.append(
             f'<path d="{commands}" fill="none" stroke="{colour}" stroke-width="{number(width)}"{cap}/>'

@@ -41,8 +41,8 @@ BANDS = (
                 RIGHT, "`call_return`",
                 (
                     "notes the time, restores registers,",
-                    "SYSRET. Who asks for the slow one",
-                    "gets `call_return_slow`",
+                    "SYSRET. If the slow one is asked",
+                    "for: `call_return_slow`",
                 ),
                 {ENTRY: ["call_return", "call_return_slow"]},
             ),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The path of a timer: from a sleep to the armed device, and from its interrupt to the sleeper. Bound and
-boundary are computed from the deadline as the kernel does."""
+"""The path of a timer: from a sleep to the armed device, and from its interrupt back to the thread. Bound and
+boundary are computed from the deadline as in the kernel."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ QUEUE = "kernel/time/timer_queue.c"
 
 
 def bound_round(bound_ns: int) -> int:
-    """timer_bound_round of kernel/time/timer_queue.c."""
+    """Like timer_bound_round of kernel/time/timer_queue.c."""
     return 1 << (bound_ns.bit_length() - 1)
 
 
 def boundary(deadline_ns: int, bound_ns: int) -> int:
-    """timer_boundary of kernel/time/timer_queue.c, without an offset to global time."""
+    """Like timer_boundary of kernel/time/timer_queue.c, without an offset to global time."""
     return deadline_ns + -deadline_ns % bound_ns
 
 
 def blanks(value: int) -> str:
-    """16124592 as 16 124 592."""
+    """A number with blanks, such as 16 124 592."""
     return f"{value:,}".replace(",", " ")
 
 
@@ -57,7 +57,7 @@ def vector() -> str:
 
 
 def upper_bands() -> tuple[Band, ...]:
-    """From the program to the thread that sleeps."""
+    """Boxes from the program to the thread that sleeps."""
     return (
         Band(
             "the program", "ring 3", PAPER, 60,
@@ -106,7 +106,7 @@ def upper_bands() -> tuple[Band, ...]:
 
 
 def lower_bands() -> tuple[Band, ...]:
-    """From the queue to the device."""
+    """Boxes from the queue to the device."""
     used_ns = bound_round(BOUND_NS)
     return (
         Band(
@@ -172,7 +172,7 @@ def lower_bands() -> tuple[Band, ...]:
 
 
 def grid(d: Drawing, x: float, y: float, width: float) -> None:
-    """Three deadlines that share a boundary."""
+    """Draw three deadlines that share a boundary."""
     step = width / 4
     for place, name in enumerate(("0", "B", "2B", "3B", "4B")):
         at = x + step * place

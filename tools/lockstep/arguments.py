@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a person asks of nodes in lockstep, checked before anything is started: each mistake is one line that
-says what would be right."""
+"""The command line of nodes in lockstep, checked before anything is started. Each error is one line that says
+what would be right."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from .gates import LIMIT_S
 WRONG = 2
 NODES_MAX = 64
 CARDS = ("e1000", "e1000e")
-#: That the conductor waits for a command.
+#: The conductor's longest wait for a command, in seconds.
 WITHIN_S_MAX = 86_400
 _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 QUANTUM_NS_MIN, QUANTUM_NS_MAX = 10_000, 100_000_000
-#: QEMU's filter-buffer counts in these.
+#: The unit of QEMU's filter-buffer.
 QUANTUM_UNIT_NS = 1_000
 TIME_NS_MAX = 10**15
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Nodes as they were asked for; times of the nodes in ns."""
+    """The nodes that the user asked for; times are the nodes', in ns."""
 
     app: Path
     args: Sequence[str]
@@ -47,16 +47,16 @@ class Plan:
     service: Sequence[str]  #: its program and arguments, of Tacet nodes
     kernel: Path | None
     quantum_ns: int
-    turn_ns: int  #: of a node's CPUs on its clock, at most
-    stagger: int  #: quanta from the start of a node to the next one's
+    turn_ns: int  #: the longest turn of a node's CPU on the node's clock
+    stagger: int  #: quanta between the starts of two nodes
     card: str
     network: bool
     latency: int  #: quanta
     loss: float
     seed: int
-    beat_ns: int  #: between two; 0: none
+    beat_ns: int  #: between two beats; 0: none
     first_beat_ns: int
-    answer_every: int  #: as the conductor's; 0: none
+    answer_every: int  #: the conductor's option; 0: none
     commands: Sequence[beats.Command]
     until_ns: int | None
     limit_s: float
@@ -71,7 +71,7 @@ class Plan:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One line, as all others that are wrong get."""
+        """Exit with a one-line message."""
         self.exit(WRONG, f"tools/lockstep-run: {message} (tools/lockstep-run --help)\n")
 
 
@@ -79,8 +79,9 @@ def parser_new() -> Parser:
     parser = Parser(
         prog="tools/lockstep-run",
         usage="tools/lockstep-run [options] PROG [ARGS...]",
-        description="Nodes in QEMU on one deterministic clock: each run is the same, byte for byte. In ARGS, "
-        "{node} is a node's number. TIME is a number with ns, us, ms or s, of the nodes' time.",
+        description="Run nodes in QEMU on one deterministic clock: every run is the same, byte for byte. In "
+        "ARGS, {node} is replaced by the node's number. TIME is a number with ns, us, ms or s, of the nodes' "
+        "time.",
     )
 
     def add(name: str, default: str | None, metavar: str, text: str) -> None:
@@ -88,65 +89,65 @@ def parser_new() -> Parser:
         parser.add_argument(name, default=default, metavar=metavar, help=shown)
 
     add("--nodes", "2", "N", "Tacet nodes")
-    add("--linux", "0", "N", "Linux nodes beside them, with the numbers after theirs")
-    add("--cpus", "1", "N", "of each node")
-    add("--memory", "256M", "M", "of each node")
+    add("--linux", "0", "N", "additional Linux nodes, numbered after the Tacet nodes")
+    add("--cpus", "1", "N", "CPUs of each node")
+    add("--memory", "256M", "M", "memory of each node")
     parser.add_argument("--options", default="", metavar='"…"', help="options for Tacet's kernel")
     parser.add_argument(
         "--service",
         default="",
         metavar='"PROG …"',
-        help="a service of each Tacet node, with its arguments, {node} among them",
+        help="a service of each Tacet node, with its arguments, in which {node} is replaced",
     )
-    parser.add_argument("--kernel", type=Path, metavar="FILE", help="another one than the tree's, for Tacet")
+    parser.add_argument("--kernel", type=Path, metavar="FILE", help="another Tacet kernel than the tree's")
     parser.add_argument(
         "--env", action="append", default=[], metavar="K=V", help="environment; may be repeated"
     )
-    add("--quantum", "100us", "TIME", "between two gates")
-    add("--stagger", None, "TIME", "from a node's start to the next one's, whole quanta (default: none)")
-    add("--turns", None, "TIME", "no CPU of a node is longer on its clock (default: a quantum)")
+    add("--quantum", "100us", "TIME", "time between two gates")
+    add("--stagger", None, "TIME", "time between the starts of two nodes, whole quanta (default: none)")
+    add("--turns", None, "TIME", "longest turn of a CPU on its node's clock (default: a quantum)")
     parser.add_argument(
-        "--network", action="store_true", help="a card and an address for each node, a switch"
+        "--network", action="store_true", help="give each node a card and an address, connected by a switch"
     )
     parser.add_argument(
-        "--card", choices=CARDS, default=CARDS[0], help="of nodes: e1000 (default), or e1000e, an 82574L"
+        "--card", choices=CARDS, default=CARDS[0], help="nodes' card: e1000 (default) or e1000e, an 82574L"
     )
-    add("--latency", None, "TIME", "of the network, a whole number of quanta (default: one)")
-    add("--loss", "0", "P", "what part of the frames each receiver loses, 0 to 1")
-    add("--seed", "1", "N", "which ones")
+    add("--latency", None, "TIME", "latency of the network, a whole number of quanta (default: one)")
+    add("--loss", "0", "P", "probability that a receiver loses a frame, 0 to 1")
+    add("--seed", "1", "N", "selects the frames that are lost")
     add("--beats", "0", "HZ", "heartbeats a second (NETTICK), for Tacet nodes")
-    add("--first-beat", "100ms", "TIME", "when they begin")
+    add("--first-beat", "100ms", "TIME", "time of the first beat")
     add(
         "--answer-every",
         None,
         "N",
-        "nodes answer each Nth beat; 0: none (default: as the conductor has it, "
-        "where something is commanded, else none)",
+        "nodes answer every Nth beat; 0: none (default: with --command the conductor's default, otherwise "
+        "none)",
     )
     parser.add_argument(
         "--command",
         action="append",
         default=[],
         metavar='"TIME WHAT"',
-        help="goes with the beats from TIME on until all Tacet nodes have done it, as conductorctl's WHAT: "
-        "stop, continue, kill, trace, rating, services; may be repeated",
+        help="send conductorctl's command WHAT with the beats, from TIME on until all Tacet nodes have done "
+        "it: stop, continue, kill, trace, rating, services; may be repeated",
     )
-    add("--until", None, "TIME", "end all nodes then (default: when all have ended)")
-    add("--time-limit", f"{LIMIT_S:g}", "S", "how long a node may take from gate to gate, here")
-    parser.add_argument("--logs", type=Path, metavar="DIR", help="where consoles and outputs are kept")
-    parser.add_argument("--frames", type=Path, metavar="FILE", help="a line for each frame of the network")
+    add("--until", None, "TIME", "end all nodes at this time (default: when all have ended)")
+    add("--time-limit", f"{LIMIT_S:g}", "S", "limit from gate to gate, in seconds of this machine")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="folder for consoles and outputs")
+    parser.add_argument("--frames", type=Path, metavar="FILE", help="write a line for each network frame")
     parser.add_argument("--quiet", action="store_true", help="do not print what the programs print")
     parser.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
 
 
 def parse(words: Sequence[str]) -> Plan:
-    """The plan. Exits with one line, or raises RunnerError with one."""
+    """The plan. If it is wrong, exits with a message of one line, or raises RunnerError."""
     parser = parser_new()
     given = parser.parse_args(words)
     program = given.program[1:] if given.program[:1] == ["--"] else given.program
     if not program:
-        parser.error("which program?")
+        parser.error("the program to run is missing")
     quantum = quantum_of(given.quantum)
     plan = Plan(
         app=Path(program[0]),
@@ -181,7 +182,7 @@ def parse(words: Sequence[str]) -> Plan:
     if not plan.network:
         for option, value in (("--latency", given.latency), ("--frames", given.frames)):
             if value is not None:
-                raise RunnerError(f"{option} is for a network: give --network, too")
+                raise RunnerError(f"{option} needs --network")
     return plan
 
 
@@ -208,7 +209,7 @@ def time_of(option: str, text: str) -> int:
 
 
 def text_of(ns: int) -> str:
-    """A time as it would be typed."""
+    """A time with the largest unit that gives a whole number."""
     unit = next(name for name, value in reversed(_UNITS.items()) if ns % value == 0)
     return f"{ns // _UNITS[unit]}{unit}"
 
@@ -222,39 +223,38 @@ def quantum_of(text: str) -> int:
 
 
 def turns_of(text: str | None, quantum_ns: int) -> int:
-    """Of the CPUs of a node, in ns."""
+    """The longest turn of a CPU, in ns. RunnerError."""
     ns = quantum_ns if text is None else time_of("--turns", text)
     if ns % timers.LEAP_NS or quantum_ns % ns:
         raise RunnerError(
-            f"--turns takes whole microseconds of which a quantum, {text_of(quantum_ns)}, is a multiple, not "
-            f"{text}"
+            f"--turns takes whole microseconds that divide a quantum, {text_of(quantum_ns)}, not {text}"
         )
     return ns
 
 
 def latency_of(text: str | None, quantum_ns: int) -> int:
-    """In quanta."""
+    """The latency in quanta. RunnerError."""
     ns = quantum_ns if text is None else time_of("--latency", text)
     if ns < quantum_ns:
         raise RunnerError(
-            f"--latency {text} is shorter than a quantum, {text_of(quantum_ns)}: frames are carried at gates "
-            "only; take a shorter --quantum"
+            f"--latency {text} is shorter than a quantum, {text_of(quantum_ns)}, but frames are carried only "
+            "at gates; use a shorter --quantum"
         )
     if ns % quantum_ns:
-        raise RunnerError(f"--latency {text} is no whole number of quanta of {text_of(quantum_ns)}")
+        raise RunnerError(f"--latency {text} is not a whole number of quanta of {text_of(quantum_ns)}")
     return ns // quantum_ns
 
 
 def stagger_of(text: str | None, quantum_ns: int) -> int:
-    """In quanta."""
+    """The stagger in quanta. RunnerError."""
     ns = 0 if text is None else time_of("--stagger", text)
     if ns % quantum_ns:
-        raise RunnerError(f"--stagger {text} is no whole number of quanta of {text_of(quantum_ns)}")
+        raise RunnerError(f"--stagger {text} is not a whole number of quanta of {text_of(quantum_ns)}")
     return ns // quantum_ns
 
 
 def period_of(text: str, quantum_ns: int) -> int:
-    """Of beats, in ns; 0: none."""
+    """The period of beats in ns; 0: no beats. RunnerError."""
     if not re.fullmatch(r"\d{1,4}(\.\d{1,9})?", text):
         raise RunnerError(f"--beats takes beats a second, such as 10, or 0, not {text or 'nothing'}")
     if not Fraction(text):
@@ -264,8 +264,8 @@ def period_of(text: str, quantum_ns: int) -> int:
         raise RunnerError(f"--beats takes 1/60 to 1000 beats a second, or 0, not {text}")
     if period % quantum_ns:
         raise RunnerError(
-            f"--beats {text}: a period must be a whole number of quanta of {text_of(quantum_ns)}, as beats "
-            "come at gates"
+            f"--beats {text}: the period must be a whole number of quanta of {text_of(quantum_ns)}, since "
+            "beats come at gates"
         )
     return int(period)
 
@@ -287,12 +287,12 @@ def answer_every_of(text: str | None, is_commanding: bool) -> int:
 
 
 def command_of(text: str) -> beats.Command:
-    """TIME and conductorctl's words."""
+    """Read TIME and conductorctl's words. RunnerError."""
     time_text, _, given = text.strip().partition(" ")
     words = given.split()
     at_ns = time_of("--command", time_text)
     if not words:
-        raise RunnerError(f"--command takes a time and what is commanded, such as 2s stop, not {text}")
+        raise RunnerError(f"--command takes a time and a command, such as 2s stop, not {text}")
     request = ""
     if words[0] == "--one-way":
         request, words = "one-way ", words[1:]
@@ -311,9 +311,9 @@ def command_of(text: str) -> beats.Command:
 
 
 def check_commands(plan: Plan) -> None:
-    """That beats carry them."""
+    """Check that beats can carry the commands. RunnerError."""
     if not plan.beat_ns:
-        raise RunnerError("--command is carried by beats: give --beats HZ, too")
+        raise RunnerError("--command needs beats, which carry commands: add --beats HZ")
     if not plan.nodes:
         raise RunnerError("--command is for Tacet nodes, and there are none")
     first_ns = beats.first_beat_ns(plan.beat_ns, plan.first_beat_ns)
@@ -322,11 +322,11 @@ def check_commands(plan: Plan) -> None:
         if command.at_ns < first_ns:
             raise RunnerError(f"{at}: the first beat is at {text_of(first_ns)} (--first-beat)")
         if plan.until_ns is not None and command.at_ns >= plan.until_ns:
-            raise RunnerError(f"{at}: it is over at {text_of(plan.until_ns)} (--until)")
+            raise RunnerError(f"{at}: the run ends at {text_of(plan.until_ns)} (--until)")
 
 
 def check(plan: Plan) -> None:
-    """That all it needs is here."""
+    """Check that everything the plan needs is available. RunnerError."""
     qemu.check_program(plan.app)
     if not 1 <= plan.total <= NODES_MAX:
         raise RunnerError(f"--nodes and --linux together take 1 to {NODES_MAX}, not {plan.total}")
@@ -342,7 +342,7 @@ def check(plan: Plan) -> None:
     if plan.commands:
         check_commands(plan)
     elif plan.answer_every and not plan.beat_ns:
-        raise RunnerError("--answer-every is for beats: give --beats HZ, too")
+        raise RunnerError("--answer-every needs beats: add --beats HZ")
     total, _ = checks.host_memory()
     if total and (wanted := plan.total * (qemu.parse_size(plan.memory) or 0)) > total:
         raise RunnerError(

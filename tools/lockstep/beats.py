@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The conductor in virtual time: heartbeats that reach all cards at the gate that they are due at, the first
-instant of it, on all nodes; and commands, which go with beats until all nodes have done them.
+"""The conductor in virtual time. Each heartbeat reaches the cards of all nodes at the first instant of the
+gate at which it is due. Commands go with beats until all nodes have done them.
 
-It is the parts of the conductor's program itself (conductor.c), driven gate by gate, not the program on a
-Linux guest: that would beat at the moments at which Linux's timers let it, and send over a card; here the
-beat itself is to be exact. Answers are there at the gate after they were sent.
+It uses the conductor's own code (conductor.c), driven gate by gate. The conductor on a Linux guest would beat
+when Linux's timers fire, and send over a card; here the beats are exact. An answer arrives at the gate after
+it was sent.
 
-Conductor time is that of the nodes' battery clocks: virtual time 0 is the first second of 2026.
+Conductor time is the time of the nodes' battery clocks: virtual time 0 is the first second of 2026.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ LIBRARY = paths.BUILD / "lockstep" / "conductor.so"
 #: The kernel's BEAT_PERIOD_NS_MIN and BEAT_PERIOD_NS_MAX.
 PERIOD_NS_MIN, PERIOD_NS_MAX = 10**6, 60 * 10**9
 EPOCH_NS = calendar.timegm((2026, 1, 1, 0, 0, 0)) * 10**9
-#: Nothing outside of the machine sees it.
+#: Need not be secret: it is not seen outside this machine.
 KEY = bytes(range(16))
-#: As the conductor has it by itself: about one answer a second.
+#: The conductor's default: about one answer a second.
 ANSWER_BY_RATE = -1
 ANSWER_EVERY_MAX = 1000
 _ADDRESS = bytes.fromhex("025400000001")
@@ -71,40 +71,40 @@ def _library() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Command:
-    """What is commanded by the first beat at `at_ns` of the nodes' time or after it."""
+    """A command, sent with the first beat at or after `at_ns` of the nodes' time."""
 
     at_ns: int
-    request: str  #: the conductor's: service/lib/control.h
-    words: str  #: as they were given
+    request: str  #: the conductor's request (service/lib/control.h)
+    words: str  #: as the user gave them
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a command; times of the nodes in ns, where there are such."""
+    """The result of a command; times are the nodes', in ns."""
 
     command: Command
-    first_ns: int | None = None  #: of the first beat that carried it
-    done_ns: int | None = None  #: the gate at which the conductor knew that all nodes had done it
-    beats: int = 0  #: that carried it until then
-    nodes: int = 0  #: that have done it
+    first_ns: int | None = None  #: time of the first beat that carried it; None: not sent
+    done_ns: int | None = None  #: the gate at which the conductor knew that all nodes had done it; or None
+    beats: int = 0  #: beats that carried it until then
+    nodes: int = 0  #: nodes that have done it
     error: str = ""
     named: Sequence[tuple[str, int]] = ()  #: nodes that have not done it: addresses, and Linux's errno or 0
 
 
 def command_wrong(words: str) -> str | None:
-    """What is wrong with a command for the conductor; "" where there is none of that name."""
+    """What is wrong with a command for the conductor; "" if there is no such command; None if it is right."""
     wrong = _library()["command_wrong"](words.encode())
     return None if wrong is None else wrong.decode()
 
 
 def first_beat_ns(period_ns: int, first_ns: int) -> int:
-    """When the first beat is due that is not before `first_ns`."""
+    """The time of the first beat at or after `first_ns`."""
     return -(-(EPOCH_NS + first_ns) // period_ns) * period_ns - EPOCH_NS
 
 
 class Conductor:
-    """Beats each `period_ns` from the multiple at `first_ns` or after it on; so many nodes hear them. There
-    is one at a time."""
+    """A conductor that beats at each multiple of `period_ns`, from `first_ns` on; `nodes` nodes receive the
+    beats. There may be only one at a time."""
 
     def __init__(
         self,
@@ -126,14 +126,14 @@ class Conductor:
         self._calls["begin"](EPOCH_NS, KEY, _ADDRESS, period_ns, first_ns, answer_every, nodes)
 
     def at_gate(self, gate: int, frames: Iterable[bytes] = ()) -> bytes | None:
-        """All nodes stand at this gate, and have sent these frames since the one before. The frame of the
-        beat that is due at the next gate, if one is."""
+        """Handle a gate at which all nodes have stopped; `frames` is what they have sent since the last one.
+        Returns the frame of the beat that is due at the next gate, or None."""
         here_ns, next_ns = gate * self._quantum_ns, (gate + 1) * self._quantum_ns
         for frame in frames:
             self._calls["heard"](frame, len(frame))
         self._calls["time"](here_ns)
         self._outcomes_take(here_ns)
-        # The beat that is due next is made now, and says what is known now.
+        # The next beat is made now, with what is known now.
         self._calls["time"](next_ns)
         while self._to_give and self._to_give[0].at_ns <= next_ns:
             command = self._to_give.pop(0)
@@ -148,8 +148,8 @@ class Conductor:
         return (_HEADER + self._payload.raw[:length]).ljust(_FRAME_MIN, b"\0")
 
     def end(self, gate: int, goes_on: bool) -> None:
-        """No node runs after this gate. Where the conductor goes on, it knows at last who has fallen silent,
-        which is how nodes that were killed have done it."""
+        """End the run: no node runs after this gate. If `goes_on`, the conductor continues until it has
+        noticed the nodes' silence: that is how it knows that killed nodes have done a kill."""
         not_given, self._to_give = self._to_give, []
         while goes_on and self._given:
             due_ns = self._calls["due"]() - EPOCH_NS
@@ -157,7 +157,7 @@ class Conductor:
             self.at_gate(gate)
         self._calls["end"]()
         self._outcomes_take(gate * self._quantum_ns)
-        why = "all nodes had ended before" if goes_on else "the time was over before"
+        why = "all nodes had ended before" if goes_on else "the run ended before"
         self.outcomes += [Outcome(command, error=why) for command in not_given]
 
     def _outcomes_take(self, now_ns: int) -> None:
@@ -166,7 +166,7 @@ class Conductor:
             self.outcomes.append(self._outcome(self._given.pop(number), said, now_ns))
 
     def _outcome(self, command: Command, said: dict[str, Any], now_ns: int) -> Outcome:
-        """From what conductorctl would be answered."""
+        """The outcome, from the answer that conductorctl would get."""
         error = said.get("error", "")
         if "done" not in said:
             due_ns = self._calls["due"]() - EPOCH_NS

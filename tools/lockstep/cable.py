@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cable of one network card: a stream of frames to and from QEMU, each after four bytes with its length
-(`-netdev stream`), and the buffer by which frames reach the card at an exact virtual time.
+"""The cable of one network card: a stream of frames to and from QEMU, each preceded by its length in four
+bytes (`-netdev stream`), and the buffer through which frames reach the card at an exact virtual time.
 
-What a node sends is in the socket before the instruction that has sent it is over; what it is sent is put
-there while it stands at a gate.
+A frame that a node sends is in the socket before the sending instruction ends. Frames for the node are put
+there while it is stopped at a gate.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import termios
 
 from qemu.errors import RunnerError
 
-#: Of a socket: a quantum's frames must fit into it.
+#: A socket's buffer: the frames of a quantum must fit into it.
 ROOM_BYTES = 4 << 20
-#: What is carried to a node at one gate; a switch drops what is more, as it drops what overruns a port.
+#: The most that is carried to a node at one gate; further frames are dropped, like those that overrun a port.
 DELIVERY_BYTES_MAX = 256 << 10
-#: Linux accounts at most so much to a frame in a socket, besides twice its bytes.
+#: Linux accounts at most this much for a frame in a socket, in addition to twice its bytes.
 _FRAME_OVERHEAD = 2048
 _LENGTH = struct.Struct(">I")
 
 
 class Cable:
-    """Our end of a card's cable. `name` is QEMU's for it."""
+    """Our end of a card's cable. `name` is its name in QEMU."""
 
     def __init__(self, name: str, model: str, mac: str, quantum_ns: int) -> None:
         self.name, self.model, self.mac = name, model, mac
@@ -47,8 +47,8 @@ class Cable:
         ]
 
     def collect(self) -> list[bytes]:
-        """All frames that have been sent and not been collected. RunnerError where there may have been more
-        than the socket takes: these come when this machine gets to it, not when they were sent."""
+        """All frames sent since the last call. RunnerError if they may have filled the socket: further frames
+        then come at a time that depends on this machine."""
         data = self._part
         try:
             while chunk := self.socket.recv(ROOM_BYTES):
@@ -65,14 +65,14 @@ class Cable:
         self._part = data[at:]
         if 2 * len(data) + _FRAME_OVERHEAD * len(frames) >= self.room:
             raise RunnerError(
-                f"{len(frames)} frames in one quantum, {len(data)} bytes, are more than {self.name} carries:"
-                " shorter quanta (--quantum)"
+                f"{len(frames)} frames in one quantum, {len(data)} bytes, exceed what {self.name} can carry:"
+                " use a shorter --quantum"
             )
         return frames
 
     def deliver(self, frames: list[bytes]) -> int:
-        """Give the node frames; how many were too many. Called while it stands at a gate, and has read all
-        earlier ones."""
+        """Give frames to the node; returns how many were dropped because they were too many. Call it while
+        the node is stopped at a gate and has read all earlier frames."""
         data, taken = b"", 0
         for frame in frames:
             if len(data) + len(frame) > DELIVERY_BYTES_MAX:
@@ -83,7 +83,7 @@ class Cable:
         return len(frames) - taken
 
     def is_read(self) -> bool:
-        """QEMU has read all that it was given."""
+        """Whether QEMU has read all its frames."""
         return not any(fcntl.ioctl(self.socket.fileno(), termios.TIOCOUTQ, bytes(4)))
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes in lockstep, from what was asked for to their ends: machines, cards, the switch, the conductor."""
+"""Nodes in lockstep, from the plan to their ends: machines, cards, the switch, the conductor."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from .gates import Gates, Missing
 from .node import STREAMS, Ending, Node, options_check
 from .switch import Counts, Switch
 
-#: The end of a node that has rested until the end of the time that was asked for.
+#: The ending of a node that still ran when the run ended (--until).
 AT_REST = Ending("exit", 0, "")
 
 
 @dataclass
 class Summary:
-    """What a run was."""
+    """Facts about a run."""
 
     gates: int
     until_ns: int  #: of the nodes' time
     seconds: float
     counts: Counts
     beats: int
-    outcomes: Sequence[beats.Outcome]  #: of commands, in the order in which they came
+    outcomes: Sequence[beats.Outcome]  #: of commands, in the order in which they are known
 
 
 class Cluster:
-    """Nodes that are started, and run to their ends; `close` in any case. RunnerError, or gates.Missing,
-    where they cannot."""
+    """Nodes that are started and run to their ends. Call `close` in any case. Methods raise RunnerError, or
+    gates.Missing if a node does not reach a gate."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.nodes: list[Node] = []
-        self.at_rest: list[Node] = []  #: those that were ended because time was up
+        self.at_rest: list[Node] = []  #: nodes that were ended because the run ended
         self._closing = ExitStack()
         trace = None
         if plan.frames is not None:
@@ -61,13 +61,13 @@ class Cluster:
         return number > self.plan.nodes
 
     def _cables(self, number: int) -> list[Cable]:
-        """The data network's first."""
+        """A node's cables, the data network's first."""
         wanted = [("data", layout.data_mac(number))] if self.plan.network else []
         wanted += [("beats", layout.beats_mac(number))] if self.conductor else []
         return [Cable(name, self.plan.card, mac, self.plan.quantum_ns) for name, mac in wanted]
 
     def _options(self, number: int) -> str:
-        """Of Tacet's kernel."""
+        """The options of a Tacet node's kernel."""
         words = ["klog=com4", "stdin_bytes=0"]
         if self.plan.network:
             words += [f"ip={layout.address_of(number)}/24,,,{layout.name_of(number)}"]
@@ -92,7 +92,7 @@ class Cluster:
     # ---- From the start to the end ----
 
     def start(self) -> None:
-        """All nodes, before their first instructions."""
+        """Start all nodes, stopped before their first instructions; those without a stagger then begin."""
         options_check()
         self.plan.logs.mkdir(parents=True, exist_ok=True)
         address = self._doorbell()
@@ -114,7 +114,7 @@ class Cluster:
         return node
 
     def _doorbell(self) -> int:
-        """Its address in a node's machine; those of all nodes have the same devices."""
+        """The doorbell's address in a node's machine, found by a probe; all nodes have the same devices."""
         node = self._node(1, "probe", self.plan.logs)
         node.connect()
         address = node.probe()
@@ -124,7 +124,7 @@ class Cluster:
         return address
 
     def run(self) -> Summary:
-        """From gate to gate, until all nodes have ended."""
+        """Run from gate to gate, until all nodes have ended or --until."""
         begun = time.monotonic()
         quantum_ns = self.plan.quantum_ns
         gates = Gates(self.nodes, timers.first_gate(quantum_ns), self.plan.limit_s)
@@ -158,8 +158,8 @@ class Cluster:
         return at_gate
 
     def _carry(self, gate: int) -> None:
-        """What was sent up to this gate goes to the switch; what reaches cards at the next one is given to
-        their nodes. A frame that the switch has is at least so far from its receiver."""
+        """Give frames sent up to this gate to the switch, and frames due at the next gate to their nodes. The
+        latency is at least a quantum, so no frame is due earlier."""
         for port, node in enumerate(self.nodes):
             try:
                 frames = node.cables[0].collect()
@@ -171,7 +171,8 @@ class Cluster:
             self._deliver(self.nodes[port], 0, frames)
 
     def _beat(self, gate: int) -> None:
-        """Nodes' answers to the conductor; its beat, if one is due at the next gate, to their cards."""
+        """Give the nodes' answers to the conductor, and its beat, if one is due at the next gate, to the
+        nodes."""
         assert self.conductor is not None
         answers = [frame for node in self.nodes for frame in node.cables[-1].collect()]
         frame = self.conductor.at_gate(gate, answers)
@@ -180,7 +181,7 @@ class Cluster:
                 self._deliver(node, -1, [frame])
 
     def _deliver(self, node: Node, card: int, frames: list[bytes]) -> None:
-        """A node that has not begun, or has ended, gets nothing."""
+        """Deliver frames to a node's card, unless the node has not begun or has ended."""
         if node.has_begun and node.process.poll() is None:
             overrun = node.deliver(card, frames)
             if card == 0:
@@ -188,7 +189,7 @@ class Cluster:
                 self.switch.counts.overrun += overrun
 
     def ending(self, node: Node) -> Ending:
-        """How it ended, once it has."""
+        """How a node has ended."""
         return AT_REST if node in self.at_rest else node.ending()
 
     def close(self) -> None:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * conductor.c: the conductor of nodes whose time is virtual (docs/lockstep.md), as a library for Python
- * (beats.py): the conductor's own beats, answers, registry, welcomes and commands
- * (service/conductor/conductor.h). Only what ties them to a machine is another one here: the clock stands
- * where it was set, frames come from the caller and go to the caller, and so do the outcomes of commands.
+ * (beats.py). It uses the conductor's own beats, answers, registry, welcomes and commands
+ * (service/conductor/conductor.h). Only their connection to a machine is replaced: the caller sets the clock,
+ * passes and gets frames, and gets the outcomes of commands.
  *
- * One conductor a process, as there; by one thread at a time.
+ * One conductor per process, used by one thread at a time.
  */
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
@@ -17,7 +17,7 @@
 #define FOR_PYTHON    __attribute__((visibility("default")))
 #define HEADER_BYTES  14 /* of an Ethernet frame: to, from, type */
 #define ADDRESS_BYTES 6
-#define OUTCOMES_MAX  (COMMANDS_WAITING_MAX + BEAT_COMMANDS_MAX + 1) /* between two looks at them */
+#define OUTCOMES_MAX  (COMMANDS_WAITING_MAX + BEAT_COMMANDS_MAX + 1) /* between two calls of the caller */
 
 struct conductor conductor;
 
@@ -29,12 +29,12 @@ static struct {
     uint8_t payload[BEAT_BYTES_MAX];
 } sent;
 static struct outcome {
-    unsigned command; /* as the caller numbers them */
+    unsigned command; /* the caller's number */
     char text[CONTROL_ANSWER_BYTES];
 } outcomes[OUTCOMES_MAX];
 static unsigned outcome_count;
 
-/* ---- What the parts call ---- */
+/* ---- Functions that the conductor's parts call ---- */
 
 uint64_t conductor_now_ns(void)
 {
@@ -43,12 +43,12 @@ uint64_t conductor_now_ns(void)
 
 void beat_timer_set(void)
 {
-    /* The caller looks at each gate. */
+    /* Nothing to do: the caller asks at each gate. */
 }
 
 int wire_send(const struct wire *wire, const uint8_t *payload, size_t bytes)
 {
-    (void)wire; /* there is one */
+    (void)wire; /* there is only one */
     if (!bytes || bytes > sizeof(sent.payload)) {
         errno = EMSGSIZE;
         return -1;
@@ -75,13 +75,13 @@ void client_answer(unsigned command, const struct json *answer)
     struct outcome *outcome = &outcomes[outcome_count];
 
     if (outcome_count == OUTCOMES_MAX)
-        return; /* cannot be: no more commands are under way */
+        return; /* cannot happen: no more commands can be pending */
     outcome->command = command;
     snprintf(outcome->text, sizeof(outcome->text), "%s", answer->text);
     outcome_count++;
 }
 
-/* Of an answer that has several: pages of flight logs, for which nobody can ask here. */
+/* Ignores a part of an answer: only requests for pages of flight logs have parts, and none are made here. */
 void client_part(unsigned command, const struct json *part)
 {
     (void)command;
@@ -90,27 +90,27 @@ void client_part(unsigned command, const struct json *part)
 
 /* ---- For Python ---- */
 
-/* Conductor time is epoch_ns + virtual time; the first beat is due at its first multiple of the period that
- * is at first_ns of virtual time or later. answer_every: as the conductor's --answer-every; -1: about one a
- * second. So many nodes do each command. */
+/* Begins. Conductor time is epoch_ns + virtual time; the first beat is due at the first multiple of the
+ * period in conductor time at or after first_ns of virtual time. answer_every: as the conductor's
+ * --answer-every; -1: about one a second. `nodes`: how many nodes do each command. */
 FOR_PYTHON void lockstep_begin(uint64_t epoch_ns, const uint8_t key[SIPHASH_KEY_BYTES],
                                const uint8_t address[ADDRESS_BYTES], uint64_t period_ns, uint64_t first_ns,
                                int nodes_answer_every, unsigned nodes);
-/* From now on it is so late. What has run out of time has its outcome. */
+/* Sets virtual time. Commands whose time has run out get their outcomes. */
 FOR_PYTHON void lockstep_time(uint64_t ns);
-/* A whole frame of a node has come. */
+/* Handles a frame from a node, with its Ethernet header. */
 FOR_PYTHON void lockstep_heard(const uint8_t *frame, size_t bytes);
-/* NULL, or what is wrong with a command: "" where there is none of this name. */
+/* Checks a command. NULL, or what is wrong with it; "" if there is no such command. */
 FOR_PYTHON const char *lockstep_command_wrong(const char *text);
-/* A command, "stop", "one-way kill", "within 5 services 500", …, whose outcome comes under this number. */
+/* Gives a command, "stop", "one-way kill", "within 5 services 500", …; its outcome has this number. */
 FOR_PYTHON void lockstep_command(const char *request, unsigned number);
-/* Conductor time of the next beat. */
+/* Returns the conductor time of the next beat. */
 FOR_PYTHON uint64_t lockstep_due(void);
-/* The payload of the beat that is due; its bytes, 0: none is. */
+/* Makes the payload of the beat that is due. Returns its bytes; 0 if none is due. */
 FOR_PYTHON size_t lockstep_beat(uint8_t *payload, size_t room);
-/* Takes an outcome, the conductor's JSON; the command's number, or -1. */
+/* Takes an outcome, the conductor's JSON. Returns the command's number, or -1 if there is none. */
 FOR_PYTHON int lockstep_outcome(char *text, size_t room);
-/* No beat follows: what is under way has its outcome. */
+/* Ends: no further beat follows, and pending commands get their outcomes. */
 FOR_PYTHON void lockstep_end(void);
 
 void lockstep_begin(uint64_t epoch_ns, const uint8_t key[SIPHASH_KEY_BYTES],

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The doorbell of a node: QEMU's device ivshmem-doorbell, which turns a message of the node's timers into a
-write(2) to a descriptor of ours. This process is its server, and the only other peer.
+write(2) to a descriptor of this process. This process is its server, and the only other peer.
 
-    vector 0    an ordinary eventfd: the node has arrived at a gate
-    vector 1    an eventfd in which there is room for all but the last message of a gate: writing that one
-                stops QEMU's thread until something is read
+    vector 0    an ordinary eventfd: the node has arrived at a gate vector 1    an eventfd with room for all
+    but the last message of a gate: writing the last one blocks QEMU's
+                thread until this process reads
 
 QEMU, "Device Specification for Inter-VM shared memory device":
 https://www.qemu.org/docs/master/specs/ivshmem-spec.html
@@ -25,18 +25,18 @@ from qemu.errors import RunnerError
 from .timers import MESSAGES
 
 VECTORS = 2
-#: Of BAR 0: where a peer's number and a vector are written to ring.
+#: The offset in BAR 0 of the register that rings: it takes a peer's number and a vector.
 DOORBELL_AT = 12
-#: The device's place on the bus: whatever cards there are come after it.
+#: The device's slot on the bus; cards come after it.
 SLOT = 5
 _VERSION, _OURS, _NODE = 0, 0, 1
 _NO_NUMBER = -1
-#: The most that an eventfd holds: a write of 1 must wait for a read.
+#: The most that an eventfd holds: a write of 1 then waits for a read.
 _FULL = 0xFFFFFFFFFFFFFFFE
 _MEMORY_BYTES = 4096
 _SETUP_SECONDS = 20.0
 
-#: What rings each: the peer's number in the upper half, the vector in the lower.
+#: The values that ring each vector: the peer's number in the upper half, the vector in the lower.
 ARRIVED = _OURS << 16 | 0
 STOP = _OURS << 16 | 1
 
@@ -59,7 +59,7 @@ class Doorbell:
         ]
 
     def serve(self) -> None:
-        """What the server says to a new peer. QEMU has it before it reads it."""
+        """Send the server's messages to a new peer; does not wait for QEMU to read them."""
         memory = os.memfd_create("ivshmem")
         os.ftruncate(memory, _MEMORY_BYTES)
         own = [os.eventfd(0) for _ in range(VECTORS)]
@@ -74,22 +74,22 @@ class Doorbell:
             os.close(descriptor)
 
     def ready(self) -> None:
-        """Wait until QEMU has taken the descriptors up, and take back that it does not wait in its writes to
-        them: it sets O_NONBLOCK, which both ends have in common. RunnerError if it never does."""
+        """Wait until QEMU has taken the descriptors, and clear O_NONBLOCK, which QEMU sets and both ends
+        share: its writes must block. RunnerError if QEMU does not take them in time."""
         deadline = time.monotonic() + _SETUP_SECONDS
         while not (flags := fcntl.fcntl(self.gate, fcntl.F_GETFL)) & os.O_NONBLOCK:
             if time.monotonic() > deadline:
-                raise RunnerError("QEMU has not taken the doorbell up")
+                raise RunnerError("QEMU has not set up the doorbell in time")
             time.sleep(0.001)
         fcntl.fcntl(self.gate, fcntl.F_SETFL, flags & ~os.O_NONBLOCK)
 
     def has_arrived(self) -> bool:
-        """After a message: the node stands at its gate."""
+        """Read a message; whether the node is now stopped at its gate."""
         self._messages += os.eventfd_read(self.arrived)
         return self._messages >= MESSAGES
 
     def open_gate(self) -> None:
-        """Let the node go on."""
+        """Let the node continue."""
         self._messages = 0
         for _ in range(MESSAGES):
             os.eventfd_read(self.gate)
@@ -107,7 +107,7 @@ class Doorbell:
 
 
 def address_of(pci: Any) -> int | None:
-    """Where a node's doorbell is, by QEMU's answer to `query-pci`; None while it has no address."""
+    """The address of a node's doorbell, from QEMU's answer to `query-pci`; None while it has none."""
     for bus in pci:
         for device in bus["devices"]:
             if device["slot"] == SLOT:

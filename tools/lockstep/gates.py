@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loop: all nodes arrive at a gate, something is done there, all go on.
+"""The loop: all nodes arrive at a gate, a function is called, and all nodes continue.
 
-A node that has ended is waited for no longer. One that does not arrive although it could have run for
-`limit_s` seconds (qemu/own_time.py) ends the run: `Missing` says which, and where its CPUs were.
+The loop does not wait for nodes that have ended. A node that does not arrive although it could have run for
+`limit_s` seconds (qemu/own_time.py) ends the run: `Missing` names it and says where its CPUs were.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from qemu.own_time import OwnTime
 
 from .node import Node
 
-#: Between two looks at whether a node that was given frames has read them.
+#: Between two checks whether a node has read its frames.
 LOOK_S = 20e-6
-#: Between two looks at how long nodes have been able to run.
+#: Between two checks of how long nodes have been able to run.
 SLOW_S = 0.5
 LIMIT_S = 60.0
 
 
 class Missing(Exception):
-    """A node has not come to a gate."""
+    """A node has not reached a gate in time."""
 
     def __init__(self, node: Node, gate: int, seconds: float) -> None:
         self.node = node
         self.lines = node.registers()
-        super().__init__(f"{node.name} has not come to gate {gate} within {seconds:g} s")
+        super().__init__(f"{node.name} has not reached gate {gate} within {seconds:g} s (--time-limit)")
 
 
 class Gates:
-    """`first` is the number of the gate that nodes come to first; those whose `begins_after` is not 0 begin,
-    and come to theirs, so many gates later."""
+    """The gates of these nodes. `first` is the number of the first gate; a node with `begins_after` starts,
+    and reaches its first gate, that many gates later."""
 
     def __init__(self, nodes: Sequence[Node], first: int, limit_s: float = LIMIT_S) -> None:
         self.first = first
@@ -53,8 +53,8 @@ class Gates:
             self._poll.register(node.ended, select.POLLIN)
 
     def run(self, at_gate: Callable[[int], bool]) -> None:
-        """Until all nodes have ended, or `at_gate`, which is called with each gate's number while all stand
-        there, says that it is enough. Missing where a node does not arrive."""
+        """Run until all nodes have ended or `at_gate` returns True. It is called with each gate's number
+        while all nodes are stopped there. Missing if a node does not arrive."""
         while True:
             self._wait()
             self.gate += 1
@@ -69,7 +69,7 @@ class Gates:
                     node.begin()
 
     def _wait(self) -> None:
-        """Until all that live stand at the next gate."""
+        """Wait until all nodes that have not ended are at the next gate."""
         waiting = {node for node in self.alive if node.has_begun}
         could_run: dict[Node, OwnTime] = {}
         look_at = time.monotonic() + SLOW_S
@@ -91,25 +91,25 @@ class Gates:
                 look_at = time.monotonic() + SLOW_S
 
     def _may_stay(self, node: Node) -> bool:
-        """False for a node that has not read what it was given: it is about to end, as QEMU does not read
-        then, and is let go on to there. RunnerError where it goes on, and reads it after its time."""
+        """Whether an arrived node has read its frames. If not, it is probably about to end, since QEMU then
+        reads nothing: it may continue. RunnerError if it has continued, and read the frames too late."""
         node.take_up()
         if node.is_taking:
             self._late.add(node)
             node.doorbell.open_gate()
         elif node in self._late:
-            raise RunnerError(f"{node.name} has not taken up its frames before gate {self.gate + 1}")
+            raise RunnerError(f"{node.name} has not read its frames before gate {self.gate + 1}")
         return not node.is_taking
 
     def _gone(self, source: int) -> Node:
-        """A node has ended, wherever it was."""
+        """Remove a node that has ended; returns it."""
         node = self._ends[source]
         self._poll.unregister(source)
         self.alive.remove(node)
         return node
 
     def _look(self, waiting: set[Node], could_run: dict[Node, OwnTime]) -> None:
-        """Nothing has come for a while."""
+        """Check the time limits of nodes that have not arrived. Missing if one has exceeded its limit."""
         for node in sorted(waiting, key=lambda node: node.name):
             if node not in could_run:
                 could_run[node] = OwnTime(node.process.pid)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hold.c: has a node's CPUs wait, at any instruction, while its QEMU takes frames up; and before they halt,
- * until its QEMU rests: a TCG plugin of QEMU.
+ * hold.c: a TCG plugin for QEMU that makes a node's CPUs wait at any instruction while QEMU reads frames, and
+ * before they halt until QEMU's main loop sleeps.
  *
  * Option: fd=N, a descriptor of memory that tools/lockstep shares. While its first word is not 0, no CPU
- * begins a block. Virtual time stands then, as it counts instructions. QEMU's lock is free, which it is not
- * at a gate: so its main loop can read the node's cable (tools/lockstep/__init__.py says what that is for).
+ * begins a block. Virtual time then stops, since it counts instructions. QEMU's lock is free, unlike at a
+ * gate, so its main loop can read the node's cable (the reason is in tools/lockstep/__init__.py).
  *
- * When all CPUs are halted, QEMU's main loop sets virtual time to the node's next timer: by as much as lies
- * between that and the time as it was at the end of the CPU's last turn. The CPU's thread says that it is
- * halted before it ends its turn, which adds the instructions of that turn. A main loop that comes by in
- * between sets the time too far by these. Nothing wakes it there but what it was woken for before: so a CPU
- * that is about to halt waits until the main loop sleeps.
+ * When all CPUs are halted, QEMU's main loop moves virtual time to the node's next timer: it adds the
+ * difference between that and the time at the end of the CPU's last turn. But the CPU's thread reports that
+ * it is halted before it ends its turn, which adds the instructions of that turn. If the main loop runs in
+ * between, it moves the time too far by these. It runs then only if it was woken before: so a CPU that is
+ * about to halt waits until the main loop sleeps.
  *
- * Runs on QEMU's threads for the CPUs; tools/lockstep alone writes the word.
+ * Runs on QEMU's threads for the CPUs; only tools/lockstep writes the word.
  */
 #include "../caches/qemu_plugin.h"
 
@@ -49,15 +49,15 @@ static void block_executed(unsigned cpu, void *data)
         pause_shortly();
 }
 
-/* The CPU's thread has no lock of QEMU's here, so the main loop waits for none. proc(5): the state stands
- * behind the name, which is in parentheses. */
+/* Returns whether the main loop sleeps. It does not sleep to wait for a lock of this thread, which holds none
+ * here. proc(5): the state follows the name, which is in parentheses. */
 static bool main_loop_sleeps(void)
 {
     char text[256];
     const ssize_t bytes = pread(main_state, text, sizeof(text) - 1, 0);
 
     if (bytes <= 0)
-        return true; /* cannot be: the process is this one */
+        return true; /* cannot happen: the process is this one */
     text[bytes] = '\0';
     const char *end = strrchr(text, ')');
     return !end || strncmp(end, ") S", 3) == 0;
@@ -71,7 +71,7 @@ static void halt_begins(unsigned cpu, void *data)
         pause_shortly();
 }
 
-/* HLT and MWAIT of x86, the architecture of nodes in lockstep. */
+/* Returns whether an instruction is HLT or MWAIT of x86, the architecture of nodes in lockstep. */
 static bool is_halt(const struct qemu_plugin_insn *instruction)
 {
     static const uint8_t mwait[] = { 0x0f, 0x01, 0xc9 };

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lockstep.mk: what tools/lockstep-run loads (docs/lockstep.md): a plugin of QEMU 10, and the conductor.
+# lockstep.mk: builds what tools/lockstep-run loads (docs/lockstep.md): a plugin for QEMU 10, and the
+# conductor.
 
 LOCKSTEP_BUILD  := build/lockstep
 LOCKSTEP_CFLAGS := -std=gnu11 -O2 -D_GNU_SOURCE $(WARNINGS) -fPIC -shared -fvisibility=hidden \
@@ -17,7 +18,7 @@ $(LOCKSTEP_BUILD)/conductor.so: tools/lockstep/conductor.c \
         service/lib/json.c service/lib/say.c \
         $(patsubst %,kernel/%.c,beat/beat_frame beat/answer_frame beat/page_frame beat/welcome lib/siphash) \
         $(wildcard service/*/*.h kernel/beat/*.h kernel/lib/siphash.h kernel/lib/bytes.h)
-# QEMU has what hold.so calls; nobody has what is missing here.
+# No undefined symbols in conductor.so; those of hold.so are in QEMU.
 $(LOCKSTEP_BUILD)/conductor.so: LOCKSTEP_LINK := -Wl,-z,defs
 $(LOCKSTEP_PARTS): $(LOCKSTEP_BUILD).flags
 	@mkdir -p $(@D)

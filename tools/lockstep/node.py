@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One node: a QEMU that stops at gates.
 
-All that connects it with this process are pairs of sockets and memory without names: nothing is left in any
-folder, however either of the two ends. QEMU ends with this process (PR_SET_PDEATHSIG).
+Only socket pairs and unnamed memory connect it with this process, so no files are left, however either of the
+two ends. QEMU ends with this process (PR_SET_PDEATHSIG).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .doorbell import ARRIVED, STOP, Doorbell, address_of
 HOLD = paths.BUILD / "lockstep" / "hold.so"
 #: The streams of a node, in the order of its serial ports, as files NODE.STREAM.
 STREAMS = ("console", "out", "err", "klog")
-#: The node's firmware takes a fraction of a second.
+#: Limit for the node's firmware, which takes a fraction of a second.
 PROBE_SECONDS = 60.0
-#: A QEMU that stands still does not answer at all.
+#: Limit for an answer: a QEMU that is stopped does not answer at all.
 REGISTERS_SECONDS = 5.0
 REGISTER_LINES = 12
 _NO_DOORBELL = "'ivshmem-doorbell' is not a valid device model name"
@@ -41,7 +41,7 @@ _NO_DOORBELL = "'ivshmem-doorbell' is not a valid device model name"
 
 @dataclass(frozen=True)
 class Ending:
-    """How a node has ended, by its console."""
+    """How a node has ended, according to its console."""
 
     outcome: Outcome
     status: int | None
@@ -49,18 +49,18 @@ class Ending:
 
 
 def options_check() -> None:
-    """RunnerError in one line where this machine has no QEMU for gates."""
+    """RunnerError if this machine has no QEMU for gates."""
     binary = qemu_binary("newest")
     if qemu_major(binary) < turns.QEMU_MAJOR:
         raise RunnerError(
-            f"nodes in lockstep need QEMU {turns.QEMU_MAJOR}; {binary} is older: make qemu10 gets it"
+            f"nodes in lockstep need QEMU {turns.QEMU_MAJOR}, and {binary} is older: make qemu10 gets it"
         )
     if not HOLD.is_file():
         raise RunnerError(f"there is no {HOLD}; make lockstep-parts builds it")
 
 
 class Hold:
-    """The word that keeps a node's CPUs from executing (hold.c)."""
+    """The word of memory that keeps a node's CPUs from executing while it is not 0 (hold.c)."""
 
     def __init__(self) -> None:
         self.memory = os.memfd_create("hold")
@@ -78,11 +78,11 @@ class Hold:
 
 
 class Node:
-    """One QEMU that was started, and its cables. `machine` is ready to boot, its clock deterministic.
-    RunnerError where QEMU does not start.
+    """One QEMU, which the constructor starts, and its cables. `machine` is ready to boot and has a
+    deterministic clock.
 
-    begins_after    how many gates the node begins after the others
-    has_begun       it has, and comes to gates
+    begins_after    number of gates after which the node begins
+    has_begun       whether the node has begun, and comes to gates
     """
 
     def __init__(self, name: str, machine: Machine, cables: Sequence[Cable], logs: Path) -> None:
@@ -92,7 +92,7 @@ class Node:
         self.logs = logs
         self.begins_after = 0
         self.has_begun = False
-        self.is_taking = False  #: frames that it was given are not all read yet
+        self.is_taking = False  #: it has not read all its frames yet
         self.doorbell = Doorbell()
         self.hold = Hold()
         self.sockets, of_qemu = zip(*(socket.socketpair() for _ in range(2)), strict=True)
@@ -135,7 +135,7 @@ class Node:
     # ---- From its start to its first gate ----
 
     def connect(self) -> None:
-        """Wait until QEMU is there. RunnerError with what it has said, where it has ended."""
+        """Wait until QEMU is ready. RunnerError with QEMU's message if it has ended."""
         try:
             self.doorbell.serve()
             self.monitor.greet()
@@ -148,7 +148,8 @@ class Node:
             raise RunnerError(f"{self.name}: {said.splitlines()[-1] if said else error}") from None
 
     def probe(self) -> int:
-        """Let it run freely, never to be used again: where its firmware puts the doorbell."""
+        """The address that the node's firmware gives to the doorbell. Lets the node run freely: it cannot be
+        used afterwards. RunnerError if there is none."""
         deadline = time.monotonic() + PROBE_SECONDS
         self.monitor.command("cont")
         while time.monotonic() < deadline:
@@ -157,27 +158,27 @@ class Node:
         raise RunnerError(f"{self.name}: its firmware has given the doorbell no address")
 
     def timers_set(self, quantum_ns: int, turn_ns: int, address: int) -> None:
-        """Its gates, before it begins."""
+        """Set the timers of its gates, before it begins."""
         registers = timers.registers(quantum_ns, address, ARRIVED, STOP, turn_ns)
         timers.begin(self.sockets[1], registers)
 
     def begin(self) -> None:
-        """Its first instruction."""
+        """Let it execute from its first instruction on."""
         self.has_begun = True
         self.monitor.command("cont")
 
     # ---- At gates ----
 
     def deliver(self, number: int, frames: list[bytes]) -> int:
-        """Frames for one of its cards, while it stands at a gate; how many were too many. It does not go on
-        before it has taken them up."""
+        """Give frames to one of its cards while it is stopped at a gate; returns how many were too many. Its
+        CPUs do not continue before QEMU has read the frames."""
         overrun = self.cables[number].deliver(frames)
         self.hold.set(True)
         self.is_taking = True
         return overrun
 
     def take_up(self) -> None:
-        """Let it go on once it has read all that it was given."""
+        """Release its CPUs if QEMU has read all frames."""
         if all(cable.is_read() for cable in self.cables):
             self.hold.set(False)
             self.is_taking = False
@@ -185,12 +186,12 @@ class Node:
     # ---- Its end ----
 
     def registers(self) -> list[str]:
-        """Where its CPUs are, or why that is not known."""
+        """The registers of its CPUs, as lines; or why they cannot be read."""
         try:
             self.monitor.wait_at_most(REGISTERS_SECONDS)
             return self.monitor.human("info registers -a").replace("\r", "").splitlines()[:REGISTER_LINES]
         except MonitorError as error:
-            return [f"its registers are not known: {error}"]
+            return [f"cannot read its registers: {error}"]
 
     def ending(self) -> Ending:
         console = self.file("console").read_text(errors="replace")

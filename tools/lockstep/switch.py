@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A switch in virtual time: who gets a frame, and at which gate. Pure: the same frames in the same order, and
-the same seed, give the same deliveries.
+"""A switch in virtual time: which ports get a frame, and at which gate. Pure: the same frames in the same
+order, and the same seed, give the same deliveries.
 
-A frame that was sent in the quantum before gate K is taken at gate K, and reaches the receivers' cards at
-gate K + latency, so its time on the wire is at least the latency and less than a quantum more. What each
-receiver loses is decided by itself, by the seed. A frame to an address that has sent goes to the port that it
-sent from; others go to all ports but their own.
+A frame sent in the quantum before gate K is taken at gate K and reaches the receivers' cards at gate K +
+latency. So its time on the wire is at least the latency, and less than a quantum more. Each receiver loses
+frames independently; the seed decides which. A frame to a known address goes to the port from which that
+address has last sent; other frames go to all ports except the sender's.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from dataclasses import dataclass
 from typing import TextIO
 
 ADDRESS_BYTES = 6
-#: What has not even both addresses and a type is no frame.
+#: Shorter data lacks an address or the type, and is no frame.
 FRAME_MIN = 14
-#: Of learnt addresses; more are sent to all ports.
+#: Addresses that are learnt; frames to further ones go to all ports.
 ADDRESSES_MAX = 4096
 
 
 @dataclass
 class Counts:
-    """What became of the frames."""
+    """Numbers of frames."""
 
     taken: int = 0
     delivered: int = 0
     lost: int = 0  #: by the seed
-    overrun: int = 0  #: more than a port takes at one gate
+    overrun: int = 0  #: exceeded what a port takes at one gate
     short: int = 0
 
 
 class Switch:
-    """Ports are numbered from 0 on. `trace` gets a line for each frame."""
+    """Ports are numbered from 0. `trace` gets a line for each frame."""
 
     def __init__(
         self, ports: int, latency: int, loss: float = 0.0, seed: int = 0, trace: TextIO | None = None
@@ -47,13 +47,13 @@ class Switch:
         self._random = random.Random(seed)
         self._trace = trace
         self._learnt: dict[bytes, int] = {}
-        #: By the gate at which they reach the card, and the port.
+        #: Frames by the gate at which they reach the card, and by port.
         self._under_way: defaultdict[int, defaultdict[int, list[bytes]]] = defaultdict(
             lambda: defaultdict(list)
         )
 
     def take(self, gate: int, port: int, frame: bytes) -> None:
-        """A frame that `port` sent in the quantum before this gate."""
+        """Take a frame that `port` has sent in the quantum before this gate."""
         self.counts.taken += 1
         if len(frame) < FRAME_MIN:
             self.counts.short += 1
@@ -73,9 +73,9 @@ class Switch:
             print(f"{gate} {port} {len(frame)} {zlib.crc32(frame):08x} {words}", file=self._trace)
 
     def give(self, gate: int, port: int, frame: bytes) -> None:
-        """A frame that reaches this port's card at that gate, whoever has sent it."""
+        """Have a frame reach this port's card at this gate."""
         self._under_way[gate][port].append(frame)
 
     def due(self, gate: int) -> dict[int, list[bytes]]:
-        """The frames that reach the cards at this gate, by their ports; once."""
+        """Remove and return the frames that reach the cards at this gate, by port."""
         return self._under_way.pop(gate, {})

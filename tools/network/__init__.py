@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network of its own for nodes in QEMU: a namespace with a bridge and, where wanted, a DHCP and TFTP server
-on it. Nobody needs root for it, and nothing of it is seen outside.
+"""A private network for nodes in QEMU: a namespace with a bridge, and optionally a DHCP and TFTP server on
+it. Needs no root, and is not visible outside.
 
-The user who makes it is root in it (`unshare -rn`). The namespace lives as long as its first process, a shell
-that waits for the end of its input, and so ends with this process, however that ends. Programs are started in
-it with nsenter(1): QEMU then makes a tap for its node and joins the bridge (tools/network/join).
+The user is root in it (`unshare -rn`). The namespace lives as long as its first process, a shell that waits
+for the end of its input; so it ends with this process, in any case. Programs are started in it with
+nsenter(1): QEMU then makes a tap for its node and attaches it to the bridge (tools/network/join).
 
     with Namespace() as space, space.dnsmasq(folder / "dnsmasq.conf") as server:
         qemu.run_machine(["-boot", "n"], network=qemu.Network("bridge", enter=space.enter))
         server.wait("DHCPACK")
 
-A process that is in such a namespace already (tools/rack) has the same by `Here`.
+A process that is already in such a namespace (tools/rack) uses `Here`.
 
-The bridge forwards from the first frame on (Linux would wait 15 s for a spanning tree), and a router's
-advertisement is there for iPXE, which otherwise waits 13 s for one. It has an Ethernet address of its own:
-without one it would take that of a tap, and another one whenever that node ends, and what other nodes send
-to this machine would not arrive until they look for it anew. And it takes no address from the advertisement.
+The bridge forwards from the first frame on (Linux would wait 15 s for a spanning tree). A router
+advertisement is sent for iPXE, which otherwise waits 13 s for one; the bridge takes no address from it. The
+bridge has a fixed Ethernet address: otherwise it would take a tap's address, and change it when that tap's
+node ends; frames of other nodes to this machine would then be lost until they resolve its address again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 
 BRIDGE = "tacet"
 ADDRESS = "10.99.0.1/24"
-#: The bridge's.
+#: The bridge's Ethernet address.
 MAC = "52:54:00:ff:00:01"
 _ROUTER = "fd99::1/64"
 _PREFIX = "fd99::"
@@ -44,18 +44,18 @@ ip addr add {address} dev {bridge}
 ip -6 addr add {router} dev {bridge} nodad 2>/dev/null || true
 ip link set {bridge} up
 """
-#: What keeps a namespace alive.
+#: Keeps a namespace alive.
 _WAIT = """echo ready
 read line
 """
 
 
 class Unavailable(Exception):
-    """There is no such network on this machine; the text says why in one line."""
+    """This machine cannot have such a network; the text says why in one line."""
 
 
 class Server:
-    """A program in the namespace that serves its nodes, and all that it says on its standard error."""
+    """A program in the namespace that serves its nodes, and its standard error."""
 
     def __init__(self, process: subprocess.Popen[str], on_line: Callable[[str], None] | None = None) -> None:
         self.process = process
@@ -83,12 +83,15 @@ class Server:
             return any(text in line for line in self.lines)
 
     def wait(self, text: str, seconds: float = 60.0) -> None:
-        """Until it has said that. Unavailable if it does not, or has ended."""
+        """Wait for a line with this text. Unavailable if it does not come in time or the program has
+        ended."""
         deadline = time.monotonic() + seconds
         with self._news:
             while not any(text in line for line in self.lines):
                 if self._over or not self._news.wait(max(deadline - time.monotonic(), 0)):
-                    raise Unavailable(f"no {text!r}: {self.lines[-1] if self.lines else 'it says nothing'}")
+                    raise Unavailable(
+                        f"no {text!r}: {self.lines[-1] if self.lines else 'it printed nothing'}"
+                    )
 
     def __enter__(self) -> Server:
         return self
@@ -104,9 +107,9 @@ class Server:
 
 
 class Space:
-    """A network namespace with a bridge, and what is started in it."""
+    """A network namespace with a bridge, in which programs can be started."""
 
-    #: Words before a command that start it in there; it ends with the process that has started it.
+    #: Words that start the command after them in the namespace; it ends with the process that has started it.
     enter: Sequence[str] = ()
 
     def popen(self, words: Sequence[str | Path], **settings: Any) -> subprocess.Popen[Any]:
@@ -116,20 +119,22 @@ class Space:
         return subprocess.run([*self.enter, *words], **settings)
 
     def server(self, words: Sequence[str | Path], on_line: Callable[[str], None] | None = None) -> Server:
-        """A program, away from the terminal's signals; `on_line` is called for each line that it says."""
+        """Start a server that gets no signals from the terminal. `on_line` is called for each line of its
+        standard error."""
         process = self.popen(
             words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
         return Server(process, on_line)
 
     def dnsmasq(self, *words: str | Path, on_line: Callable[[str], None] | None = None) -> Server:
-        """dnsmasq, ready to serve; `words` are its options, or the configuration to use."""
+        """Start dnsmasq and wait until it serves. `words` are its options, or the path of a configuration.
+        Unavailable."""
         if (program := shutil.which("dnsmasq", path=f"{os.environ.get('PATH', '')}:/usr/sbin")) is None:
-            raise Unavailable("there is no dnsmasq (ports/deps.sh network)")
+            raise Unavailable("dnsmasq is not installed (ports/deps.sh network)")
         options = [f"--conf-file={word}" if isinstance(word, Path) else word for word in words]
         options += [] if any(isinstance(word, Path) for word in words) else ["--conf-file=/dev/null"]
         router = ["--enable-ra", f"--dhcp-range={_PREFIX},ra-only", f"--ra-param={BRIDGE},4"]
-        # Only root is there for it to become; leases are kept in no file.
+        # root is the only user here; leases are not stored in a file.
         own = ["--keep-in-foreground", "--log-facility=-", "--user=root", "--group=", "--pid-file="]
         server = self.server([program, *options, *own, "--leasefile-ro", *router], on_line)
         try:
@@ -141,7 +146,7 @@ class Space:
 
 
 class Namespace(Space):
-    """One network; `address` is this machine's on its bridge."""
+    """A new network; `address` is this machine's address on its bridge. Unavailable."""
 
     def __init__(self, address: str = ADDRESS) -> None:
         check(("unshare", "nsenter", "setpriv", "ip"))
@@ -157,7 +162,7 @@ class Namespace(Space):
         if self.process.stdout.readline() != "ready\n":
             said = self.process.stderr.read().strip().splitlines()
             self.close()
-            raise Unavailable(f"unshare -rn does not work here: {said[0] if said else 'it says nothing'}")
+            raise Unavailable(f"unshare -rn does not work here: {said[0] if said else 'no message'}")
         self.enter = [
             *("nsenter", "--target", str(self.process.pid), "--user", "--net", "--preserve-credentials"),
             *("setpriv", "--pdeathsig", "KILL"),
@@ -177,22 +182,22 @@ class Namespace(Space):
 
 
 class Here(Space):
-    """The namespace that this process is in; it has been made for it and is empty. What is started ends with
-    it, or, at the latest, with the namespace."""
+    """The namespace of this process, which was made for it and is empty. Programs started in it end with this
+    process, or at the latest with the namespace."""
 
     def __init__(self, address: str = ADDRESS) -> None:
         self.enter = ["setpriv", "--pdeathsig", "KILL"]
         done = subprocess.run(["sh", "-c", _setup(address)], capture_output=True, text=True)
         if done.returncode != 0:
-            raise Unavailable(f"no bridge here: {done.stderr.strip() or 'ip does not say why'}")
+            raise Unavailable(f"cannot make a bridge: {done.stderr.strip() or 'no message from ip'}")
 
 
 def check(tools: Sequence[str]) -> None:
-    """Unavailable if one of these commands is not here, or no tap can be made."""
+    """Unavailable if one of these commands is missing, or no tap can be made."""
     if missing := [one for one in tools if shutil.which(one) is None]:
         raise Unavailable(f"missing: {', '.join(missing)} (ports/deps.sh network)")
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
-        raise Unavailable("/dev/net/tun cannot be opened: no taps here")
+        raise Unavailable("cannot open /dev/net/tun, which taps need")
 
 
 def _setup(address: str) -> str:
@@ -200,7 +205,8 @@ def _setup(address: str) -> str:
 
 
 def addresses_of(address: str) -> list[str]:
-    """dnsmasq's options for plain DHCP on a bridge with this address: 10 … 250 of its network, for ever."""
+    """dnsmasq's options for plain DHCP on a bridge with this address: 10 … 250 of its network, without
+    expiry."""
     begin = address.partition("/")[0].rpartition(".")[0]
     return [
         *("--port=0", f"--interface={BRIDGE}", "--bind-dynamic"),

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run programs on nodes in QEMU: the one place that knows how. Imported by tools/run, the tests and the
-benchmarks.
+"""Run programs on nodes in QEMU, for tools/run, the tests and the benchmarks.
 
 `run_tacet` runs a program on a Tacet node, `run_linux` runs the same file on a Linux node: the same machine,
 CPU, memory and serial ports. `run_machine` starts a machine that finds its kernel on a disk. All three wait
-for the machine to switch itself off, within a time limit, and return a `Result`; `RunnerError` says why a run
-cannot begin.
+until the machine switches itself off, within a time limit, and return a `Result`. `RunnerError` says why a
+run cannot begin.
 
-A run is described by a few small records, and each keyword of the three functions is a field of one of them:
+A run is described by a few small records. Each keyword of the three functions is a field of one of them:
 
     Machine              CPUs, memory, clock, devices, which QEMU      machine.py, network.py
     Program              file, arguments, environment, input, files    program.py
     TacetNode, LinuxNode kernel, its options, flight log               tacet.py, linux.py
-    Watch                time limit, who gets the output as it comes   emulator.py
+    Watch                time limit, sinks for output as it comes      emulator.py
 
-A machine whose time is over is examined before it is ended (postmortem.py): the result says where its CPUs
-were, and has the flight log of a Tacet node.
+A machine that exceeds its time limit is examined before it is ended (postmortem.py): the result says where
+its CPUs were, and has the flight log of a Tacet node.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What differs between the machines that a node may have, a record each; what runs them asks here, and never
-for an architecture's name."""
+"""The differences between the architectures of nodes, in one record each. Other modules use its fields and
+never compare an architecture's name."""
 
 from __future__ import annotations
 
@@ -14,27 +14,25 @@ from .sizes import MIB
 
 @dataclass(frozen=True)
 class Architecture:
-    """One architecture, as the runner needs it.
+    """One architecture.
 
-    name            that of arch/NAME, of build/NAME, and of `make ARCH=NAME`
-    elf_machine     its number in ELF files
-    described       what a person calls programs of it
-    emulator        QEMU's program
-    boards          QEMU's machines, each with the CPUs that it has at most, smallest first
-    firmware        what brings a kernel up that QEMU loads, by name, the usual one first: an addition to the
-                    board. A machine that looks for its kernel on a device has the last one
-    cpu             QEMU's model of the CPU where a run chooses none
-    icount_cpu      what a deterministic run adds to the model
+    name            as in arch/NAME, build/NAME and `make ARCH=NAME` elf_machine     its number in ELF files
+    described       its name in messages about programs emulator        QEMU's program boards          QEMU's
+    machines, each with its largest number of CPUs, smallest first firmware        firmware that starts a
+    kernel loaded by QEMU: names, the default first, with the option that
+                    is appended to the board. A machine that finds its kernel on a device has the last one
+    cpu             QEMU's CPU model, unless the run chooses one
+    icount_cpu      appended to the CPU model in a deterministic run
     terminals       the kernel's names of the four serial ports, in QEMU's order: its console, the program's
                     standard output and input, its standard error, the flight log
-    timer           the kernel's name of the clock event device that each such machine has
-    cards           Tacet has drivers of network cards for it
-    turns           the turns of several CPUs on one deterministic clock can be bounded (turns.py)
-    threads_since   the first QEMU, by its major version, that emulates several hardware threads a core
+    timer           the kernel's name of the clock event device that every machine has
+    cards           whether Tacet has drivers of network cards
+    turns           whether the turns of several CPUs on one deterministic clock can be bounded (turns.py)
+    threads_since   the first major version of QEMU that emulates several hardware threads per core
     idle            the ways of a CPU to idle (`idle=`); the last one, `poll`, keeps it busy
-    memory_step     of what a machine's memory is a multiple, in bytes
-    binutils        what stands before the names of its tools
-    kernel_address  the kernel's addresses in a text, a regular expression
+    memory_step     a machine's memory is a multiple of this, in bytes
+    binutils        prefix of the names of its binutils
+    kernel_address  regular expression for the kernel's addresses in text
     """
 
     name: str
@@ -56,7 +54,8 @@ class Architecture:
     kernel_address: str
 
     def board(self, cpus: int, firmware: str | None, direct: bool) -> str:
-        """QEMU's machine for so many CPUs; `direct`: QEMU itself loads the kernel."""
+        """QEMU's machine for this number of CPUs. `direct`: QEMU itself loads the kernel. RunnerError if
+        there is no such firmware."""
         names = list(self.firmware)
         chosen = firmware or names[0 if direct else -1]
         if chosen not in self.firmware:
@@ -70,12 +69,12 @@ X86_64 = Architecture(
     elf_machine=62,
     described="x86_64",
     emulator="qemu-system-x86_64",
-    # Above 255 CPUs only an x2APIC reaches: QEMU 10's, without icount.
+    # More than 255 CPUs need an x2APIC: QEMU 10's, without icount.
     boards=((255, "pc"), (1024, "q35")),
     firmware={"seabios": ""},
     cpu="max",
-    # QEMU 10's x2APIC ends a deterministic run with "Bad icount read" when a register of it that depends on
-    # the time is read; so such a machine has none.
+    # With an x2APIC, QEMU 10 ends a deterministic run with "Bad icount read" when the guest reads one of its
+    # registers that depend on time. So a deterministic machine has none.
     icount_cpu=",-x2apic",
     terminals=("com1", "com2", "com3", "com4"),
     timer="lapic",
@@ -93,11 +92,11 @@ PPC64 = Architecture(
     elf_machine=21,
     described="64-bit PowerPC",
     emulator="qemu-system-ppc64",
-    # TCG has none of the mitigations that the four `cap-` options leave out.
+    # TCG does not implement the mitigations that the last four `cap-` options turn off.
     boards=(
         (1024, "pseries,cap-large-decr=on,cap-cfpc=broken,cap-sbbc=broken,cap-ibs=broken,cap-ccf-assist=off"),
     ),
-    # QEMU's own Open Firmware takes 0.1 s, and knows no device; the real one takes five.
+    # QEMU's own Open Firmware takes 0.1 s and supports no device; the real one takes 5 s.
     firmware={"vof": ",x-vof=on", "slof": ""},
     cpu="power9",
     icount_cpu="",
@@ -123,13 +122,13 @@ def named(name: str) -> Architecture:
 
 
 def of_program(elf: bytes) -> Architecture | None:
-    """The architecture of an ELF file by its machine; None where it is none of these."""
+    """The architecture of an ELF file; None if it is not one of these."""
     number = int.from_bytes(elf[18:20], "little")
     return next((one for one in ALL.values() if one.elf_machine == number), None)
 
 
 def of_file(path: Path) -> Architecture | None:
-    """The same by the file's path; None also where it cannot be read."""
+    """The architecture of the ELF file at a path; None also if it cannot be read."""
     try:
         with path.open("rb") as file:
             return of_program(file.read(20))

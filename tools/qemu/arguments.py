@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a person may ask of a machine: each check says in one line what was wrong and what would be right.
+"""Checks of options for a machine. Each error says in one line what is wrong and what would be right.
 
-For tools/run; a test may ask for machines that cannot work, to see what the kernel says.
+For tools/run. Tests may ask for machines that cannot work, to see the kernel's message.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .sizes import MIB, parse_size, size_text
 from .version import qemu_binary, qemu_major
 
 TACET_CPUS_MAX = 1024  # ARCH_CPUS_MAX
-TACET_MEMORY_MIN = 20 * MIB  # kernel, page tables, and the 16 MiB that each rank gets at least
-LINUX_MEMORY_MIN = 96 * MIB  # Debian's kernel and busybox; it hangs with 64
+TACET_MEMORY_MIN = 20 * MIB  # kernel, page tables, and at least 16 MiB for each rank
+LINUX_MEMORY_MIN = 96 * MIB  # Debian's kernel and busybox; it hangs with 64 MiB
 ICOUNT_MAX = 10
 TIME_LIMIT_MAX = 365 * 86400.0
 
@@ -30,9 +30,9 @@ def _whole(option: str, text: str, low: int, high: int, why: str = "") -> int:
 
 def check_cpus(text: str, linux: str | None) -> int:
     if linux is None:
-        return _whole("--cpus", text, 1, TACET_CPUS_MAX, " (the kernel manages no more)")
+        return _whole("--cpus", text, 1, TACET_CPUS_MAX, " (the kernel's limit)")
     low = 2 if linux == "tuned" else 1
-    return _whole("--cpus", text, low, PC_CPUS_MAX, " (QEMU's machine has no more)")
+    return _whole("--cpus", text, low, PC_CPUS_MAX, " (the limit of QEMU's machine)")
 
 
 def check_icount(text: str) -> int:
@@ -52,8 +52,8 @@ def check_firmware(text: str | None, arch: str) -> str | None:
 def check_turns(
     text: str | None, icount: int | None, cpus: int, qemu: str | None, arch: str = architectures.DEFAULT
 ) -> tuple[int, str | None]:
-    """The longest turn in ns (0: not bounded), and the QEMU that it needs. Where nobody asks for it, turns
-    are bounded if QEMU can: several CPUs under a deterministic clock say nothing of times otherwise."""
+    """The longest turn in ns (0: not bounded), and the QEMU that it needs. Without --turns, turns are bounded
+    if QEMU can: otherwise times of several CPUs under a deterministic clock are meaningless. RunnerError."""
     if text is None:
         can = icount is not None and cpus > 1 and qemu != "system" and architectures.named(arch).turns
         can = can and qemu_major(qemu_binary("newest", arch)) >= turns.QEMU_MAJOR
@@ -67,7 +67,7 @@ def check_turns(
             f"--turns takes a time from 1us to 100ms, such as 10us, or off, not {text or 'nothing'}"
         )
     if icount is None:
-        raise RunnerError("--turns is for a deterministic clock: give --icount, too")
+        raise RunnerError("--turns needs a deterministic clock: add --icount")
     return ns, qemu or "newest"
 
 
@@ -92,8 +92,8 @@ def check_memory(text: str, linux: str | None, arch: str = architectures.DEFAULT
 
 
 def host_memory() -> tuple[int, int]:
-    """This host's memory with its swap space, and how much of it is available; zeros where that is not known,
-    or where the host promises more memory than it has."""
+    """This host's memory with its swap space, and how much of it is available, in bytes. Zeros if that is not
+    known, or if the host overcommits memory without limit."""
     try:
         if Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1":
             return 0, 0
@@ -116,17 +116,17 @@ def check_time_limit(text: str) -> float:
 
 
 def check_kernel(kernel: Path, linux: str | None, arch: str = architectures.DEFAULT) -> None:
-    """RunnerError where a file that is named as a kernel is none, or another architecture's."""
+    """RunnerError if a file is no kernel for this architecture."""
     try:
         with kernel.open("rb") as file:
             begin = file.read(20)
     except OSError as error:
         raise RunnerError(f"--kernel {kernel}: {error.strerror}") from None
     if begin[:4] != b"\x7fELF" and linux is None:
-        raise RunnerError(f"--kernel {kernel} is no kernel: it is not an ELF file")
+        raise RunnerError(f"--kernel {kernel} is not a kernel: it is no ELF file")
     machine = architectures.of_program(begin) if begin[:4] == b"\x7fELF" else None
     if machine is not None and machine.name != arch:
-        raise RunnerError(f"--kernel {kernel} is one for {machine.name}; the machine is {arch} (--arch)")
+        raise RunnerError(f"--kernel {kernel} is for {machine.name}, but the machine is {arch} (--arch)")
 
 
 def check_directory(path: str) -> str:
@@ -135,7 +135,7 @@ def check_directory(path: str) -> str:
     return path
 
 
-#: What QEMU complains about, by words of its messages, and the option that it came from.
+#: Patterns in QEMU's error messages, and the option that caused them.
 _ORIGINS = (
     (r"guest memory|pc\.ram|-m |Parameter 'size'|initrd|Initial RAM", "--memory"),
     (r"SMP|-smp|CPU topology", "--cpus"),
@@ -146,7 +146,7 @@ _ORIGINS = (
 
 
 def origin_of(message: str, qemu_options: str) -> str:
-    """The option of ours that a message of QEMU's is about, as far as that can be told; "" if not."""
+    """Our option that a message of QEMU is probably about; "" if it is not known."""
     said = message.lower()
     for word in qemu_options.split():
         if len(word) > 2 and word.lower().lstrip("-") in said:

@@ -19,20 +19,21 @@ from .own_time import WALL_FACTOR, OwnTime
 from .result import Result, parse_end
 from .streams import Delivery, Ports, Sink
 
-#: The least time between two readings of a machine's own time, seconds.
+#: The shortest time between two readings of a machine's own time, in seconds.
 LOOK_MIN_S = 0.05
-#: The longest wait: epoll takes some weeks at most.
+#: The longest wait, in seconds: epoll's limit is some weeks.
 WAIT_MAX_S = 86400.0
 LINUX_PANIC = b"Kernel panic - not syncing"
 
 
 @contextlib.contextmanager
 def signal_wakeup() -> Iterator[int | None]:
-    """A descriptor that is readable once a signal has come that Python has a handler for; None outside of the
-    main thread.
+    """A descriptor that becomes readable when a signal comes for which Python has a handler; None in threads
+    other than the main thread.
 
-    Python calls a handler between two of its own instructions. A signal that comes after the last one before
-    a wait, or that the system gives to another thread, does not end that wait: this descriptor does.
+    Python calls handlers only between two of its own instructions. A signal that comes after the last
+    instruction before a wait, or that the system delivers to another thread, does not end the wait; this
+    descriptor does.
     """
     if threading.current_thread() is not threading.main_thread():
         yield None
@@ -49,11 +50,11 @@ def signal_wakeup() -> Iterator[int | None]:
 
 @dataclass(frozen=True)
 class Watch:
-    """Who watches a run: seconds until it is ended by force, and sinks that get output as it comes.
+    """The time limit of a run in seconds, and sinks that get its output as it comes.
 
-    The seconds are the machine's own (own_time.py): those in which it was ready and other processes had the
-    host's CPUs do not count, so that a limit means that a run hangs, however busy the host is. By the wall
-    clock, WALL_FACTOR times as many end it in any case.
+    The limit is in the machine's own time (own_time.py): time in which the machine was ready but other
+    processes had the host's CPUs does not count. So a run that exceeds its limit hangs, however busy the host
+    is. In any case, a run ends after WALL_FACTOR times the limit by the wall clock.
     """
 
     time_limit: float = 60.0
@@ -66,11 +67,10 @@ class Watch:
 
 
 class Emulator:
-    """One emulator's process, its ports, and what came out of them. It dies with this process, even if that
+    """One emulator's process, its ports, and their output. The emulator dies with this process, even if that
     is killed.
 
-    It starts in the folder `cwd`. `pass_fds` are descriptors of this process that the emulator
-    gets, too, under the same numbers.
+    It starts in the folder `cwd`. It inherits the descriptors `pass_fds`, under the same numbers.
     """
 
     NAME = "the emulator"
@@ -104,7 +104,7 @@ class Emulator:
         self.was_killed = False  #: by this process
 
     def receive(self, name: str) -> bool:
-        """Read what is there; False at the end of the stream."""
+        """Read the available bytes; False at the end of the stream."""
         try:
             chunk = os.read(self.sources[name], 1 << 16)
         except BlockingIOError:
@@ -115,9 +115,10 @@ class Emulator:
         return bool(chunk)
 
     def seconds_left(self) -> float:
-        """Until the time can be over, by the wall clock; 0 or less when it is.
+        """Wall seconds until the limit may be reached; 0 or less when it is reached.
 
-        A machine's own time is no faster than the wall clock, so it is read only when it can have passed.
+        A machine's own time is not faster than the wall clock, so it is read only when it may have reached
+        the limit.
         """
         wall = self.own_time.wall()
         if wall >= self.look_at:
@@ -127,10 +128,10 @@ class Emulator:
         return self.look_at - wall
 
     def wait(self, feed: Callable[[], None] | None) -> bool:
-        """Read until the machine is off; False when its time is over.
+        """Read until the machine is off; False if it exceeds its time limit.
 
-        `feed` is called at the kernel's first word: then it has set its ports up. A Linux that has panicked,
-        and a machine whose output nobody takes any more, are killed too.
+        `feed` is called when the kernel's first output comes: then it has set up its ports. A Linux that has
+        panicked, and a machine whose output can no longer be delivered, are killed.
         """
         ended = os.pidfd_open(self.process.pid)
         try:
@@ -143,7 +144,7 @@ class Emulator:
                     selector.register(source, selectors.EVENT_READ, name)
                 while (left := self.seconds_left()) > 0:
                     ready = {key.data: key.fd for key, _ in selector.select(min(left, WAIT_MAX_S))}
-                    # The kernel's lines first: a program that complains does so after them.
+                    # The console first, since a program's complaints follow the kernel's lines.
                     for name in sorted(ready.keys() & self.sources.keys()):
                         if not self.receive(name):
                             selector.unregister(ready[name])
@@ -163,7 +164,7 @@ class Emulator:
             os.close(ended)
 
     def drain(self) -> None:
-        """Read what remains in the ports of a machine that is off."""
+        """Read the rest from the ports of a machine that is off."""
         self.process.wait()
         self.ports.hang_up()
         for name, source in self.sources.items():
@@ -181,13 +182,13 @@ class Emulator:
         self.ports.close()
 
     def no_end(self) -> str:
-        """Why a run whose time is over was ended."""
+        """Why a run that exceeded its time limit was ended."""
         waited = self.own_time.waited()
         said = f"no end within {self.watch.time_limit:g} s"
-        return said if waited < 1 else f"{said}, besides {waited:.0f} s in which others had the host's CPUs"
+        return said if waited < 1 else f"{said}, not counting {waited:.0f} s when others had the host's CPUs"
 
     def failure(self) -> str:
-        """Why a machine that is off, and has not said how it ended, did not run; "" where it did."""
+        """Why the emulator of a machine that is off and has reported no end has failed; "" if it has not."""
         returned = self.process.returncode
         if returned == 0 or self.was_killed:
             return ""
@@ -213,8 +214,10 @@ class Emulator:
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """For a run's ports."""
+    """A folder for a run's ports. RunnerError if it cannot be made."""
     try:
         return tempfile.TemporaryDirectory(prefix="tacet-", ignore_cleanup_errors=True)
     except OSError as error:
-        raise RunnerError(f"no folder for the run's ports (TMPDIR names one): {error.strerror}") from None
+        raise RunnerError(
+            f"cannot make a folder for the run's ports (set TMPDIR to another place): {error.strerror}"
+        ) from None

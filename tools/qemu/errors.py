@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one error of a run that cannot begin."""
+"""The error of a run that cannot begin."""
 
 
 class RunnerError(Exception):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A server of files for nodes in QEMU: diod (9P2000.L) on 127.0.0.1, which a node with a card on QEMU's own
-network reaches at 10.0.2.2, or at an address of the nodes' bridge. It runs as whoever calls, and serves those
-folders alone.
+"""A file server for nodes in QEMU: diod (9P2000.L) on 127.0.0.1, which a node on QEMU's own network reaches
+at 10.0.2.2, or at an address of the nodes' bridge. It runs as the calling user and serves only the given
+folders.
 
 diod(8): https://manpages.debian.org/bookworm/diod/diod.8.en.html
 """
@@ -21,15 +21,15 @@ from .errors import RunnerError
 from .ports import free_port
 
 PLACE_DEFAULT = "/mnt"
-#: This host, as a node on QEMU's own network sees it.
+#: This host's address for a node on QEMU's own network.
 HOST = "10.0.2.2"
 START_SECONDS = 10.0
-#: Debian's user `nobody`, whom diod takes all others for if it is told to (-S).
+#: Debian's unprivileged user, to which diod maps all other users with -S.
 NOBODY = 65534
 
 
 def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
-    """The folders and their places of words DIR[:PLACE]. RunnerError in one line."""
+    """The folders and places of words DIR[:PLACE]. RunnerError."""
     mounts = []
     for word in words:
         name, _, place = word.partition(":")
@@ -39,20 +39,21 @@ def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
         place = place or PLACE_DEFAULT
         if not place.startswith("/") or any(c in f"{folder}{place}" for c in ':," \\'):
             raise RunnerError(
-                f"--mount {word}: it takes DIR or DIR:/PLACE, without blanks, commas, quotes and more colons"
+                f"--mount {word}: expected DIR or DIR:/PLACE, without blanks, commas, quotes and more colons"
             )
         mounts.append((folder, place))
     if len({place for _, place in mounts}) < len(mounts):
-        raise RunnerError("--mount: each folder needs a place of its own: --mount DIR:/PLACE")
+        raise RunnerError("--mount: each folder needs a different place: --mount DIR:/PLACE")
     return mounts
 
 
 class FileServer:
-    """diod on some folders, from `with` to its end; `kill` and `start` in between are a server that fails and
-    comes back at the same port. It listens at `address` of this machine, which nodes call `host`.
+    """diod on some folders, while a `with` block runs. `kill` and `start` inside the block model a server
+    that fails and comes back at the same port. It listens at `address` of this machine; `host` is its address
+    for nodes.
 
-    `mapped`: this process is root of a user namespace, where diod as root does not start, because it may not
-    set its groups; so it gets another name in a namespace of its own, with the same rights to files.
+    `mapped`: this process is root of a user namespace. There diod does not start as root, because it may not
+    set its groups. So it runs as another user in its own namespace, with the same rights to files.
     """
 
     def __init__(
@@ -65,19 +66,19 @@ class FileServer:
         self.port = free_port()
 
     def option(self, folder: Path, place: str = PLACE_DEFAULT) -> str:
-        """What mounts a folder on a node: an option of the kernel's."""
+        """The kernel's option that mounts a folder on a node."""
         return f"mount={place}:{self.host}:{self.port}:{folder.resolve()}"
 
     @staticmethod
     def program() -> str | None:
-        """diod; None where it is not installed."""
+        """The path of diod; None if it is not installed."""
         return shutil.which("diod", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
     def start(self) -> None:
         """Start it; it listens when this returns. RunnerError if it does not."""
         diod = self.program()
         if diod is None:
-            raise RunnerError("mounting a folder needs diod; ports/deps.sh cluster installs it")
+            raise RunnerError("diod, which mounts need, is not installed; ports/deps.sh cluster installs it")
         command = [diod, "-f", "-n", "-c", "/dev/null", "-l", f"{self.address}:{self.port}"]
         command += ["-L", "/dev/null"]
         if self.mapped:
@@ -86,7 +87,8 @@ class FileServer:
             command += ["-N", *(["-u", str(os.getuid())] if os.getuid() else [])]
         for folder in self.folders:
             command += ["-e", str(folder)]
-        # With SIGPIPE ignored, as this process and systemd have it: else diod dies of a client that has gone.
+        # SIGPIPE stays ignored, as in this process and in systemd: otherwise diod dies when a client
+        # disconnects.
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -100,7 +102,7 @@ class FileServer:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.process.kill()
                 said = self.process.communicate()[1].decode(errors="replace").strip()
-                raise RunnerError(f"diod does not start: {said or 'it says nothing'}")
+                raise RunnerError(f"diod does not start: {said or 'it prints no message'}")
             time.sleep(0.01)
 
     def _listens(self) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The flight log's file, as the kernel sends it (kernel/debug/klog.h): whether it is whole, and how one is
-made from the rings of a node that did not come to its end. `lab/formats/klog.py` reads what is in it."""
+"""The flight log's file, in the kernel's format (kernel/debug/klog.h): checks whether it is complete, and
+makes one from the rings of a node that did not reach its end. `lab/formats/klog.py` reads its contents."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EVENT_BYTES = 32
 
 
 def what_is_missing(data: bytes) -> str:
-    """What keeps a file from being a whole log, in a clause; "" if nothing does."""
+    """Why a file is not a complete log, as a clause; "" if it is complete."""
     if not data:
         return "it is empty"
     if len(data) < HEADER.size:
         return f"it ends in its header, after {len(data)} bytes"
     magic, version, cpus, kinds, event_bytes, *_ = HEADER.unpack_from(data)
     if (magic, version, event_bytes) != (MAGIC, VERSION, EVENT_BYTES):
-        return "it begins with no header of a log"
+        return "it does not begin with a log's header"
     at = HEADER.size + kinds * KIND.size
     for cpu in range(cpus):
         if at + CPU.size > len(data):
@@ -39,8 +39,8 @@ def what_is_missing(data: bytes) -> str:
 
 
 def log_missing(result: Result, path: Path) -> str:
-    """The same of the file that a run has kept. A node that stopped for its command line may have had no log
-    yet; one that has not ended has sent none."""
+    """Why the file kept by a run is not a complete log; "" if it is, or if none can be expected: a node that
+    stopped because of its command line may have no log yet, and one that has not ended has sent none."""
     if result.outcome not in ("exit", "stop") or not path.is_file():
         return ""
     try:
@@ -51,7 +51,7 @@ def log_missing(result: Result, path: Path) -> str:
 
 
 def events_of_ring(written: int, ring: bytes) -> tuple[int, bytes]:
-    """How many older events are gone, and those that are there, oldest first.
+    """The number of older events that are lost, and the events in the ring, oldest first.
 
     The slot of the next event may be half-written, so a full ring holds one event less than it has slots.
     """
@@ -67,8 +67,8 @@ def pack(
     kinds: Sequence[tuple[str, str, str]],
     rings: Sequence[tuple[int, bytes]],
 ) -> bytes:
-    """A file. `clock`: its rate in Hz and what it was at boot; `kinds`: name, class and words of each kind of
-    event; `rings`: of each CPU how many events were ever written, and its slots."""
+    """The bytes of a log's file. `clock`: its rate in Hz and its value at boot. `kinds`: name, class and
+    words of each kind of event. `rings`: for each CPU the number of events ever written, and its slots."""
     counts = (len(rings), len(kinds), EVENT_BYTES)
     parts = [HEADER.pack(MAGIC, VERSION, *counts, *clock, architecture.encode())]
     parts += [KIND.pack(*(word.encode() for word in kind)) for kind in kinds]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Linux node: Debian's kernel, an initramfs with busybox and the program, and a first process that runs
-it."""
+"""A Linux node: Debian's kernel, and an initramfs with busybox, the program, and a first process that runs
+the program."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .machine import DirectBoot, Machine
 from .program import Program
 from .room import LINUX_ROOM, check_room, folder_bytes
 
-# The Linux node as Debian installs it, and as somebody sets it up who wants CPU 1 for one program: no tick,
-# no callbacks, no interrupts, no timers of the watchdogs there. `tsc=reliable` is what lets the tick stop at
-# all: QEMU's CPU promises no constant TSC, and an unstable clock keeps the tick of a nohz_full CPU running.
+# Options of the tuned Linux node, which keeps CPU 1 free for one program: no tick, no callbacks, no
+# interrupts, no watchdog timers there. The tick can stop only with `tsc=reliable`: QEMU's CPU does not
+# promise a constant TSC, and an unstable clock keeps the tick of a nohz_full CPU running.
 _TUNED = (
     "nohz_full=1 isolcpus=nohz,domain,managed_irq,1 rcu_nocbs=1 rcu_nocb_poll irqaffinity=0"
     " tsc=reliable nowatchdog nosoftlockup mce=ignore_ce audit=0 skew_tick=1 workqueue.power_efficient=0"
 )
 
-#: Where a program starts, as on Tacet.
+#: A program's working directory, as on Tacet.
 DIRECTORY_DEFAULT = "/tmp"
 
 _INIT = """#!/bin/busybox sh
@@ -53,11 +53,11 @@ echo "linux: exit status=$?"
 $b poweroff -f
 """
 
-# CPU 0 computes, too: it would give its turn on the clock back by `pause` or a halt (turns.py).
-# Before that, Linux comes to rest: it changes its own text for a while after boot, by interrupts to all CPUs.
+# CPU 0 computes, too: by `pause` or a halt it would give up its turn on the clock (turns.py). It starts
+# later, because for a while after boot Linux patches its own code, with interrupts to all CPUs.
 _NEIGHBOUR = "$b sleep 2\n$b taskset 1 $b sh -c 'while :; do :; done' &\n"
 
-# The turns that the program needs begin only with it: the boot, in turns of 1 µs, takes QEMU over a minute.
+# The program's short turns begin with the program: a boot in turns of 1 µs takes QEMU over a minute.
 _TURNS = """$b devmem {register:#x} 32 {period} || {{
     $b printf '%s\\n' 'linux: stop status=64 reason="the turns of its CPUs cannot be set: no /dev/mem"'
     $b poweroff -f
@@ -78,13 +78,13 @@ BOOT_TURNS_NS = 1_000_000
 
 
 def stock_options(arch: str = architectures.DEFAULT) -> str:
-    """What Linux's command line begins with."""
+    """The beginning of Linux's command line."""
     return f"console={system_of(arch).terminals[0]} quiet"
 
 
 def machine_defaults(variant: Variant) -> dict[str, Any]:
-    """What a machine has where the caller does not choose: `tuned` needs a second CPU for the kernel's own
-    work, and a QEMU that runs two under icount."""
+    """A machine's defaults. `tuned` needs a second CPU for the kernel's own work, and a QEMU that runs two
+    CPUs under icount."""
     return {"cpus": 2, "qemu": "newest"} if variant == "tuned" else {"cpus": 1, "qemu": "system"}
 
 
@@ -96,14 +96,14 @@ class LinuxNode:
               CPUs, of which CPU 1 is kept free of the kernel's work; the program is bound to it. On POWER
               there is `stock` only (linux_systems.py says why)
     kernel    another kernel
-    options   kernel options, as they are
+    options   kernel options, passed unchanged
     nic       the module of its network card: e1000, e1000e, igb; None: that of the machine's `network`
-    address   the card's "ADDRESS/BITS[,GATEWAY]", or `dhcp`; None: what the machine's `network` gives
+    address   the card's "ADDRESS/BITS[,GATEWAY]", or `dhcp`; None: as the machine's `network` requires
     modules   further modules of the kernel: 9p, 9pnet_fd
 
-    Its loopback is up. Under icount, several CPUs need QEMU 10: on 7.2, Linux hangs. They take turns on one
-    clock; where the turns are bounded (turns.py), `tuned` has CPU 0 compute, and times on CPU 1 can be
-    compared. Otherwise CPU 0's tick passes as lost time on CPU 1: count interrupts there, not gaps in time.
+    Its loopback is up. Under icount, several CPUs need QEMU 10: with 7.2, Linux hangs. The CPUs take turns on
+    one clock. If the turns are bounded (turns.py), CPU 0 of `tuned` computes, and times on CPU 1 can be
+    compared. Otherwise CPU 0's tick appears as lost time on CPU 1: count interrupts there, not gaps in time.
     """
 
     variant: Variant = "stock"
@@ -120,7 +120,7 @@ class LinuxNode:
         kernel = self.kernel or (unpacked if unpacked.is_file() else unpacked.with_name("vmlinuz"))
         if not kernel.is_file():
             command = system.kernel_fetch(self.variant)
-            raise RunnerError(f"there is no Linux kernel in {kernel}; {command} gets it")
+            raise RunnerError(f"there is no Linux kernel {kernel}; {command} gets it")
         return kernel
 
     def module_folder(self, arch: str = architectures.DEFAULT) -> Path:
@@ -138,7 +138,7 @@ class LinuxNode:
         tuned = self.variant == "tuned"
         if program.files is not None:
             check_room(folder_bytes(program.files), machine.memory, LINUX_ROOM, copies=2)
-        # The HPET belongs to the turns.
+        # The HPET is used for the turns.
         takes_turns = machine.takes_turns()
         # Turns shorter than this begin with the program.
         late_turns_ns = machine.turns_ns if tuned and takes_turns and machine.turns_ns < BOOT_TURNS_NS else 0
@@ -178,13 +178,13 @@ def initramfs(
     system: LinuxSystem = system_of(architectures.DEFAULT),
 ) -> bytes:
     """The Linux node's files: the program, Debian's busybox, and a first process that sets up the network,
-    with modules from that folder, and runs the program; with `neighbour`, CPU 0 computes meanwhile, and with
-    `late_turns_ns` the CPUs take turns of this length from the program's start on."""
+    with modules from the folder `modules`, and runs the program. `neighbour`: CPU 0 computes at the same
+    time. `late_turns_ns`: the CPUs take turns of this length from the program's start on; 0: unchanged."""
     if not system.busybox.is_file():
         raise RunnerError(f"there is no {system.busybox} ({system.brings})")
     app = program.app
     assert app is not None
-    # env(1) looks the program up in /bin and /usr/bin, so that argv[0] is its bare name, as on Tacet.
+    # env(1) finds the program in /bin and /usr/bin, so that argv[0] is its bare name, as on Tacet.
     name = app.name if "PATH" not in program.env else f"/usr/bin/{app.name}"
     words = ["/bin/busybox", "env", "-i", *(f"{k}={v}" for k, v in program.env.items()), name, *program.args]
     if tuned:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The network of a Linux node: the modules of its card, and what its first process types to set it up.
+"""The network of a Linux node: the modules of its card, and the commands with which its first process sets it
+up.
 
-Debian's kernel has the cards' drivers as modules, which ports/linux/fetch.sh unpacks beside it. Each names
-those that it needs in its section .modinfo, as `depends=a,b`.
+Debian's kernel has the cards' drivers as modules, which ports/linux/fetch.sh unpacks next to the kernel. Each
+module names the modules that it needs in its section .modinfo, as `depends=a,b`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 
 _LOOPBACK = "$b ip link set lo up\n"
 
-# A card finds its link some milliseconds after it is switched on.
+# A card has a link some milliseconds after it is enabled.
 _LINK = """$b ip link set eth0 up || echo "linux: no network card"
 tries=500
 until [ "$($b cat /sys/class/net/eth0/carrier)" = 1 ] || [ $tries = 0 ]; do
@@ -34,7 +35,7 @@ done 2>/dev/null
 _DHCP = """$b udhcpc -i eth0 -n -q -f -s /network >/dev/null 2>&1 || echo "linux: no address by DHCP"
 """
 
-#: What udhcpc calls with a lease.
+#: The script that udhcpc calls with a lease.
 _DHCP_SCRIPT = """#!/bin/busybox sh
 b=/bin/busybox
 [ "$1" = bound ] || exit 0
@@ -55,7 +56,7 @@ class LinuxNetwork:
     modules: Sequence[str] = ()
 
     def commands(self, folder: Path) -> str:
-        """The lines of the first process; `folder` has the modules' files."""
+        """Shell commands for the first process; `folder` has the modules' files."""
         names = [path.stem for path in self.files(folder)]
         lines = [f"$b insmod /modules/{name}.ko\n" for name in names] + [_LOOPBACK]
         if self.nic is not None:
@@ -69,7 +70,7 @@ class LinuxNetwork:
         return "".join(lines)
 
     def files(self, folder: Path) -> list[Path]:
-        """The modules, each after those that it needs. RunnerError if one of them is missing."""
+        """The modules' files, each after those that it needs. RunnerError if one is missing."""
         ordered: list[Path] = []
 
         def add(name: str) -> None:
@@ -88,7 +89,7 @@ class LinuxNetwork:
         return ordered
 
     def entries(self, folder: Path) -> list[cpio.Entry]:
-        """The archive's."""
+        """The entries for the initramfs."""
         found = [cpio.Entry.folder("modules"), cpio.Entry.folder("etc")]
         found += [cpio.Entry.file(f"modules/{path.name}", path.read_bytes()) for path in self.files(folder)]
         if self.address == "dhcp":
@@ -99,8 +100,7 @@ class LinuxNetwork:
 def network_of(
     nic: str | None, address: str | None, modules: Sequence[str], card: Network | None
 ) -> LinuxNetwork:
-    """What a node has where its caller does not choose: the machine's card, with the address that it gets
-    there."""
+    """A node's network. The defaults are the machine's card, and the address for the card's network."""
     if nic is None and card is not None:
         nic = card.card
     if address is None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What differs between the Linux nodes of the architectures, a record each: which kernels of Debian's there
-are, whose busybox is the first process, and how Linux calls the machine's serial ports."""
+"""The differences between Linux nodes of the architectures, in one record each: Debian's kernels, the busybox
+of the first process, and Linux's names of the serial ports."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .errors import RunnerError
 class LinuxSystem:
     """Linux on one architecture.
 
-    flavours   of ports/linux/fetch.sh, each with the folder of build/ that it goes to, by the node's variant
-    absent     why there is no node of a variant that others have
-    busybox    a static one
-    brings     what brings that
-    terminals  its names of the first three serial ports: console, standard output, standard error
-    options    QEMU's, in which its machine differs from Tacet's
+    flavours   by the node's variant: the flavour for ports/linux/fetch.sh, and the folder of build/ for it
+    absent     by variants that this architecture lacks: why
+    busybox    a static busybox
+    brings     the command that gets it
+    terminals  Linux's names of the first three serial ports: console, standard output, standard error
+    options    QEMU's options in addition to those for Tacet
     """
 
     flavours: Mapping[str, tuple[str, str]]
@@ -32,7 +32,7 @@ class LinuxSystem:
     options: tuple[str, ...]
 
     def folder(self, variant: str) -> Path:
-        """Where this variant's kernel and modules lie. RunnerError if there is no such variant."""
+        """The folder of this variant's kernel and modules. RunnerError if there is no such variant."""
         if variant not in self.flavours:
             raise RunnerError(self.absent.get(variant, f"no such Linux: {variant}"))
         return paths.BUILD / self.flavours[variant][1]
@@ -62,9 +62,9 @@ SYSTEMS = {
         busybox=paths.BUILD / "ppc64" / "busybox",
         brings="ports/busybox-ppc64/fetch.sh build",
         terminals=("hvc0", "hvc1", "hvc2"),
-        # A POWER9 clears its cache by one instruction. Where the machine denies that, Linux does so by a loop
-        # in each entry, which would make its calls 2.7 times as long; QEMU warns that the instruction does
-        # nothing here.
+        # A POWER9 flushes its cache by one instruction. If the machine does not offer it, Linux uses a loop
+        # at each entry, which makes its calls 2.7 times as long. QEMU warns that the instruction has no
+        # effect here.
         options=(
             *("-machine", "cap-cfpc=workaround,cap-sbbc=workaround,cap-ibs=workaround,cap-ccf-assist=on"),
         ),

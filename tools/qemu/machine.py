@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A machine: what it is made of, how it finds its kernel, and the QEMU command line that makes it.
+"""A machine: its devices, how it finds its kernel, and the QEMU command line for it.
+
+Its serial ports are COM1 to COM4 of a PC, hvc0 to hvc3 of a POWER machine:
 
     first   the kernel's console; its last line says how the run ended (result.py)
-    second  the program's standard output, byte by byte; its standard input comes in here
+    second  the program's standard output, byte by byte, and its standard input
     third   the program's standard error
-    fourth  the flight log, where it is kept: at its end a Tacet node sends it there, and QEMU writes it into
-            a file
+    fourth  the flight log, if it is kept: a Tacet node sends it at its end, and QEMU writes it to a file
 
-These are its serial ports, COM1 to COM4 of a PC, hvc0 to hvc3 of a POWER machine. A `Machine` says nothing
-about the first three: they belong to a run, which connects them (streams.py).
+A `Machine` does not describe the first three: they belong to a run, which connects them (streams.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .network import Network
 
 
 def clock_options(icount: int | None) -> list[str]:
-    """QEMU's options for time. A number is a deterministic run in which one instruction takes 2**icount
+    """QEMU's options for time. With a number, the run is deterministic, and one instruction takes 2**icount
     ns."""
     if icount is None:
         return []
@@ -34,14 +34,13 @@ def clock_options(icount: int | None) -> list[str]:
 DETERMINISTIC = clock_options(0)
 
 
-#: Of QEMU's machine "pc".
+#: The most CPUs of QEMU's machine "pc".
 PC_CPUS_MAX = architectures.X86_64.boards[0][0]
 
 
 @dataclass(frozen=True)
 class DirectBoot:
-    """QEMU loads the kernel itself (`-kernel`): the kernel, its command line, and a boot module or
-    initramfs."""
+    """A kernel that QEMU loads itself (`-kernel`), its command line, and a boot module or initramfs."""
 
     kernel: Path
     command_line: str
@@ -58,16 +57,17 @@ class Machine:
 
     arch          its architecture, by name (architectures.py)
     cpus          virtual CPUs; on x86_64, those above 255 need QEMU 10
-    memory        as QEMU takes it: 256M, 2G
-    cpu           QEMU's model of the CPU; None: the architecture's usual one
-    firmware      of a kernel that QEMU loads, by name; None: the architecture's usual one
-    icount        guest time is a function of the instructions executed, 2**icount ns for each, and a run
-                  prints the same digits each time; None: the host's time
-    turns_ns      with icount and several CPUs: no CPU's turn on the clock is longer (turns.py; needs QEMU
-                  10); 0: as long as QEMU likes, up to 100 ms
-    qemu          `system`, the installed QEMU, or `newest`, QEMU 10 where it is unpacked
+    memory        in QEMU's form: 256M, 2G
+    cpu           QEMU's model of the CPU; None: the architecture's default
+    firmware      name of the firmware for a kernel that QEMU loads; None: the architecture's default
+    icount        guest time is a function of the executed instructions, 2**icount ns for each, and every run
+                  prints the same digits; None: the host's time
+    turns_ns      with icount and several CPUs: the longest turn of a CPU on the clock (turns.py; needs QEMU
+    10);
+                  0: QEMU decides, up to 100 ms
+    qemu          `system`, the installed QEMU, or `newest`, QEMU 10 if it is unpacked
     qemu_options  further options, after all others: devices, disks, a monitor
-    boot          how it gets its kernel; None: the firmware looks for one on the devices
+    boot          the kernel that QEMU loads; None: the firmware looks for one on the devices
     com4          a file that gets all bytes of the fourth serial port
     network       its network card; None: it has none
     """
@@ -113,29 +113,31 @@ class Machine:
         ]
 
     def takes_turns(self) -> bool:
-        """Its CPUs share one deterministic clock, in turns of a set length. RunnerError if QEMU cannot."""
+        """Whether its CPUs share one deterministic clock in bounded turns. RunnerError if QEMU cannot do
+        that."""
         if self.icount is None or self.cpus < 2 or not self.turns_ns:
             return False
         if not self.architecture().turns:
             raise RunnerError(
-                f"turns of {self.turns_ns} ns: {self.arch} has no device that ends them; --turns off"
+                f"turns of {self.turns_ns} ns: {self.arch} has no device that can end them; use --turns off"
             )
         if version.qemu_major(version.qemu_binary(self.qemu, self.arch)) < turns.QEMU_MAJOR:
             raise RunnerError(
                 f"turns of {self.turns_ns} ns need QEMU {turns.QEMU_MAJOR} (ports/qemu/fetch.sh build, and "
-                "--qemu newest); without it, --turns off"
+                "--qemu newest); without it, use --turns off"
             )
         return True
 
     def com4_options(self) -> list[str]:
-        """The fourth port is a file that QEMU itself writes, so that no byte is lost to a slow reader."""
+        """Options for the fourth port: a file that QEMU itself writes, so that a slow reader loses no
+        bytes."""
         if self.com4 is None:
             return []
         path = os.path.abspath(self.com4).replace(",", ",,")
         return ["-chardev", f"file,id=klog,path={path}", "-serial", "chardev:klog"]
 
     def shown_command(self) -> list[str]:
-        """A command that a person can type to start the same machine with the console on the terminal."""
+        """A shell command that starts the same machine with the console on the terminal."""
         ports = ["-serial", "stdio", "-serial", "file:program.stdout", "-serial", "file:program.stderr"]
         bounded = [str(paths.ROOT / "tools" / "turns"), str(self.turns_ns)] if self.takes_turns() else []
         if self.network is not None and self.network.enter:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A connection to QEMU's monitor: the machine protocol (QMP), and by it the commands for people.
+"""A connection to QEMU's monitor by the machine protocol (QMP), through which the human monitor's commands
+work, too.
 
-Each run has one, on a socket that QEMU inherits (process.py), for the question where a machine hangs; tests
-that do something to a machine open a second one by a path. Every wait ends after `seconds`.
+Each run has one, on a socket that QEMU inherits (process.py), to find out where a machine hangs. Tests that
+act on a machine open a second one by a path. Every wait ends after `seconds`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ class MonitorError(Exception):
 
 
 def connect(path: Path, seconds: float) -> socket.socket:
-    """A connection to the socket of a QEMU that is being started: it listens before the guest's first
-    instruction."""
+    """Connect to the socket of a QEMU that is being started; it listens before the guest's first instruction.
+    OSError if it does not within `seconds`."""
     deadline = time.monotonic() + seconds
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(seconds)
@@ -40,31 +41,31 @@ class Monitor:
 
     def __init__(self, connection: socket.socket, seconds: float) -> None:
         self.events: list[str] = []
-        self.causes: list[str] = []  #: of the events that have one: guest-shutdown, guest-reset, …
+        self.causes: list[str] = []  #: reasons of events: guest-shutdown, guest-reset, …
         self._socket = connection
         self._seconds = seconds
         self._received = b""
         self._greeted = False
 
     def greet(self) -> None:
-        """Take the greeting, and end the negotiation that the protocol begins with; once."""
+        """Take the greeting and end the protocol's negotiation; does nothing the second time."""
         if not self._greeted:
             self._next()
             self.command("qmp_capabilities")
             self._greeted = True
 
     def wait_at_most(self, seconds: float) -> None:
-        """For each answer from now on."""
+        """Set the time limit for each further answer."""
         self._seconds = seconds
 
     def command(self, name: str, **arguments: Any) -> Any:
-        """One command's answer."""
+        """Send a command and return its answer. MonitorError."""
         line = json.dumps({"execute": name, "arguments": arguments}).encode() + b"\n"
         try:
             self._socket.settimeout(self._seconds)
             self._socket.sendall(line)
         except OSError as error:
-            raise MonitorError(f"QEMU's monitor takes no command: {error}") from None
+            raise MonitorError(f"cannot send to QEMU's monitor: {error}") from None
         while True:
             answer = self._next()
             if "return" in answer:
@@ -73,7 +74,7 @@ class Monitor:
                 raise MonitorError(f"{name}: {answer['error'].get('desc', answer['error'])}")
 
     def human(self, line: str) -> str:
-        """A command of the monitor for people."""
+        """Send a command of the human monitor and return its output. MonitorError."""
         return str(self.command("human-monitor-command", **{"command-line": line}))
 
     def wait_event(self, name: str) -> None:
@@ -81,7 +82,7 @@ class Monitor:
             self._next()
 
     def quit(self) -> None:
-        """End QEMU, which may have ended before it answers."""
+        """End QEMU, which may end before it answers."""
         try:
             self.command("quit")
         except MonitorError:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A machine's network card, and what it is plugged into. Without one a machine has no card at all.
+"""A machine's network card and the network to which it is attached. By default a machine has no card.
 
-user     QEMU's own network: a DHCP server at 10.0.2.2 gives 10.0.2.15, this host's services are reached
-         at 10.0.2.2, and of the node only ports that are forwarded; no right is needed for it
-bridge   the bridge of the network namespace that tools/with-network makes; QEMU makes a tap for the run
-         and joins it (tools/network/join)
+user     QEMU's own network: a DHCP server at 10.0.2.2 gives 10.0.2.15; the node reaches this host's services
+at
+         10.0.2.2; only forwarded ports of the node can be reached; needs no privilege
+bridge   the bridge of the network namespace that tools/with-network makes; QEMU makes a tap for the run and
+         attaches it (tools/network/join)
 
 QEMU, "Network emulation": https://www.qemu.org/docs/master/system/devices/net.html
 """
@@ -20,10 +21,10 @@ from .errors import RunnerError
 from .version import qemu_binary, qemu_major
 
 KINDS = ("user", "bridge")
-#: QEMU's names of the cards that Tacet knows, and the least QEMU that has them.
+#: QEMU's names of the cards that Tacet supports, and the oldest QEMU that has them.
 CARDS = {"e1000": 1, "e1000e": 3, "igb": 8}
 CARD_DEFAULT = "e1000"
-#: What QEMU's own network calls a node and itself.
+#: The addresses of the node and the gateway in QEMU's own network.
 USER_ADDRESS = "10.0.2.15/24,10.0.2.2"
 JOIN = paths.ROOT / "tools" / "network" / "join"
 
@@ -38,8 +39,8 @@ class Network:
     kind      `user` or `bridge`
     card      QEMU's model: e1000, e1000e, igb
     mac       its address; None: QEMU's 52:54:00:12:34:56
-    forward   with `user`: ports of 127.0.0.1 that lead to the node, as "[tcp:|udp:]HOSTPORT:GUESTPORT"
-    enter     with `bridge`: words that start QEMU in the bridge's namespace, where this process is not there
+    forward   with `user`: ports of 127.0.0.1 forwarded to the node, as "[tcp:|udp:]HOSTPORT:GUESTPORT"
+    enter     with `bridge`: words that start QEMU in the bridge's namespace, if this process is not in it
     """
 
     kind: str
@@ -49,7 +50,8 @@ class Network:
     enter: Sequence[str] = ()
 
     def options(self, direct: bool) -> list[str]:
-        """QEMU's. A machine whose kernel QEMU loads itself (`direct`) does not need the card's boot ROM."""
+        """QEMU's options. A machine whose kernel QEMU loads itself (`direct`) does not need the card's boot
+        ROM."""
         if self.kind == "user":
             netdev = "user,id=wire" + "".join(map(_forwarded, self.forward))
         else:
@@ -63,13 +65,13 @@ class Network:
 def check(
     kind: str, card: str | None, mac: str | None, forward: Sequence[str], qemu: str | None
 ) -> tuple[Network | None, str | None]:
-    """The network that a person has asked for, and the QEMU that it needs. RunnerError in one line."""
+    """The network that the options ask for, and the QEMU that it needs. RunnerError."""
     if kind not in (*KINDS, "none"):
         raise RunnerError(f"--network takes user, bridge or none, not {kind or 'nothing'}")
     if kind == "none":
         for option, value in (("--nic", card), ("--mac", mac), ("--forward", forward)):
             if value:
-                raise RunnerError(f"{option} needs a network: --network user, or bridge")
+                raise RunnerError(f"{option} needs a network: add --network user or bridge")
         return None, qemu
     card = card or CARD_DEFAULT
     if card not in CARDS:
@@ -88,7 +90,7 @@ def check(
 
 
 def _forwarded(text: str) -> str:
-    """A port of this host's that leads to one of the node's, only for programs of this host."""
+    """QEMU's option that forwards a port of 127.0.0.1 to the node. RunnerError."""
     found = _FORWARD.fullmatch(text)
     if not found or not all(0 < int(port) < 65536 for port in found.groups()[1:]):
         raise RunnerError(f"--forward takes HOSTPORT:GUESTPORT, or udp:HOSTPORT:GUESTPORT, not {text}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where things are: the tree, what is built, and the files that are made for QEMU."""
+"""Paths of the tree, of built files, and of files that are made for QEMU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .sizes import size_text
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TACET_BUILD") or ROOT / "build")
-#: Of the default architecture; `kernel` has the others'.
+#: The default architecture's kernel; `kernel` gives the others.
 KERNEL = BUILD / "x86_64" / "tacet.elf"
 BUSYBOX = Path("/bin/busybox")
 
@@ -27,8 +27,8 @@ def kernel(arch: str) -> Path:
 
 
 def keep(name: str, content: bytes) -> Path:
-    """A file in build/run, named by its content, so that a command that was shown works later. The newest
-    ones stay. RunnerError where it cannot be written."""
+    """Write a file to build/run, named by its content, so that a command that was shown works later. The
+    newest KEPT_MAX files stay. RunnerError if it cannot be written."""
     folder = BUILD / "run"
     path = folder / f"{hashlib.sha256(content).hexdigest()[:16]}-{name}"
     part = ""
@@ -45,7 +45,7 @@ def keep(name: str, content: bytes) -> Path:
         if part:
             Path(part).unlink(missing_ok=True)
         raise RunnerError(
-            f"{name}, {size_text(len(content))}, cannot be kept in {folder}: {error.strerror}"
+            f"cannot write {name}, {size_text(len(content))}, to {folder}: {error.strerror}"
         ) from None
     by_age = sorted((p for p in folder.iterdir() if p.suffix == path.suffix), key=_age)
     for old in by_age[:-KEPT_MAX]:
@@ -54,7 +54,7 @@ def keep(name: str, content: bytes) -> Path:
 
 
 def _age(path: Path) -> float:
-    """0 for a file that another run has removed meanwhile."""
+    """A file's time of modification; 0 if another run has removed the file."""
     try:
         return path.stat().st_mtime
     except OSError:

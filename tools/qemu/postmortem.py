@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is read out of a machine that has not come to its end: where each CPU is, and the flight log.
+"""The state of a machine that has not reached its end: where each CPU is, and the flight log.
 
-The machine is stopped by its monitor and asked for its CPUs' registers. On a Tacet node the kernel's ELF file
-says where in memory the rest lies: the areas of the CPUs (struct cpu, arch/cpu.h), from which the call chain
-and the program's own address follow, and the rings of the flight log (klog.h). Nothing of it needs the
-kernel's help, so it works with interrupts off, too. What the memory holds is not trusted: a pointer that
-leads nowhere ends the reading of that part alone.
+The monitor stops the machine and gives its CPUs' registers. For a Tacet node, the kernel's ELF file tells
+where the rest is in memory: the areas of the CPUs (struct cpu, arch/cpu.h), which lead to the call chain and
+the program's own address, and the rings of the flight log (klog.h). None of this needs the kernel's help, so
+it also works with interrupts off. The memory's contents are not trusted: an invalid pointer ends only the
+reading of its part.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from .symbols import Symbols
 #: How long one answer of the monitor may take.
 ANSWER_SECONDS = 10.0
 
-#: In struct klog_ring; tests/qemu/test_postmortem.py compares it with the kernel's.
+#: Offset in struct klog_ring; tests/qemu/test_postmortem.py compares it with the kernel's.
 RING_EVENTS_AT = 16
 
 
 @dataclass(frozen=True)
 class Postmortem:
-    """What was found: lines for people, the flight log's file if there is one, and why not if there is
-    none."""
+    """The findings: lines for the user, and the flight log's file, or why there is none."""
 
     lines: tuple[str, ...] = ()
     flight_log: bytes | None = None
@@ -41,37 +40,37 @@ Examine = Callable[[Monitor, Path], Postmortem]
 
 
 def stopped_registers(monitor: Monitor) -> list[Registers]:
-    """Stop the machine, and say where its CPUs are."""
+    """Stop the machine and return its CPUs' registers. MonitorError."""
     monitor.greet()
     monitor.command("stop")
     return registers_of(monitor.human("info registers -a"))
 
 
 def examine_any(monitor: Monitor, _: Path) -> Postmortem:
-    """Of a machine whose software is not known here."""
+    """Examine a machine whose software is not known."""
     return Postmortem(tuple(f"CPU {r.cpu}: {r.state}, {r.shown}" for r in stopped_registers(monitor)))
 
 
 @dataclass(frozen=True)
 class _Memory:
-    """The machine's memory, by way of a file that the monitor writes."""
+    """The machine's memory, read through a file that the monitor writes."""
 
     monitor: Monitor
     folder: Path
     layout: Layout
 
     def read(self, address: int, count: int) -> bytes:
-        """From an address of the kernel's."""
+        """Read `count` bytes at a kernel address. MonitorError."""
         layout = self.layout
         physical = address - (layout.KERNEL_BASE if address >= layout.KERNEL_BASE else layout.DIRECT_MAP)
         if not 0 <= physical < 1 << 52:
-            raise MonitorError(f"{address:#x} is no address of the kernel's")
+            raise MonitorError(f"{address:#x} is not a kernel address")
         path = self.folder / "memory"
         self.monitor.command("pmemsave", val=physical, size=count, filename=str(path))
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise MonitorError(f"the memory cannot be read: {error.strerror}") from None
+            raise MonitorError(f"cannot read the memory: {error.strerror}") from None
         if len(content) != count:
             raise MonitorError(f"{len(content)} of {count} bytes at {address:#x}")
         return content
@@ -82,7 +81,7 @@ class _Memory:
 
 @dataclass
 class _Place:
-    """An address to be named, and the words around it."""
+    """An address to be named, and the text around it."""
 
     before: str
     address: int
@@ -98,18 +97,18 @@ class _TacetNode:
     memory: _Memory
     kernel: Symbols
     program: Symbols | None
-    cpus: list[int] = field(default_factory=list)  #: addresses of the areas of its CPUs, by its own numbers
+    cpus: list[int] = field(default_factory=list)  #: addresses of its CPUs' areas, by CPU number
 
     @property
     def layout(self) -> Layout:
         return self.memory.layout
 
     def field(self, cpu: int, name: str) -> int:
-        """A word of a struct cpu."""
+        """A word of a CPU's struct cpu."""
         return self.memory.word(cpu + self.layout.FIELDS[name])
 
     def find_cpus(self) -> None:
-        """The CPUs that the kernel has set up."""
+        """Find the CPUs that the kernel has set up. MonitorError, KeyError."""
         first = self.kernel.find("boot_cpu").address
         table = self.kernel.find("arch_cpu_distances")
         count = int.from_bytes(self.memory.read(self.kernel.find("cpu_count", "smp.c").address, 4), "little")
@@ -121,7 +120,7 @@ class _TacetNode:
             self.cpus.append(address)
 
     def places(self, registers: Registers) -> list[_Place]:
-        """Where a CPU is, and what called that."""
+        """Where a CPU is, and its call chain."""
         number = self.cpus.index(registers.area) if registers.area in self.cpus else None
         name = f"CPU {registers.cpu if number is None else number}: {registers.state}, "
         if registers.in_program:
@@ -140,7 +139,7 @@ class _TacetNode:
             if number is not None:
                 found += self._caller_in_program(self.cpus[number], found)
         except (MonitorError, KeyError):
-            pass  # the chain leads into memory that there is not
+            pass  # the chain leads to memory that does not exist
         return found
 
     def _program_place(self, before: str, address: int, after_call: bool = False) -> _Place:
@@ -149,7 +148,7 @@ class _TacetNode:
         return _Place(before, address, self.program, after_call, "in the program")
 
     def _caller_in_program(self, cpu: int, chain: list[_Place]) -> list[_Place]:
-        """Where the program has entered the kernel."""
+        """The place where the program has entered the kernel."""
         if not self.field(cpu, "thread"):
             return []
         functions = (self.kernel.function(place.address - place.after_call) for place in chain)
@@ -176,7 +175,7 @@ class _TacetNode:
         )
 
     def flight_log(self) -> bytes:
-        """The file of the flight log as it is now. MonitorError, KeyError where the node is not that far."""
+        """The current flight log, as a file's bytes. MonitorError or KeyError if the node has none yet."""
         rings = []
         for cpu in self.cpus:
             ring = self.field(cpu, "klog")
@@ -189,7 +188,7 @@ class _TacetNode:
         return klog_file.pack(self.kernel.architecture.name, (hz, boot), self._kinds(), rings)
 
     def _kinds(self) -> list[tuple[str, str, str]]:
-        """The kinds of events, as the kernel's file has them (klog.c): name, words, class."""
+        """The kinds of events in the kernel's file (klog.c): name, class, words."""
 
         def text(address: int) -> str:
             return self.kernel.read(address, 64).split(b"\0", 1)[0].decode("ascii")
@@ -203,7 +202,7 @@ class _TacetNode:
 
 
 def bias_of(program: Symbols, layout: Layout) -> int:
-    """How far above its linked addresses the kernel loads a program (load.c)."""
+    """The distance from a program's linked addresses to those where the kernel loads it (load.c)."""
     if not program.position_independent or not program.segments:
         return 0
     alignment = max(max(segment.alignment for segment in program.segments), 1)
@@ -211,7 +210,7 @@ def bias_of(program: Symbols, layout: Layout) -> int:
 
 
 def examine_tacet(kernel: Path, program: Path | None) -> Examine:
-    """Of a Tacet node that runs this kernel and this program."""
+    """A function that examines a Tacet node with this kernel and this program."""
 
     def examine(monitor: Monitor, folder: Path) -> Postmortem:
         registers = stopped_registers(monitor)
@@ -224,13 +223,13 @@ def examine_tacet(kernel: Path, program: Path | None) -> Examine:
             node.find_cpus()
         except (MonitorError, KeyError) as error:
             why = f"{kernel} has no symbol {error}" if isinstance(error, KeyError) else str(error)
-            return Postmortem(node.lines(registers), None, f"the flight log is not found: {why}")
+            return Postmortem(node.lines(registers), None, f"cannot find the flight log: {why}")
         lines = node.lines(registers)
         if not node.cpus:
-            return Postmortem(lines, None, "the node has not come as far as its flight log")
+            return Postmortem(lines, None, "the node has not set up its flight log yet")
         try:
             return Postmortem(lines, node.flight_log())
         except (MonitorError, KeyError, ValueError, IndexError) as error:
-            return Postmortem(lines, None, f"the flight log cannot be read: {error}")
+            return Postmortem(lines, None, f"cannot read the flight log: {error}")
 
     return examine

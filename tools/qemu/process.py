@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One run: a QEMU process from start to end, its streams collected, its time limited.
 
-A machine that has not ended in time is examined before it is ended by force (postmortem.py), by way of a
-monitor that each run has.
+A machine that has not ended in time is examined before it is killed (postmortem.py), through a monitor that
+each run has.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class _Process(Emulator):
             one.close()
 
     def begin(self, machine: Machine) -> None:
-        """Let a machine begin that was started stopped, because its CPUs' turns are to be bounded first.
-        RunnerError if QEMU does not do so; where it has ended, `wait` finds its own words."""
+        """Start a machine whose CPUs take bounded turns: QEMU has started it stopped, so that the turns can
+        be set first. RunnerError if QEMU fails to; if it has ended, `wait` finds its message."""
         if not machine.takes_turns():
             return
         try:
@@ -64,12 +64,12 @@ class _Process(Emulator):
                 raise RunnerError(str(error)) from None
 
     def examine(self, examine: Examine) -> Postmortem:
-        """What a machine whose time is over was doing, which ends it. Never hangs: each answer of the monitor
-        has a time limit."""
+        """Examine a machine that has exceeded its time limit, and kill it. Never hangs: each answer of the
+        monitor has a time limit."""
         try:
             return examine(self.monitor, self.folder)
         except (MonitorError, OSError, ValueError, KeyError, struct.error) as error:
-            return Postmortem(no_flight_log=f"where its CPUs were is not known: {error}")
+            return Postmortem(no_flight_log=f"cannot find out where its CPUs were: {error}")
         finally:
             self.process.kill()
 
@@ -80,8 +80,8 @@ class _Process(Emulator):
 
 
 def _keep_log(machine: Machine, found: Postmortem) -> tuple[Path | None, str]:
-    """The flight log's file, if there is one: where the caller wants it, or among the files of runs; else why
-    there is none."""
+    """Write the flight log to the file that the caller wants, or to build/run. Returns its path, or None and
+    why there is none."""
     if found.flight_log is None:
         return None, found.no_flight_log
     try:
@@ -90,7 +90,7 @@ def _keep_log(machine: Machine, found: Postmortem) -> tuple[Path | None, str]:
             return machine.com4, ""
         return paths.keep("node.klog", found.flight_log), ""
     except (OSError, RunnerError) as error:
-        return None, f"the flight log cannot be kept: {error}"
+        return None, f"cannot write the flight log: {error}"
 
 
 def run(
@@ -100,8 +100,8 @@ def run(
     feed: bool = False,
     examine: Examine = postmortem.examine_any,
 ) -> Result:
-    """Run one machine to its end; `feed` sends `stdin`, or nothing but its end, to the program's port.
-    `examine` looks at a machine whose time is over."""
+    """Run one machine to its end. `feed`: send `stdin`, or only an end of input, to the program's port.
+    `examine` is called for a machine that exceeds its time limit."""
     begun = time.monotonic()
     found = Postmortem()
     with temporary_folder() as folder:

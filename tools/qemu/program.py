@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program of a run: its file, its arguments, what it finds on the node, and the mistakes that people make
-with it."""
+"""The program of a run: its file, its arguments, its files on the node, and checks for common mistakes."""
 
 from __future__ import annotations
 
@@ -23,13 +22,13 @@ _STATIC = (
 
 @dataclass(frozen=True)
 class Program:
-    """What runs on a node.
+    """A program on a node.
 
-    app     a static ELF program of the node's machine; None: whatever the boot module holds
+    app     a static ELF program for the node's architecture; None: the one in the boot module
     args    its arguments, without its name
     env     its environment
-    files   a folder whose content the node has as /
-    cwd     the folder of the node that it starts in; None: /tmp, where the node's other files are read-only
+    files   a folder that becomes the node's /
+    cwd     its working directory on the node; None: /tmp (the node's other files are read-only)
     stdin   a file or terminal: the program's standard input; None: an empty one
     """
 
@@ -51,10 +50,9 @@ class Program:
 
 
 def check_program(app: Path, arch: str = architectures.DEFAULT) -> None:
-    """Refuse what cannot run on a node of this architecture, before one is started: RunnerError in one line
-    that says what would be right.
+    """RunnerError if a file cannot run on a node of this architecture; says what would be right.
 
-    The node itself checks each byte of the headers; this is for the mistakes that people make.
+    The node itself checks every byte of the headers; this check is for common mistakes.
     """
     if app.is_dir():
         raise RunnerError(f"{app} is a folder, not a program")
@@ -74,7 +72,7 @@ def check_program(app: Path, arch: str = architectures.DEFAULT) -> None:
 
 
 def _segment_types(elf: bytes) -> list[int]:
-    """The types of the program headers that lie in the file."""
+    """The types of the program headers that are in the file."""
     offset = struct.unpack_from("<Q", elf, 32)[0]
     size, count = struct.unpack_from("<HH", elf, 54)
     starts = range(offset, offset + size * count, size or 1)[:PROGRAM_HEADERS_MAX]
@@ -82,9 +80,10 @@ def _segment_types(elf: bytes) -> list[int]:
 
 
 def find_program(app: Path, files: Path | None) -> tuple[Path, str | None]:
-    """The program's file on this machine and, where it lies in the folder `files`, its path on the node.
+    """The program's file on this machine, and its path on the node if it is in the folder `files`, otherwise
+    None.
 
-    A path of this machine comes first; one that is not here may be a path inside of `files`.
+    `app` is a path of this machine; if there is no such file, a path inside `files`. RunnerError.
     """
     if files is None:
         return app, None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a person is shown of a Tacet node's console: the lines that explain an end, with names at the kernel's
-addresses, and no others."""
+"""The lines of a Tacet node's console that the user is shown: only those that explain an end, with names for
+the kernel's addresses."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 
 from .symbols import Symbols
 
-#: With which line the kernel's report of its own fault begins: an exception, a machine check, or, for an
+#: The first line of the kernel's report of its own fault: an exception, a machine check, or, for an
 #: assertion, the call chain.
 _PANIC_BEGINS = re.compile(
     r"tacet: (the kernel itself faulted|machine check:|  called from |the last events of )"
 )
 _FAILURE = re.compile(r"tacet: (rank \d+ .*(ended |EAGAIN)|  )")
 _REFUSED_MEMORY = re.compile(r"tacet: rank \d+ \(.*\): (mmap|brk|mremap) of .* refused")
-#: Every glibc program calls them at its start and for its first thread, and works without.
+#: Every glibc program makes these calls, at its start and for its first thread, and works without them.
 _EXPECTED = re.compile(r"tacet: (rseq|clone3) ")
 
 
 def with_names(text: str, kernel: Path | None) -> str:
-    """The text with `function+0xoff (file:line)` after each address of the kernel's code."""
+    """The text, with `function+0xoff (file:line)` after each address in the kernel's code."""
     if kernel is None:
         return text
     symbols = Symbols(kernel)
@@ -42,7 +42,7 @@ def with_names(text: str, kernel: Path | None) -> str:
 
 
 def panic_of(console: str) -> str:
-    """The kernel's report of its own fault, from its first line to the console's end; "" if there is none."""
+    """The kernel's report of its own fault, up to the console's end; "" if there is none."""
     lines = console.replace("\r", "").splitlines()
     for i, line in enumerate(lines):
         if _PANIC_BEGINS.match(line):
@@ -52,9 +52,7 @@ def panic_of(console: str) -> str:
 
 def failure_of(console: str) -> str:
     """The kernel's lines that say why a program failed: the report of a fault, and calls that were refused.
-
-    Not those that were shown when they came.
-    """
+    Lines that LiveLines shows are left out."""
     lines = console.replace("\r", "").splitlines()
     report = [
         line for line in lines if _FAILURE.match(line) or ("ENOSYS" in line and not _EXPECTED.match(line))
@@ -63,8 +61,8 @@ def failure_of(console: str) -> str:
 
 
 class LiveLines:
-    """Finds, in the console's bytes as they come, the lines that a person is shown at once: memory that was
-    refused, which a program may survive, or may wait for for ever."""
+    """Finds the lines that the user is shown at once, in the console's bytes as they come: refused memory,
+    which a program may survive or may wait for forever."""
 
     def __init__(self) -> None:
         self._partial = b""

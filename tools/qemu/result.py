@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What came out of a run, and how its end is read from the console."""
+"""The result of a run, and how its end is read from the console."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Outcome = Literal["exit", "stop", "timeout", "no-status", "qemu-failed"]
 
 @dataclass
 class Result:
-    """What came out of one run.
+    """The result of one run.
 
     outcome   exit         the program ended, with `status`
-              stop         the node ended by itself, for `reason`, with `status`
+              stop         the node stopped for `reason`, with `status`
               timeout      the time limit passed
-              no-status    the machine switched itself off and did not say how the program ended
+              no-status    the machine switched itself off without reporting how the program ended
               qemu-failed  QEMU, or another emulator, did not run; `reason` is its message
-    console   all that came out of COM1
-    command   a command to type that starts the same machine, with the console on the terminal
+    console   the output of COM1
+    command   a shell command that starts the same machine, with the console on the terminal
     seconds   wall time from start to end
     kernel    the Tacet kernel that ran, which has names for the console's addresses
 
     After a timeout:
 
-    postmortem     where each CPU was, a line each, and what had called that
-    flight_log     the file of the flight log, as it was found in the node's memory
+    postmortem     lines that say where each CPU was, with its call chain
+    flight_log     the file of the flight log that was found in the node's memory
     no_flight_log  why there is none
     """
 
@@ -49,13 +49,13 @@ class Result:
     no_flight_log: str = ""
 
     def explain(self) -> str:
-        """What a failed test shows."""
+        """The text that a failed test shows."""
         how = f"{self.outcome}, status {self.status}, after {self.seconds:.1f} s: {self.reason or '-'}"
         said = self.stderr.decode(errors="replace")[-2000:].rstrip()
         return "\n".join([how, *(["standard error:\n" + said] if said else []), self.details()])
 
     def details(self, console_lines: int = 30) -> str:
-        """The console's last lines, where the CPUs were, the command that repeats it."""
+        """The console's last lines, where the CPUs were, and the command that repeats the run."""
         tail = "\n".join(self.console.splitlines()[-console_lines:]) or "(empty)"
         parts = ["console:\n" + with_names(tail, self.kernel)]
         if self.postmortem:
@@ -67,7 +67,7 @@ class Result:
         return "\n".join([*parts, "again:\n" + shlex.join(self.command)])
 
     def module_bytes(self) -> int:
-        """The size of the boot module; 0 where there is none."""
+        """The size of the boot module in bytes; 0 if there is none."""
         try:
             return Path(self.command[self.command.index("-initrd") + 1]).stat().st_size
         except (ValueError, OSError):
@@ -80,10 +80,10 @@ _END = re.compile(
 
 
 def parse_end(console: str) -> tuple[Outcome, int | None, str]:
-    """How a run ended, by the last line of its kind on the console.
+    """How a run ended, according to the console's last such line:
 
-    `tacet: exit status=N`, `linux: exit status=N`: a program ended. `tacet: stop status=N reason="…"`: the
-    node did.
+    tacet: exit status=N, linux: exit status=N    a program ended
+    tacet: stop status=N reason="…"               the node stopped
     """
     ends = [end for end in _END.finditer(console.replace("\r", "")) if int(end[2]) <= 255]
     if not ends:

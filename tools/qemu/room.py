@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a node's files fit into its memory, asked before anything is written to disk or started."""
+"""Checks whether a node's files fit into its memory, before anything is written to disk or started."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 from .errors import RunnerError
 from .sizes import MIB, parse_size, size_text
 
-#: What QEMU's machine has below 4 GiB for a boot module, less a kernel.
+#: The room for a boot module below 4 GiB in QEMU's machine, without the kernel.
 MODULE_MAX = 3008 * MIB
-#: What a Tacet kernel takes before it can say itself that the memory is too little.
+#: The memory that a Tacet kernel needs before it can report that memory is too small.
 TACET_ROOM = 4 * MIB
-#: What Debian's kernel takes beside the files, which it unpacks.
+#: The memory that Debian's kernel needs in addition to the files, which it unpacks.
 LINUX_ROOM = 64 * MIB
 
 
 def folder_bytes(folder: Path) -> int:
-    """The content of a folder, about: the archive is somewhat larger."""
+    """The bytes of a folder's files; the archive is slightly larger."""
     return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def check_room(size: int, memory: str, beside: int, copies: int = 1) -> None:
-    """RunnerError where a boot module of `size` bytes does not fit: it lies in the node's memory `copies`
-    times, with `beside` bytes of the kernel's."""
+    """RunnerError if a boot module of `size` bytes does not fit: the node's memory holds it `copies` times,
+    next to the kernel (the third argument, in bytes)."""
     if size > MODULE_MAX:
         raise RunnerError(
-            f"the node's files are {size_text(size)}; they have to end below 4 GiB of its memory, "
+            f"the node's files are {size_text(size)}, but they must be below 4 GiB of its memory, "
             f"where there is room for {size_text(MODULE_MAX)}"
         )
     there = parse_size(memory)

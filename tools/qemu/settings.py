@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keywords of a run, sorted into the records that they are fields of."""
+"""Sorts the keywords of a run into the records to which they belong."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def split(settings: Mapping[str, Any], *kinds: type) -> list[Any]:
-    """One record of each kind from the settings that are its fields. A setting of None leaves the field's
+    """One record of each kind, made from the settings that are its fields. A setting of None keeps the
     default.
 
-    TypeError for a setting that is a field of none of them. No two kinds may share a field's name.
+    TypeError for a setting that is no field of any kind. No two kinds may share a field's name.
     """
     names = {kind: {field.name for field in fields(kind)} for kind in kinds}
     if unknown := settings.keys() - set().union(*names.values()):

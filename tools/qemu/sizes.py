@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sizes of memory: as QEMU takes them, and as people read them."""
+"""Sizes of memory: reading QEMU's form, and writing them for people."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SIZE = re.compile(r"(\d+)(?:(\.\d+)?([bkmgtpe]))?", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int | None:
-    """The bytes of a size such as 256M or 1.5G, in MiB where it has no suffix; None for what QEMU does not
-    take."""
+    """The bytes of a size such as 256M or 1.5G; without a suffix it is in MiB. None if QEMU would not accept
+    it."""
     match = _SIZE.fullmatch(text)
     if match is None:
         return None
@@ -21,7 +21,7 @@ def parse_size(text: str) -> int | None:
 
 
 def size_text(count: int) -> str:
-    """A size in the unit in which it has few digits."""
+    """A size as text, with a unit that gives few digits."""
     for unit, name in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if count >= unit:
             digits = 1 if count < 10 * unit and count % unit else 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What postmortem.py has to know of each architecture: QEMU's words for registers, where a node's memory is,
-struct cpu, how functions find back to their callers, and what the kernel keeps of the program."""
+"""What postmortem.py needs to know about each architecture: QEMU's names of registers, a node's memory
+layout, struct cpu, how to find a function's callers, and the kernel's saved state of the program."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .symbols import Symbols
 CPUS_MAX = 1024
 FRAMES_MAX = 16
 
-#: Reads so many bytes at an address of the kernel's.
+#: Reads bytes at a kernel address: (address, count).
 Read = Callable[[int, int], bytes]
 
 
 @dataclass(frozen=True)
 class Registers:
-    """What the monitor says of one CPU; `shown` has the instruction and the stack as they are called there,
-    `area` leads to its struct cpu."""
+    """The registers of one CPU. `shown` has the instruction and stack addresses under the architecture's
+    names; `area` is the address of its struct cpu."""
 
     cpu: int
     instruction: int
@@ -51,13 +51,13 @@ class X86_64:
     USER_END = 1 << 47
     FIRMWARE_END = 1 << 20
     INTERRUPTS_ON = 1 << 9
-    CALL, CALL_BY_POINTER = 0xE8, 0xFF  # with a distance of 32 bits; with two to seven bytes
+    CALL, CALL_BY_POINTER = 0xE8, 0xFF  # opcodes: with a 32-bit distance; two to seven bytes long
     FRAME_BEGIN = b"\x55\x48\x89\xe5"  # PUSH RBP; MOV RBP, RSP
     USER_DATA, USER_CODE = 0x1B, 0x23
 
     #: Offsets in struct cpu; tests/qemu/test_postmortem.py compares them with the kernel's.
     FIELDS = {"kernel_stack": 0x6008, "klog": 0x6018, "thread": 0x6028, "task_state": 0x60A8}
-    CLOCK_HZ = ("clock_hz", 0)  # an object, and where in it
+    CLOCK_HZ = ("clock_hz", 0)  # an object, and the offset in it
 
     @classmethod
     def registers(cls, text: str) -> Registers:
@@ -80,7 +80,7 @@ class X86_64:
 
     @classmethod
     def callers(cls, registers: Registers, kernel: Symbols, read: Read) -> Iterator[int]:
-        """Return addresses, by the chain of frame pointers, as the kernel's own report of a panic does."""
+        """Return addresses from the chain of frame pointers, as in the kernel's own report of a panic."""
         yield from cls._caller_of_leaf(registers, kernel, read)
         frame = registers.frame
         for _ in range(FRAMES_MAX):
@@ -96,8 +96,8 @@ class X86_64:
 
     @classmethod
     def _caller_of_leaf(cls, registers: Registers, kernel: Symbols, read: Read) -> Iterator[int]:
-        """A function that calls no other keeps no frame, and any other one has none at its beginning: the
-        return address is the top of the stack, if a call stands before it."""
+        """The return address of a function without a frame: a leaf function, or any function at its
+        beginning. It is on top of the stack, if the instruction before it is a call."""
         function = kernel.function(registers.instruction)
         if function is None:
             return
@@ -113,9 +113,9 @@ class X86_64:
 
     @classmethod
     def left_at(cls, top: int, chain: list[str], read: Read) -> tuple[int, bool]:
-        """Where the program has entered the kernel, and whether by a system call, as saved at the top of the
-        kernel's stack: the frame of an exception, or what a system call pushes, the flags and the return
-        address (syscall_entry.asm). 0: it has not been in the program yet."""
+        """The address where the program has entered the kernel, and whether it was by a system call. It is
+        saved at the top of the kernel's stack: in an exception's frame; or by a system call, which pushes the
+        flags and the return address (syscall_entry.asm). 0: the thread has not been in the program yet."""
         instruction, code, _, second, first = struct.unpack("<5Q", read(top - 40, 40))
         if (first, code) == (cls.USER_DATA, cls.USER_CODE):
             return instruction, False
@@ -132,7 +132,7 @@ class Ppc64:
     FRAME_BEGIN = b"\x21\xf8"  # the upper half of `stdu r1, -N(r1)`
     CALL_BY_POINTER = 0x4E800421  # bctrl
 
-    #: Offsets in struct cpu, to whose middle SPRG0 leads.
+    #: Offsets in struct cpu; SPRG0 has the address of its middle.
     MIDDLE = 0x40000
     FIELDS = {"kernel_stack": 0x3F000, "klog": 0x3F028, "thread": 0x3F038}
     CLOCK_HZ = ("machine", 0x40)
@@ -159,8 +159,8 @@ class Ppc64:
 
     @classmethod
     def callers(cls, registers: Registers, kernel: Symbols, read: Read) -> Iterator[int]:
-        """Return addresses: the link register's, where the function has no frame yet, or needs none; then by
-        the chain of frames, in each of which the function that is called has stored its own."""
+        """Return addresses: first the link register's, if the function has no frame (yet); then those of the
+        chain of frames. A called function stores its return address in its caller's frame."""
         function = kernel.function(registers.instruction)
         if function is None:
             return
@@ -190,8 +190,8 @@ class Ppc64:
 
     @classmethod
     def left_at(cls, top: int, chain: list[str], read: Read) -> tuple[int, bool]:
-        """As x86_64's: a struct trap_frame is at the top of the kernel's stack for either, and the outermost
-        function says which."""
+        """As for x86_64. In both cases a struct trap_frame is at the top of the kernel's stack; the outermost
+        function tells whether it was a system call."""
         frame = read(top - cls.FRAME_BYTES, cls.FRAME_BYTES)
         instruction, state = struct.unpack_from("<2Q", frame, cls.FRAME_INSTRUCTION)
         by_call = bool(chain) and chain[-1].startswith("syscall_entry")
@@ -204,6 +204,6 @@ LAYOUTS: dict[str, Layout] = {"x86_64": X86_64, "ppc64": Ppc64}
 
 
 def registers_of(text: str) -> list[Registers]:
-    """The answer to `info registers -a`."""
+    """The registers in the monitor's answer to `info registers -a`."""
     parts = re.split(r"^CPU#", text.replace("\r", ""), flags=re.MULTILINE)[1:]
     return [(Ppc64 if re.search(r"^NIP ", part, re.MULTILINE) else X86_64).registers(part) for part in parts]

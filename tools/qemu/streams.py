@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The byte streams of a run: a machine's serial ports as FIFOs, and output handed on as it comes.
+"""The byte streams of a run: a machine's serial ports as FIFOs, and output passed on as it comes.
 
-Each port is a FIFO of the host that QEMU opens and the run reads as bytes come, so that a person sees output
-while the program runs and nothing is polled.
+Each port is a FIFO of the host. QEMU opens it, and the run reads bytes as they come: the user sees output
+while the program runs, and nothing is polled.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ FIFO_BYTES = 1 << 20
 
 
 class Ports:
-    """The first three serial ports as FIFOs in a folder of their own.
+    """The first three serial ports as FIFOs in their own folder.
 
     This side holds a writing end of each until QEMU has ended, so that a reader sees the end of the stream
-    exactly then. The FIFOs are made as large as the system allows: a full one makes the guest's port wait for
-    the host, so that output would depend on the host's speed, and a guest that waits too long drops bytes.
+    exactly then. The FIFOs are large: when one is full, the guest's port waits for the host. Output would
+    then depend on the host's speed, and a guest that waits too long drops bytes.
     """
 
     NAMES = ("console", "stdout", "stderr")
@@ -42,7 +42,7 @@ class Ports:
             try:
                 fcntl.fcntl(self.writers[-1], fcntl.F_SETPIPE_SZ, FIFO_BYTES)
             except OSError:
-                pass  # a smaller pipe works, unless the reader is starved for long
+                pass  # a smaller pipe works, unless the reader gets no CPU for long
 
     def options(self) -> list[str]:
         options: list[str] = []
@@ -52,7 +52,7 @@ class Ports:
         return options
 
     def hang_up(self) -> None:
-        """Let the readers come to an end: QEMU has ended."""
+        """Let the readers reach the end of their streams, after QEMU has ended."""
         for writer in self.writers:
             os.close(writer)
         self.writers = []
@@ -64,8 +64,8 @@ class Ports:
         self.readers = {}
 
     def send_input(self, source: Path | None) -> None:
-        """Send a file and an end-of-transmission, which the kernel takes as the end of input, to the
-        program."""
+        """Send a file to the program, then an end-of-transmission, which the kernel takes as the end of
+        input."""
         try:
             with (self.folder / "stdout.in").open("wb", buffering=0) as target:
                 if source is not None:
@@ -78,11 +78,11 @@ class Ports:
 
 
 class Delivery:
-    """Hands output to the sinks from a thread of its own, so that a slow reader never holds the guest up."""
+    """Passes output to the sinks from its own thread, so that a slow reader never delays the guest."""
 
     def __init__(self) -> None:
         self.chunks: queue.SimpleQueue[tuple[Sink, bytes] | None] = queue.SimpleQueue()
-        self.failed = os.eventfd(0)  # readable once a sink has raised an exception
+        self.failed = os.eventfd(0)  # readable when a sink has raised an exception
         self.failure: BaseException | None = None
         self.thread = threading.Thread(target=self._deliver, daemon=True)
         self.thread.start()
@@ -97,7 +97,7 @@ class Delivery:
             os.eventfd_write(self.failed, 1)
 
     def finish(self) -> None:
-        """Wait until everything is handed over; raise what a sink raised."""
+        """Wait until everything is passed on; raise the exception that a sink has raised."""
         self.chunks.put(None)
         self.thread.join()
         os.close(self.failed)

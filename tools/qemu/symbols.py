@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of addresses: functions and objects from an ELF file's own symbol table, lines by binutils.
+"""Names for addresses: functions and objects from an ELF file's symbol table, lines from binutils.
 
-Functions need no tool: the symbol table is read here. Files and lines come from DWARF by one call of
-addr2line for all addresses; where that is missing, or does not know, the function stands alone. What is no
-ELF file, or has no symbols, names nothing.
+Functions need no tool: the symbol table is read here. Files and lines come from DWARF, by one call of
+addr2line for all addresses; if that is missing or does not know a line, only the function is given. A file
+that is no ELF file, or has no symbols, gives no names.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Symbol:
     address: int
     size: int
     kind: int
-    file: str  #: the source file of a local symbol; "" of a global one
+    file: str  #: the source file of a local symbol; "" for a global one
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A loadable part of the file: where it lies in memory as linked, and where in the file."""
+    """A loadable part of the file: its linked address in memory, and its place in the file."""
 
     address: int
     memory_bytes: int
@@ -48,7 +48,7 @@ class Segment:
 
 
 class Symbols:
-    """The symbols of one ELF file that runs `bias` above where it was linked."""
+    """The symbols of an ELF file that is loaded `bias` bytes above its linked addresses."""
 
     def __init__(self, path: Path, bias: int = 0) -> None:
         self.path = path
@@ -64,12 +64,12 @@ class Symbols:
 
     @cached_property
     def architecture(self) -> architectures.Architecture:
-        """The default one for a file that is none of a known machine."""
+        """The file's architecture; the default one if its machine is not known."""
         return architectures.of_program(self._content) or architectures.X86_64
 
     @cached_property
     def _sections(self) -> list[tuple[int, ...]]:
-        """Of each section: name, type, flags, address, offset, size, link, info, alignment, entry size."""
+        """For each section: name, type, flags, address, offset, size, link, info, alignment, entry size."""
         if not self._content:
             return []
         start = struct.unpack_from("<Q", self._content, 40)[0]
@@ -128,8 +128,8 @@ class Symbols:
 
     @cached_property
     def _functions(self) -> tuple[list[int], list[Symbol]]:
-        """The functions and labels of the code, one an address, ascending: a function comes before a label,
-        and a name that is not reserved before one that is."""
+        """The addresses of functions and labels in the code, ascending, and one symbol for each. A function
+        is preferred to a label, and a name that is not reserved to a reserved one."""
         best: dict[int, Symbol] = {}
         kinds = [s for s in self.symbols if s.kind in (STT_FUNC, STT_NOTYPE) and self._is_code(s.address)]
 
@@ -143,26 +143,26 @@ class Symbols:
         return addresses, [best[address] for address in addresses]
 
     def function(self, address: int) -> Symbol | None:
-        """The function or label that holds the code at an address of the running program."""
+        """The function or label that contains the code at an address of the running program; or None."""
         linked = address - self.bias
         if not self._is_code(linked):
             return None
         addresses, functions = self._functions
         at = bisect_right(addresses, linked) - 1
-        for i in range(at, max(at - 64, -1), -1):  # labels may lie inside a function whose size holds it
+        for i in range(at, max(at - 64, -1), -1):  # labels may be inside a function whose size includes them
             if functions[i].size and functions[i].address + functions[i].size > linked:
                 return functions[i]
         return functions[at] if at >= 0 and not functions[at].size else None
 
     def find(self, name: str, file: str | None = None) -> Symbol:
-        """The one symbol of that name, and, where it is local, of that source file. KeyError."""
+        """The symbol with this name and, if given, this source file. KeyError."""
         for symbol in self.symbols:
             if symbol.name == name and (file is None or symbol.file == file):
                 return symbol
         raise KeyError(name)
 
     def read(self, address: int, count: int) -> bytes:
-        """What the file has for these addresses, as linked; zeros where a segment goes beyond the file."""
+        """The file's bytes at a linked address; zeros beyond a segment's part in the file. KeyError."""
         for segment in self.segments:
             if segment.address <= address and address + count <= segment.address + segment.memory_bytes:
                 at = segment.offset + address - segment.address
@@ -171,9 +171,9 @@ class Symbols:
         raise KeyError(f"{address:#x}")
 
     def describe(self, addresses: Iterable[int], returns: Iterable[int] = ()) -> dict[int, str]:
-        """`function+0xoff (file:line)` of each address that lies in the code; others are left out.
+        """`function+0xoff (file:line)` for each address in the code; other addresses are left out.
 
-        `returns` are addresses to which a call returns: function and line are those of the call.
+        `returns` are addresses to which calls return: function and line are those of the call.
         """
         after_call = set(returns)
         found: dict[int, Symbol] = {}
@@ -190,7 +190,7 @@ class Symbols:
         }
 
     def _lines(self, linked: list[int]) -> list[str]:
-        """The file and line of each address; "" where it is not known."""
+        """The file and line of each address; "" if it is not known."""
         if not linked:
             return []
         command = [
@@ -208,7 +208,7 @@ class Symbols:
 
 
 def _shown(line: str) -> str:
-    """addr2line's answer, relative to the tree, also where the tree lay elsewhere when the file was built."""
+    """addr2line's answer relative to the tree, even if the file was built when the tree was elsewhere."""
     place = re.match(r"(?!\?\?)(.+):(\d+)", line)
     if place is None or place[2] == "0":
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Tacet node: the kernel's command line, and the boot module that holds the program."""
+"""A Tacet node: the kernel's command line, and the boot module with the program."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from .room import TACET_ROOM, check_room, folder_bytes
 
 
 def quote(word: str) -> str:
-    """One word of the Tacet command line, as the kernel's parser reads it: quotes only where they are
-    needed."""
+    """A word for the kernel's command line, in quotes if its parser needs them. RunnerError."""
     if "\0" in word:
         raise RunnerError("an argument cannot hold a NUL byte")
     if word and not any(c.isspace() or c in '"\\' for c in word):
@@ -33,7 +32,7 @@ def tacet_command_line(
     options: str = "",
     arch: str = architectures.DEFAULT,
 ) -> str:
-    """The kernel's command line for a program; `options` are kernel options, passed as they are."""
+    """The kernel's command line for a program; `options` are kernel options, passed unchanged."""
     _, output, errors, _ = architectures.named(arch).terminals
     words = [
         f"stdout={output}",
@@ -46,7 +45,7 @@ def tacet_command_line(
 
 
 def words_of(command_line: str) -> list[str]:
-    """The words of a command line, as the kernel's parser reads them."""
+    """The words of a command line, split as the kernel's parser does."""
     words: list[str] = []
     word: str | None = None
     quoted = False
@@ -67,12 +66,11 @@ def words_of(command_line: str) -> list[str]:
 class TacetNode:
     """The software of a Tacet node.
 
-    kernel    the kernel's file; None: the tree's own
-    options   kernel options, as they are
-    initrd    a boot module instead of the one that is made for the program
-    service   the words of a service: a static ELF program of this machine, and its arguments
-    klog      a file for the flight log (`tools/lab klog` reads it): what the node sends at its end, or what
-              is found in its memory when its time is over
+    kernel    the kernel's file; None: the tree's own options   kernel options, passed unchanged initrd    a
+    boot module that replaces the one that is made for the program service   the words of a service: a static
+    ELF program of this machine, and its arguments klog      a file for the flight log (`tools/lab klog` reads
+    it), which the node sends at its end, or which is
+              found in its memory when it exceeds its time limit
     """
 
     kernel: Path | None = None
@@ -87,13 +85,13 @@ class TacetNode:
     def prepare(self, program: Program, machine: Machine) -> Machine:
         """The machine, ready to boot Tacet and to run the program. RunnerError if something is missing.
 
-        The boot module is `initrd` if given, an archive of the program's `files` and the program if there is
-        a folder, else the program itself.
+        The boot module is `initrd` if given; otherwise, with `files` or a service, an archive of these and
+        the program; otherwise the program itself.
         """
         kernel = self.kernel_file(machine.arch)
         if not kernel.is_file():
             words = "" if machine.arch == architectures.DEFAULT else f" kernel ARCH={machine.arch}"
-            raise RunnerError(f"there is no kernel in {kernel}; `make{words}` builds it")
+            raise RunnerError(f"there is no kernel {kernel}; `make{words}` builds it")
         program.check_files()
         name = program.app.name if program.app else "app"
         module, app_options = self.initrd or program.app, []
@@ -107,8 +105,8 @@ class TacetNode:
         if program.cwd is not None:
             options.append(quote(f"cwd={program.cwd}"))
         if program.stdin is not None and program.stdin.is_file():
-            # A regular file arrives as it is, for the kernel knows its length; any other input ends at its
-            # first end-of-transmission.
+            # The kernel knows the length of a regular file, so the file may contain any byte. Other input
+            # ends at its first end-of-transmission.
             options.append(f"stdin_bytes={program.stdin.stat().st_size}")
         line = tacet_command_line(
             name, program.args, program.env, " ".join(filter(None, map(str.strip, options))), machine.arch
@@ -116,20 +114,21 @@ class TacetNode:
         return replace(machine, boot=DirectBoot(kernel, line, module), com4=self.klog)
 
     def _klog_options(self, architecture: architectures.Architecture) -> list[str]:
-        """Empties the file, so that it never holds the log of an earlier run."""
+        """The kernel's options for the flight log. Empties its file, so that it never holds an earlier run's
+        log. RunnerError."""
         if self.klog is None:
             return []
         try:
             self.klog.write_bytes(b"")
         except OSError as error:
-            raise RunnerError(f"the flight log cannot be kept: {self.klog}: {error.strerror}") from None
+            raise RunnerError(f"cannot write the flight log to {self.klog}: {error.strerror}") from None
         return [f"klog={architecture.terminals[3]}"]
 
 
 def _archive(program: Program, name: str, service: Sequence[str], memory: str) -> tuple[Path, list[str]]:
-    """An archive of the program's files, the program and the service, and the kernel options that name these.
+    """An archive of the program's files, the program and the service, and the kernel options that name them.
 
-    The program is /bin/NAME there, unless it lies in the folder and so has its path already; the service is
+    The program is /bin/NAME in it, unless it is in the folder and has its path there. The service is
     /sbin/NAME.
     """
     entries = []

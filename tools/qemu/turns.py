@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Turns of a few microseconds: several CPUs under a deterministic clock whose times can be compared.
+"""Turns of a few microseconds, so that times of several CPUs under a deterministic clock can be compared.
 
-With `-icount`, QEMU's CPUs execute one after the other on one clock: what one executes passes as lost time on
-the others. How long a turn is, QEMU 10 decides by the next event of the virtual clock: it divides the
-instructions until then evenly among the CPUs. With nothing on the clock a turn may last 100 ms. So a periodic
-event each 10 us bounds it, and the CPUs run side by side in steps that are shorter than any noise that is
-looked for.
+With `-icount`, QEMU's CPUs execute one after the other on one clock: the turn of one appears as lost time on
+the others. QEMU 10 derives the length of a turn from the next event of the virtual clock: it divides the
+instructions until then evenly among the CPUs. Without an event, a turn may last 100 ms. So a periodic event
+every 10 us bounds it, and the CPUs run in steps that are shorter than the noise to be measured.
 
 The event is a timer that no guest notices: the machine's HPET, whose first comparator sends its interrupt as
-a message to an address where nothing listens (in the firmware's ROM). QEMU's test protocol (`-qtest`) writes
-its registers before the first instruction. A guest that uses the HPET itself must be told not to: Linux by
-`hpet=disable`; Tacet only reads its counter.
+a message to an address in the firmware's ROM, where it has no effect. QEMU's test protocol (`-qtest`) writes
+its registers before the first instruction. The guest must not use the HPET: Linux gets `hpet=disable`; Tacet
+only reads its counter.
 
-What remains: the CPUs have constant but unequal speeds, so that an operation is longer than on one CPU, and a
-CPU that halts, or executes `pause`, gives the rest of its turn to the others. Compare where all are busy.
+Limits: the CPUs have constant but unequal speeds, so an operation takes longer than on one CPU. A CPU that
+halts or executes `pause` gives the rest of its turn to the others. Compare times only while all CPUs are
+busy.
 
 HPET: IA-PC HPET Specification 1.0a, 2.3.
 """
@@ -26,13 +26,13 @@ from collections.abc import Iterable, Sequence
 from .errors import RunnerError
 from .monitor import Monitor
 
-#: Length of a turn where several CPUs share a deterministic clock and the caller chooses none.
+#: The default turn of several CPUs on a deterministic clock.
 DEFAULT_NS = 10_000
-#: A period of the HPET's counter.
+#: The period of the HPET's counter.
 TICK_NS = 10
-#: The shortest turn has some instructions for each CPU, the longest is what QEMU does without any event.
+#: The shortest turn has some instructions for each CPU; the longest is QEMU's turn without an event.
 MIN_NS, MAX_NS = 1_000, 100_000_000
-#: The least QEMU that divides the instructions evenly.
+#: The oldest QEMU that divides the instructions evenly.
 QEMU_MAJOR = 10
 
 _HPET = 0xFED00000
@@ -48,7 +48,7 @@ ANSWER_SECONDS = 20.0
 
 
 def options(number: int) -> list[str]:
-    """QEMU's options: stopped, with the test protocol on an inherited socket."""
+    """QEMU's options to start stopped, with the test protocol on an inherited socket."""
     return [
         *("-global", "hpet.msi=on", "-S"),
         *("-chardev", f"socket,id=tacet-turns,fd={number}", "-qtest", "chardev:tacet-turns"),
@@ -57,8 +57,8 @@ def options(number: int) -> list[str]:
 
 
 def begin(connection: socket.socket, monitor: Monitor, turn_ns: int, options_given: Sequence[str]) -> None:
-    """Bound the turns of a machine that was started with `options`, and let it begin, unless its user holds
-    it with an option `-S` of their own. RunnerError or MonitorError if QEMU does not do so."""
+    """Bound the turns of a machine that was started with `options`, and let it begin, unless the user has
+    given `-S`. RunnerError or MonitorError if QEMU fails to."""
     bound(connection, turn_ns)
     if "-S" not in options_given:
         monitor.greet()
@@ -74,7 +74,7 @@ def bound(connection: socket.socket, turn_ns: int) -> None:
         (_TIMER_MESSAGE, 0),
         (_TIMER_MESSAGE + 4, _NOBODY),
         (_TIMER_CONFIGURATION, _TIMER_MODE),
-        # The first write is when it first comes, the second its period.
+        # The first write sets the first event, the second one the period.
         (_TIMER_COMPARATOR, period),
         (_TIMER_COMPARATOR, period),
         (_CONFIGURATION, 1),
@@ -83,13 +83,13 @@ def bound(connection: socket.socket, turn_ns: int) -> None:
 
 
 def period_register(turn_ns: int) -> dict[str, int]:
-    """Where a guest writes what, 32 bits, to change the length of the turns of its machine."""
+    """The register and the 32-bit value that a guest writes to change the length of its machine's turns."""
     return {"register": _HPET + _TIMER_COMPARATOR, "period": turn_ns // TICK_NS}
 
 
 def hpet_set(connection: socket.socket, registers: Iterable[tuple[int, int]], what: str) -> None:
-    """Write registers of the HPET of a machine that has not begun, for `what`, as messages say. RunnerError
-    if QEMU does not do so."""
+    """Write HPET registers of a machine that has not begun. `what` names their purpose in messages.
+    RunnerError if QEMU fails to."""
     connection.settimeout(ANSWER_SECONDS)
     try:
         with connection.makefile("rwb") as stream:
@@ -97,6 +97,6 @@ def hpet_set(connection: socket.socket, registers: Iterable[tuple[int, int]], wh
                 stream.write(f"writel {_HPET + register:#x} {value:#x}\n".encode())
                 stream.flush()
                 if not (answer := stream.readline()).startswith(b"OK"):
-                    raise RunnerError(f"QEMU does not set {what}: {answer.decode().strip()}")
+                    raise RunnerError(f"QEMU cannot set {what}: {answer.decode().strip()}")
     except OSError as error:
-        raise RunnerError(f"QEMU does not answer while {what} are set: {error}") from None
+        raise RunnerError(f"no answer from QEMU while setting {what}: {error}") from None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which QEMU runs a machine, and its version. The accelerator is always TCG: the clock is exact only
-there."""
+"""Finds the QEMU for a machine, and its version. The accelerator is always TCG: only there the clock is
+exact."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from .errors import RunnerError
 
 
 def qemu_binary(which: str = "system", arch: str = architectures.DEFAULT) -> str:
-    """The QEMU to use: `system` is the installed one, `newest` the unpacked QEMU 10 where there is one."""
+    """The QEMU to use: `system` is the installed one, `newest` the unpacked QEMU 10 if there is one.
+    RunnerError."""
     name = architectures.named(arch).emulator
     folder = "qemu10" if arch == architectures.DEFAULT else f"qemu10-{arch}"
     unpacked = paths.BUILD / folder / "bin" / name
     if which == "newest" and unpacked.exists():
         return str(unpacked)
     if which not in ("system", "newest"):
-        raise RunnerError(f"no such choice of QEMU: {which}")
+        raise RunnerError(f"no such QEMU: {which}; it is system or newest")
     installed = shutil.which(name)
     if installed is None:
         raise RunnerError(f"{name} is not installed (ports/deps.sh run, or run-ppc64)")

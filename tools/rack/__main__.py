@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The first process of a cluster's house: `python3 tools/rack PIPE PIPE WORDS…`, started by house.py. It
-brings the cluster up, runs what was asked for, and ends, and with it everything in the house. The first pipe
-ends with who has started it; into the second one goes a byte when it ends by itself."""
+brings the cluster up, runs the command, and ends; everything in the house ends with it. The first pipe
+reaches its end when house.py ends. Into the second pipe this process writes a byte when it ends normally."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_READER = 141
 
 
 class Cluster:
-    """All nodes, and what is said of them."""
+    """All nodes, and the messages about them."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -58,7 +58,7 @@ class Cluster:
             node.thread.start()
 
     def wait(self, state: int, limit_s: float | None) -> bool:
-        """Until all nodes have come so far, each step said; False if time is up before."""
+        """Wait until all nodes have reached this state; report each step. False if the time is up before."""
         deadline = None if limit_s is None else time.monotonic() + limit_s
         with self.news:
             while True:
@@ -71,7 +71,7 @@ class Cluster:
                 self.news.wait(left)
 
     def _tell(self) -> None:
-        """What is new of each node."""
+        """Report each node whose state has changed."""
         for node in self.nodes:
             if self._said.get(node.name, 0) == node.state:
                 continue
@@ -87,16 +87,19 @@ class Cluster:
                 self.say(f"{node.name} {STATES[ENDED]}")
 
     def watch(self) -> None:
-        """From another thread: say what becomes of nodes while a command runs."""
+        """Report changes of nodes from another thread while a command runs."""
         threading.Thread(target=self.wait, args=(ENDED, None), daemon=True).start()
 
     def missing(self) -> int:
-        """Names the nodes that have not come up, with their consoles; how many these are."""
+        """Name the nodes that have not come up, with the ends of their consoles. Returns their number."""
         late = [node for node in self.nodes if node.state < RUNS]
         for node in late:
             for line in node.tail():
                 self.err.say(f"{node.name}: {line}")
-            self.say(f"{node.name} {STATES[node.state]}, after {self.plan.boot_limit_s:g} s: --boot-limit")
+            self.say(
+                f"{node.name} is not up after {self.plan.boot_limit_s:g} s (--boot-limit): it "
+                f"{STATES[node.state]}"
+            )
         broken = [node for node in self.nodes if node.state == ENDED and node_broke(node)]
         return len(late) + len(broken)
 
@@ -105,12 +108,12 @@ class Cluster:
 
 
 def node_broke(node: Node) -> bool:
-    """It has ended, and not because its program has."""
+    """Whether a node that has ended stopped without its program's end."""
     return node.result is None or node.result.outcome != "exit"
 
 
 def environment(plan: Plan) -> dict[str, str]:
-    """What the command, or the shell, finds."""
+    """The environment of the command or shell."""
     return {
         **os.environ,
         "TACET_CONDUCTOR": str(layout.SOCKET),
@@ -121,16 +124,16 @@ def environment(plan: Plan) -> dict[str, str]:
 
 
 def run_command(cluster: Cluster) -> int:
-    """The command, or a shell; its status as a shell has it."""
+    """Run the command, or a shell. Returns its status in a shell's form."""
     plan = cluster.plan
     words = list(plan.command) or [os.environ.get("SHELL", "/bin/sh")]
     if not plan.command:
         share = plan.share or layout.SHARE
         cluster.say(
-            f"tacetrun and conductorctl are here; nodes have {share} at {layout.PLACE}; the cluster ends "
-            "with this shell"
+            f"use tacetrun and conductorctl; nodes have {share} at {layout.PLACE}; the cluster ends with "
+            "this shell"
         )
-    # The terminal's interrupt is for the command, which does not inherit a handler.
+    # The command handles the terminal's interrupt; it does not inherit this handler.
     signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         status = subprocess.run(words, env=environment(plan)).returncode
@@ -152,7 +155,10 @@ def run(plan: Plan) -> int:
         f"{len(plan.numbers)} node{several}{linux}, {plan.rate} beats a second; consoles are in {plan.logs}"
     )
     if no_processes:
-        cluster.say(f"ps and pkill see all processes of this machine, by other numbers: {no_processes}")
+        cluster.say(
+            f"cannot mount /proc: {no_processes}: ps and pkill see all processes of this machine, with other "
+            "numbers"
+        )
     cluster.start()
     cluster.wait(RUNS, plan.boot_limit_s)
     if cluster.missing() and not plan.wait:
@@ -167,7 +173,7 @@ def run(plan: Plan) -> int:
 
 
 def ends_with(pipe: int) -> None:
-    """From another thread: this process, and so the house, ends with the one that has made it."""
+    """End this process, and so the house, when the process that made it has ended. Runs in a thread."""
     os.read(pipe, 1)
     os._exit(128 + signal.SIGTERM)
 
@@ -196,10 +202,10 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    # Threads of nodes that run end with the process, and so do their machines.
+    # The threads of running nodes end with the process, and so do their machines.
     ended = main(sys.argv[1:])
     try:
         os.write(int(sys.argv[2]), b"\0")
     except BrokenPipeError:
-        pass  # who has started it has gone before
+        pass  # the process that started this one has ended before
     os._exit(ended)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a person asks of a cluster, checked before anything is started: each mistake is one line that says
-what would be right."""
+"""The command line of a cluster, checked before anything is started. Each error is one line that says what
+would be right."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from . import layout, linux
 WRONG = 2
 UNAVAILABLE = 3
 RATE_MAX = 1000
-#: What it needs; Debian has servers in a folder that is not everybody's PATH.
+#: Required programs. Debian installs servers in a folder that is not in every user's PATH.
 TOOLS = ("unshare", "setpriv", "ip", "mount", "grub-mkimage")
 SERVERS = ("dnsmasq", "diod")
 SBIN = "/usr/sbin:/sbin"
@@ -33,12 +33,12 @@ BOOT_LIMIT_S = 900.0
 
 @dataclass(frozen=True)
 class Plan:
-    """A cluster as it was asked for."""
+    """The cluster that the user asked for."""
 
-    nodes: int  #: with Tacet
+    nodes: int  #: Tacet nodes
     linux: int
     rate: str
-    app: Path | None  #: None: they wait for jobs
+    app: Path | None  #: None: nodes wait for jobs
     args: Sequence[str]
     env: Sequence[str]
     options: Sequence[str]
@@ -53,14 +53,14 @@ class Plan:
 
     @property
     def numbers(self) -> list[int]:
-        """Of all nodes, those with Tacet first."""
+        """The numbers of all nodes, Tacet nodes first."""
         linux = range(layout.LINUX_BEGIN + 1, layout.LINUX_BEGIN + self.linux + 1)
         return [*range(1, self.nodes + 1), *linux]
 
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """One line, as all others that are wrong get."""
+        """Exit with a one-line message."""
         self.exit(WRONG, f"tools/cluster: {message} (tools/cluster --help)\n")
 
 
@@ -68,13 +68,16 @@ def parser_new() -> Parser:
     parser = Parser(
         prog="tools/cluster",
         usage="tools/cluster [options] [-- COMMAND [ARGS...]]",
-        description="A cluster of nodes with Tacet or Linux in QEMU, and a command, or a shell, beside them.",
+        description="Run a cluster of Tacet or Linux nodes in QEMU, with a command or shell that uses it.",
     )
     parser.add_argument(
-        "--nodes", default="4", metavar="N", help=f"0 to {layout.NODES_MAX} (default: %(default)s)"
+        "--nodes",
+        default="4",
+        metavar="N",
+        help=f"Tacet nodes, 0 to {layout.NODES_MAX} (default: %(default)s)",
     )
     parser.add_argument(
-        "--linux", default="0", metavar="N", help="as many besides with Linux (default: %(default)s)"
+        "--linux", default="0", metavar="N", help="additional nodes with Linux (default: %(default)s)"
     )
     parser.add_argument(
         "--rate", default="10", metavar="HZ", help="beats a second, 0 to 1000 (default: %(default)s)"
@@ -83,50 +86,56 @@ def parser_new() -> Parser:
         "--app",
         type=Path,
         metavar="APP",
-        help="a static ELF program that each node runs, then ends (default: nodes wait for jobs of tacetrun)",
+        help="a static ELF program; each node runs it and ends (default: nodes wait for jobs of tacetrun)",
     )
     parser.add_argument(
-        "--args", default="", metavar='"…"', help="its arguments; words as a shell splits them"
+        "--args", default="", metavar='"…"', help="the program's arguments; split as a shell does"
     )
     parser.add_argument(
-        "--env", action="append", default=[], metavar="K=V", help="its environment; may be repeated"
+        "--env", action="append", default=[], metavar="K=V", help="the program's environment; may be repeated"
     )
     parser.add_argument(
-        "--wait", action="store_true", help="until all nodes have ended; the status is the worst one"
+        "--wait", action="store_true", help="wait until all nodes have ended; the exit status is the highest"
     )
     parser.add_argument("--options", default="", metavar='"…"', help="options for the nodes' kernels")
-    parser.add_argument("--cpus", default="1", metavar="N", help="of each node (default: %(default)s)")
-    parser.add_argument("--memory", default="256M", metavar="M", help="of each node (default: %(default)s)")
+    parser.add_argument("--cpus", default="1", metavar="N", help="CPUs of each node (default: %(default)s)")
+    parser.add_argument(
+        "--memory", default="256M", metavar="M", help="memory of each node (default: %(default)s)"
+    )
     parser.add_argument(
         "--share",
         type=Path,
         metavar="DIR",
-        help=f"the folder that nodes have at {layout.PLACE} (default: one that goes with the cluster)",
+        help=f"the folder that nodes have at {layout.PLACE} (default: a temporary one)",
     )
     parser.add_argument(
-        "--logs", type=Path, metavar="DIR", help="where consoles are kept (default: build/cluster)"
+        "--logs", type=Path, metavar="DIR", help="folder for the nodes' consoles (default: build/cluster)"
     )
     parser.add_argument(
-        "--boot-limit", default=f"{BOOT_LIMIT_S:g}", metavar="S", help="seconds (default: %(default)s)"
+        "--boot-limit",
+        default=f"{BOOT_LIMIT_S:g}",
+        metavar="S",
+        help="time for all nodes to come up, in seconds (default: %(default)s)",
     )
-    parser.add_argument("--verbose", action="store_true", help="the nodes' consoles, too, on stderr")
+    parser.add_argument("--verbose", action="store_true", help="print the nodes' consoles to stderr")
     return parser
 
 
 def parse(words: Sequence[str]) -> Plan:
-    """The plan. Exits with one line, or raises RunnerError or network.Unavailable with one."""
+    """The plan. If it is wrong, exits with a message of one line, or raises RunnerError or
+    network.Unavailable."""
     end = words.index("--") if "--" in words else len(words)
     parser = parser_new()
     given = parser.parse_args(words[:end])
     command = words[end + 1 :]
     if end < len(words) and not command:
-        parser.error("which command? Without -- there is a shell")
+        parser.error("the command after -- is missing; leave out -- for a shell")
     if given.wait and command:
-        parser.error("--wait is for nodes that end by themselves; a command is waited for in any case")
+        parser.error("--wait waits for the nodes' programs, so it takes no command")
     if given.app is None and (given.args or given.env or given.wait):
         parser.error("--args, --env and --wait need a program: --app APP")
     if given.app is not None and given.linux != "0":
-        parser.error("--app is for Tacet nodes; Linux nodes wait for jobs: without --linux, or tacetrun")
+        parser.error("--app is only for Tacet nodes: leave out --linux, or run the program with tacetrun")
     plan = Plan(
         nodes=whole("--nodes", given.nodes, 0, layout.NODES_MAX),
         linux=whole("--linux", given.linux, 0, layout.NODES_MAX),
@@ -155,7 +164,7 @@ def whole(option: str, text: str, low: int, high: int) -> int:
 
 
 def rate(text: str) -> str:
-    """As the conductor takes it."""
+    """The rate, in the conductor's form. RunnerError."""
     if not re.fullmatch(r"\d{1,4}(\.\d{1,9})?", text) or float(text) > RATE_MAX or 0 < float(text) < 1 / 60:
         raise qemu.RunnerError(
             f"--rate takes 1/60 to {RATE_MAX} beats a second, or 0, not {text or 'nothing'}"
@@ -177,18 +186,18 @@ def words_of(option: str, text: str) -> list[str]:
 
 
 def outside(option: str, path: Path) -> Path:
-    """A path that the cluster sees: it has a /run of its own."""
+    """The path, if the cluster can see it: it has its own /run. RunnerError if not."""
     if path.resolve().is_relative_to(layout.RUN):
         raise qemu.RunnerError(
-            f"{option} {path}: the cluster has a {layout.RUN} of its own; take another place"
+            f"{option} {path}: the cluster cannot see {layout.RUN}, since it has its own; use another place"
         )
     return path.resolve()
 
 
 def check(plan: Plan) -> None:
-    """That all it needs is here."""
+    """Check that everything the plan needs is available. RunnerError, network.Unavailable."""
     if not plan.numbers:
-        raise qemu.RunnerError("a cluster has a node at least: --nodes, --linux")
+        raise qemu.RunnerError("a cluster needs at least one node: --nodes, --linux")
     if plan.app is not None:
         qemu.check_program(plan.app)
     for pair in plan.env:
@@ -199,7 +208,7 @@ def check(plan: Plan) -> None:
             raise qemu.RunnerError(f"--share: there is no folder {plan.share}")
         if any(c in str(plan.share) for c in ':," \\'):
             raise qemu.RunnerError(
-                f"--share {plan.share}: it takes a path without blanks, commas, quotes and colons"
+                f"--share {plan.share}: the path must not have blanks, commas, quotes, colons or backslashes"
             )
     total, _ = checks.host_memory()
     if total and (wanted := len(plan.numbers) * (qemu.parse_size(plan.memory) or 0)) > total:
@@ -222,5 +231,5 @@ def check(plan: Plan) -> None:
 
 
 def search_path() -> str:
-    """Where servers are looked for."""
+    """The folders where servers are searched."""
     return f"{os.environ.get('PATH', '')}:{SBIN}"

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The house of a cluster: namespaces for the network, the processes and the mounts, of a user who is root in
-them; who makes it needs no right.
+"""The house of a cluster: namespaces for the network, processes and mounts, in which the user is root. Making
+it needs no privilege.
 
-Its first process is `python3 tools/rack`; when that ends, Linux ends all others in there. It ends by itself
-when the one that has made it has: the pipe between the two then has no writer. Should it not come to that
-(SIGSTOP, say), `unshare`, which waits for it, dies with the maker (PR_SET_PDEATHSIG), and it dies with
-`unshare` (--kill-child). Becoming another user clears that setting, so it is made after that step.
+Its first process is `python3 tools/rack`; when it ends, Linux ends all other processes in the house. It ends
+when the process that made the house has ended: the pipe between the two then has no writer. If it cannot
+notice that (after SIGSTOP, for example), it is killed: `unshare`, which waits for it, dies with the maker
+(PR_SET_PDEATHSIG), and it dies with `unshare` (--kill-child). A change of the user clears PR_SET_PDEATHSIG,
+so it is set after that.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ INSIDE = Path(__file__).resolve().parent
 
 
 class Killed(Exception):
-    """Somebody has ended the cluster from outside; the text says so in a line."""
+    """The cluster was killed from outside; the text says so in a line."""
 
 
 _USER = ("unshare", "--map-root-user")
@@ -32,7 +33,7 @@ _HOUSE = ("unshare", "--net", "--pid", "--mount", "--fork", "--kill-child")
 
 
 def check() -> None:
-    """network.Unavailable where there can be no such house."""
+    """network.Unavailable if this machine does not allow such namespaces."""
     tried = subprocess.run([*_USER, *_HOUSE, "true"], capture_output=True, text=True)
     if tried.returncode != 0:
         said = tried.stderr.strip().splitlines()
@@ -42,8 +43,8 @@ def check() -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the cluster that these words ask for; its exit status. SIGTERM and SIGHUP end it. Killed
-    where its first process was killed: what `unshare` ends with then says nothing."""
+    """Run the cluster that these words ask for; returns its exit status. SIGTERM and SIGHUP end it. Raises
+    Killed if its first process was killed: the status of `unshare` is then meaningless."""
     end, ours = os.pipe()
     told, tell = os.pipe()
     inside = [sys.executable, str(INSIDE), str(end), str(tell), *words]
@@ -74,7 +75,8 @@ def run(words: Sequence[str]) -> int:
 
 @contextmanager
 def _terminal_kept() -> Iterator[None]:
-    """A shell in the house takes the terminal and cannot give it back: it does not see our process group."""
+    """Give the terminal back to our process group: a shell in the house takes it, and cannot see our
+    group."""
     try:
         before = os.tcgetpgrp(0)
     except OSError:

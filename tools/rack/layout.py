@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where everything is in a cluster: names and addresses of its nodes, and the files in its own /run."""
+"""Names and addresses of a cluster's nodes, and the files in its own /run."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 from qemu import ROOT
 
 NODES_MAX = 64
-#: Nodes with Linux have numbers from 101 on, so that nothing of theirs is a Tacet node's.
+#: Linux nodes have numbers from 101 on, so that their addresses differ from those of Tacet nodes.
 LINUX_BEGIN = 100
 BEATS = "beats"
-#: The conductor's.
+#: The conductor's address.
 BEATS_MAC = "52:54:00:ff:00:02"
 SERVER = "10.99.0.1"
 RUN = Path("/run")
 KEY = RUN / "beats.key"
-#: Where conductorctl looks by itself, too (service/lib/control.h).
+#: The conductor's socket; programs get it in TACET_CONDUCTOR (service/lib/control.h).
 SOCKET = RUN / "tacet-conductor.sock"
 TREE = RUN / "pxe"
 SHARE = RUN / "share"
 HOSTS = RUN / "hosts"
-#: All files of Linux nodes; it has the key.
+#: All files of Linux nodes, including the key.
 LINUX_FILES = RUN / "linux.cpio"
 #: Where nodes have the shared folder.
 PLACE = "/mnt"
@@ -44,7 +44,7 @@ def address_of(number: int) -> str:
 
 
 def data_mac(number: int) -> str:
-    """Of the card from which the node boots."""
+    """The address of the card from which the node boots."""
     return f"52:54:00:01:00:{number:02x}"
 
 
@@ -53,5 +53,5 @@ def beats_mac(number: int) -> str:
 
 
 def tap_of(number: int) -> str:
-    """What plugs the node into the bridge of heartbeats."""
+    """The tap that connects the node to the bridge of heartbeats."""
     return f"beats{number}"

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import BinaryIO
 
-#: A line that is longer comes out in parts: a node must not fill this machine's memory.
+#: A longer line is passed on in parts, so that a node cannot fill this machine's memory.
 LINE_MAX = 1 << 16
 
 
@@ -27,30 +27,30 @@ class Splitter:
             self._partial = self._partial[LINE_MAX:]
 
     def finish(self) -> None:
-        """Hand on what has no end yet."""
+        """Pass on the last line if it has no end."""
         if self._partial:
             self._take(self._partial)
             self._partial = b""
 
 
 class Stream:
-    """One of this process's own, which the nodes share. Threads may call it."""
+    """A stream of this process that the nodes share. Safe to use from several threads."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._lock = threading.Lock()
 
     def write(self, line: bytes) -> None:
-        """OSError where nobody reads any more, or the disk is full."""
+        """Write a line. OSError if the reader has gone or the disk is full."""
         with self._lock:
             self._stream.write(line + b"\n")
             self._stream.flush()
 
     def say(self, text: str) -> None:
-        """A line of the cluster's own, for people."""
+        """Write a message of the cluster."""
         self.write(text.encode(errors="replace"))
 
     def of_node(self, name: str) -> Splitter:
-        """What a node prints there."""
+        """A splitter that writes a node's output here, each line with the node's name."""
         prefix = name.encode() + b": "
         return Splitter(lambda line: self.write(prefix + line))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a cluster's Linux nodes boot: Debian's kernel, which QEMU loads itself, and an initramfs with busybox,
-tacet-launchd and the conductor's key. All have the same files; the kernel's command line tells the first
-process, as variables of its environment, which node it is."""
+tacet-launchd and the conductor's key. All nodes have the same files. The kernel's command line sets
+environment variables that tell the first process its node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qemu.linux_network import LinuxNetwork
 
 from . import layout
 
-#: What its console says when its first process begins, and when it takes jobs.
+#: Console messages when its first process starts, and when it takes jobs.
 BOOTS = "linux: "
 RUNS = rf"{layout.LAUNCHD}: \S+ takes jobs at "
 NETWORK = LinuxNetwork("e1000", modules=("9p", "9pnet_fd"))
@@ -37,7 +37,7 @@ card() {{
     grep -l "$1" /sys/class/net/*/address | cut -d / -f 5
 }}
 data=$(card "$DATA") beats=$(card "$BEATS")
-# Nothing but beats and answers on their wire.
+# The wire for beats carries nothing else.
 echo 1 >"/proc/sys/net/ipv6/conf/$beats/disable_ipv6"
 ip link set lo up
 ip link set "$beats" up
@@ -64,20 +64,20 @@ poweroff -f
 
 @dataclass(frozen=True)
 class Mount:
-    """The shared folder: diod's address, as nodes reach it, and the folder's path there."""
+    """The shared folder: diod's address as seen by nodes, and the folder's path there."""
 
     host: str
     port: int
     folder: Path
 
     def options(self) -> str:
-        """Of Linux's own client; what one node has written, the others find."""
+        """Options of Linux's 9P client, without a cache: nodes see each other's writes."""
         words = ["trans=tcp", f"port={self.port}", "version=9p2000.L", "msize=65536", "cache=none"]
         return ",".join([*words, "access=any", "dfltuid=0", "uname=root", f"aname={self.folder}"])
 
 
 def check() -> None:
-    """RunnerError if a file of Debian's is missing."""
+    """RunnerError if a file of Debian is missing."""
     node = LinuxNode()
     node.kernel_file()
     NETWORK.files(node.module_folder())
@@ -111,7 +111,7 @@ def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
 
 
 def boot(number: int) -> qemu.DirectBoot:
-    """Of one node, once the files are where they belong."""
+    """The boot of one node, after LINUX_FILES is written."""
     who = {
         "NODE": layout.name_of(number),
         "ADDRESS": layout.address_of(number),

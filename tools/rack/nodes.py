@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One node of a cluster, from its card's first request to its end: QEMU in a thread of its own, its console
-in a file, its program's output as lines with its name."""
+"""One node of a cluster, from its card's first request to its end: QEMU, run by its own thread; the console
+goes to a file, the program's output to lines with the node's name."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from . import layout, linux, services
 from .arguments import Plan
 from .lines import Splitter, Stream
 
-#: What a node is reported as that has not ended by itself.
+#: The status of a node that stopped without its program's end.
 NO_STATUS = 125
 TAIL_LINES = 20
 
-#: How far a node has come, in order.
+#: A node's states, in order.
 OFF, ASKED, LOADS, BOOTS, RUNS, ENDED = range(6)
 STATES = ("has asked for nothing yet", "has an address", "loads its kernel", "boots", "runs", "has ended")
-#: What firmware and GRUB move the cursor with.
+#: Escape sequences of firmware and GRUB.
 _ESCAPES = re.compile(r"\x1b(?:c|\[[0-9;?]*[A-Za-z])|\r")
 _BOOTS = "tacet: Tacet ", linux.BOOTS
 _RUNS = re.compile(rf"tacet: network: eth0 has (\S+?)/|{linux.RUNS}")
-#: Where nodes are given no program.
+#: For nodes without a program.
 _WAITS = re.compile(rf"tacet: launch: the node waits for jobs|{linux.RUNS}")
 _ACK = re.compile(r"DHCPACK\S* (\S+)")
 _SENT = re.compile(r"sent \S+/tacet\.elf to (\S+)")
 
 
 class Node:
-    """`changed` is called, from any thread, when it has come further."""
+    """A node. `changed` is called from any thread when its state has changed."""
 
     def __init__(
         self, number: int, plan: Plan, out: Stream, err: Stream, changed: Callable[[], None]
@@ -43,7 +43,7 @@ class Node:
         self.name = layout.name_of(number)
         self.state = OFF
         self.result: qemu.Result | None = None
-        self.problem = ""  #: why it could not even be started
+        self.problem = ""  #: why it could not be started
         self.console: list[str] = []
         self._plan = plan
         self._changed = changed
@@ -59,7 +59,7 @@ class Node:
             self._changed()
 
     def served(self, line: str) -> None:
-        """A line of dnsmasq's."""
+        """Take note of a line of dnsmasq's log."""
         for pattern, state in ((_ACK, ASKED), (_SENT, LOADS)):
             found = pattern.search(line)
             if found and found[1] == layout.address_of(self.number):
@@ -81,9 +81,9 @@ class Node:
         self._lines.feed(chunk)
 
     def _boot(self) -> tuple[list[str], qemu.DirectBoot | None]:
-        """What its kernel comes by: the firmware's own way over the network, or QEMU's."""
+        """QEMU's options, and how QEMU boots the kernel; None: the firmware boots over the network."""
         if not layout.is_linux(self.number):
-            # GRUB begins anew where it could not load a file.
+            # GRUB restarts if it could not load a file.
             return ["-machine", "graphics=off", "-action", "reboot=reset"], None
         self.reach(LOADS)
         return [], linux.boot(self.number)
@@ -105,7 +105,7 @@ class Node:
                 on_console=self._console,
             )
             self.result.kernel = qemu.KERNEL
-        except Exception as error:  # whatever it is, the others wait for this node's end
+        except Exception as error:  # any kind: other threads wait for this node's end
             self.problem = str(error)
         for one in (self._lines, *self._streams):
             one.finish()
@@ -114,13 +114,13 @@ class Node:
 
     @property
     def status(self) -> int:
-        """Of one that has ended."""
+        """The status of a node that has ended."""
         if self.result is None or self.result.status is None:
             return NO_STATUS
         return self.result.status
 
     def failure(self) -> list[str]:
-        """What to say of one that has ended badly; nothing of one whose program has ended with 0."""
+        """Lines that tell how a node has failed; none if its program has ended with 0."""
         if self.result is None:
             return [f"could not be started: {self.problem}"]
         if self.result.outcome == "exit":

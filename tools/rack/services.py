@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a cluster's service node does: the bridges, the folder that nodes boot from, dnsmasq, diod, and the
-conductor. Runs in the house."""
+"""A cluster's services: the bridges, the folder that nodes boot from, dnsmasq, diod, and the conductor. Runs
+in the house."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ import qemu
 from . import layout, linux
 from .arguments import Plan
 
-#: The option of Tacet nodes that are given no program: they wait for jobs.
+#: The kernel's option for Tacet nodes without a program: they wait for jobs.
 WAITS = "launch"
 
 
 def key_new(path: Path) -> str:
-    """A fresh key, in a file that nobody else reads; as the kernel's option takes it."""
+    """A new key, in the form of the kernel's option; also written to a file that only its owner can read."""
     key = os.urandom(16).hex()
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(key + "\n")
@@ -33,8 +33,8 @@ def key_new(path: Path) -> str:
 
 
 def run_own() -> None:
-    """An empty /run, which goes with the house. network.Unavailable where there can be none."""
-    # -n: without it mount(8) first makes a folder for its notes, /run/mount, in the /run that is hidden then.
+    """Mount an empty /run, which disappears with the house. network.Unavailable if that fails."""
+    # -n: without it mount(8) first makes the folder /run/mount in the /run that is then hidden.
     words = ["mount", "-n", "-t", "tmpfs", "-o", "mode=755", "tacet", str(layout.RUN)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode != 0:
@@ -42,16 +42,16 @@ def run_own() -> None:
 
 
 def processes_own() -> str:
-    """A /proc of the house's own processes, with the numbers that they have in it, by which QEMU's own time
-    is found, too. Why there is none, or nothing: what runs in a container may be refused one."""
+    """Mount a /proc with the house's processes, under their numbers in the house; QEMU's own time is also
+    read from it. Returns "", or why it failed: containers may refuse it."""
     words = ["mount", "-n", "-t", "proc", "-o", "nosuid,nodev,noexec", "proc", "/proc"]
     done = subprocess.run(words, capture_output=True, text=True)
     return done.stderr.strip() if done.returncode else ""
 
 
 def beats_bridge(space: network.Space, taps: Sequence[str]) -> None:
-    """A bridge with these taps, for heartbeats alone: no address, and none of IPv6's own frames.
-    network.Unavailable if it cannot be made."""
+    """Make a bridge with these taps, only for heartbeats: without addresses and without IPv6's automatic
+    frames. network.Unavailable if that fails."""
     lines = [
         f"link add {layout.BEATS} address {layout.BEATS_MAC} type bridge forward_delay 0 mcast_snooping 0"
     ]
@@ -74,14 +74,14 @@ def beats_card(tap: str, mac: str) -> list[str]:
 
 
 def beats_options(mac: str, key: str) -> list[str]:
-    """The kernel's options for it."""
+    """The kernel's options for heartbeats on this card."""
     return ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={key}"]
 
 
 def conductor_words(
     key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
 ) -> list[str]:
-    """The command that starts the conductor; `nodes` as it takes them."""
+    """The command that starts the conductor; `nodes`: the expected number, 0: not given."""
     words = ["conductor", "--interface", bridge, "--key", str(key), "--rate", rate, "--socket", str(control)]
     return [*words, *(["--nodes", str(nodes)] if nodes else [])]
 
@@ -89,8 +89,8 @@ def conductor_words(
 def conductor(
     space: network.Space, key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
 ) -> network.Server:
-    """The conductor, ready, for so many nodes (0: for those that answer). network.Unavailable if it does not
-    start."""
+    """Start the conductor for this number of nodes (0: for those that answer), and wait until it is ready.
+    network.Unavailable if it does not start."""
     words = conductor_words(key, control, rate, bridge, nodes)
     words[0] = str(layout.SERVICE / words[0])
     server = space.server(["sh", "-c", 'exec "$@" >&2', "sh", *words])
@@ -112,7 +112,7 @@ def rate_set(space: network.Space, control: Path, rate: str) -> None:
 
 
 def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
-    """What all nodes boot, each with its own card for heartbeats."""
+    """The boot files of all Tacet nodes, each with its own card for heartbeats."""
     common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
     if plan.app is None:
         common.append(WAITS)
@@ -130,7 +130,7 @@ def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
 
 
 def names_known(plan: Plan) -> None:
-    """Nodes by their names, for programs of this machine in the house."""
+    """Make the nodes' names known to programs of this machine in the house, in /etc/hosts."""
     lines = ["127.0.0.1 localhost"]
     lines += [f"{layout.address_of(number)} {layout.name_of(number)}" for number in plan.numbers]
     layout.HOSTS.write_text("".join(f"{line}\n" for line in lines))
@@ -143,18 +143,18 @@ class Started:
 
     name: str
     process: subprocess.Popen[Any]
-    without: str  #: what there is no more once it has ended
+    without: str  #: what no longer works after its end
 
     def end(self) -> str:
-        """Waits for it; how it ended, and what that means."""
+        """Wait for its end. Returns how it ended and what that means."""
         status = self.process.wait()
         how = f"has been killed by signal {-status}" if status < 0 else f"has ended with status {status}"
         return f"{self.name} {how}: {self.without}"
 
 
 def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> list[Started]:
-    """All of it, which ends with the house. `on_line` gets what dnsmasq says. network.Unavailable or
-    RunnerError where something does not start."""
+    """Start all servers; they end with the house. `on_line` gets dnsmasq's log. network.Unavailable or
+    RunnerError if something does not start."""
     started = []
     names_known(plan)
     key = key_new(layout.KEY)
@@ -164,16 +164,16 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> l
     files = qemu.FileServer([share], layout.SERVER, layout.SERVER, mapped=True)
     files.start()
     if files.process is not None:
-        started.append(Started("diod", files.process, f"nodes' calls for {layout.PLACE} fail"))
+        started.append(Started("diod", files.process, f"nodes can no longer use {layout.PLACE}"))
     if plan.nodes:
         grub.check_tools(pxe.TOOLS)
         pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
         server = space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
-        started.append(Started("dnsmasq", server.process, "nodes that run go on, and none boots"))
+        started.append(Started("dnsmasq", server.process, "running nodes go on, but no node can boot"))
     if plan.linux:
         mount = linux.Mount(files.host, files.port, share)
         layout.LINUX_FILES.write_bytes(linux.initramfs(key, mount, layout.HOSTS.read_text()))
     server = conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
     again = [*conductor_words(layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers)), "&"]
-    lost = f"jobs go on; no beats, and no tickets for new jobs, until it runs again: {' '.join(again)}"
+    lost = f"jobs go on, without beats or tickets for new jobs; to restart it: {' '.join(again)}"
     return [*started, Started("conductor", server.process, lost)]

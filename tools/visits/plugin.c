@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * plugin.c: counts what each visit of a program to the kernel costs, in instructions: a TCG plugin of QEMU.
+ * plugin.c: a TCG plugin for QEMU that counts the instructions of each visit of a program to the kernel.
  *
- * Option: out=FILE. A visit begins with the first block of the upper half that a CPU executes after one of
- * the lower, and ends with the next one of the lower; its kind is the address where it began, so that of an
- * interrupt is its vector's stub. Each CPU counts for itself, on QEMU's thread for it: nothing is locked. At
- * the end there is a line for each CPU and kind, in the order of their beginnings:
+ * Option: out=FILE. A visit begins with the first block in the upper half that a CPU executes after one in
+ * the lower half, and ends before the next one in the lower half. Its kind is the address where it begins;
+ * for an interrupt that is its vector's stub. Each CPU counts on its own QEMU thread, so nothing is locked.
+ * At the end, a line is written for each CPU and kind, in the order of their first visits:
  *
  *     cpu 1 entry ffffffff80201f40 visits 100 minimum 300 median 302 maximum 511
  *
- * Blocks count as QEMU translates them: one that a fault ends early counts whole; interrupts come between
- * blocks. A visit that another thread's, or idling, goes on in is as long as that.
+ * Blocks count as translated by QEMU: a block that a fault ends early counts in full; interrupts come between
+ * blocks. If the CPU switches to another thread or idles during a visit, the visit includes that.
  */
 #include "../caches/qemu_plugin.h"
 
@@ -22,7 +22,7 @@
 
 #define CPUS_MAX    64
 #define ENTRIES_MAX 300 /* 256 vectors, and system calls */
-#define LENGTHS_MAX 256 /* different ones, of a kind; longer lists count what is new as the last one */
+#define LENGTHS_MAX 256 /* different lengths of a kind; further ones count as the last one */
 
 struct length {
     uint64_t instructions, visits;
@@ -49,7 +49,7 @@ static const char *out_path;
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_INTERFACE;
 
-/* ---- What is executed ---- */
+/* ---- Execution ---- */
 
 static struct entry *entry_of(struct cpu *cpu, uint64_t address)
 {
@@ -137,14 +137,14 @@ static void result_write(plugin_id id, void *data)
     (void)id;
     (void)data;
     if (!out) {
-        fprintf(stderr, "visits: %s cannot be written\n", out_path);
+        fprintf(stderr, "visits: cannot write %s\n", out_path);
         return;
     }
     for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++)
         for (unsigned i = 0; i < cpus[cpu].entry_count; i++)
             entry_write(out, cpu, cpus[cpu].entries[i]);
     if (fclose(out))
-        fprintf(stderr, "visits: %s was not written whole\n", out_path);
+        fprintf(stderr, "visits: %s is incomplete: a write failed\n", out_path);
 }
 
 /* ---- The beginning ---- */
@@ -153,7 +153,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(plugin_id id, const void *machine, in
 {
     (void)machine;
     if (argc != 1 || strncmp(argv[0], "out=", 4) != 0) {
-        fprintf(stderr, "visits: it takes one option, out=FILE\n");
+        fprintf(stderr, "visits: the plugin needs one option, out=FILE\n");
         return 1;
     }
     out_path = argv[0] + 4;
