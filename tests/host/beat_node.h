@@ -127,7 +127,7 @@ unsigned arch_cpu_count(void)
 
 void arch_cpu_idle(void)
 {
-    CHECK(!"nobody idles");
+    CHECK(!"no CPU idles here");
 }
 
 struct tacet_counters arena_counters[CPUS];

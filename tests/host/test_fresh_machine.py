@@ -56,7 +56,7 @@ set +e
 status=$?
 for left in /proc/[0-9]*; do
     [ "$left" = /proc/1 ] || [ "$left" = /proc/$$ ] || [ ! -s "$left/cmdline" ] ||
-        echo "left behind: $(tr '\0' ' ' <"$left/cmdline")"
+        echo "left running: $(tr '\0' ' ' <"$left/cmdline")"
 done
 exit $status
 """
@@ -202,7 +202,7 @@ def ran(machine: Path, user: str, command: str) -> subprocess.CompletedProcess[s
 def test_it_works_as_the_first_command_of_a_machine(command: str, bare: Path) -> None:
     done = ran(bare, "root", command)
     assert done.returncode == 0 and re.search(CASES[command], done.stdout, re.M), done.stdout[-6000:]
-    assert "left behind" not in done.stdout, done.stdout[-2000:]
+    assert "left running" not in done.stdout, done.stdout[-2000:]
 
 
 @pytest.mark.long
@@ -277,7 +277,7 @@ def test_make_run_can_be_interrupted_anywhere_and_goes_on_from_there(bare: Path)
         r"FTQ on Linux … \d+ s",
     ):
         status, said = interrupted_at(bare, "make run", words)
-        assert status != 0 and "left behind" not in said, (words, status, said[-3000:])
+        assert status != 0 and "left running" not in said, (words, status, said[-3000:])
     done = ran(bare, "root", "make run")
     assert done.returncode == 0 and re.search(CASES["make run"], done.stdout), done.stdout[-6000:]
-    assert "left behind" not in done.stdout
+    assert "left running" not in done.stdout

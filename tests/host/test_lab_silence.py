@@ -113,7 +113,7 @@ def test_one_detour_or_one_kernel_entry_is_not_silence(
     error = capsys.readouterr().err
     assert (
         status == 1
-        and f"not silent: {key}: silence expected, but but {detours} detours seen, {entries} kernel" in error
+        and f"not silent: {key}: silence expected, but {detours} detours seen, {entries} kernel" in error
     )
     assert json.loads((tmp_path / "report/silence.json").read_text())[key]["kernel_entries"] == entries
 

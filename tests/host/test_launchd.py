@@ -456,7 +456,7 @@ def test_requests_may_come_byte_by_byte_and_with_more_behind(daemon: Daemon) -> 
     request = request_of(*GOOD[:5], "arg=x", "program=4")
     for byte in request + content[:4]:
         control.send(bytes([byte]))
-    assert control.line().startswith("refused "), "nobody listens for its streams"
+    assert control.line().startswith("refused "), "no client listens for its streams"
 
 
 def test_others_are_greeted_and_refused_while_a_job_runs(daemon: Daemon) -> None:

@@ -39,7 +39,7 @@ static inline uint64_t arch_physical_of(const void *pointer)
 struct klog_ring;
 struct arch_start;
 
-/* Of a test that has flight logs. */
+/* Returns the memory of flight logs, in tests that have them. */
 __attribute__((weak)) struct klog_ring *arena_klog(void);
 
 static inline struct klog_ring *arch_klog(void)
