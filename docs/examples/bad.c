@@ -25,7 +25,7 @@ static int sum(const struct list *list)
     return total;
 }
 
-/* Calls itself; each call takes more than a page of the stack. */
+/* Recurses `level` times. Each call takes more than a page of the stack. */
 static int deep(int level)
 {
     volatile char room[8000];

@@ -9,7 +9,6 @@
  */
 #include "net/memory.h"
 #include "arch.h"
-#include "debug/poison.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
 #include "mm/page.h"
@@ -149,7 +148,6 @@ static struct page_head *page_cut(unsigned class)
     for (uint64_t at = HEAD_BYTES; at + class_bytes[class] <= ARCH_PAGE; at += class_bytes[class]) {
         struct free_piece *piece = (void *)((char *)head + at);
 
-        poison(piece, class_bytes[class]);
         piece->next = head->free;
         head->free = piece;
     }
@@ -175,7 +173,6 @@ void *network_allocate(size_t bytes)
         return NULL;
 
     struct free_piece *piece = head->free;
-    poison_check(piece, class_bytes[class], "the network's memory");
     head->free = piece->next;
     head->used++;
     if (!head->free)
@@ -207,7 +204,6 @@ void network_free(void *memory)
     struct list *partial = &head->account->partial[head->class];
     if (!head->free)
         list_insert(partial, &head->link, partial->first);
-    poison(piece, class_bytes[head->class]);
     piece->next = head->free;
     head->free = piece;
     if (--head->used == 0 && (partial->first != &head->link || partial->last != &head->link)) {

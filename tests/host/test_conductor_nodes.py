@@ -445,7 +445,7 @@ def scene_two_conductors_say_so(wire: Wire) -> None:
     said = wire.messages.read_text()
     assert said.count("another conductor beats on beats, from " + there) == 1
     assert said.count("another conductor beats on nodes") == 1
-    assert "nodes follow that one" in said and "nodes follow this one" in said
+    assert "nodes follow the other" in said and "nodes follow this" in said
     wire.ctl("rate", "0", control="second")
 
 

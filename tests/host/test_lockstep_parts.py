@@ -226,7 +226,7 @@ def test_a_command_that_is_under_way_when_time_is_up_is_said_to_be() -> None:
     play(conductor, range(4, 450))
     conductor.end(450, goes_on=False)
     stop, kill = conductor.outcomes
-    assert (stop.first_ns, stop.error) == (200 * MS, "beats were stopped before all nodes had done the command")
+    assert stop.first_ns == 200 * MS and stop.error.startswith("beats were stopped before")
     assert (kill.first_ns, kill.error) == (None, "the run ended before")
 
 

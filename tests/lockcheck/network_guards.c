@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * network_guards.c: in a kernel that checks itself (make kernel LOCKCHECK=1) the linker puts this around the
- * network's memory (net/memory.h): a guard before and behind each piece, which are looked at when it is
- * freed; and a piece that is free is full of bytes of its own, so that whoever uses it still finds no sense
- * in it.
+ * network's memory (net/memory.h): a guard before and after each piece, which are checked when it is freed. A
+ * free piece is full of FREED, so that code that still uses it reads pointers that fault.
  */
 #include "debug/stop.h"
 #include "lib/kstring.h"

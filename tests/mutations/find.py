@@ -7,9 +7,9 @@
 Each NAME.patch puts one fault into the kernel: its first lines say what it is, whether it is one of the
 project's own that was mended (`a fix reverted`) or not, and which family of calls meets it. Each is applied
 in a clone, which this makes in DIR, a kernel that checks itself is built, and tests/fuzz/collide.py runs
-there for M minutes at most (default 1). A fault is found where the kernel stops, or the program does not end
-by itself. Prints a line for each, and ends with status 1 where more than two of all, or any of those named,
-are not found.
+there for M minutes at most (default 1). A fault is found if the kernel stops, or the program does not end in
+time. Prints a line for each, and ends with status 1 if more than two of all, or any of those named, are not
+found.
 """
 
 from __future__ import annotations

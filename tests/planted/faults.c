@@ -29,7 +29,7 @@ static __attribute__((noinline)) unsigned stack_overflow(unsigned depth)
     return room[0];
 }
 
-/* What is around the page stays as it is, and it faults, until it is given back. */
+/* Reads a guard page. Before, drops one and finds its neighbours and its own bytes as they were. */
 static void guard_read(void)
 {
     struct page_pool *pool = &arch_process()->pages;

@@ -9,7 +9,7 @@
  * what the longest round trip took:
  *
  *      quiet: longest_ns N
- *      beside: longest_ns N
+ *      visited: longest_ns N
  */
 #include "clock.h"
 
@@ -83,14 +83,14 @@ static void measure_quiet(int socket, const struct sockaddr_in *to)
     printf("quiet: longest_ns %lu\n", longest_ns);
 }
 
-static void measure_beside(int socket, const struct sockaddr_in *to)
+static void measure_visited(int socket, const struct sockaddr_in *to)
 {
     const unsigned long begun = frames();
     uint64_t longest_ns = 0;
 
     while (frames() < begun + FRAMES)
         trips_make(TRIPS / 10, socket, to, &longest_ns);
-    printf("beside: longest_ns %lu\n", longest_ns);
+    printf("visited: longest_ns %lu\n", longest_ns);
 }
 
 /* Returns a word that both ranks see: 1 when the neighbour has measured in quiet. */
@@ -117,7 +117,7 @@ static int neighbour(void)
     *quiet_is_over() = 1;
     if (sendto(own, "quiet", 5, 0, (void *)&peer, sizeof(peer)) != 5)
         exit(1);
-    measure_beside(own, &to);
+    measure_visited(own, &to);
     to.sin_port = htons(7777);
     if (sendto(own, "end", 3, 0, (void *)&to, sizeof(to)) != 3)
         exit(1);

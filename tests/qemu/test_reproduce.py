@@ -73,7 +73,7 @@ def test_a_daemon_delays_phases_of_its_own_class_alone(store: Path) -> None:
     found = values(store, "tsafrir-fig3")
     assert found["OTHER: longest, us"]["Linux"] > 1500 > found["FIFO: longest, us"]["Linux"]
     assert found["FIFO: standard deviation, us"]["Linux"] > 0
-    assert found["beside the daemon: standard deviation, us"]["Tacet"] == 0
+    assert found["with the daemon: standard deviation, us"]["Tacet"] == 0
 
 
 def test_delays_grow_with_the_tick_s_rate_and_go_with_what_is_subtracted(store: Path) -> None:

@@ -5,7 +5,7 @@
  * never returns it. Runs with the tree's lock, or while the tree is built. Finding a page is a search whose
  * length a program can choose; so it comes before the lock.
  */
-#include "debug/poison.h"
+#include "debug/stop.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "fs/tree/tree.h"
@@ -37,6 +37,27 @@ static unsigned class_of(size_t bytes)
                                    : (unsigned)((bytes + CLASS_STEP - 1) / CLASS_STEP - 1);
 }
 
+#ifdef LOCKCHECK
+/* In a kernel that checks itself, a free object is full of these bytes until it is allocated. */
+#define FREED 0xdb
+static void poison(struct free_object *object, size_t bytes)
+{
+    memset(object + 1, FREED, bytes - sizeof(*object));
+}
+
+static void poison_check(const struct free_object *object, size_t bytes)
+{
+    for (const unsigned char *at = (const void *)(object + 1); at < (const unsigned char *)object + bytes;
+         at++)
+        if (*at != FREED)
+            node_stop(STOP_PANIC, "%#lx of the file tree was written, at +%lu, after it had been freed",
+                      (uint64_t)object, (uint64_t)(at - (const unsigned char *)object));
+}
+#else
+#define poison(object, bytes)       ((void)(bytes))
+#define poison_check(object, bytes) ((void)(bytes))
+#endif
+
 static size_t class_object_bytes(unsigned class)
 {
     return class == TREE_SIZE_CLASSES ? BLOCK_BYTES : (class + 1) * (size_t)CLASS_STEP;
@@ -55,7 +76,7 @@ static void *object_pop(struct tree *tree, unsigned class)
     struct free_object *object = tree->free_lists[class];
 
     if (object) {
-        poison_check(object, class_object_bytes(class), "the file tree");
+        poison_check(object, class_object_bytes(class));
         tree->free_lists[class] = object->next;
         tree->free_blocks -= class == TREE_SIZE_CLASSES;
     }
