@@ -9,6 +9,7 @@ every field can be anything.
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import threading
@@ -100,16 +101,16 @@ class Streams:
         self.problem = ""
         self.news = threading.Condition()
         self._listener = socket.create_server(("", 0), backlog=1024)
+        self._closing, self._close = socket.socketpair()
         self.port: int = self._listener.getsockname()[1]
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
     def _accept(self) -> None:
-        while True:
-            try:
-                stream, _ = self._listener.accept()
-            except OSError:
-                return
+        """Accepts streams. At the end it first takes those that still wait: their node has ended the job, and
+        their bytes have arrived."""
+        while self._listener in select.select([self._listener, self._closing], [], [])[0]:
+            stream, _ = self._listener.accept()
             self._threads.append(threading.Thread(target=self._serve, args=(stream,), daemon=True))
             self._threads[-1].start()
 
@@ -147,10 +148,11 @@ class Streams:
             assert self.news.wait_for(lambda: (rank, which) in self.ended, LIMIT_S), self.got
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for thread in self._threads:
+        self._close.close()
+        for thread in self._threads:  # the first one appends to the list until it has ended
             thread.join(LIMIT_S)
+        self._listener.close()
+        self._closing.close()
 
 
 class Job:

@@ -41,17 +41,21 @@ FOLDERS = (
 
 
 def of_page(text: str) -> list[tuple[int, str]]:
-    """The paragraphs of a page, each with its first line; no tables, headings and fenced blocks."""
+    """The paragraphs and items of lists of a page, each with its first line; no tables and fenced blocks. A
+    text begins with its heading."""
     found: list[tuple[int, str]] = []
-    fenced, begin, lines = False, 0, []
+    fenced, begin, heading = False, 0, ""
+    lines: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         is_fence = line.lstrip().startswith("```")
-        if is_fence or fenced or not line.strip() or re.match(r"\s*[|#!*<]", line):
-            if lines:
-                found.append((begin, "\n".join(lines)))
+        ends = is_fence or fenced or not line.strip() or re.match(r"\s*(?:[|#!<]|[*-] )", line)
+        if ends and lines:
+            found.append((begin, "\n".join([heading, *lines])))
             lines = []
-            fenced ^= is_fence
-        else:
+        if line.startswith("#") and not fenced:
+            heading = line
+        fenced ^= is_fence
+        if not ends or re.match(r"\s*[*-] ", line) and not fenced:
             begin = begin if lines else number
             lines.append(line)
     return found
@@ -76,16 +80,16 @@ def code_at(lines: list[str], first: int, last: int) -> str:
 
 
 def texts_of(path: str, text: str) -> Iterator[Text]:
-    """The texts of a file. Comments on lines that follow each other are one."""
+    """The texts of a file. Comments, and pieces of a message, on lines that follow each other are one."""
     if path.endswith(".md"):
         yield from (Text(voice.PAGE, path, line, words) for line, words in of_page(text))
         return
     lines = text.splitlines()
     joined: list[voice.Prose] = []
     for prose in voice.prose_of(path, text):
-        follows = bool(joined) and joined[-1].kind == prose.kind == voice.COMMENT
-        alone = re.match(r"\s*(?:#|;|//)", lines[prose.line - 1])
-        if follows and alone and prose.line == joined[-1].line + joined[-1].text.count("\n") + 1:
+        alone = not path.endswith((".c", ".h")) and re.match(r"\s*[#;]", lines[prose.line - 1])
+        follows = bool(joined) and joined[-1].kind == prose.kind and (alone or prose.kind == voice.MESSAGE)
+        if follows and prose.line == joined[-1].line + joined[-1].text.count("\n") + 1:
             joined[-1] = voice.Prose(prose.kind, joined[-1].line, f"{joined[-1].text}\n{prose.text}")
         else:
             joined.append(prose)
@@ -96,7 +100,9 @@ def texts_of(path: str, text: str) -> Iterator[Text]:
 
 
 def is_wanted(text: Text) -> bool:
-    return len(text.words.split()) >= LEAST_WORDS[text.kind] and not re.match(r"SPDX|----|\[", text.words)
+    return len(text.words.split()) >= LEAST_WORDS[text.kind] and not re.search(
+        r"SPDX|^----|^\[|^\W*$", text.words
+    )
 
 
 def drawn(seed: int, counts: dict[str, int]) -> list[Text]:
