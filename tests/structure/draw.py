@@ -100,9 +100,8 @@ def texts_of(path: str, text: str) -> Iterator[Text]:
 
 
 def is_wanted(text: Text) -> bool:
-    return len(text.words.split()) >= LEAST_WORDS[text.kind] and not re.search(
-        r"SPDX|^----|^\[|^\W*$", text.words
-    )
+    words = re.findall(r"(?<![%\w])[A-Za-z]{2,}", text.words)
+    return len(words) >= LEAST_WORDS[text.kind] and not re.search(r"SPDX|^----|^\[", text.words)
 
 
 def drawn(seed: int, counts: dict[str, int]) -> list[Text]:
