@@ -28,12 +28,24 @@
  *   arch_physical_of(pointer)         the inverse, also for pointers into the kernel's image
  *   arch_ticks()                      the counter of the clock source, alike on all CPUs
  *   arch_ticks_ordered()              the same, not before earlier instructions have completed
- *   arch_klog(), arch_cpu_index()     this CPU's ring of the flight log; this CPU's number
+ *   arch_klog(), arch_klog_of(cpu)    this CPU's ring of the flight log, and that of a CPU that runs
+ *   arch_cpu_index()                  this CPU's number
+ *   arch_core_of(cpu)                 of a CPU that runs: the CPU below arch_core_count() on the same core,
+ *                                     which may be `cpu` itself
+ *   arch_cpu_numa_domain(cpu)         of a CPU that runs, or NUMA_DOMAIN_NONE
  *   arch_counters_here()              this CPU's page of counters
  *   arch_per_cpu_here(),
  *   arch_per_cpu_of(cpu)              how far a CPU's variables of smp/per_cpu.h lie above the first CPU's,
  *                                     which are the section .bss.per_cpu of the kernel's image
+ *   arch_kernel_ticks_begin()         begins to count this CPU's ticks in the kernel, at zero; in the kernel
  *   arch_pause()                      a hint to the CPU inside a loop that polls
+ *   ARCH_PRIORITY_MAX                 the highest hardware priority that a program's thread may have, 1 being
+ *                                     the lowest; 0 if CPUs have none, and the next two do nothing. They say
+ *                                     how hardware threads share their core [Betti09 §IV]; a thread's goes
+ *                                     with it from CPU to CPU, and the thread may change it without a call
+ *   arch_priority(context)            the caller's own, or that with which another thread left a CPU last or
+ *                                     that it has set since
+ *   arch_priority_set(priority)       sets the caller's; in a system call
  * io.h, for drivers:
  *   io_read8(address), io_write8(address, value)    a device's register of one byte in the address space in
  *                                     which the architecture has such devices (x86_64: ports)
@@ -48,7 +60,9 @@
  *
  *   provides-inline: arch_process arch_process_set arch_thread arch_thread_set arch_physical arch_physical_of
  *   provides-inline: arch_ticks arch_ticks_ordered arch_klog arch_counters_here arch_cpu_index arch_pause
- *   provides-inline: arch_per_cpu_here arch_per_cpu_of arch_cpu_distances
+ *   provides-inline: arch_per_cpu_here arch_per_cpu_of arch_cpu_distances boot_cpu
+ *   provides-inline: arch_priority arch_priority_set
+ *   provides-inline: arch_kernel_ticks_begin arch_klog_of arch_core_of arch_cpu_numa_domain
  *   provides-inline: io_read8 io_write8 mmio_read32 mmio_write32 dma_barrier
  *
  * ---- What an architecture may call, by the header that declares it ----
@@ -66,7 +80,7 @@
  * interrupt.
  *   call-up: clock_now_ns clock_ticks_at clock_event_register timer_interrupt
  * mm/page_pool.h: memory for tables.
- *   call-up: page_pool_allocate page_pool_allocate_zeroed page_pool_free_zeroed
+ *   call-up: page_pool_initialise page_pool_allocate page_pool_allocate_zeroed page_pool_free_zeroed
  * smp/crosscall.h: a function run on other CPUs, for TLB shootdowns; what an IPI (arch_ipi_send) calls.
  *   call-up: crosscall crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
@@ -81,7 +95,7 @@
  * silenced before kernel_start(), started at the end of arch_initialise, with their part of arch_pool_bytes.
  *   call-up: uart_register vga_text_register screen_check screen_register
  *   call-up: pci_quiesce pci_pool_bytes pci_start
- * beat/nettick.h: a heartbeat has been passed on to this CPU (arch_beat_send, arch_beat_send_all).
+ * beat/nettick.h: a heartbeat has been passed on to this CPU (arch_beat_send).
  *   call-up: nettick_interrupt
  * net/device.h: a device of the network has interrupted this CPU.
  *   call-up: network_device_interrupt
@@ -188,9 +202,6 @@ unsigned arch_cpu_count(void);
  * threads of the same cores have the numbers above. */
 unsigned arch_core_count(void);
 
-/* Returns the CPU below arch_core_count() on the same core, which may be `cpu` itself. */
-unsigned arch_core_of(unsigned cpu);
-
 /* Where a CPU is in the machine: hardware threads of one core share both numbers. */
 struct cpu_place {
     uint32_t package, core;
@@ -198,9 +209,8 @@ struct cpu_place {
 struct cpu_place arch_cpu_place(unsigned cpu);
 
 /* Returns NUMA as the firmware describes it: ranges of memory with their domains, and how many (0 if there is
- * no description); and the domain of a CPU that runs, or NUMA_DOMAIN_NONE. */
+ * no description). */
 unsigned arch_numa_ranges(const struct numa_range **ranges);
-uint32_t arch_cpu_numa_domain(unsigned cpu);
 
 /* Applies `idle=` of the command line: how idle CPUs wait. -EINVAL with `why`. After arch_initialise. */
 int arch_idle_configure(const struct command_line *line, struct message *why);
@@ -215,11 +225,9 @@ void arch_cpu_idle(void);
  * arch_cpu_idle, on the other CPU sees all that this CPU has stored, or has seen stored by others. */
 void arch_ipi_send(unsigned cpu);
 
-/* Interrupts all other CPUs, after the same barrier: each calls nettick_interrupt. */
-void arch_beat_send(void);
-
-/* Does the same, and interrupts this CPU, too, once it accepts interrupts. */
-void arch_beat_send_all(void);
+/* Interrupts all other CPUs, after the same barrier, and, with `to_itself`, this one once it accepts
+ * interrupts: each calls nettick_interrupt. */
+void arch_beat_send(bool to_itself);
 
 /* Routes an interrupt line of a device: from now on its interrupt comes to that CPU alone, which calls
  * input_interrupt; before, it comes to none. False if the machine cannot. Callers serialise their calls. */
@@ -250,10 +258,10 @@ void arch_pci_write(uint32_t function, unsigned offset, uint32_t value);
 volatile void *arch_device_map(uint64_t physical, uint64_t bytes);
 
 /* Allocates memory that a device may read and write, for good: zeroed pages of the kernel's pool, one run,
- * below 4 GiB for the device, too; NULL if there is none. What drivers need is part of arch_pool_bytes. Same
- * context as arch_device_map. arch_dma_address: where the device finds it. */
+ * below 4 GiB; NULL if there is none. The device finds it at its physical address (arch_physical_of): no
+ * translation is set up between devices and memory. What drivers need is part of arch_pool_bytes. Same
+ * context as arch_device_map. */
 void *arch_dma_allocate(uint64_t bytes);
-uint64_t arch_dma_address(const void *memory);
 
 /* Gets what a device writes, and to which address, to interrupt this CPU (a message interrupt): the CPU calls
  * network_device_interrupt. False if no message reaches that CPU. */
@@ -281,9 +289,8 @@ uint64_t arch_boot_ticks(void); /* arch_ticks() at the kernel's first instructio
  * that read the clock through the vDSO's page (clock_page.h) must add it, too. */
 uint64_t arch_clock_offset(unsigned cpu);
 
-/* Begins to count this CPU's ticks in the kernel, at zero; called in the kernel. arch_kernel_ticks: how many
- * ticks a CPU has spent there since then, a running system call included. */
-void arch_kernel_ticks_begin(void);
+/* Returns how many ticks a CPU has spent in the kernel since arch_kernel_ticks_begin, a running system call
+ * included. */
 uint64_t arch_kernel_ticks(unsigned cpu);
 
 /* Returns the battery-backed clock's time: seconds since 1970 UTC; 0 if there is no such clock. */
@@ -432,15 +439,6 @@ _Noreturn void arch_start_enter(struct arch_context *context);
  * arch_switch, perhaps on another CPU, loads `from`. */
 void arch_switch(struct arch_context *from, const struct arch_context *to);
 
-/* Returns the highest hardware priority that a program's thread may have, 1 being the lowest; 0 if CPUs have
- * none, and the other two do nothing. Hardware priorities say how hardware threads share their core [Betti09
- * §IV]; a thread's goes with it from CPU to CPU, and the thread may change it without a call. arch_priority:
- * the caller's own, or that with which another thread left a CPU last or that it has set since.
- * arch_priority_set: sets the caller's. In a system call. */
-unsigned arch_priority_max(void);
-unsigned arch_priority(const struct arch_context *context);
-void arch_priority_set(unsigned priority);
-
 /* Makes a page of the direct map fault in the kernel, so that the overflow of a stack above it faults. If the
  * pool has no memory for tables, the page stays as it is. */
 void arch_guard_page(uint64_t address, struct page_pool *pool);
@@ -492,9 +490,6 @@ struct tacet_counters *arch_counters(unsigned cpu);
 /* Prints the registers of a fault's frame, and the kernel's own call chain, through kernel_print. */
 void arch_registers_print(const void *frame);
 void arch_backtrace_print(void);
-
-/* Returns another CPU's ring of the flight log. */
-const struct klog_ring *arch_klog_of(unsigned cpu);
 
 /* Sets whether this CPU logs its system calls. */
 void arch_system_calls_log(bool on);

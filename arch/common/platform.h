@@ -63,6 +63,32 @@ static inline uint32_t arch_cpu_index(void)
 /* How far the area of each CPU that runs lies above the first one's; smp.c. */
 extern uint64_t arch_cpu_distances[ARCH_CPUS_MAX];
 
+/* Finds the area of a CPU that runs. */
+static inline struct cpu *cpu_area(unsigned cpu)
+{
+    return (struct cpu *)((uint64_t)&boot_cpu + arch_cpu_distances[cpu]);
+}
+
+static inline void arch_kernel_ticks_begin(void)
+{
+    cpu_this()->kernel_ticks = -cpu_ticks();
+}
+
+static inline const struct klog_ring *arch_klog_of(unsigned cpu)
+{
+    return cpu_area(cpu)->klog;
+}
+
+static inline unsigned arch_core_of(unsigned cpu)
+{
+    return cpu_area(cpu)->core;
+}
+
+static inline uint32_t arch_cpu_numa_domain(unsigned cpu)
+{
+    return cpu_area(cpu)->numa_domain;
+}
+
 static inline uint64_t arch_per_cpu_of(unsigned cpu)
 {
     return arch_cpu_distances[cpu];

@@ -80,15 +80,6 @@ static void tlb_batch_flush(struct tlb_batch *batch)
         crosscall(cpus, tlb_flush_if_active, batch);
 }
 
-static void tlb_shootdown(struct arch_space *space, uint64_t address, uint64_t bytes)
-{
-    struct tlb_batch batch = { .space = space };
-
-    for (uint64_t done = 0; done < bytes && batch.count <= TLB_BATCH_PAGES; done += ARCH_PAGE)
-        tlb_batch_add(&batch, address + done);
-    tlb_batch_flush(&batch);
-}
-
 bool arch_space_allows(const struct arch_space *space, uint64_t address, unsigned rights)
 {
     return address < ARCH_USER_LIMIT && entry_allows(leaf_find(space->root, address).value, rights);
@@ -120,9 +111,10 @@ static uint64_t *leaf_create(struct arch_space *space, uint64_t address, int lev
         if (entry_get(below))
             return NULL;
     }
+    struct tlb_batch batch = { .space = space, .count = 1, .addresses = { address } };
     uint64_t table = entry_get(entry) & PTE_ADDRESS;
     entry_set(entry, 0);
-    tlb_shootdown(space, address, ARCH_PAGE);
+    tlb_batch_flush(&batch);
     table_free(space->pages, table, level - 1);
     return entry;
 }
@@ -200,6 +192,15 @@ static void entries_in_range(const struct unmap *unmap, uint64_t base, int level
     *last = (to - 1) / level_bytes(level);
 }
 
+/* Makes a leaf not present; `context` is the batch of translations. */
+static void leaf_unlink(void *context, uint64_t *entry, uint64_t address, int level)
+{
+    (void)level;
+    if (entry_get(entry) & PTE_PRESENT)
+        tlb_batch_add(context, address);
+    entry_set(entry, entry_get(entry) & ~PTE_PRESENT);
+}
+
 /* Makes what the range maps not present, and unlinks tables that become empty. */
 static void range_unlink(struct unmap *unmap, uint64_t *table, uint64_t base, int level)
 {
@@ -211,9 +212,7 @@ static void range_unlink(struct unmap *unmap, uint64_t *table, uint64_t base, in
         uint64_t *entry = table + i, address = base + i * level_bytes(level);
 
         if (!entry_is_table(entry_get(entry), level)) {
-            if (entry_get(entry) & PTE_PRESENT)
-                tlb_batch_add(&unmap->batch, address);
-            entry_set(entry, entry_get(entry) & ~PTE_PRESENT);
+            leaf_unlink(&unmap->batch, entry, address, level);
             continue;
         }
         range_unlink(unmap, entry_table(entry_get(entry)), address, level - 1);
@@ -282,14 +281,6 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
     range_release(&unmap, root, 0, LEVEL_ROOT);
     if (unmap.bytes)
         release(context, unmap.physical, unmap.bytes);
-}
-
-static void leaf_unlink(void *context, uint64_t *entry, uint64_t address, int level)
-{
-    (void)level;
-    if (entry_get(entry) & PTE_PRESENT)
-        tlb_batch_add(context, address);
-    entry_set(entry, entry_get(entry) & ~PTE_PRESENT);
 }
 
 struct move {

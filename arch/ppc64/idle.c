@@ -73,12 +73,12 @@ _Noreturn void arch_cpu_park(void)
 
 void arch_ipi_send(unsigned cpu)
 {
-    struct cpu *to = cpu_of(cpu);
+    struct cpu *to = cpu_area(cpu);
 
     if (method == IDLE_POLL) {
         __atomic_store_n(&to->ipi_pending, true, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&to->polls_ipi, __ATOMIC_SEQ_CST))
             return;
     }
-    interrupts_send(to);
+    interrupt_controller->send(to);
 }

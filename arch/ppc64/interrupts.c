@@ -12,42 +12,37 @@
 #include "debug/stop.h"
 #include "smp/crosscall.h"
 
-static const struct interrupt_controller *controller;
+const struct interrupt_controller *interrupt_controller;
 
 void interrupts_initialise(struct page_pool *pool)
 {
     if (machine.controller == CONTROLLER_XIVE)
-        controller = &xive;
+        interrupt_controller = &xive;
     else if (machine.controller == CONTROLLER_XICS)
-        controller = &xics;
+        interrupt_controller = &xics;
     else
         node_stop(STOP_BAD_INPUT,
                   "the interrupt controller is %s; supported: ibm,power-ivpe (XIVE) and "
                   "IBM,ppc-xicp (XICS)",
                   machine.controller == CONTROLLER_NONE ? "not in the device tree" : machine.controller_name);
 
-    int64_t status = controller->initialise();
+    int64_t status = interrupt_controller->initialise();
     if (!status)
-        status = controller->prepare(&boot_cpu, pool);
+        status = interrupt_controller->prepare(&boot_cpu, pool);
     if (status)
         node_stop(STOP_BAD_INPUT, "%s: the hypervisor lets no interrupt reach the first CPU (%ld)",
-                  controller->name, status);
-    controller->open();
+                  interrupt_controller->name, status);
+    interrupt_controller->open();
 }
 
 bool interrupts_prepare(struct cpu *cpu, struct page_pool *pool)
 {
-    const int64_t status = controller->prepare(cpu, pool);
+    const int64_t status = interrupt_controller->prepare(cpu, pool);
 
     if (status)
-        kernel_print("%s: the hypervisor lets no interrupt reach CPU %u (%ld)\n", controller->name,
+        kernel_print("%s: the hypervisor lets no interrupt reach CPU %u (%ld)\n", interrupt_controller->name,
                      cpu->server, status);
     return status == 0;
-}
-
-const char *interrupts_name(void)
-{
-    return controller->name;
 }
 
 uint64_t interrupts_cpu_bytes(void)
@@ -55,15 +50,10 @@ uint64_t interrupts_cpu_bytes(void)
     return machine.controller == CONTROLLER_XIVE ? xive.cpu_bytes : xics.cpu_bytes;
 }
 
-void interrupts_open(void)
-{
-    controller->open();
-}
-
 void interrupts_close(void)
 {
-    if (controller)
-        controller->close();
+    if (interrupt_controller)
+        interrupt_controller->close();
 }
 
 void interrupt_note(enum interrupt_number number)
@@ -76,7 +66,7 @@ void interrupt_note(enum interrupt_number number)
 
 void interrupts_serve(void)
 {
-    if (!controller->serve())
+    if (!interrupt_controller->serve())
         interrupt_note(INTERRUPT_SPURIOUS);
 }
 
@@ -110,39 +100,25 @@ const char *arch_interrupt_name(unsigned number)
 
 /* ---- To other CPUs ---- */
 
-void interrupts_send(const struct cpu *cpu)
+void arch_beat_send(bool to_itself)
 {
-    controller->send(cpu);
-}
-
-static void beat_send(struct cpu *cpu)
-{
-    __atomic_store_n(&cpu->beat_pending, true, __ATOMIC_SEQ_CST);
-    controller->send(cpu);
-}
-
-void arch_beat_send(void)
-{
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (cpu != arch_cpu_index())
-            beat_send(cpu_of(cpu));
-}
-
-void arch_beat_send_all(void)
-{
-    arch_beat_send();
-    beat_send(cpu_this());
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        if (cpu == arch_cpu_index() && !to_itself)
+            continue;
+        __atomic_store_n(&cpu_area(cpu)->beat_pending, true, __ATOMIC_SEQ_CST);
+        interrupt_controller->send(cpu_area(cpu));
+    }
 }
 
 /* ---- Devices ---- */
 
 bool arch_input_route(unsigned line, unsigned cpu)
 {
-    return controller->route(line, cpu_of(cpu));
+    return interrupt_controller->route(line, cpu_area(cpu));
 }
 
 void interrupts_mute(uint32_t source, bool muted)
 {
-    if (controller)
-        controller->mute(source, muted);
+    if (interrupt_controller)
+        interrupt_controller->mute(source, muted);
 }

@@ -255,8 +255,3 @@ void *arch_dma_allocate(uint64_t bytes)
     arch_zero(arch_physical(memory), page_up(bytes));
     return arch_physical(memory);
 }
-
-uint64_t arch_dma_address(const void *memory)
-{
-    return arch_physical_of(memory);
-}

@@ -9,17 +9,10 @@
  * do interrupts, which run with the medium one (vectors.S).
  */
 #include "arch.h"
-#include "arch/cpu.h"
 #include "arch/trap.h"
 #include "process/thread.h"
 
-#define PRIORITY_SHIFT   50
-#define PRIORITY_HIGHEST 6
-
-unsigned arch_priority_max(void)
-{
-    return PRIORITY_HIGHEST;
-}
+#define PRIORITY_SHIFT 50
 
 unsigned arch_priority(const struct arch_context *context)
 {

@@ -39,11 +39,6 @@ static struct {
     _Alignas(64) uint8_t bytes[KLOG_RING_BYTES(KLOG_EVENTS)];
 } boot_klog;
 
-struct cpu *cpu_of(unsigned index)
-{
-    return (struct cpu *)((uint64_t)&boot_cpu + arch_cpu_distances[index]);
-}
-
 static void cpu_initialise(struct cpu *cpu, struct klog_ring *klog, uint64_t klog_events)
 {
     cpu->numa_domain = NUMA_DOMAIN_NONE;
@@ -80,14 +75,9 @@ unsigned arch_core_count(void)
     return core_count;
 }
 
-unsigned arch_core_of(unsigned cpu)
-{
-    return cpu_of(cpu)->core;
-}
-
 struct cpu_place arch_cpu_place(unsigned cpu)
 {
-    return (struct cpu_place){ cpu_of(cpu)->place_package, cpu_of(cpu)->place_core };
+    return (struct cpu_place){ cpu_area(cpu)->place_package, cpu_area(cpu)->place_core };
 }
 
 /* ---- On the CPU that is started ---- */
@@ -96,7 +86,7 @@ _Noreturn void arch_start_further(struct cpu *cpu)
 {
     kernel_map_activate();
     decrementer_quiet();
-    interrupts_open();
+    interrupt_controller->open();
     __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
     while (!__atomic_load_n(&cpu->is_known, __ATOMIC_ACQUIRE))
         arch_pause();
@@ -198,7 +188,7 @@ static bool answer_await(struct cpu *cpu, struct cpu **slot)
 
 static bool is_on_core(unsigned cpu, const struct machine_cpu *place)
 {
-    return cpu_of(cpu)->place_core == place->core && cpu_of(cpu)->place_package == place->package;
+    return cpu_area(cpu)->place_core == place->core && cpu_area(cpu)->place_package == place->package;
 }
 
 static void cpu_take_in(struct cpu *cpu, const struct machine_cpu *place)
@@ -277,7 +267,7 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
             cpu_start(pool, at);
     if (machine_cpu_count > 1)
         kernel_print("cpus: %u run on %u cores, interrupts by %s\n", cpu_count, core_count,
-                     interrupts_name());
+                     interrupt_controller->name);
     cpus_left_print();
 }
 
@@ -293,29 +283,14 @@ unsigned arch_numa_ranges(const struct numa_range **ranges)
     return machine.numa_range_count;
 }
 
-uint32_t arch_cpu_numa_domain(unsigned cpu)
-{
-    return cpu_of(cpu)->numa_domain;
-}
-
 struct tacet_counters *arch_counters(unsigned cpu)
 {
-    return cpu < cpu_count ? &cpu_of(cpu)->counters : NULL;
-}
-
-const struct klog_ring *arch_klog_of(unsigned cpu)
-{
-    return cpu_of(cpu)->klog;
-}
-
-void arch_kernel_ticks_begin(void)
-{
-    cpu_this()->kernel_ticks = -cpu_ticks();
+    return cpu < cpu_count ? &cpu_area(cpu)->counters : NULL;
 }
 
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
-    const uint64_t ticks = __atomic_load_n(&cpu_of(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
+    const uint64_t ticks = __atomic_load_n(&cpu_area(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
 
     return (int64_t)ticks >= 0 ? ticks : ticks + cpu_ticks_ordered();
 }

@@ -26,7 +26,6 @@
 #define FADT_TIMER_32   (1u << 8)
 #define FADT_RESET      (1u << 10)
 #define MADT_ENTRIES    44
-#define MADT_HAS_8259   1
 #define CPU_ENABLED     1
 #define SRAT_ENTRIES    48
 #define SRAT_ENABLED    1
@@ -46,25 +45,20 @@
 
 /* A table with its header; all `bytes` of it can be read and sum to zero. */
 struct table {
+    const struct physical_memory *memory;
     const uint8_t *at;
     uint32_t bytes;
 };
 
 /* ---- tables ---- */
 
-/* Loads 1, 2, 4 or 8 bytes. */
+/* Loads a number of up to 8 bytes. */
 static uint64_t load_bytes(const uint8_t *at, unsigned bytes)
 {
-    switch (bytes) {
-    case 8:
-        return load_le64(at);
-    case 4:
-        return load_le32(at);
-    case 2:
-        return load_le16(at);
-    default:
-        return *at;
-    }
+    uint64_t value = 0;
+
+    memcpy(&value, at, bytes);
+    return value;
 }
 
 static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
@@ -84,6 +78,7 @@ static bool table_open(const struct physical_memory *memory, uint64_t address, c
 
     if (!header || memcmp(header, signature, 4) != 0)
         return false;
+    out->memory = memory;
     out->bytes = load_le32(header + 4);
     if (out->bytes < HEADER_BYTES || out->bytes > TABLE_BYTES_MAX)
         return false;
@@ -148,23 +143,6 @@ static bool root_open(const struct physical_memory *memory, const uint8_t *rsdp,
         return true;
     *entry_bytes = 4;
     return table_open(memory, load_le32(rsdp + 16), "RSDT", root);
-}
-
-/* Opens the first valid table of that signature from entry *index on, and moves *index past it. */
-static bool root_next(const struct physical_memory *memory, const struct table *root, unsigned entry_bytes,
-                      const char *signature, unsigned *index, struct table *out)
-{
-    unsigned count = (root->bytes - HEADER_BYTES) / entry_bytes;
-
-    for (; *index < count && *index < TABLES_MAX; ++*index) {
-        const uint8_t *entry = root->at + HEADER_BYTES + (size_t)*index * entry_bytes;
-
-        if (table_open(memory, load_bytes(entry, entry_bytes), signature, out)) {
-            ++*index;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- \_S5 ---- */
@@ -234,17 +212,13 @@ static bool read_soft_off(const uint8_t *at, const uint8_t *end, struct acpi_fac
     return true;
 }
 
-static bool find_soft_off(const struct table *table, struct acpi_facts *out)
+/* Takes the first \_S5 of a DSDT or an SSDT, unless one is known. */
+static void take_soft_off(const struct table *table, struct acpi_facts *out)
 {
-    const uint8_t *end = table->at + table->bytes;
+    const uint8_t *end = table->at + table->bytes, *package;
 
-    for (const uint8_t *at = table->at + HEADER_BYTES; at < end; at++) {
-        const uint8_t *package;
-
-        if (is_soft_off_name(at, end, &package) && read_soft_off(package, end, out))
-            return true;
-    }
-    return false;
+    for (const uint8_t *at = table->at + HEADER_BYTES; at < end && !out->soft_off_known; at++)
+        out->soft_off_known = is_soft_off_name(at, end, &package) && read_soft_off(package, end, out);
 }
 
 /* ---- FADT, MADT ---- */
@@ -270,14 +244,14 @@ static struct acpi_register fadt_register(const struct table *fadt, uint32_t off
     return known ? at : (struct acpi_register){ 0 };
 }
 
-static void take_fadt(const struct physical_memory *memory, const struct table *fadt, struct acpi_facts *out)
+static void take_fadt(const struct table *fadt, struct acpi_facts *out)
 {
     uint32_t flags = field32(fadt, 112), smi_command = field32(fadt, 48);
     struct table dsdt;
 
-    if (table_open(memory, field(fadt, 140, 8), "DSDT", &dsdt) ||
-        table_open(memory, field32(fadt, 40), "DSDT", &dsdt))
-        out->soft_off_known = find_soft_off(&dsdt, out);
+    if (table_open(fadt->memory, field(fadt, 140, 8), "DSDT", &dsdt) ||
+        table_open(fadt->memory, field32(fadt, 40), "DSDT", &dsdt))
+        take_soft_off(&dsdt, out);
     if (flags & FADT_RESET) {
         out->reset = fadt_register(fadt, 116);
         out->reset_value = field8(fadt, 128);
@@ -342,39 +316,11 @@ static void take_madt_entry(const struct table *madt, const uint8_t *entry, unsi
                 (struct acpi_isa_line){ true, (entry[8] & 3) == 3, (entry[8] >> 2 & 3) == 3,
                                         load_le32(entry + 4) };
         return;
-    case 5: /* the local APICs' address, if it does not fit 32 bits */
-        if (bytes >= 12)
-            out->local_apic_address = load_le64(entry + 4);
-        return;
     case 9: /* local x2APIC */
         if (bytes >= 16 && (load_le32(entry + 8) & CPU_ENABLED) && load_le32(entry + 4) != UINT32_MAX)
             add_cpu(out, load_le32(entry + 4));
         return;
     }
-}
-
-/* Passes each entry of a table that is a list of them, each with its type and its length in front, to
- * `take`. */
-static void take_entries(const struct table *table, uint32_t offset,
-                         void (*take)(const struct table *table, const uint8_t *entry, unsigned bytes,
-                                      struct acpi_facts *out),
-                         struct acpi_facts *out)
-{
-    while (offset + 2 <= table->bytes) {
-        unsigned bytes = table->at[offset + 1];
-
-        if (bytes < 2 || bytes > table->bytes - offset)
-            return;
-        take(table, table->at + offset, bytes, out);
-        offset += bytes;
-    }
-}
-
-static void take_madt(const struct table *madt, struct acpi_facts *out)
-{
-    out->local_apic_address = field32(madt, 36);
-    out->has_8259 = field32(madt, 40) & MADT_HAS_8259;
-    take_entries(madt, MADT_ENTRIES, take_madt_entry, out);
 }
 
 /* ---- SRAT ---- */
@@ -389,13 +335,8 @@ static void set_domain(struct acpi_facts *out, uint32_t apic_id, uint32_t domain
 
 static void add_numa_range(struct acpi_facts *out, uint64_t base, uint64_t bytes, uint32_t domain)
 {
-    if (bytes == 0 || bytes > UINT64_MAX - base)
-        return;
-    if (out->numa_range_count == ACPI_NUMA_RANGES_MAX) {
-        out->numa_ranges_dropped++;
-        return;
-    }
-    out->numa_ranges[out->numa_range_count++] = (struct numa_range){ { base, bytes }, domain };
+    if (bytes && bytes <= UINT64_MAX - base && out->numa_range_count < ACPI_NUMA_RANGES_MAX)
+        out->numa_ranges[out->numa_range_count++] = (struct numa_range){ { base, bytes }, domain };
 }
 
 static void take_srat_entry(const struct table *srat, const uint8_t *entry, unsigned bytes,
@@ -455,14 +396,71 @@ static void take_mcfg(const struct table *mcfg, struct acpi_facts *out)
     }
 }
 
+/* ---- All of them ---- */
+
+static void take_hpet(const struct table *hpet, struct acpi_facts *out)
+{
+    if (field8(hpet, 40) == SPACE_MEMORY)
+        out->hpet_address = field(hpet, 44, 8);
+}
+
+/* In the order in which they are taken: the SRAT's CPUs are those of the MADT, an SSDT's \_S5 comes after the
+ * DSDT's. Of a table that is a list, each entry is taken. */
+static const struct kind {
+    const char *signature;
+    void (*take)(const struct table *table, struct acpi_facts *out);
+    void (*take_entry)(const struct table *table, const uint8_t *entry, unsigned bytes,
+                       struct acpi_facts *out);
+    uint32_t entries; /* where the list begins */
+    bool has_many;    /* all valid tables of the kind are taken, else the first one */
+} kinds[] = {
+    { "FACP", .take = take_fadt },
+    { "HPET", .take = take_hpet },
+    { "APIC", .take_entry = take_madt_entry, .entries = MADT_ENTRIES },
+    { "MCFG", .take = take_mcfg },
+    { "SPCR", .take = take_spcr },
+    { "SRAT", .take_entry = take_srat_entry, .entries = SRAT_ENTRIES },
+    { "SSDT", .take = take_soft_off, .has_many = true },
+};
+
+/* Takes a table, or its entries, each with its type and its length in front. */
+static void take_table(const struct kind *kind, const struct table *table, struct acpi_facts *out)
+{
+    if (kind->take)
+        kind->take(table, out);
+    for (uint32_t offset = kind->entries, bytes; kind->take_entry && offset + 2 <= table->bytes;
+         offset += bytes) {
+        bytes = table->at[offset + 1];
+        if (bytes < 2 || bytes > table->bytes - offset)
+            return;
+        kind->take_entry(table, table->at + offset, bytes, out);
+    }
+}
+
+static void take_kind(const struct kind *kind, const struct table *root, unsigned entry_bytes,
+                      struct acpi_facts *out)
+{
+    unsigned count = (root->bytes - HEADER_BYTES) / entry_bytes;
+    struct table table;
+
+    for (unsigned i = 0; i < count && i < TABLES_MAX; i++) {
+        const uint8_t *entry = root->at + HEADER_BYTES + (size_t)i * entry_bytes;
+
+        if (!table_open(root->memory, load_bytes(entry, entry_bytes), kind->signature, &table))
+            continue;
+        take_table(kind, &table, out);
+        if (!kind->has_many || out->soft_off_known)
+            return;
+    }
+}
+
 int acpi_parse(const struct boot_info *info, physical_reader *read, void *context, struct acpi_facts *out,
                struct message *why)
 {
     const struct physical_memory memory = { read, context };
-    unsigned entry_bytes, fadt_at = 0, hpet_at = 0, madt_at = 0, mcfg_at = 0, spcr_at = 0, srat_at = 0,
-                          ssdt_at = 0;
+    unsigned entry_bytes;
     uint8_t rsdp[RSDP_BYTES];
-    struct table root, table;
+    struct table root;
 
     memset(out, 0, sizeof(*out));
     if (!rsdp_find(info, &memory, rsdp))
@@ -471,21 +469,7 @@ int acpi_parse(const struct boot_info *info, physical_reader *read, void *contex
     if (!root_open(&memory, rsdp, &root, &entry_bytes))
         return message_set(why, -EINVAL, "acpi: neither an XSDT at 0x%lx nor an RSDT at 0x%x is valid",
                            load_le64(rsdp + 24), load_le32(rsdp + 16));
-
-    if (root_next(&memory, &root, entry_bytes, "FACP", &fadt_at, &table))
-        take_fadt(&memory, &table, out);
-    if (root_next(&memory, &root, entry_bytes, "HPET", &hpet_at, &table) &&
-        field8(&table, 40) == SPACE_MEMORY)
-        out->hpet_address = field(&table, 44, 8);
-    if (root_next(&memory, &root, entry_bytes, "APIC", &madt_at, &table))
-        take_madt(&table, out);
-    if (root_next(&memory, &root, entry_bytes, "MCFG", &mcfg_at, &table))
-        take_mcfg(&table, out);
-    if (root_next(&memory, &root, entry_bytes, "SPCR", &spcr_at, &table))
-        take_spcr(&table, out);
-    if (root_next(&memory, &root, entry_bytes, "SRAT", &srat_at, &table))
-        take_entries(&table, SRAT_ENTRIES, take_srat_entry, out); /* after the CPUs are known */
-    while (!out->soft_off_known && root_next(&memory, &root, entry_bytes, "SSDT", &ssdt_at, &table))
-        out->soft_off_known = find_soft_off(&table, out);
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        take_kind(&kinds[i], &root, entry_bytes, out);
     return 0;
 }

@@ -65,7 +65,7 @@ static uint64_t hpet_read(void)
 
 static uint64_t pm_timer_read(void)
 {
-    return io_read32(acpi_facts()->pm_timer_port);
+    return io_read32(acpi.pm_timer_port);
 }
 
 /* Counts down from 65535 without reload in mode 0; read as counting up. */
@@ -79,7 +79,7 @@ static uint64_t pit_read(void)
 
 static bool hpet_find(struct reference_clock *clock)
 {
-    uint64_t address = acpi_facts()->hpet_address;
+    uint64_t address = acpi.hpet_address;
 
     hpet = address ? arch_device_map(address, 0x400) : NULL;
     if (!hpet)
@@ -97,12 +97,10 @@ static bool hpet_find(struct reference_clock *clock)
 
 static bool pm_timer_find(struct reference_clock *clock)
 {
-    const struct acpi_facts *facts = acpi_facts();
-
-    *clock = (struct reference_clock){ "ACPI PM timer", PM_TIMER_HZ,
-                                       facts->pm_timer_32_bits ? 0xffffffff : 0xffffff, WINDOWS_MAX,
-                                       pm_timer_read };
-    return facts->pm_timer_port != 0;
+    *clock =
+        (struct reference_clock){ "ACPI PM timer", PM_TIMER_HZ, acpi.pm_timer_32_bits ? 0xffffffff : 0xffffff,
+                                  WINDOWS_MAX, pm_timer_read };
+    return acpi.pm_timer_port != 0;
 }
 
 static bool pit_find(struct reference_clock *clock)
@@ -205,7 +203,7 @@ static void apic_measure(void)
 
 static uint64_t hz_from_crystal(void)
 {
-    if (cpu_features()->basic_leaves < 0x15)
+    if (cpu_features.basic_leaves < 0x15)
         return 0;
 
     struct cpuid_result r = cpuid(0x15, 0); /* a: denominator, b: numerator, c: crystal in Hz */
@@ -214,7 +212,7 @@ static uint64_t hz_from_crystal(void)
 
 static uint64_t hz_from_hypervisor(void)
 {
-    if (!cpu_features()->hypervisor)
+    if (!cpu_features.hypervisor)
         return 0;
 
     uint32_t last = cpuid(HYPERVISOR_LEAVES, 0).a;
@@ -252,7 +250,7 @@ void clock_initialise(void)
     kernel_print("clock: TSC at %lu.%06lu MHz by %s", clock_hz / 1000000, clock_hz % 1000000, clock_origin);
     if (clock_error_ppm)
         kernel_print(", within %lu ppm", clock_error_ppm);
-    kernel_print("%s\n", cpu_features()->invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");
+    kernel_print("%s\n", cpu_features.invariant_tsc ? "" : " (the CPU does not promise an invariant TSC)");
 }
 
 uint64_t arch_clock_hz(void)

@@ -55,12 +55,7 @@ static uint8_t boot_klog[KLOG_RING_BYTES(KLOG_EVENTS)] __attribute__((aligned(16
 struct cpu boot_cpu __attribute__((aligned(4096), section(".bss.boot_cpu")));
 bool smap_enabled; /* read by user_copy.asm */
 
-static struct cpu_features features;
-
-const struct cpu_features *cpu_features(void)
-{
-    return &features;
-}
+struct cpu_features cpu_features;
 
 static void features_read(void)
 {
@@ -70,26 +65,26 @@ static void features_read(void)
     struct cpuid_result seven = leaves >= 7 ? cpuid(7, 0) : (struct cpuid_result){ 0 };
     struct cpuid_result extended = cpuid(0x80000001, 0);
 
-    features.basic_leaves = leaves;
-    features.hwcap = one.d;
-    features.fxsave = one.d >> 24 & 1;
-    features.monitor = one.c >> 3 & 1;
-    features.xsave = one.c >> 26 & 1;
-    features.rdrand = one.c >> 30 & 1;
-    features.hypervisor = one.c >> 31 & 1;
-    features.machine_check = (one.d >> 7 & 1) && (one.d >> 14 & 1);
-    features.physical_bits = extended_leaves >= 0x80000008 ? (uint8_t)cpuid(0x80000008, 0).a : 36;
-    features.smep = seven.b >> 7 & 1;
-    features.smap = seven.b >> 20 & 1;
-    features.umip = seven.c >> 2 & 1;
-    features.rdpid = seven.c >> 22 & 1;
-    features.thread_bits = leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
-    features.core_bits = leaves >= 0xb ? cpuid(0xb, 1).a & 31 : 0;
-    features.rdtscp = extended.d >> 27 & 1;
-    features.no_execute = extended.d >> 20 & 1;
-    features.huge_pages = extended.d >> 26 & 1;
+    cpu_features.basic_leaves = leaves;
+    cpu_features.hwcap = one.d;
+    cpu_features.monitor = one.c >> 3 & 1;
+    cpu_features.xsave = one.c >> 26 & 1;
+    cpu_features.rdrand = one.c >> 30 & 1;
+    cpu_features.hypervisor = one.c >> 31 & 1;
+    cpu_features.machine_check = (one.d >> 7 & 1) && (one.d >> 14 & 1);
+    cpu_features.physical_bits = extended_leaves >= 0x80000008 ? (uint8_t)cpuid(0x80000008, 0).a : 36;
+    cpu_features.tsc_adjust = seven.b >> 1 & 1;
+    cpu_features.smep = seven.b >> 7 & 1;
+    cpu_features.smap = seven.b >> 20 & 1;
+    cpu_features.umip = seven.c >> 2 & 1;
+    cpu_features.rdpid = seven.c >> 22 & 1;
+    cpu_features.thread_bits = leaves >= 0xb ? cpuid(0xb, 0).a & 31 : 0;
+    cpu_features.core_bits = leaves >= 0xb ? cpuid(0xb, 1).a & 31 : 0;
+    cpu_features.rdtscp = extended.d >> 27 & 1;
+    cpu_features.no_execute = extended.d >> 20 & 1;
+    cpu_features.huge_pages = extended.d >> 26 & 1;
     if (extended_leaves >= 0x80000007)
-        features.invariant_tsc = cpuid(0x80000007, 0).d >> 8 & 1;
+        cpu_features.invariant_tsc = cpuid(0x80000007, 0).d >> 8 & 1;
 }
 
 static void segments_load(struct cpu *cpu)
@@ -133,12 +128,12 @@ static void segments_load(struct cpu *cpu)
 /* Sets CR4; entry.asm has set CR0. */
 static void control_registers_set(void)
 {
-    uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT | (features.xsave ? CR4_OSXSAVE : 0) |
-                   (features.smep ? CR4_SMEP : 0) | (features.smap ? CR4_SMAP : 0) |
-                   (features.umip ? CR4_UMIP : 0) | (features.machine_check ? CR4_MCE : 0);
+    uint64_t cr4 = CR4_PAE | CR4_PGE | CR4_OSFXSR | CR4_OSXMMEXCPT | (cpu_features.xsave ? CR4_OSXSAVE : 0) |
+                   (cpu_features.smep ? CR4_SMEP : 0) | (cpu_features.smap ? CR4_SMAP : 0) |
+                   (cpu_features.umip ? CR4_UMIP : 0) | (cpu_features.machine_check ? CR4_MCE : 0);
 
     __asm__ volatile("mov %0, %%cr4" : : "r"(cr4) : "memory");
-    smap_enabled = features.smap;
+    smap_enabled = cpu_features.smap;
 }
 
 /* Clears what firmware or a boot loader may have left on: breakpoints would stop programs, SYSENTER would
@@ -149,9 +144,9 @@ static void leftovers_clear(void)
     __asm__ volatile("mov %0, %%dr7" : : "r"(DR7_RESET));
     __asm__ volatile("mov %0, %%dr6" : : "r"(DR6_RESET));
     __asm__ volatile("mov %0, %%dr0; mov %0, %%dr1; mov %0, %%dr2; mov %0, %%dr3" : : "r"(0ULL));
-    for (uint32_t i = 0; i < 3 && (features.hwcap & HAS_SYSENTER); i++)
+    for (uint32_t i = 0; i < 3 && (cpu_features.hwcap & HAS_SYSENTER); i++)
         msr_write(MSR_SYSENTER + i, 0);
-    if (features.hwcap & HAS_PAT)
+    if (cpu_features.hwcap & HAS_PAT)
         msr_write(MSR_PAT, PAT_LAYOUT);
 }
 
@@ -181,7 +176,7 @@ void cpu_initialise(struct cpu *cpu, unsigned index)
     msr_write(MSR_KERNEL_GS_BASE, 0);
     trap_initialise();
     control_registers_set();
-    vector_state_enable(&features, index);
+    vector_state_enable(index);
     system_calls_set();
 }
 
@@ -192,7 +187,7 @@ void cpu_identify(struct cpu *cpu)
 
     /* Read-only data, privilege 3, present, accessed; LSL reads its limit. */
     cpu->gdt[SELECTOR_CPU_NUMBER / 8] = (value & 0xffff) | 0xf1ULL << 40 | (value & 0xf0000) << 32;
-    if (features.rdtscp || features.rdpid)
+    if (cpu_features.rdtscp || cpu_features.rdpid)
         msr_write(MSR_TSC_AUX, value);
 }
 
@@ -226,13 +221,18 @@ void arch_system_calls_log(bool on)
 
 bool arch_huge_pages(void)
 {
-    return features.huge_pages;
+    return cpu_features.huge_pages;
 }
 
 uint64_t arch_hwcap(unsigned word)
 {
     /* AT_HWCAP2 would announce RDFSBASE and user-mode MWAIT, which are both off. */
-    return word == 1 ? features.hwcap : 0;
+    return word == 1 ? cpu_features.hwcap : 0;
+}
+
+uint32_t arch_vdso_features(void)
+{
+    return (cpu_features.rdtscp ? VDSO_RDTSCP : 0) | (cpu_features.rdpid ? VDSO_RDPID : 0);
 }
 
 uint64_t arch_random(void)
@@ -241,7 +241,7 @@ uint64_t arch_random(void)
     uint64_t value;
     bool good = false;
 
-    for (unsigned tries = 0; features.rdrand && !good && tries < 16; tries++)
+    for (unsigned tries = 0; cpu_features.rdrand && !good && tries < 16; tries++)
         __asm__ volatile("rdrand %0" : "=r"(value), "=@ccc"(good));
     if (good)
         return value;
@@ -269,14 +269,14 @@ void cpu_brand(char *text)
 void arch_cpu_describe(char *text, size_t bytes)
 {
     char brand[CPU_BRAND_BYTES];
-    const char *name = brand, *vectors = features.xcr0 & 4 ? " avx" : "";
+    const char *name = brand, *vectors = cpu_features.xcr0 & 4 ? " avx" : "";
 
-    if (features.xcr0 & 0xe0)
+    if (cpu_features.xcr0 & 0xe0)
         vectors = " avx512";
     cpu_brand(brand);
     while (*name == ' ')
         name++;
-    format_text(text, bytes, "%s%s%s%s%s%s%s", name, features.no_execute ? " nx" : "",
-                features.smep ? " smep" : "", features.smap ? " smap" : "", features.umip ? " umip" : "",
-                features.huge_pages ? " 1GiB-pages" : "", vectors);
+    format_text(text, bytes, "%s%s%s%s%s%s%s", name, cpu_features.no_execute ? " nx" : "",
+                cpu_features.smep ? " smep" : "", cpu_features.smap ? " smap" : "",
+                cpu_features.umip ? " umip" : "", cpu_features.huge_pages ? " 1GiB-pages" : "", vectors);
 }

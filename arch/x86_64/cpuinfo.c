@@ -50,7 +50,7 @@ static void all_features_describe(struct text_sink *sink)
     uint32_t extended = cpuid(0x80000000, 0).a;
     struct cpuid_result one = cpuid(1, 0), seven = { 0 }, eight = { 0 };
 
-    if (cpu_features()->basic_leaves >= 7)
+    if (cpu_features.basic_leaves >= 7)
         seven = cpuid(7, 0);
     if (extended >= 0x80000001)
         eight = cpuid(0x80000001, 0);
@@ -60,7 +60,7 @@ static void all_features_describe(struct text_sink *sink)
     features_describe(sink, features_8c, eight.c);
     features_describe(sink, features_7b, seven.b);
     features_describe(sink, features_7c, seven.c);
-    if (cpu_features()->invariant_tsc)
+    if (cpu_features.invariant_tsc)
         sink->add(sink, "constant_tsc nonstop_tsc ");
 }
 
@@ -90,8 +90,8 @@ void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
 
     name_describe(sink);
     sink_print(sink, "cpu MHz\t\t: %lu.%03lu\napicid\t\t: %u\nfpu\t\t: yes\nfpu_exception\t: yes\n",
-               khz / 1000, khz % 1000, cpu_apic_id(cpu));
-    sink_print(sink, "cpuid level\t: %u\nwp\t\t: yes\nflags\t\t: ", cpu_features()->basic_leaves);
+               khz / 1000, khz % 1000, cpu_area(cpu)->apic_id);
+    sink_print(sink, "cpuid level\t: %u\nwp\t\t: yes\nflags\t\t: ", cpu_features.basic_leaves);
     all_features_describe(sink);
     sink_print(sink, "\nbogomips\t: %lu.%02lu\nclflush size\t: %u\ncache_alignment\t: %u\n", khz / 500,
                khz / 5 % 100, line, line);
@@ -101,10 +101,9 @@ void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
 
 struct cpu_place arch_cpu_place(unsigned cpu)
 {
-    uint32_t id = cpu_apic_id(cpu), core_bits = cpu_features()->core_bits;
+    uint32_t id = cpu_area(cpu)->apic_id, core_bits = cpu_features.core_bits;
 
     if (core_bits == 0)
         return (struct cpu_place){ 0, id };
-    return (struct cpu_place){ id >> core_bits,
-                               (id & ((1U << core_bits) - 1)) >> cpu_features()->thread_bits };
+    return (struct cpu_place){ id >> core_bits, (id & ((1U << core_bits) - 1)) >> cpu_features.thread_bits };
 }

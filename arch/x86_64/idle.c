@@ -24,20 +24,18 @@ static enum idle_method { IDLE_HALT, IDLE_MONITOR, IDLE_POLL } method;
 
 int arch_idle_configure(const struct command_line *line, struct message *why)
 {
+    static const char *const names[] = { "halt", "mwait", "poll" };
     const char *text = command_line_option(line, "idle");
 
+    method = cpu_features.monitor && !cpu_features.hypervisor ? IDLE_MONITOR : IDLE_HALT;
     if (!text)
-        method = cpu_features()->monitor && !cpu_features()->hypervisor ? IDLE_MONITOR : IDLE_HALT;
-    else if (strcmp(text, "halt") == 0)
-        method = IDLE_HALT;
-    else if (strcmp(text, "poll") == 0)
-        method = IDLE_POLL;
-    else if (strcmp(text, "mwait") == 0 && cpu_features()->monitor)
-        method = IDLE_MONITOR;
-    else if (strcmp(text, "mwait") == 0)
-        return message_set(why, -EINVAL, "idle=mwait: this CPU has no MONITOR and MWAIT");
-    else
+        return 0;
+    for (method = IDLE_HALT; method <= IDLE_POLL && strcmp(text, names[method]) != 0; method++)
+        ;
+    if (method > IDLE_POLL)
         return message_set(why, -EINVAL, "idle=%s: a CPU can wait by halt, mwait or poll", text);
+    if (method == IDLE_MONITOR && !cpu_features.monitor)
+        return message_set(why, -EINVAL, "idle=mwait: this CPU has no MONITOR and MWAIT");
     return 0;
 }
 
@@ -74,12 +72,14 @@ _Noreturn void arch_cpu_park(void)
         __asm__ volatile("sti; hlt; cli" : : : "memory");
 }
 
-void ipi_send(struct cpu *cpu)
+void arch_ipi_send(unsigned cpu)
 {
+    struct cpu *to = cpu_area(cpu);
+
     if (method != IDLE_HALT) {
-        __atomic_store_n(&cpu->ipi_pending, true, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&cpu->polls_ipi, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&to->ipi_pending, true, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&to->polls_ipi, __ATOMIC_SEQ_CST))
             return;
     }
-    local_apic_send(cpu->apic_id, VECTOR_IPI);
+    local_apic_send(to->apic_id, VECTOR_IPI);
 }

@@ -49,10 +49,8 @@ static uint32_t input_count(volatile uint32_t *io_apic)
 
 void io_apics_silence(void)
 {
-    const struct acpi_facts *facts = acpi_facts();
-
-    for (unsigned i = 0; i < facts->io_apic_count && local_apic_present(); i++) {
-        io_apics[i] = arch_device_map(facts->io_apics[i].address, 0x20);
+    for (unsigned i = 0; i < acpi.io_apic_count && local_apic_present(); i++) {
+        io_apics[i] = arch_device_map(acpi.io_apics[i].address, 0x20);
         for (uint32_t input = 0; io_apics[i] && input < input_count(io_apics[i]); input++)
             *io_register(io_apics[i], IO_INPUT(input)) = INPUT_MASKED;
     }
@@ -61,10 +59,8 @@ void io_apics_silence(void)
 /* Finds the I/O APIC of an input, and the input's number there; NULL if there is none. */
 static volatile uint32_t *io_apic_of(uint32_t input, uint32_t *own)
 {
-    const struct acpi_facts *facts = acpi_facts();
-
-    for (unsigned i = 0; i < facts->io_apic_count; i++) {
-        *own = input - facts->io_apics[i].first; /* below the first: a large number */
+    for (unsigned i = 0; i < acpi.io_apic_count; i++) {
+        *own = input - acpi.io_apics[i].first; /* below the first: a large number */
         if (io_apics[i] && *own < input_count(io_apics[i]))
             return io_apics[i];
     }
@@ -86,10 +82,10 @@ static bool input_route(uint32_t input, uint32_t apic_id, uint32_t entry)
 
 bool arch_input_route(unsigned line, unsigned cpu)
 {
-    const struct acpi_isa_line *isa = &acpi_facts()->isa_lines[line < ACPI_ISA_LINES ? line : 0];
+    const struct acpi_isa_line *isa = &acpi.isa_lines[line < ACPI_ISA_LINES ? line : 0];
     uint32_t input = isa->overridden ? isa->input : line;
 
-    return line < ACPI_ISA_LINES && input_route(input, cpu_apic_id(cpu),
+    return line < ACPI_ISA_LINES && input_route(input, cpu_area(cpu)->apic_id,
                                                 VECTOR_INPUT | (isa->active_low ? INPUT_ACTIVE_LOW : 0) |
                                                     (isa->level ? INPUT_LEVEL : 0));
 }
@@ -108,7 +104,7 @@ void device_interrupt(void)
 static uint32_t line_entry(uint32_t input)
 {
     for (unsigned line = 0; line < ACPI_ISA_LINES; line++) {
-        const struct acpi_isa_line *isa = &acpi_facts()->isa_lines[line];
+        const struct acpi_isa_line *isa = &acpi.isa_lines[line];
 
         if (input != (isa->overridden ? isa->input : line))
             continue;
@@ -198,7 +194,7 @@ uint32_t arch_line_find(void (*raise)(void *context, bool on), void *context)
 
 bool arch_line_route(uint32_t line, unsigned cpu)
 {
-    return line_entry(line) && input_route(line, cpu_apic_id(cpu), line_entry(line));
+    return line_entry(line) && input_route(line, cpu_area(cpu)->apic_id, line_entry(line));
 }
 
 void arch_line_mask(uint32_t line)
@@ -208,7 +204,7 @@ void arch_line_mask(uint32_t line)
 
 bool arch_message_interrupt(unsigned cpu, uint64_t *address, uint32_t *data)
 {
-    const uint32_t apic_id = cpu_apic_id(cpu);
+    const uint32_t apic_id = cpu_area(cpu)->apic_id;
 
     *address = MESSAGE_ADDRESS | apic_id << 12;
     *data = VECTOR_DEVICE;

@@ -32,7 +32,7 @@
 static unsigned banks_counted(uint64_t *capability)
 {
     *capability = 0;
-    if (cpu_features()->machine_check && msr_try_read(MSR_MCG_CAPABILITY, capability))
+    if (cpu_features.machine_check && msr_try_read(MSR_MCG_CAPABILITY, capability))
         *capability = 0;
     return *capability & MCG_BANKS;
 }
@@ -42,8 +42,9 @@ static unsigned banks_used(unsigned counted)
     return counted < MACHINE_CHECK_BANKS_MAX ? counted : MACHINE_CHECK_BANKS_MAX;
 }
 
-/* Prints the error that a bank holds, if it does. False if there is no such bank. */
-static bool bank_print(unsigned bank)
+/* Prints the error that a bank holds, if it does, after a headline unless there was one. False if there is no
+ * such bank. */
+static bool bank_print(unsigned bank, bool *headed)
 {
     uint64_t status, address;
 
@@ -51,19 +52,16 @@ static bool bank_print(unsigned bank)
         return false;
     if (!(status & STATUS_VALID))
         return true;
+    if (!*headed)
+        kernel_print("machine check: CPU %u has errors from before this boot; logged here and cleared\n",
+                     arch_cpu_index());
+    *headed = true;
     /* Each line at once: other CPUs print, too. */
     if ((status & STATUS_HAS_ADDRESS) && !msr_try_read(MSR_BANK(bank) + BANK_ADDRESS, &address))
         kernel_print("  bank %u status %016lx address %016lx\n", bank, status, address);
     else
         kernel_print("  bank %u status %016lx\n", bank, status);
     return true;
-}
-
-static bool bank_has_error(unsigned bank)
-{
-    uint64_t status;
-
-    return !msr_try_read(MSR_BANK(bank) + BANK_STATUS, &status) && (status & STATUS_VALID);
 }
 
 /* Returns whether a bank's control is the firmware's: bank 0 of Intel's family 6 before model 1Ah. */
@@ -94,14 +92,8 @@ void machine_checks_enable(void)
         return;
     if (capability & MCG_CONTROL_PRESENT)
         msr_try_write(MSR_MCG_CONTROL, UINT64_MAX); /* a CPU that lacks it all the same does not need it */
-    for (unsigned bank = 0; bank < banks; bank++) {
-        if (!headed && bank_has_error(bank)) {
-            kernel_print("machine check: CPU %u has errors from before this boot; logged here and cleared\n",
-                         arch_cpu_index());
-            headed = true;
-        }
-        enabled += bank_print(bank) && bank_enable(bank);
-    }
+    for (unsigned bank = 0; bank < banks; bank++)
+        enabled += bank_print(bank, &headed) && bank_enable(bank);
     msr_try_write(MSR_MCG_STATUS, 0); /* with "in progress" left set, the next error would reset the node */
     if (enabled < counted)
         kernel_print("machine check: CPU %u counts %u banks, and has registers for %u; errors of the others "
@@ -112,11 +104,12 @@ void machine_checks_enable(void)
 void machine_checks_print(void)
 {
     uint64_t capability, status = 0;
+    bool headed = true; /* the caller has said what this is */
     unsigned banks = banks_used(banks_counted(&capability));
 
     if (banks)
         msr_try_read(MSR_MCG_STATUS, &status);
     kernel_print("  global status %016lx\n", status);
     for (unsigned bank = 0; bank < banks; bank++)
-        bank_print(bank);
+        bank_print(bank, &headed);
 }

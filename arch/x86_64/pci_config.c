@@ -45,13 +45,12 @@ static bool ports_answer(void)
 
 static const struct acpi_pci_segment *segment_of(uint32_t function)
 {
-    const struct acpi_facts *facts = acpi_facts();
     const uint8_t bus = (uint8_t)(function >> 8);
 
-    for (unsigned i = 0; i < facts->pci_segment_count; i++)
-        if (facts->pci_segments[i].number == function >> 16 && bus >= facts->pci_segments[i].bus_first &&
-            bus <= facts->pci_segments[i].bus_last)
-            return &facts->pci_segments[i];
+    for (unsigned i = 0; i < acpi.pci_segment_count; i++)
+        if (acpi.pci_segments[i].number == function >> 16 && bus >= acpi.pci_segments[i].bus_first &&
+            bus <= acpi.pci_segments[i].bus_last)
+            return &acpi.pci_segments[i];
     return NULL;
 }
 
@@ -62,44 +61,23 @@ static bool is_reachable(const struct acpi_pci_segment *segment)
     return segment->address < limit && limit - segment->address >= (segment->bus_last + 1ULL) << BUS_SHIFT;
 }
 
-/* The segment found last, while the early map reaches it: a walk reads thousands of functions. */
-static struct {
-    uint32_t first, count; /* its buses, with its number */
-    uint64_t address;
-} early;
-
-static inline volatile void *early_register(uint32_t function, unsigned offset)
+static volatile void *memory_register(uint32_t function, unsigned offset)
 {
-    return (function >> 8) - early.first < early.count
-               ? arch_physical(early.address + ((uint64_t)(uint16_t)function << FUNCTION_SHIFT) + offset)
-               : NULL;
-}
-
-static __attribute__((noinline)) volatile void *memory_register(uint32_t function, unsigned offset)
-{
-    const uint64_t at = ((uint64_t)(uint16_t)function << FUNCTION_SHIFT) + offset;
-
     const struct acpi_pci_segment *segment = segment_of(function);
-    if (!segment || !is_reachable(segment))
-        return NULL;
-    if (!kernel_root()) {
-        early.first = (uint32_t)segment->number << 8 | segment->bus_first;
-        early.count = segment->bus_last - segment->bus_first + 1U;
-        early.address = segment->address;
-    }
-    return device_at(segment->address + at);
+
+    return segment && is_reachable(segment)
+               ? device_at(segment->address + ((uint64_t)(uint16_t)function << FUNCTION_SHIFT) + offset)
+               : NULL;
 }
 
 unsigned arch_pci_segments(const struct arch_pci_segment **segments)
 {
-    const struct acpi_facts *facts = acpi_facts();
     const bool ports = ports_answer();
     unsigned count = 0;
 
     first_in_memory = false;
-    early.count = 0;
-    for (unsigned i = 0; i < facts->pci_segment_count; i++) {
-        const struct acpi_pci_segment *segment = &facts->pci_segments[i];
+    for (unsigned i = 0; i < acpi.pci_segment_count; i++) {
+        const struct acpi_pci_segment *segment = &acpi.pci_segments[i];
         const uint32_t first = (uint32_t)segment->number << 16 | (uint32_t)segment->bus_first << 8;
 
         if (!is_reachable(segment))
@@ -122,10 +100,6 @@ unsigned arch_pci_segments(const struct arch_pci_segment **segments)
 
 uint32_t arch_pci_read(uint32_t function, unsigned offset)
 {
-    const volatile void *fast = early_register(function, offset);
-
-    if (fast)
-        return mmio_read32(fast);
     if (first_in_memory || function >> 16) {
         const volatile void *at = memory_register(function, offset);
 

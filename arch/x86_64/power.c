@@ -54,30 +54,28 @@ static void pm1_sleep(uint16_t port, unsigned type)
     io_write16(port, (uint16_t)(value | PM1_SLEEP_ENABLE));
 }
 
-static void acpi_mode_enter(const struct acpi_facts *facts)
+static void acpi_mode_enter(void)
 {
-    if (!facts->smi_command_port || !facts->acpi_enable_command)
+    if (!acpi.smi_command_port || !acpi.acpi_enable_command)
         return;
-    if (io_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+    if (io_read16(acpi.pm1a_control_port) & PM1_SCI_ENABLE)
         return;
-    io_write8(facts->smi_command_port, facts->acpi_enable_command);
+    io_write8(acpi.smi_command_port, acpi.acpi_enable_command);
     for (int step = 0; step < ACPI_MODE_STEPS; step++)
-        if (io_read16(facts->pm1a_control_port) & PM1_SCI_ENABLE)
+        if (io_read16(acpi.pm1a_control_port) & PM1_SCI_ENABLE)
             return;
 }
 
 void power_order(void)
 {
-    const struct acpi_facts *facts = acpi_facts();
-
-    if (facts->hardware_reduced && facts->soft_off_known) {
-        register_write(&facts->sleep_status, SLEEP_WAKE); /* writing it clears it */
-        register_write(&facts->sleep_control, (unsigned)facts->soft_off_type_a << 2 | SLEEP_ENABLE);
-    } else if (facts->pm1a_control_port && facts->soft_off_known) {
-        acpi_mode_enter(facts);
-        pm1_sleep(facts->pm1a_control_port, facts->soft_off_type_a);
-        if (facts->pm1b_control_port)
-            pm1_sleep(facts->pm1b_control_port, facts->soft_off_type_b);
+    if (acpi.hardware_reduced && acpi.soft_off_known) {
+        register_write(&acpi.sleep_status, SLEEP_WAKE); /* writing it clears it */
+        register_write(&acpi.sleep_control, (unsigned)acpi.soft_off_type_a << 2 | SLEEP_ENABLE);
+    } else if (acpi.pm1a_control_port && acpi.soft_off_known) {
+        acpi_mode_enter();
+        pm1_sleep(acpi.pm1a_control_port, acpi.soft_off_type_a);
+        if (acpi.pm1b_control_port)
+            pm1_sleep(acpi.pm1b_control_port, acpi.soft_off_type_b);
     }
 }
 
@@ -103,10 +101,9 @@ static void reset_wait(void)
 _Noreturn void arch_reboot(void)
 {
     static const struct table_pointer no_table = { 0, 0 };
-    const struct acpi_facts *facts = acpi_facts();
 
-    if (facts->reset.address) {
-        register_write(&facts->reset, facts->reset_value);
+    if (acpi.reset.address) {
+        register_write(&acpi.reset, acpi.reset_value);
         reset_wait();
     }
     for (int step = 0; step < RESET_STEPS && io_read8(KEYBOARD_STATUS) & KEYBOARD_BUSY; step++)
@@ -144,11 +141,6 @@ static unsigned rtc_read(uint8_t index)
     return io_read8(RTC_DATA);
 }
 
-static unsigned from_bcd(unsigned value)
-{
-    return (value >> 4) * 10 + (value & 15);
-}
-
 uint64_t arch_wall_clock_s(void)
 {
     static const uint8_t index[6] = { 0, 2, 4, 7, 8, 9 }; /* second, minute, hour, day, month, year */
@@ -172,7 +164,7 @@ uint64_t arch_wall_clock_s(void)
     now[2] &= 0x7f;
     if (!(status & 4))
         for (unsigned i = 0; i < 6; i++)
-            now[i] = from_bcd(now[i]);
+            now[i] = (now[i] >> 4) * 10 + (now[i] & 15); /* from binary coded decimal */
     if (!(status & 2))
         now[2] = now[2] % 12 + (afternoon ? 12 : 0);
 

@@ -94,21 +94,21 @@ static uint8_t *bounce(void)
 
 static uint64_t state_stack_bytes(void)
 {
-    return cpu_features()->vector_bytes + (cpu_features()->xsave ? sizeof(uint32_t) : 0);
+    return cpu_features.vector_bytes + (cpu_features.xsave ? sizeof(uint32_t) : 0);
 }
 
 static int state_write(uint64_t address)
 {
-    const uint32_t end = STATE_MAGIC_END, bytes = cpu_features()->vector_bytes;
+    const uint32_t end = STATE_MAGIC_END, bytes = cpu_features.vector_bytes;
     const struct state_note note = { .magic = STATE_MAGIC,
                                      .extended_bytes = (uint32_t)(bytes + sizeof(end)),
-                                     .features = cpu_features()->xcr0,
+                                     .features = cpu_features.xcr0,
                                      .state_bytes = bytes };
 
     vector_state_save(bounce());
     memcpy(&mxcsr_mask, bounce() + MXCSR_MASK_AT, sizeof(mxcsr_mask));
     arch_zero(bounce() + NOTE_AT, sizeof(note));
-    if (!cpu_features()->xsave)
+    if (!cpu_features.xsave)
         return user_write(address, bounce(), bytes);
     memcpy(bounce() + NOTE_AT, &note, sizeof(note));
     return user_write(address, bounce(), bytes) || user_write(address + bytes, &end, sizeof(end)) ? -EFAULT
@@ -156,7 +156,7 @@ int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *p
     uint64_t at = *place = place_find(f, signal, &state);
     struct handler_frame on_stack = {
         .restorer = signal->restorer,
-        .context = { .flags = CONTEXT_FLAGS_STACK | (cpu_features()->xsave ? CONTEXT_FLAGS_XSAVE : 0),
+        .context = { .flags = CONTEXT_FLAGS_STACK | (cpu_features.xsave ? CONTEXT_FLAGS_XSAVE : 0),
                      .stack = *signal->stack,
                      .machine = machine_context(f, state, signal->blocked),
                      .mask = signal->blocked },
@@ -195,9 +195,9 @@ static uint32_t state_bytes_read(uint64_t address)
     uint32_t end;
 
     memcpy(&note, bounce() + NOTE_AT, sizeof(note));
-    if (!cpu_features()->xsave || note.magic != STATE_MAGIC ||
+    if (!cpu_features.xsave || note.magic != STATE_MAGIC ||
         note.state_bytes < LEGACY_BYTES + XSAVE_HEADER_BYTES ||
-        note.state_bytes > cpu_features()->vector_bytes || note.state_bytes > note.extended_bytes)
+        note.state_bytes > cpu_features.vector_bytes || note.state_bytes > note.extended_bytes)
         return LEGACY_BYTES;
     if (user_read(&end, address + note.state_bytes, sizeof(end)) || end != STATE_MAGIC_END)
         return LEGACY_BYTES;
@@ -216,7 +216,7 @@ static bool state_is_valid(void)
         unused |= header[i]; /* the compacted form, and reserved */
     if (mxcsr & ~(mxcsr_mask ? mxcsr_mask : MXCSR_MASK_DEFAULT))
         return false;
-    return !cpu_features()->xsave || (!unused && !(header[0] & ~cpu_features()->xcr0));
+    return !cpu_features.xsave || (!unused && !(header[0] & ~cpu_features.xcr0));
 }
 
 /* Loads the vector registers. A null pointer means initial registers. */

@@ -46,11 +46,6 @@ uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; those that run */
 static unsigned cpu_count = 1, core_count = 1;
 struct cpu *ap_cpu; /* the one that is being started; entry.asm reads it */
 
-static struct cpu *cpu_of(unsigned index)
-{
-    return (struct cpu *)((uint64_t)&boot_cpu + arch_cpu_distances[index]);
-}
-
 unsigned arch_cpu_count(void)
 {
     return cpu_count;
@@ -63,12 +58,7 @@ unsigned arch_core_count(void)
 
 struct tacet_counters *arch_counters(unsigned cpu)
 {
-    return cpu < cpu_count ? &cpu_of(cpu)->counters : NULL;
-}
-
-void arch_kernel_ticks_begin(void)
-{
-    cpu_this()->kernel_ticks = -cpu_ticks();
+    return cpu < cpu_count ? &cpu_area(cpu)->counters : NULL;
 }
 
 /* Returns a CPU's time in the kernel. While it is there, the word is the time up to the entry less the TSC at
@@ -76,80 +66,51 @@ void arch_kernel_ticks_begin(void)
  * ago, no time has passed since. */
 uint64_t arch_kernel_ticks(unsigned cpu)
 {
-    uint64_t ticks = __atomic_load_n(&cpu_of(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
+    uint64_t ticks = __atomic_load_n(&cpu_area(cpu)->kernel_ticks, __ATOMIC_ACQUIRE);
 
     if ((int64_t)ticks >= 0)
         return ticks;
 
-    uint64_t now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpu_of(cpu)->clock_offset;
+    uint64_t now = cpu_ticks_ordered() + cpu_this()->clock_offset - cpu_area(cpu)->clock_offset;
     return (int64_t)(ticks + now) > 0 ? ticks + now : 0;
-}
-
-const struct klog_ring *arch_klog_of(unsigned cpu)
-{
-    return cpu_of(cpu)->klog;
-}
-
-unsigned arch_core_of(unsigned cpu)
-{
-    return cpu_of(cpu)->core;
 }
 
 /* Finds each CPU's core. If the first hardware thread of its core has not started, a CPU counts as a core. */
 static void cores_find(void)
 {
-    const uint32_t threads = (1U << cpu_features()->thread_bits) - 1;
+    const uint32_t threads = (1U << cpu_features.thread_bits) - 1;
 
     for (unsigned cpu = 0; cpu < cpu_count; cpu++) {
-        cpu_of(cpu)->core = cpu;
+        cpu_area(cpu)->core = cpu;
         for (unsigned core = 0; core < core_count && cpu >= core_count; core++)
-            if ((cpu_of(core)->apic_id | threads) == (cpu_of(cpu)->apic_id | threads))
-                cpu_of(cpu)->core = core;
+            if ((cpu_area(core)->apic_id | threads) == (cpu_area(cpu)->apic_id | threads))
+                cpu_area(cpu)->core = core;
     }
 }
 
 unsigned arch_numa_ranges(const struct numa_range **ranges)
 {
-    *ranges = acpi_facts()->numa_ranges;
-    return acpi_facts()->numa_range_count;
-}
-
-uint32_t arch_cpu_numa_domain(unsigned cpu)
-{
-    return cpu_of(cpu)->numa_domain;
-}
-
-uint32_t cpu_apic_id(unsigned cpu)
-{
-    return cpu_of(cpu)->apic_id;
+    *ranges = acpi.numa_ranges;
+    return acpi.numa_range_count;
 }
 
 uint64_t arch_clock_offset(unsigned cpu)
 {
-    return cpu_of(cpu)->clock_offset;
+    return cpu_area(cpu)->clock_offset;
 }
 
 static uint32_t domain_of(uint32_t apic_id)
 {
-    const struct acpi_facts *facts = acpi_facts();
-    const unsigned cpu = acpi_cpu_find(facts, apic_id);
+    const unsigned cpu = acpi_cpu_find(&acpi, apic_id);
 
-    return cpu < facts->cpu_count ? facts->domains[cpu] : NUMA_DOMAIN_NONE;
+    return cpu < acpi.cpu_count ? acpi.domains[cpu] : NUMA_DOMAIN_NONE;
 }
 
 unsigned arch_cpus_present(void)
 {
-    unsigned count = acpi_facts()->cpu_count; /* at most ACPI_CPUS_MAX */
+    unsigned count = acpi.cpu_count; /* at most ACPI_CPUS_MAX */
 
     return count ? count : 1;
-}
-
-static void wait_us(uint64_t us)
-{
-    uint64_t start = cpu_ticks(), ticks = arch_clock_hz() / 1000000 * us;
-
-    while (cpu_ticks() - start < ticks)
-        arch_pause();
 }
 
 /* ---- Clocks ---- */
@@ -204,11 +165,6 @@ static int64_t sync_measure(void)
     return ahead;
 }
 
-static bool tsc_adjustable(void)
-{
-    return cpu_features()->basic_leaves >= 7 && (cpuid(7, 0).b >> 1 & 1);
-}
-
 /* ---- On the CPU that is started ---- */
 
 _Noreturn void arch_start_further(struct cpu *cpu)
@@ -219,7 +175,7 @@ _Noreturn void arch_start_further(struct cpu *cpu)
     interrupts_silence();
     __atomic_store_n(&cpu->online, true, __ATOMIC_RELEASE);
     sync_answer();
-    if (sync.ahead && tsc_adjustable())
+    if (sync.ahead && cpu_features.tsc_adjust)
         msr_write(MSR_TSC_ADJUST, msr_read(MSR_TSC_ADJUST) - (uint64_t)sync.ahead);
     else
         cpu->clock_offset = (uint64_t)-sync.ahead;
@@ -243,18 +199,18 @@ static uint64_t klog_events(void)
     return arch_cpus_present() <= KLOG_LONG_CPUS ? KLOG_EVENTS : KLOG_EVENTS / 2;
 }
 
-uint64_t cpu_further_bytes(void)
+static uint64_t further_bytes(void)
 {
     return page_up(area_bytes() + KLOG_RING_BYTES(klog_events()));
 }
 
-/* Returns what tables take. A guard page splits the large page in which it lies, and the huge one around
- * that; areas follow each other in the pool. */
-uint64_t cpu_further_table_bytes(unsigned count)
+/* Counts tables, too. A guard page splits the large page in which it lies, and the huge one around that;
+ * areas follow each other in the pool. */
+uint64_t cpus_pool_bytes(void)
 {
-    uint64_t bytes = count * cpu_further_bytes();
+    uint64_t bytes = (arch_cpus_present() - 1) * further_bytes();
 
-    return count ? (4 + bytes / ARCH_LARGE_PAGE + bytes / ARCH_HUGE_PAGE) * ARCH_PAGE : 0;
+    return bytes ? bytes + (4 + bytes / ARCH_LARGE_PAGE + bytes / ARCH_HUGE_PAGE) * ARCH_PAGE : 0;
 }
 
 /* Allocates the area of a CPU, all zeroes at first. A CPU that has not answered leaves its area to the
@@ -264,12 +220,12 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     struct cpu *cpu = ap_cpu;
 
     if (!cpu || cpu->online) {
-        uint64_t memory = page_pool_allocate(pool, cpu_further_bytes(), ARCH_PAGE);
+        uint64_t memory = page_pool_allocate(pool, further_bytes(), ARCH_PAGE);
 
         if (memory == PAGE_POOL_NONE)
             node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
         cpu = arch_physical(memory);
-        arch_zero(cpu, cpu_further_bytes());
+        arch_zero(cpu, further_bytes());
         cpu->index = cpu_count;
         cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
         cpu->klog = (struct klog_ring *)((uint64_t)cpu + area_bytes());
@@ -290,14 +246,17 @@ static struct {
     uint32_t last_id;
 } silent = { .left_us = SILENT_WAIT_US };
 
+/* Waits until the CPU has reported; NULL: for the whole time. */
 static bool online_await(const struct cpu *cpu, uint64_t limit_us)
 {
-    for (uint64_t waited_us = 0; waited_us < limit_us; waited_us += 10) {
-        if (__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE))
-            return true;
-        wait_us(10);
+    const uint64_t start = cpu_ticks(), ticks = arch_clock_hz() / 1000000 * limit_us;
+
+    while (!cpu || !__atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE)) {
+        if (cpu_ticks() - start >= ticks)
+            return false;
+        arch_pause();
     }
-    return __atomic_load_n(&cpu->online, __ATOMIC_ACQUIRE);
+    return true;
 }
 
 static bool answer_await(const struct cpu *cpu)
@@ -332,29 +291,19 @@ static void cpu_start(struct cpu *cpu, uint8_t trampoline_page)
 
     sync.ahead = sync_measure();
     if (sync.ahead)
-        kernel_print("the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index,
-                     sync.ahead,
-                     tsc_adjustable() ? "in hardware"
-                                      : "in the clocks, not for programs that read the TSC themselves");
+        kernel_print(
+            "the TSC of CPU %u is %ld ticks ahead of the first CPU's; corrected %s\n", cpu->index, sync.ahead,
+            cpu_features.tsc_adjust ? "in hardware"
+                                    : "in the clocks, not for programs that read the TSC themselves");
     __atomic_store_n(&sync.turn, SYNC_END, __ATOMIC_RELEASE);
     while (__atomic_load_n(&sync.turn, __ATOMIC_ACQUIRE) != SYNC_CORRECTED)
         arch_pause();
     arch_cpu_distances[cpu_count++] = cpu->distance;
 }
 
-void arch_ipi_send(unsigned cpu)
+void arch_beat_send(bool to_itself)
 {
-    ipi_send(cpu_of(cpu));
-}
-
-void arch_beat_send(void)
-{
-    local_apic_send(0, LOCAL_APIC_OTHERS | VECTOR_BEAT);
-}
-
-void arch_beat_send_all(void)
-{
-    local_apic_send(0, LOCAL_APIC_ALL | VECTOR_BEAT);
+    local_apic_send(0, (to_itself ? LOCAL_APIC_ALL : LOCAL_APIC_OTHERS) | VECTOR_BEAT);
 }
 
 /* Finds a usable page below 1 MiB without a module in it, for ap_trampoline; 0 if there is none. */
@@ -368,11 +317,10 @@ static uint64_t trampoline_find(const struct boot_info *boot)
 
 static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t thread)
 {
-    const struct acpi_facts *facts = acpi_facts();
-    uint32_t mask = (1U << cpu_features()->thread_bits) - 1;
+    uint32_t mask = (1U << cpu_features.thread_bits) - 1;
 
-    for (unsigned i = 0; i < facts->cpu_count && cpu_count < ARCH_CPUS_MAX; i++) {
-        uint32_t id = facts->apic_ids[i];
+    for (unsigned i = 0; i < acpi.cpu_count && cpu_count < ARCH_CPUS_MAX; i++) {
+        uint32_t id = acpi.apic_ids[i];
 
         if ((id & mask) == thread && id != boot_cpu.apic_id && id <= local_apic_id_max())
             cpu_start(cpu_allocate(pool, id), page);
@@ -382,11 +330,10 @@ static void cpus_start_threads(struct page_pool *pool, uint8_t page, uint32_t th
 /* Prints which CPUs stay unused, in a line for each cause. */
 static void cpus_left_print(void)
 {
-    const struct acpi_facts *facts = acpi_facts();
     unsigned beyond = 0;
 
-    for (unsigned i = 0; i < facts->cpu_count; i++)
-        beyond += facts->apic_ids[i] > local_apic_id_max();
+    for (unsigned i = 0; i < acpi.cpu_count; i++)
+        beyond += acpi.apic_ids[i] > local_apic_id_max();
     if (silent.count > SILENT_NAMED_MAX)
         kernel_print(
             "%u more CPUs do not answer, up to the one with APIC id %u; the node goes on without them\n",
@@ -395,20 +342,18 @@ static void cpus_left_print(void)
         kernel_print("%u CPUs have APIC ids above %u, which only x2APIC reaches; these CPUs do not have "
                      "it: the node goes on without them\n",
                      beyond, local_apic_id_max());
-    if (facts->cpus_dropped)
+    if (acpi.cpus_dropped)
         kernel_print("the firmware lists %u CPUs, more than the %u that the kernel manages; %u stay unused\n",
-                     facts->cpu_count + facts->cpus_dropped, ACPI_CPUS_MAX, facts->cpus_dropped);
+                     acpi.cpu_count + acpi.cpus_dropped, ACPI_CPUS_MAX, acpi.cpus_dropped);
 }
 
 /* Resets all of them; they wait for their start-up then. */
 static void cpus_reset(void)
 {
-    const struct acpi_facts *facts = acpi_facts();
-
-    for (unsigned i = 0; i < facts->cpu_count; i++)
-        if (facts->apic_ids[i] != boot_cpu.apic_id && facts->apic_ids[i] <= local_apic_id_max())
-            local_apic_send(facts->apic_ids[i], LOCAL_APIC_INIT);
-    wait_us(INIT_WAIT_US);
+    for (unsigned i = 0; i < acpi.cpu_count; i++)
+        if (acpi.apic_ids[i] != boot_cpu.apic_id && acpi.apic_ids[i] <= local_apic_id_max())
+            local_apic_send(acpi.apic_ids[i], LOCAL_APIC_INIT);
+    online_await(NULL, INIT_WAIT_US);
 }
 
 void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
@@ -426,7 +371,7 @@ void arch_cpus_start(struct page_pool *pool, const struct boot_info *boot)
     }
     memcpy(arch_physical(trampoline), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
     cpus_reset();
-    for (uint32_t thread = 0; thread < 1U << cpu_features()->thread_bits; thread++) {
+    for (uint32_t thread = 0; thread < 1U << cpu_features.thread_bits; thread++) {
         cpus_start_threads(pool, (uint8_t)(trampoline >> 12), thread);
         if (thread == 0)
             core_count = cpu_count;

@@ -22,7 +22,7 @@ uint64_t rights_bits(unsigned rights)
     bits |= PTE_PRESENT | PTE_USER | PTE_ACCESSED | PTE_DIRTY;
     if (rights & RIGHT_WRITE)
         bits |= PTE_WRITE;
-    if (!(rights & RIGHT_EXECUTE) && cpu_features()->no_execute)
+    if (!(rights & RIGHT_EXECUTE) && cpu_features.no_execute)
         bits |= PTE_NO_EXECUTE;
     return bits;
 }

@@ -28,12 +28,7 @@ static struct console_device serial_ports[] = {
 #define COM_PORTS (sizeof(serial_ports) / sizeof(serial_ports[0]) - 1)
 
 static struct boot_info boot;
-static struct acpi_facts facts;
-
-const struct acpi_facts *acpi_facts(void)
-{
-    return &facts;
-}
+struct acpi_facts acpi;
 
 static const void *early_read(void *context, uint64_t address, uint64_t bytes)
 {
@@ -48,21 +43,21 @@ static void firmware_console_take(void)
 {
     struct console_device *port = serial_ports;
 
-    if (!facts.serial_port)
+    if (!acpi.serial_port)
         return;
-    while (port < &serial_ports[COM_PORTS] && port->address != facts.serial_port)
+    while (port < &serial_ports[COM_PORTS] && port->address != acpi.serial_port)
         port++;
     if (port == &serial_ports[COM_PORTS]) {
-        port->address = facts.serial_port;
-        port->line = facts.serial_line;
+        port->address = acpi.serial_port;
+        port->line = acpi.serial_line;
         uart_register(port);
     }
     if (!port->write) {
         kernel_print("acpi: the SPCR names a serial console at port %#x, and no port answers there\n",
-                     facts.serial_port);
+                     acpi.serial_port);
         return;
     }
-    port->speed_set(port, facts.serial_speed ? facts.serial_speed : port->firmware_speed);
+    port->speed_set(port, acpi.serial_speed ? acpi.serial_speed : port->firmware_speed);
     console_default_move(&serial_ports[0], port);
 }
 
@@ -105,7 +100,7 @@ _Noreturn void arch_start(unsigned protocol, uint64_t information)
         error = message_set(&why, -EINVAL, "started by neither a multiboot2 nor a PVH loader");
 
     screens_register();
-    if (!error && acpi_parse(&boot, early_read, NULL, &facts, &why))
+    if (!error && acpi_parse(&boot, early_read, NULL, &acpi, &why))
         kernel_print("%s; the node can't power itself off\n", why.text);
     pci_quiesce();
     firmware_console_take();

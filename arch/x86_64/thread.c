@@ -20,7 +20,7 @@ void vector_state_save(void *area)
     uint8_t *header = (uint8_t *)area + XSAVE_HEADER;
 
     arch_zero(header, XSAVE_HEADER_BYTES); /* XSAVE leaves a part of it as it was */
-    if (cpu_features()->xsave)             /* of all that XCR0 enables */
+    if (cpu_features.xsave)                /* of all that XCR0 enables */
         __asm__ volatile("xsave64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
     else
         __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
@@ -28,7 +28,7 @@ void vector_state_save(void *area)
 
 void vector_state_restore(const void *area)
 {
-    if (cpu_features()->xsave)
+    if (cpu_features.xsave)
         __asm__ volatile("xrstor64 (%0)" : : "r"(area), "a"(-1), "d"(-1) : "memory");
     else
         __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");

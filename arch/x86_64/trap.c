@@ -26,7 +26,7 @@
 #include "debug/stop.h"
 
 extern const uint64_t trap_stubs[256];
-extern const uint8_t boot_stack[], boot_stack_top[]; /* entry.asm */
+extern const uint8_t boot_stack[CPU_STACK_BYTES]; /* entry.asm */
 
 /* user_copy.asm, msr.asm: the instructions that may fault, and where all of them continue then. */
 extern const uint64_t user_copy_table_start[], user_copy_table_end[];
@@ -134,17 +134,12 @@ void arch_registers_print(const void *pointer)
 static bool on_stack(uint64_t address)
 {
     const struct cpu *cpu = cpu_this();
-    const struct {
-        uint64_t low, high;
-    } stacks[] = { { cpu->kernel_stack - ARCH_KERNEL_STACK_BYTES, cpu->kernel_stack },
-                   { (uint64_t)cpu->stack, (uint64_t)cpu->stack + sizeof(cpu->stack) },
-                   { (uint64_t)cpu->ist_stacks, (uint64_t)cpu->ist_stacks + sizeof(cpu->ist_stacks) },
-                   { (uint64_t)boot_stack, (uint64_t)boot_stack_top } };
+    const uint64_t thread_low = cpu->kernel_stack - ARCH_KERNEL_STACK_BYTES;
 
-    for (unsigned i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
-        if (address % 8 == 0 && address >= stacks[i].low && address + 16 <= stacks[i].high)
-            return true;
-    return false;
+    return address % 8 == 0 && (address - thread_low <= ARCH_KERNEL_STACK_BYTES - 16 ||
+                                address - (uint64_t)cpu->stack <= sizeof(cpu->stack) - 16 ||
+                                address - (uint64_t)cpu->ist_stacks <= sizeof(cpu->ist_stacks) - 16 ||
+                                address - (uint64_t)boot_stack <= CPU_STACK_BYTES - 16);
 }
 
 /* Prints return addresses along the chain of frame pointers, for as long as these stay on the CPU's stacks
@@ -338,7 +333,7 @@ static void frame_handle(struct trap_frame *frame, bool from_user)
 {
     /* The program may have set the flag that lifts SMAP (AC), or this may have interrupted a user copy, to
      * which the return restores it. */
-    if (cpu_features()->smap)
+    if (cpu_features.smap)
         __asm__ volatile("clac");
 
     if (frame->vector == TRAP_NMI && !from_user)

@@ -60,39 +60,37 @@ static uint64_t components_choose(uint32_t *bytes)
     return 0;
 }
 
-void vector_state_enable(struct cpu_features *features, unsigned cpu)
+void vector_state_enable(unsigned cpu)
 {
-    if (!features->xsave) {
-        features->vector_bytes = FXSAVE_BYTES;
+    if (!cpu_features.xsave) {
+        cpu_features.vector_bytes = FXSAVE_BYTES;
         return;
     }
     if (cpu == 0) {
         offered = components_offered();
-        features->xcr0 = components_choose(&features->vector_bytes);
+        cpu_features.xcr0 = components_choose(&cpu_features.vector_bytes);
         return;
     }
     uint64_t here = components_offered();
-    if (features->xcr0 & ~here)
+    if (cpu_features.xcr0 & ~here)
         node_stop(STOP_BAD_INPUT, "CPU %u has other vector registers (%#lx by CPUID) than the first (%#lx)",
-                  cpu, here, features->xcr0);
-    uint32_t bytes = vector_state_try(features->xcr0);
-    if (bytes != features->vector_bytes)
+                  cpu, here, cpu_features.xcr0);
+    uint32_t bytes = vector_state_try(cpu_features.xcr0);
+    if (bytes != cpu_features.vector_bytes)
         node_stop(STOP_BAD_INPUT, "the vector state of CPU %u takes %u bytes by CPUID, that of the first %u",
-                  cpu, bytes, features->vector_bytes);
+                  cpu, bytes, cpu_features.vector_bytes);
 }
 
 void vector_state_report(void)
 {
-    const struct cpu_features *features = cpu_features();
-
-    if (!features->xsave || features->xcr0 == offered)
+    if (!cpu_features.xsave || cpu_features.xcr0 == offered)
         return;
-    if (!features->xcr0)
+    if (!cpu_features.xcr0)
         node_stop(STOP_BAD_INPUT,
                   "the CPU's vector state (%#lx) takes %u bytes by CPUID, even without AVX not %u to %u",
                   offered, offered_bytes, BYTES_MIN, VECTOR_STATE_BYTES);
     kernel_print(
         "cpu: the vector state takes %u bytes by CPUID, and there is room for %u: programs go without "
         "%s\n",
-        offered_bytes, VECTOR_STATE_BYTES, (features->xcr0 ^ offered) & XCR0_AVX ? "AVX" : "AVX-512");
+        offered_bytes, VECTOR_STATE_BYTES, (cpu_features.xcr0 ^ offered) & XCR0_AVX ? "AVX" : "AVX-512");
 }

@@ -71,7 +71,7 @@ static void descriptor_renew(struct e1000 *nic, uint32_t position)
     const uint32_t index = position % RECEIVE_COUNT;
     struct descriptor *descriptor = &nic->received[index];
 
-    descriptor->address = arch_dma_address(nic->receive_buffers) + index * BUFFER_BYTES;
+    descriptor->address = arch_physical_of(nic->receive_buffers) + index * BUFFER_BYTES;
     descriptor->words[0] = 0;
     descriptor->words[1] = 0;
 }
@@ -185,7 +185,7 @@ bool e1000_send(struct network_device *device, const struct frame_part *parts, u
     if (bytes < ETHERNET_HEADER_BYTES || bytes > ETHERNET_FRAME_BYTES_MAX)
         return true; /* not a valid frame: dropped, because a retry could not send it */
 
-    descriptor->address = arch_dma_address(buffer);
+    descriptor->address = arch_physical_of(buffer);
     descriptor->words[0] = bytes | COMMAND_SEND | (is_advanced(nic) ? COMMAND_ADVANCED : 0);
     descriptor->words[1] = is_advanced(nic) ? bytes << LENGTH_SHIFT_ADVANCED : 0;
     nic->send_next++;
@@ -201,7 +201,7 @@ bool e1000_send(struct network_device *device, const struct frame_part *parts, u
 static void ring_place(const struct e1000 *nic, void (*write)(const struct e1000 *, unsigned, uint32_t),
                        const struct descriptor *first, uint32_t count)
 {
-    const uint64_t address = arch_dma_address(first);
+    const uint64_t address = arch_physical_of(first);
 
     write(nic, RING_BASE_LOW, (uint32_t)address);
     write(nic, RING_BASE_HIGH, (uint32_t)(address >> 32));

@@ -122,7 +122,7 @@ uint64_t commands_windows(unsigned cpu)
 
 static uint32_t job_number(const struct command_job *of_job)
 {
-    return of_job ? of_job->number() : 0;
+    return of_job ? *of_job->number : 0;
 }
 
 static bool is_for_ranks(enum beat_code code)
@@ -226,7 +226,7 @@ void commands_answer(struct answer *answer)
     answer->job = job_number(of_job);
     answer->state = __atomic_load_n(&stopped, __ATOMIC_RELAXED) == (STOPPED | answer->job) ? ANSWER_STOPPED
                                                                                            : ANSWER_RUNNING;
-    answer->ranks = of_job ? (uint16_t)of_job->ranks() : 0;
+    answer->ranks = of_job ? (uint16_t)__atomic_load_n(of_job->ranks, __ATOMIC_RELAXED) : 0;
     answer->done = last ? last->command.number : 0;
     answer->result = last ? last->result : 0;
     answer->system_calls = answer->exceptions = answer->interrupts = answer->switches = 0;

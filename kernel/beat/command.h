@@ -25,10 +25,8 @@ struct command_job {
     /* Does BEAT_SERVICES: the service's ready threads on this CPU run first, for `window_ns`. Returns false
      * if there are none. Interrupts off, no locks held. */
     bool (*services)(uint64_t window_ns);
-    /* Returns how many ranks have not ended. */
-    unsigned (*ranks)(void);
-    /* Returns the number of the job that runs here; 0 if none runs, or if it has no number. */
-    uint32_t (*number)(void);
+    const unsigned *ranks;  /* that have not ended; atomic */
+    const uint32_t *number; /* of the job that runs here; 0 if none runs, or if it has no number */
 };
 
 /* Sets the job that commands act on. Called before the first rank runs. The structure must live for ever. */

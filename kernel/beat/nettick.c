@@ -231,13 +231,13 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
 
 void nettick_pass_on(void)
 {
-    arch_beat_send();
+    arch_beat_send(false);
     nettick_interrupt();
 }
 
 void nettick_pass_on_later(void)
 {
-    arch_beat_send_all();
+    arch_beat_send(true);
 }
 
 /* Checks without the lock, for the CPU that has taken the beat; nettick_answer checks again. */

@@ -25,6 +25,7 @@
 
 static struct console_device *devices[CONSOLE_DEVICES_MAX];
 static unsigned device_count;
+static bool is_configured; /* console= is known */
 
 /* Sets of devices, a bit each. A stream's set is empty while it shares the kernel's. */
 static unsigned kernel_set, stream_set[2];
@@ -65,15 +66,10 @@ void console_register(struct console_device *device)
     if (device_count == CONSOLE_DEVICES_MAX)
         return;
     devices[device_count++] = device;
-    kernel_set_default();
-}
-
-void console_add(struct console_device *device)
-{
-    if (device_count == CONSOLE_DEVICES_MAX)
-        return;
-    kernel_set |= DEVICE_SET(device_count);
-    devices[device_count++] = device;
+    if (is_configured)
+        kernel_set |= DEVICE_SET(device_count - 1);
+    else
+        kernel_set_default();
 }
 
 void console_default_move(struct console_device *from, struct console_device *to)
@@ -316,19 +312,14 @@ static void devices_listen(uint32_t count)
         interrupted_cpu = cpu;
 }
 
-static void listener_add(unsigned cpu)
+/* Adds, or with -1 removes, a thread that waits on that CPU. */
+static void listeners_change(unsigned cpu, int by)
 {
-    if ((*PER_CPU_OF(listeners, cpu))++ == 0)
+    if (*PER_CPU_OF(listeners, cpu) += by)
         cpu_mask_set(&listening, cpu);
-    __atomic_store_n(&listener_count, listener_count + 1, __ATOMIC_RELAXED);
-    devices_listen(listener_count);
-}
-
-static void listener_remove(unsigned cpu)
-{
-    if (--*PER_CPU_OF(listeners, cpu) == 0)
+    else
         cpu_mask_clear(&listening, cpu);
-    __atomic_store_n(&listener_count, listener_count - 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&listener_count, listener_count + by, __ATOMIC_RELAXED);
     devices_listen(listener_count);
 }
 
@@ -339,10 +330,10 @@ enum console_input console_listen_begin(unsigned cpu)
 
     if (input_is_ready())
         return CONSOLE_INPUT_READY;
-    listener_add(cpu);
+    listeners_change(cpu, 1);
     if (!input_is_ready())
         return can_interrupt ? CONSOLE_INPUT_ANNOUNCED : CONSOLE_INPUT_POLLED;
-    listener_remove(cpu);
+    listeners_change(cpu, -1);
     return CONSOLE_INPUT_READY;
 }
 
@@ -350,7 +341,7 @@ void console_listen_end(unsigned cpu)
 {
     SPIN_GUARD(&input_lock);
 
-    listener_remove(cpu);
+    listeners_change(cpu, -1);
 }
 
 bool console_listens(void)
@@ -409,30 +400,20 @@ int64_t console_read(char *bytes, size_t count)
     return got;
 }
 
-/* Returns the index of the device with that name, or -EINVAL with a list of the devices. */
-static int device_index(const char *option, const char *name, size_t bytes, struct message *why)
+struct console_device **console_find(const char *option, const char *name, size_t bytes, struct message *why)
 {
     char known[80] = "";
     size_t used = 0;
 
     for (unsigned d = 0; d < device_count; d++) {
         if (strlen(devices[d]->name) == bytes && strncmp(devices[d]->name, name, bytes) == 0)
-            return (int)d;
+            return &devices[d];
         used += format_text(known + used, used < sizeof(known) ? sizeof(known) - used : 0, "%s%s",
                             d ? ", " : "", devices[d]->name);
     }
-    return message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option,
-                       (int)bytes, name, known);
-}
-
-int console_find(const char *option, const char *name, struct console_device **out, struct message *why)
-{
-    int index = device_index(option, name, strlen(name), why);
-
-    if (index < 0)
-        return index;
-    *out = devices[index];
-    return 0;
+    message_set(why, -EINVAL, "%s=%.*s: this machine has no such console; it has: %s", option, (int)bytes,
+                name, known);
+    return NULL;
 }
 
 /* Parses the speed `text`, of `bytes` digits, for the device before it. */
@@ -457,24 +438,24 @@ static int speed_parse(const char *option, const char *text, size_t bytes, struc
 /* Parses "com2,57600,vga" into a set: names, each perhaps with a speed after it. */
 static int set_parse(const char *option, const char *text, unsigned *set, struct message *why)
 {
-    int index = -1;
+    struct console_device **device = NULL;
 
     *set = 0;
     while (*text) {
         const char *comma = text;
-        bool is_speed = index >= 0;
+        bool is_speed = device != NULL;
 
         for (; *comma && *comma != ','; comma++)
             is_speed = is_speed && *comma >= '0' && *comma <= '9';
         const size_t bytes = (size_t)(comma - text);
         if (is_speed && bytes) {
-            if (speed_parse(option, text, bytes, devices[index], why))
+            if (speed_parse(option, text, bytes, *device, why))
                 return -EINVAL;
         } else {
-            index = device_index(option, text, bytes, why);
-            if (index < 0)
-                return index;
-            *set |= DEVICE_SET(index);
+            device = console_find(option, text, bytes, why);
+            if (!device)
+                return -EINVAL;
+            *set |= DEVICE_SET(device - devices);
         }
         text = *comma ? comma + 1 : comma;
     }
@@ -508,6 +489,7 @@ int console_configure(const struct command_line *line, struct message *why)
                     { "stdout", &stream_set[CONSOLE_STDOUT] },
                     { "stderr", &stream_set[CONSOLE_STDERR] } };
 
+    is_configured = true;
     for (unsigned i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
         const char *text = command_line_option(line, choices[i].option);
         unsigned set;

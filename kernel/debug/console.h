@@ -34,12 +34,10 @@ struct console_device {
     uint32_t firmware_speed; /* found at the start, in baud */
 };
 
-/* Registers a device: at most CONSOLE_DEVICES_MAX; the structure must live for ever. */
+/* Registers a device: at most CONSOLE_DEVICES_MAX; the structure must live for ever. After console_configure,
+ * it is a console of the kernel, whatever `console=` says. */
 #define CONSOLE_DEVICES_MAX 8
 void console_register(struct console_device *device);
-
-/* Registers a device that is a console of the kernel, whatever `console=` says. */
-void console_add(struct console_device *device);
 
 /* Makes `to` a console of the kernel by default, instead of `from`; both may be one, or not registered. */
 void console_default_move(struct console_device *from, struct console_device *to);
@@ -48,8 +46,9 @@ void console_default_move(struct console_device *from, struct console_device *to
  * known ones. */
 int console_configure(const struct command_line *line, struct message *why);
 
-/* Finds the device `name` for an option of the command line; -EINVAL with `why` as above. */
-int console_find(const char *option, const char *name, struct console_device **out, struct message *why);
+/* Finds the device of a name of `bytes` bytes, for an option of the command line; NULL with `why` as above.
+ */
+struct console_device **console_find(const char *option, const char *name, size_t bytes, struct message *why);
 
 /* Prints kernel text; a line's start gets the prefix. */
 __attribute__((format(printf, 1, 2))) void kernel_print(const char *format, ...);

@@ -26,16 +26,14 @@ uint32_t klog_mask = CLASSES_ALL & ~(1U << KLOG_CLASS_syscall);
 static const char *const class_names[KLOG_CLASSES] = { KLOG_CLASS_LIST(CLASS) };
 #undef CLASS
 
-static const struct {
-    const char *name, *words;
-    enum klog_class class;
-} kinds[KLOG_KINDS] = {
-#define KLOG(name, class, words) { #name, words, KLOG_CLASS_##class },
+/* As they stand in the file. */
+static const struct klog_kind kinds[KLOG_KINDS] = {
+#define KLOG(name, class, words) { #name, #class, words },
 #include "debug/klog.def"
 #undef KLOG
 };
 
-static struct console_device *port; /* klog= */
+static struct console_device **port; /* klog= */
 
 /* ---- Classes ---- */
 
@@ -73,11 +71,12 @@ int klog_configure(const struct command_line *line, struct message *why)
 {
     const char *classes = command_line_option(line, "klog_classes");
     const char *name = command_line_option(line, "klog");
-    int error = classes ? classes_parse(classes, &klog_mask, why) : 0;
 
-    if (!error && name)
-        error = console_find("klog", name, &port, why);
-    return error;
+    if (name)
+        port = console_find("klog", name, strlen(name), why);
+    if (name && !port)
+        return -EINVAL;
+    return classes ? classes_parse(classes, &klog_mask, why) : 0;
 }
 
 static uint32_t classes_of(uint32_t mask)
@@ -140,7 +139,7 @@ void klog_system_call_end(uint64_t number, uint64_t result)
 
 /* ---- The file ---- */
 
-#define HEAD_BYTES (sizeof(struct klog_header) + KLOG_KINDS * sizeof(struct klog_kind))
+#define HEAD_BYTES (sizeof(struct klog_header) + sizeof(kinds))
 
 /* Copies one event, and reads the count after that: by then its CPU may have overwritten the event. The count
  * complete events, so the slot of the next one may be half-written, too. */
@@ -168,16 +167,6 @@ static struct klog_header header_make(void)
     };
 }
 
-static struct klog_kind kind_make(unsigned number)
-{
-    struct klog_kind kind = { .name = "" };
-
-    format_text(kind.name, sizeof(kind.name), "%s", kinds[number].name);
-    format_text(kind.class, sizeof(kind.class), "%s", class_names[kinds[number].class]);
-    format_text(kind.words, sizeof(kind.words), "%s", kinds[number].words);
-    return kind;
-}
-
 /* Makes what stands before a CPU's events, of which `written` were written. */
 static struct klog_cpu part_make(unsigned cpu, uint64_t written)
 {
@@ -191,26 +180,55 @@ static uint64_t written_of(unsigned cpu)
     return __atomic_load_n(&arch_klog_of(cpu)->written, __ATOMIC_ACQUIRE);
 }
 
-void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context)
+/* Passes on, of the file's pieces in order, what lies between `from` and `end`. */
+struct window {
+    void (*write)(void *context, const void *bytes, uint64_t count);
+    void *context;
+    uint64_t from, end, at; /* of the file; the next piece begins at `at` */
+};
+
+static void window_add(struct window *window, const void *piece, uint64_t count)
+{
+    const uint64_t first = window->from > window->at ? window->from - window->at : 0;
+    const uint64_t left = window->end > window->at ? window->end - window->at : 0;
+    const uint64_t last = left < count ? left : count;
+
+    if (first < last)
+        window->write(window->context, (const uint8_t *)piece + first, last - first);
+    window->at += count;
+}
+
+static void head_read(struct window *window)
 {
     const struct klog_header header = header_make();
 
-    write(context, &header, sizeof(header));
-    for (unsigned i = 0; i < KLOG_KINDS; i++) {
-        const struct klog_kind kind = kind_make(i);
+    window_add(window, &header, sizeof(header));
+    window_add(window, kinds, sizeof(kinds));
+}
 
-        write(context, &kind, sizeof(kind));
+/* Reads a CPU's part, of which `written` events were written; skips the events before the window. */
+static void part_read(struct window *window, unsigned cpu, uint64_t written)
+{
+    const struct klog_cpu part = part_make(cpu, written);
+
+    window_add(window, &part, sizeof(part));
+    uint64_t i = window->from > window->at ? (window->from - window->at) / sizeof(struct klog_event) : 0;
+    i = i < part.count ? i : part.count;
+    window->at += i * sizeof(struct klog_event);
+    for (; i < part.count && window->at < window->end; i++) {
+        const struct klog_event event = event_read(arch_klog_of(cpu), part.lost + i);
+
+        window_add(window, &event, sizeof(event));
     }
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
-        const struct klog_cpu part = part_make(cpu, written_of(cpu));
+}
 
-        write(context, &part, sizeof(part));
-        for (uint64_t i = 0; i < part.count; i++) {
-            const struct klog_event event = event_read(arch_klog_of(cpu), part.lost + i);
+void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context)
+{
+    struct window all = { .write = write, .context = context, .end = UINT64_MAX };
 
-            write(context, &event, sizeof(event));
-        }
-    }
+    head_read(&all);
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        part_read(&all, cpu, written_of(cpu));
 }
 
 /* ---- The held file ---- */
@@ -264,61 +282,6 @@ uint64_t klog_held_bytes(void)
     return __atomic_load_n(&holds, __ATOMIC_ACQUIRE) & 1 ? held_bytes : 0;
 }
 
-/* Collects from the file's pieces, in order, what lies between `from` and `end`. */
-struct window {
-    uint8_t *to;
-    uint64_t from, end, at; /* of the file; the next piece begins at `at` */
-};
-
-static void window_add(struct window *window, const void *piece, uint64_t count)
-{
-    const uint64_t first = window->from > window->at ? window->from - window->at : 0;
-    const uint64_t last = window->end - window->at < count ? window->end - window->at : count;
-
-    if (first < last)
-        memcpy(window->to + (window->at + first - window->from), (const uint8_t *)piece + first,
-               last - first);
-    window->at += count;
-}
-
-/* Skips the pieces of this size that end before the window. Returns how many. */
-static uint64_t window_skip(struct window *window, uint64_t count, uint64_t piece_bytes)
-{
-    uint64_t before = window->from > window->at ? (window->from - window->at) / piece_bytes : 0;
-
-    before = before < count ? before : count;
-    window->at += before * piece_bytes;
-    return before;
-}
-
-static void head_read(struct window *window)
-{
-    const struct klog_header header = header_make();
-
-    window_add(window, &header, sizeof(header));
-    for (uint64_t i = window_skip(window, KLOG_KINDS, sizeof(struct klog_kind));
-         i < KLOG_KINDS && window->at < window->end; i++) {
-        const struct klog_kind kind = kind_make((unsigned)i);
-
-        window_add(window, &kind, sizeof(kind));
-    }
-}
-
-static void part_read(struct window *window, unsigned cpu)
-{
-    const struct held_part *held = PER_CPU_OF(held_parts, cpu);
-    const struct klog_cpu part = part_make(cpu, held->written);
-
-    window->at = held->at;
-    window_add(window, &part, sizeof(part));
-    for (uint64_t i = window_skip(window, part.count, sizeof(struct klog_event));
-         i < part.count && window->at < window->end; i++) {
-        const struct klog_event event = event_read(arch_klog_of(cpu), part.lost + i);
-
-        window_add(window, &event, sizeof(event));
-    }
-}
-
 /* Returns the last CPU whose part begins at or before `offset`, else the first. */
 static unsigned part_find(uint64_t offset)
 {
@@ -335,19 +298,29 @@ static unsigned part_find(uint64_t offset)
     return low;
 }
 
+static void bytes_append(void *context, const void *bytes, uint64_t count)
+{
+    uint8_t **to = context;
+
+    memcpy(*to, bytes, count);
+    *to += count;
+}
+
 bool klog_held_read(uint64_t offset, void *to, uint64_t count)
 {
     const uint64_t hold = __atomic_load_n(&holds, __ATOMIC_ACQUIRE);
     const uint64_t bytes = klog_held_bytes();
-    struct window window = { .to = to, .from = offset, .end = offset + count };
+    struct window window = { .write = bytes_append, .context = &to, .from = offset, .end = offset + count };
 
     if (offset > bytes || count > bytes - offset)
         return false;
+    unsigned cpu = part_find(offset);
     if (offset < HEAD_BYTES)
         head_read(&window);
-    for (unsigned cpu = part_find(offset);
-         cpu < arch_cpu_count() && PER_CPU_OF(held_parts, cpu)->at < window.end; cpu++)
-        part_read(&window, cpu);
+    else
+        window.at = PER_CPU_OF(held_parts, cpu)->at;
+    for (; cpu < arch_cpu_count() && window.at < window.end; cpu++)
+        part_read(&window, cpu, PER_CPU_OF(held_parts, cpu)->written);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return (hold & 1) && __atomic_load_n(&holds, __ATOMIC_RELAXED) == hold;
 }
@@ -379,5 +352,5 @@ void klog_end(bool panic)
     if (panic)
         events_print();
     if (port)
-        klog_file_write(port_write, port);
+        klog_file_write(port_write, *port);
 }

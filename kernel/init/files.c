@@ -9,6 +9,7 @@
 #include "fs/mount.h"
 #include "fs/proc/proc.h"
 #include "init/job.h"
+#include "init/memory.h"
 #include "lib/errno.h"
 #include "mm/page.h"
 #include "net/network_files.h"
@@ -48,12 +49,11 @@ uint64_t files_memory_bytes(const struct boot_info *of)
     return page_up(inodes_max(of) * TREE_ENTRY_BYTES_MAX + proc_memory_bytes() + 2 * ARCH_PAGE);
 }
 
-void files_start(const struct boot_info *given, struct page_pool *pool)
+void files_start(const struct boot_info *given)
 {
     boot = given;
     memory.bytes = files_memory_bytes(boot);
-    memory.base = page_pool_allocate(pool, memory.bytes, ARCH_PAGE);
-    ASSERT(memory.base != PAGE_POOL_NONE);
+    memory.base = memory_take(memory.bytes, ARCH_PAGE);
 }
 
 /* Allocates from the kernel's memory while the tree is built, later from the slice of the rank that makes a

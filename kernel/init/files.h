@@ -8,13 +8,12 @@
 
 #include "fs/tree/tree.h"
 #include "lib/boot_info.h"
-#include "mm/page_pool.h"
 
 /* Returns an upper bound of the memory, in bytes, that a tree takes before programs run. */
 uint64_t files_memory_bytes(const struct boot_info *boot);
 
 /* Takes that memory from the kernel's pool, once. */
-void files_start(const struct boot_info *boot, struct page_pool *pool);
+void files_start(const struct boot_info *boot);
 
 /* Builds the tree, as at boot: nothing of the tree before is left. Mounts that were made since boot are in
  * it. On the first CPU, without processes. Stops the node if an archive is bad. */

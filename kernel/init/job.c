@@ -32,9 +32,10 @@
 
 struct job job;
 
-_Noreturn void start_failed(int error, const struct message *why)
+void start_check(int error, const struct message *why)
 {
-    node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
+    if (error)
+        node_stop(error == -ENOMEM ? STOP_NO_MEMORY : STOP_BAD_INPUT, "%s", why->text);
 }
 
 /* ---- Which CPU belongs to which rank ---- */
@@ -73,18 +74,6 @@ static struct cpu_mask job_cpus_of(unsigned rank)
 
 /* ---- The conductor's commands ---- */
 
-static int signal_of(enum beat_code code)
-{
-    switch (code) {
-    case BEAT_STOP:
-        return SIGNAL_STOP;
-    case BEAT_CONTINUE:
-        return SIGNAL_CONT;
-    default:
-        return SIGNAL_KILL;
-    }
-}
-
 static void rank_signal(unsigned rank, int signal)
 {
     const struct signal_info info = { .signal = signal, .code = SIGNAL_BY_KERNEL };
@@ -96,12 +85,15 @@ static void rank_signal(unsigned rank, int signal)
 
 static void rank_command(enum beat_code code)
 {
+    static const uint8_t signals[] = {
+        [BEAT_STOP] = SIGNAL_STOP, [BEAT_CONTINUE] = SIGNAL_CONT, [BEAT_KILL] = SIGNAL_KILL
+    };
     const unsigned rank = job_rank_of(arch_cpu_index());
 
     if (code == BEAT_KILL) /* a rank that is about to begin checks this */
         __atomic_store_n(&job.is_killed, true, __ATOMIC_SEQ_CST);
     if (rank < process_rank_count && job_cpu_of(rank) == arch_cpu_index())
-        rank_signal(rank, signal_of(code));
+        rank_signal(rank, signals[code]);
 }
 
 void job_kill(void)
@@ -117,24 +109,11 @@ static bool services_first(uint64_t window_ns)
     return job.service.path && service_window_begin(window_ns);
 }
 
-static unsigned ranks_running(void)
-{
-    return __atomic_load_n(&job.running, __ATOMIC_RELAXED);
-}
-
-/* Returns the job's number. A program of the command line is no numbered job. */
-static uint32_t job_number(void)
-{
-    return job.number;
-}
-
 static const struct command_job commanded = {
-    .command = rank_command, .services = services_first, .ranks = ranks_running, .number = job_number
+    .command = rank_command, .services = services_first, .ranks = &job.running, .number = &job.number
 };
 
 /* ---- End ---- */
-
-_Noreturn static void cpu_join(unsigned cpu, uint64_t seen);
 
 /* Sends this CPU home, which has nothing to do with the job any more. */
 _Noreturn static void cpu_home(void)
@@ -146,7 +125,7 @@ _Noreturn static void cpu_home(void)
     shared_memory_drop();
     __atomic_add_fetch(&job.at_home, 1, __ATOMIC_ACQ_REL);
     if (cpu > 0)
-        cpu_join(cpu, seen);
+        job_cpu_join(cpu, seen);
     while (__atomic_load_n(&job.at_home, __ATOMIC_ACQUIRE) < arch_cpu_count())
         crosscall_serve();
     job_finish();
@@ -284,8 +263,7 @@ static struct thread *process_load(unsigned rank, const struct memory_slice *sli
     }
     if (error && launcher_is_on())
         rank_fail(process, &why);
-    if (error)
-        start_failed(error, &why);
+    start_check(error, &why);
     klog(program_enter, rank, *entry);
     process->start_ns = clock_now_ns(); /* loading is not counted */
     return thread;
@@ -319,20 +297,12 @@ static void service_start(void)
     thread_first_start(thread, entry, stack, job.service_policy);
 }
 
-/* Waits until more jobs have begun than the `before` ones so far. */
-static void job_await(uint64_t before)
+/* Misses no job: none begins before all CPUs are at home. */
+_Noreturn void job_cpu_join(unsigned cpu, uint64_t seen)
 {
-    while (__atomic_load_n(&job.started, __ATOMIC_ACQUIRE) == before)
-        arch_cpu_idle();
-}
-
-/* Takes part in all jobs that begin after the first `seen` ones. No job begins before all CPUs are at home,
- * so a CPU that comes home misses none. */
-_Noreturn static void cpu_join(unsigned cpu, uint64_t seen)
-{
-    for (;;) {
-        job_await(seen);
-        seen++;
+    for (;; seen++) {
+        while (__atomic_load_n(&job.started, __ATOMIC_ACQUIRE) == seen)
+            arch_cpu_idle();
         unsigned rank = job_rank_of(cpu);
         if (cpu == 0 && job.service.path)
             service_start();
@@ -361,11 +331,5 @@ _Noreturn void job_begin(void)
     __atomic_add_fetch(&job.started, 1, __ATOMIC_RELEASE);
     for (unsigned cpu = 1; cpu < arch_cpu_count(); cpu++)
         arch_ipi_send(cpu);
-    cpu_join(0, job.started - 1);
-}
-
-/* Lets a further CPU join, at the start of the node, whose first job may have begun already. */
-_Noreturn void job_cpu_join(unsigned cpu)
-{
-    cpu_join(cpu, 0);
+    job_cpu_join(0, job.started - 1);
 }

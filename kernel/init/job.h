@@ -28,14 +28,15 @@ unsigned job_cpu_of(unsigned rank); /* the CPU that its first thread runs on */
  * one. */
 uint64_t job_service_bytes(const struct command_line *line);
 
-/* Stops the node because its start has failed with this error; `why` is the message. */
-_Noreturn void start_failed(int error, const struct message *why);
+/* Stops the node if its start has failed with an error; `why` is the message. */
+void start_check(int error, const struct message *why);
 
 /* Starts the ranks on all CPUs, this one included, and the service in its slice (empty: there is none); with
  * `launch`, those of one job after the other. */
 _Noreturn void job_start(struct memplan *plan, const struct memory_slice *service, struct tree *tree);
 
-/* Makes a further CPU wait here for job_start, and then run its rank. */
-_Noreturn void job_cpu_join(unsigned cpu);
+/* Makes a CPU take part in all jobs that begin after the first `seen` ones. A further CPU joins when the node
+ * starts; the first job may have begun by then. */
+_Noreturn void job_cpu_join(unsigned cpu, uint64_t seen);
 
 #endif

@@ -134,13 +134,6 @@ _Noreturn void job_next(void)
 
 /* ---- End ---- */
 
-/* Waits until all that ranks have written is acknowledged, or tacetrun, which does so, has gone. */
-static void drain(void)
-{
-    while (connections_are_sending() && !launcher_is_alone())
-        launcher_rest(clock_now_ns() + DRAIN_LOOK_NS);
-}
-
 /* Reports ranks that still own something of the network, after network_processes_drop. */
 static void accounts_check(void)
 {
@@ -160,7 +153,9 @@ _Noreturn void job_finish(void)
     launcher_rests(true);
     if (job.directory->mount && mount_file_of(job.directory))
         inode_drop(job.tree, job.directory); /* opened for all ranks */
-    drain();
+    /* Until all that ranks have written is acknowledged, or tacetrun, which does so, has gone. */
+    while (connections_are_sending() && !launcher_is_alone())
+        launcher_rest(clock_now_ns() + DRAIN_LOOK_NS);
     launcher_watch_end();
     commands_job_set(NULL);
     network_processes_drop();

@@ -8,7 +8,6 @@
 #include "debug/stop.h"
 #include "init/job_state.h"
 #include "launch/launcher.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/limits.h"
 #include "process/schedule.h"
@@ -155,7 +154,6 @@ _Noreturn void job_start(struct memplan *plan, const struct memory_slice *servic
         error = directory_find(job.directory_path, &job.directory, &why);
     if (!error)
         error = program_link(job.program.path, &why);
-    if (error)
-        start_failed(error, &why);
+    start_check(error, &why);
     job_begin();
 }

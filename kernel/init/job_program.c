@@ -37,17 +37,6 @@ int directory_find(const char *path, struct inode **directory, struct message *w
                  : 0;
 }
 
-static struct inode *program_inode(const void *bytes, uint64_t count)
-{
-    struct inode *inode = inode_create(job.tree, S_IFREG | 0755);
-
-    if (inode) {
-        inode->data = bytes;
-        inode->bytes = count;
-    }
-    return inode;
-}
-
 int program_link(const char *path, struct message *why)
 {
     return tree_add(job.tree, "/proc/self/exe", S_IFLNK | 0777, path, strlen(path), why) ? 0 : -ENOMEM;
@@ -80,8 +69,12 @@ static int program_copy(const char *option, const char *path, const struct inode
     if (error)
         return message_set(why, -EIO, "%s=%s: reading it from %s failed (error %lu)", option, path,
                            inode->mount->source, (uint64_t)-error);
-    *copy = program_inode(arch_physical(memory), status.bytes);
-    return *copy ? 0 : message_set(why, -ENOMEM, "%s=%s: no memory for the file tree", option, path);
+    *copy = inode_create(job.tree, S_IFREG | 0755);
+    if (!*copy)
+        return message_set(why, -ENOMEM, "%s=%s: no memory for the file tree", option, path);
+    (*copy)->data = arch_physical(memory);
+    (*copy)->bytes = status.bytes;
+    return 0;
 }
 
 int program_find(const char *option, const char *path, struct inode **program, struct message *why)

@@ -12,7 +12,6 @@
 #include "time/timer.h"
 #include "lib/command_line.h"
 #include "debug/console.h"
-#include "lib/errno.h"
 #include "init/files.h"
 #include "init/job.h"
 #include "init/memory.h"
@@ -27,47 +26,11 @@
 #include "debug/stop.h"
 #include "lib/version.h"
 
-static const char *const known_options[] = {
-    "app",
-    "argv0",
-    "bootif",
-    "clockevent",
-    "clockevents",
-    "console",
-    "cwd",
-    "end",
-    "env",
-    "idle",
-    "ip",
-    "ip_wait",
-    "klog",
-    "klog_classes",
-    "latency_bound",
-    "launch",
-    "mount",
-    "mount_required",
-    "mount_timeout",
-    "netconsole",
-    "netdev",
-    "nettick",
-    "nettick_dev",
-    "nettick_interrupts",
-    "nettick_key",
-    "ntp",
-    "prefix",
-    "ranks",
-    "raw_sockets",
-    "rotation",
-    "service",
-    "service_memory",
-    "service_policy",
-    "stack",
-    "stderr",
-    "stdin_bytes",
-    "stdout",
-    "threads",
-    NULL,
-};
+static const char known_options[] =
+    "app, argv0, bootif, clockevent, clockevents, console, cwd, end, env, idle, ip, ip_wait, klog, "
+    "klog_classes, latency_bound, launch, mount, mount_required, mount_timeout, netconsole, netdev, "
+    "nettick, nettick_dev, nettick_interrupts, nettick_key, ntp, prefix, ranks, raw_sockets, "
+    "rotation, service, service_memory, service_policy, stack, stderr, stdin_bytes, stdout, threads";
 
 static struct command_line line;
 
@@ -75,18 +38,18 @@ static void options_read(struct boot_info *boot)
 {
     struct message why;
 
-    if (command_line_parse(boot->command_line, &line, &why) || stop_configure(&line, &why) ||
-        console_configure(&line, &why) || klog_configure(&line, &why) ||
-        command_line_check(&line, known_options, &why) || netconsole_configure(&line, &why) ||
-        launcher_configure(&line, &why))
-        start_failed(-EINVAL, &why);
+    start_check(command_line_parse(boot->command_line, &line, &why) || stop_configure(&line, &why) ||
+                    console_configure(&line, &why) || klog_configure(&line, &why) ||
+                    command_line_check(&line, known_options, &why) || netconsole_configure(&line, &why) ||
+                    launcher_configure(&line, &why),
+                &why);
 }
 
 _Noreturn void kernel_cpu_start(unsigned cpu)
 {
     klog(cpu_online, cpu, 0);
     timer_cpu_start();
-    job_cpu_join(cpu);
+    job_cpu_join(cpu, 0);
 }
 
 _Noreturn void kernel_start(struct boot_info *boot)
@@ -108,13 +71,13 @@ _Noreturn void kernel_start(struct boot_info *boot)
                   "no program: hand one in as boot module (QEMU: -initrd FILE, GRUB: module2 FILE)");
     memory_start(boot, &line);
     arch_memory_initialise(&kernel_pool, boot);
-    files_start(boot, &kernel_pool);
+    files_start(boot);
     arch_initialise(boot);
     clock_start();
-    if (nettick_configure(&line, &why) || clock_event_configure(&line, &why) ||
-        timer_configure(&line, &why) || arch_idle_configure(&line, &why) || schedule_configure(&line, &why) ||
-        threads_configure(&line, &why))
-        start_failed(-EINVAL, &why);
+    start_check(nettick_configure(&line, &why) || clock_event_configure(&line, &why) ||
+                    timer_configure(&line, &why) || arch_idle_configure(&line, &why) ||
+                    schedule_configure(&line, &why) || threads_configure(&line, &why),
+                &why);
     timer_cpu_start();
     klog_cpu_start(); /* the options have been read since this CPU's setup */
     arch_cpus_start(&kernel_pool, boot);
@@ -123,20 +86,17 @@ _Noreturn void kernel_start(struct boot_info *boot)
 
     struct memory_slice service = memory_service_take();
     struct memplan *plan;
-    int error = memory_slices_plan(&plan, &why);
-    if (error)
-        start_failed(error, &why);
+    start_check(memory_slices_plan(&plan, &why), &why);
     memory_describe();
     node_facts_set(memory_kernel_bytes());
 
     memory_network_give();
-    if (network_start(&line, &why))
-        start_failed(-EINVAL, &why);
+    start_check(network_start(&line, &why) != 0, &why);
     struct tree *tree = files_build();
-    error = mounts_start(&line, tree, &why);
-    if (error)
-        start_failed(error, &why);
-    if (launcher_is_on() && launcher_start(memory_launcher_take(), memory_ranks_mib(), &why))
-        start_failed(-EINVAL, &why);
+    start_check(mounts_start(&line, tree, &why), &why);
+    if (launcher_is_on())
+        start_check(launcher_start(arch_physical(memory_take(LAUNCHER_BYTES, ARCH_PAGE)), memory_ranks_mib(),
+                                   &why) != 0,
+                    &why);
     job_start(plan, &service, tree);
 }

@@ -11,7 +11,6 @@
 #include "init/files.h"
 #include "init/job.h"
 #include "launch/launcher.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "net/memory.h"
@@ -96,9 +95,7 @@ void memory_start(const struct boot_info *given, const struct command_line *line
     pool_bytes = arch_pool_bytes(boot) + files_memory_bytes(boot) + 8 * ARCH_PAGE + network_more_bytes() +
                  (launcher_is_on() ? LAUNCHER_BYTES : 0) + service_bytes +
                  (service_bytes ? ARCH_LARGE_PAGE : 0);
-    int error = memory_plan(1, false, &why);
-    if (error)
-        start_failed(error, &why);
+    start_check(memory_plan(1, false, &why), &why);
     page_pool_initialise(&kernel_pool, &plan.pool, 1);
 }
 
@@ -154,6 +151,14 @@ void memory_describe(void)
 
 /* ---- Of the pool ---- */
 
+uint64_t memory_take(uint64_t bytes, uint64_t alignment)
+{
+    uint64_t memory = page_pool_allocate(&kernel_pool, bytes, alignment);
+
+    ASSERT(memory != PAGE_POOL_NONE);
+    return memory;
+}
+
 struct memory_slice memory_service_take(void)
 {
     static struct memory_range extent;
@@ -161,8 +166,7 @@ struct memory_slice memory_service_take(void)
     extent.bytes = service_bytes;
     if (!extent.bytes)
         return (struct memory_slice){ 0 };
-    extent.base = page_pool_allocate(&kernel_pool, extent.bytes, ARCH_LARGE_PAGE);
-    ASSERT(extent.base != PAGE_POOL_NONE);
+    extent.base = memory_take(extent.bytes, ARCH_LARGE_PAGE);
     return (struct memory_slice){ .extents = &extent, .extent_count = 1, .bytes = extent.bytes };
 }
 
@@ -175,14 +179,6 @@ uint64_t memory_ranks_mib(void)
     return bytes >> 20;
 }
 
-void *memory_launcher_take(void)
-{
-    uint64_t memory = page_pool_allocate(&kernel_pool, LAUNCHER_BYTES, ARCH_PAGE);
-
-    ASSERT(memory != PAGE_POOL_NONE);
-    return arch_physical(memory);
-}
-
 void memory_network_give(void)
 {
     const uint64_t more_bytes = network_more_bytes();
@@ -190,8 +186,6 @@ void memory_network_give(void)
     unsigned count = extents[0].bytes != 0;
 
     if (more_bytes)
-        extents[count++] =
-            (struct memory_range){ page_pool_allocate(&kernel_pool, more_bytes, ARCH_PAGE), more_bytes };
-    ASSERT(extents[count - 1].base != PAGE_POOL_NONE);
+        extents[count++] = (struct memory_range){ memory_take(more_bytes, ARCH_PAGE), more_bytes };
     network_memory_start(extents, count);
 }

@@ -33,8 +33,8 @@ struct memory_slice memory_service_take(void);
 /* Returns what all ranks have together, in MiB. */
 uint64_t memory_ranks_mib(void);
 
-/* Takes LAUNCHER_BYTES for the launcher. */
-void *memory_launcher_take(void);
+/* Takes memory from the pool for good, whose plan has room for it. */
+uint64_t memory_take(uint64_t bytes, uint64_t alignment);
 
 /* Gives the network the memory of its own accounts (net/memory.h), after the last plan. */
 void memory_network_give(void);

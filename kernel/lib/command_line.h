@@ -35,9 +35,10 @@ int command_line_parse(char *text, struct command_line *out, struct message *why
 /* Returns the value of the last option `name`, or NULL if it is absent. A bare NAME gives "". */
 const char *command_line_option(const struct command_line *line, const char *name);
 
-/* Checks that the names of all options are in `known` (NULL-terminated). Else -EINVAL with `why` naming the
- * option and listing the known ones, because an option that is silently ignored could spoil an experiment. */
-int command_line_check(const struct command_line *line, const char *const *known, struct message *why);
+/* Checks that the names of all options are in `known`, a text of names with ", " between them. Else -EINVAL
+ * with `why` naming the option and listing the known ones, because an option that is silently ignored could
+ * spoil an experiment. */
+int command_line_check(const struct command_line *line, const char *known, struct message *why);
 
 /* Reads numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024).
  * Returns 0, or -EINVAL with `why` naming the option, its text and the range that would be right; *out is

@@ -37,6 +37,21 @@ enum {
 };
 
 /* Time and processes */
+struct linux_stat {
+    uint64_t device;
+    uint64_t inode;
+    uint64_t links;
+    uint32_t mode;
+    uint32_t user, group;
+    uint32_t padding;
+    uint64_t represented_device;
+    int64_t size;
+    int64_t block_size;
+    int64_t blocks; /* of 512 bytes */
+    uint64_t access_s, access_ns, modify_s, modify_ns, change_s, change_ns;
+    int64_t unused[3];
+};
+
 struct linux_timespec {
     int64_t seconds, nanoseconds;
 };

@@ -141,7 +141,7 @@ int netconsole_configure(const struct command_line *line, struct message *why)
         return message_set(why, -EINVAL, OPTION "=%s: this is not ADDRESS[:PORT]", text);
     if (*end && option_number(OPTION, end + 1, 1, UINT16_MAX, &port, why))
         return -EINVAL;
-    console_add(&device);
+    console_register(&device);
     return 0;
 }
 

@@ -48,7 +48,6 @@ static void promise_facts(const struct acpi_facts *facts)
             PROMISE(facts->apic_ids[i] != facts->apic_ids[j]);
     }
     PROMISE(facts->numa_range_count <= ACPI_NUMA_RANGES_MAX);
-    PROMISE(facts->numa_ranges_dropped == 0 || facts->numa_range_count == ACPI_NUMA_RANGES_MAX);
     for (unsigned i = 0; i < facts->numa_range_count; i++) {
         PROMISE(facts->numa_ranges[i].range.bytes > 0);
         PROMISE(facts->numa_ranges[i].range.bytes <= UINT64_MAX - facts->numa_ranges[i].range.base);

@@ -103,7 +103,6 @@ static void promise_cpus(void)
 {
     PROMISE(machine_cpu_count > 0 && machine_cpu_count <= ARCH_CPUS_MAX);
     PROMISE(machine_cpus_named == machine_cpu_count || machine_cpu_count == ARCH_CPUS_MAX);
-    PROMISE(machine_cpus[0].first_thread);
     for (unsigned i = 0; i < machine_cpu_count; i++)
         for (unsigned j = 0; j < i; j++)
             PROMISE(machine_cpus[i].server != machine_cpus[j].server);

@@ -68,7 +68,7 @@ struct model_cpu {
 static struct model_cpu cpus[CPUS];
 static struct smart_timer timers[CPUS][TIMERS];
 static uint64_t early_ns; /* by which the devices are too early */
-static uint64_t ipis;     /* arch_beat_send or arch_beat_send_all was called */
+static uint64_t ipis;     /* arch_beat_send was called */
 static bool by_other;     /* a device other than nettick is on top */
 
 static void (*while_read)(void); /* what another CPU does before this one has used the time that it read */
@@ -166,19 +166,12 @@ uint64_t clock_wall_ns(uint64_t *tai_ns)
     return BEGIN;
 }
 
-void arch_beat_send(void)
+void arch_beat_send(bool to_itself)
 {
     ipis++;
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        if (cpu != arena_cpu)
+        if (cpu != arena_cpu || to_itself)
             cpus[cpu].beat_pending = true;
-}
-
-void arch_beat_send_all(void)
-{
-    ipis++;
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        cpus[cpu].beat_pending = true;
 }
 
 void crosscall_serve(void) /* a lock that is not free calls it */

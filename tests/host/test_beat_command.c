@@ -86,10 +86,7 @@ static void rank_command(enum beat_code code)
     CHECK_EQUAL(code, wanted.codes[next]);
 }
 
-static unsigned ranks(void)
-{
-    return 3;
-}
+static const unsigned ranks = 3;
 
 /* How long the service's threads have had first on each CPU, ever. */
 static uint64_t had_ns[CPUS];
@@ -102,13 +99,8 @@ static bool services(uint64_t window_ns)
 
 static uint32_t job_now;
 
-static uint32_t number(void)
-{
-    return job_now;
-}
-
 static const struct command_job job = {
-    .command = rank_command, .services = services, .ranks = ranks, .number = number
+    .command = rank_command, .services = services, .ranks = &ranks, .number = &job_now
 };
 
 static void cpu_does(unsigned cpu)

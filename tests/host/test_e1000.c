@@ -317,11 +317,6 @@ void *arch_dma_allocate(uint64_t bytes)
     return memset(model.memory, 0, bytes);
 }
 
-uint64_t arch_dma_address(const void *memory)
-{
-    return (uintptr_t)memory;
-}
-
 volatile void *pci_bar_map(const struct pci_function *function, unsigned bar, uint64_t bytes)
 {
     MUST(function && bar == 0 && bytes <= REG_BYTES);

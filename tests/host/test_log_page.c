@@ -80,12 +80,13 @@ void kernel_print(const char *format, ...)
     (void)format;
 }
 
-int console_find(const char *option, const char *name, struct console_device **out, struct message *why)
+struct console_device **console_find(const char *option, const char *name, size_t bytes, struct message *why)
 {
     (void)option;
     (void)name;
-    (void)out;
-    return message_set(why, -EINVAL, "none");
+    (void)bytes;
+    message_set(why, -EINVAL, "none");
+    return NULL;
 }
 
 /* ---- The node ---- */

@@ -21,16 +21,11 @@
 uintptr_t arena_origin;
 uint32_t arena_cpu;
 
-static struct cpu_features features;
+struct cpu_features cpu_features;
 static uint64_t values[MSRS];
 static bool there[MSRS], written[MSRS];
 static uint32_t signature;
 static char printed[8192];
-
-const struct cpu_features *cpu_features(void)
-{
-    return &features;
-}
 
 struct cpuid_result cpuid(uint32_t leaf, uint32_t subleaf)
 {
@@ -74,7 +69,7 @@ static void begin(unsigned counted, unsigned banks)
     memset(written, 0, sizeof(written));
     printed[0] = '\0';
     signature = 0x50654; /* a Skylake-X */
-    features = (struct cpu_features){ .machine_check = true };
+    cpu_features = (struct cpu_features){ .machine_check = true };
     there[MCG_CAPABILITY] = there[MCG_STATUS] = true;
     values[MCG_CAPABILITY] = counted;
     for (unsigned msr = BANK(0); msr < BANK(banks); msr++)
@@ -174,7 +169,7 @@ TEST(the_global_control_is_written_where_it_is_there)
 TEST(without_machine_checks_nothing_is_touched)
 {
     begin(10, 10);
-    features.machine_check = false;
+    cpu_features.machine_check = false;
     machine_checks_enable();
     machine_checks_print();
     for (unsigned msr = 0; msr < MSRS; msr++)

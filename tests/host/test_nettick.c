@@ -803,8 +803,7 @@ static void other_takes(void)
     lock_is_held = &waits;
     other_waits = setjmp(waits) != 0;
     if (!other_waits && nettick_frame(other_frame, other_bytes, conductor_address)) {
-        arch_beat_send();
-        cpus[arena_cpu].beat_pending = true; /* its own part comes later, too */
+        arch_beat_send(true); /* its own part comes later, too */
     }
     lock_is_held = NULL;
     arena_cpu = here;

@@ -14,16 +14,11 @@
 uintptr_t arena_origin;
 uint32_t arena_cpu;
 
-static struct acpi_facts facts;
+struct acpi_facts acpi;
 static uint16_t control[2];   /* PM1a, PM1b */
 static uint16_t type_seen[2]; /* in the first of the two steps */
 static uint8_t ports[0x10000], memory[16];
 static unsigned orders; /* writes of SLP_EN to a port */
-
-const struct acpi_facts *acpi_facts(void)
-{
-    return &facts;
-}
 
 void io_write16(uintptr_t port, uint16_t value)
 {
@@ -63,20 +58,20 @@ volatile void *device_at(uint64_t physical)
 static void begin(void)
 {
     orders = 0;
-    memset(&facts, 0, sizeof(facts));
+    memset(&acpi, 0, sizeof(acpi));
     memset(control, 0, sizeof(control));
     memset(type_seen, 0xff, sizeof(type_seen));
     memset(ports, 0, sizeof(ports));
     memset(memory, 0, sizeof(memory));
-    facts.soft_off_known = true;
-    facts.soft_off_type_a = 5;
-    facts.soft_off_type_b = 6;
+    acpi.soft_off_known = true;
+    acpi.soft_off_type_a = 5;
+    acpi.soft_off_type_b = 6;
 }
 
 TEST(other_bits_of_the_control_register_stay_as_they_are)
 {
     begin();
-    facts.pm1a_control_port = PM1A;
+    acpi.pm1a_control_port = PM1A;
     control[0] = 0xc3ff & ~(1 << 13); /* all but the type, which is another one's */
     control[0] |= 2 << 10;
     power_order();
@@ -88,8 +83,8 @@ TEST(other_bits_of_the_control_register_stay_as_they_are)
 TEST(both_halves_get_their_own_type)
 {
     begin();
-    facts.pm1a_control_port = PM1A;
-    facts.pm1b_control_port = PM1B;
+    acpi.pm1a_control_port = PM1A;
+    acpi.pm1b_control_port = PM1B;
     control[1] = 1;
     power_order();
     CHECK_EQUAL(orders, 2);
@@ -101,9 +96,9 @@ TEST(both_halves_get_their_own_type)
 TEST(acpi_is_entered_before_and_stays_on)
 {
     begin();
-    facts.pm1a_control_port = PM1A;
-    facts.smi_command_port = SMI;
-    facts.acpi_enable_command = 0xf1;
+    acpi.pm1a_control_port = PM1A;
+    acpi.smi_command_port = SMI;
+    acpi.acpi_enable_command = 0xf1;
     power_order();
     CHECK_EQUAL(ports[SMI], 0xf1);
     CHECK_EQUAL(control[0], 1 | 5 << 10 | 1 << 13);
@@ -112,9 +107,9 @@ TEST(acpi_is_entered_before_and_stays_on)
 TEST(reduced_hardware_is_switched_off_by_its_register_in_memory)
 {
     begin();
-    facts.hardware_reduced = true;
-    facts.sleep_control = (struct acpi_register){ false, 0x1000 };
-    facts.sleep_status = (struct acpi_register){ false, 0x1008 };
+    acpi.hardware_reduced = true;
+    acpi.sleep_control = (struct acpi_register){ false, 0x1000 };
+    acpi.sleep_status = (struct acpi_register){ false, 0x1008 };
     power_order();
     CHECK_EQUAL(memory[0], 5 << 2 | 1 << 5);
     CHECK_EQUAL(memory[8], 1 << 7);
@@ -123,9 +118,9 @@ TEST(reduced_hardware_is_switched_off_by_its_register_in_memory)
 TEST(reduced_hardware_is_switched_off_by_its_port)
 {
     begin();
-    facts.hardware_reduced = true;
-    facts.sleep_control = (struct acpi_register){ true, 0x404 };
-    facts.sleep_status = (struct acpi_register){ true, 0x405 };
+    acpi.hardware_reduced = true;
+    acpi.sleep_control = (struct acpi_register){ true, 0x404 };
+    acpi.sleep_status = (struct acpi_register){ true, 0x405 };
     power_order();
     CHECK_EQUAL(ports[0x404], 5 << 2 | 1 << 5);
     CHECK_EQUAL(ports[0x405], 1 << 7);
@@ -134,15 +129,15 @@ TEST(reduced_hardware_is_switched_off_by_its_port)
 TEST(what_is_not_known_is_not_written)
 {
     begin();
-    facts.soft_off_known = false;
-    facts.pm1a_control_port = PM1A;
+    acpi.soft_off_known = false;
+    acpi.pm1a_control_port = PM1A;
     power_order();
-    facts.hardware_reduced = true;
-    facts.sleep_control = (struct acpi_register){ false, 0x1000 };
+    acpi.hardware_reduced = true;
+    acpi.sleep_control = (struct acpi_register){ false, 0x1000 };
     power_order();
     begin();
-    facts.hardware_reduced = true;
-    facts.sleep_control = (struct acpi_register){ false, 0x99000 }; /* the map does not reach it */
+    acpi.hardware_reduced = true;
+    acpi.sleep_control = (struct acpi_register){ false, 0x99000 }; /* the map does not reach it */
     power_order();
     static const uint8_t none[sizeof(memory)];
     CHECK_EQUAL(orders, 0);

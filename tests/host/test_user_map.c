@@ -20,7 +20,7 @@
 #define GRID_PAGES   (HUGE_PAGES * ARCH_HUGE_PAGE / ARCH_PAGE)
 #define GRID_BASE    ((3ULL << 39) - 2 * ARCH_HUGE_PAGE) /* across a bound of the root's entries */
 
-static struct cpu_features features = { .no_execute = true };
+struct cpu_features cpu_features = { .no_execute = true };
 static uint64_t upper_half;
 uint32_t klog_mask;
 
@@ -241,12 +241,7 @@ static uint64_t space_table_bytes(const struct arch_space *space)
 
 bool arch_huge_pages(void)
 {
-    return features.huge_pages;
-}
-
-const struct cpu_features *cpu_features(void)
-{
-    return &features;
+    return cpu_features.huge_pages;
 }
 
 void arch_zero(void *memory, uint64_t bytes)
@@ -289,7 +284,7 @@ static void grid_begin(uint64_t table_bytes, bool huge_pages)
 
     arena_begin();
     memset(grid, 0, sizeof(grid));
-    features.huge_pages = huge_pages;
+    cpu_features.huge_pages = huge_pages;
     page_pool_initialise(&table_pool, &tables, 1);
     page_pool_initialise(&physical_pool, &memory, 1);
     CHECK_EQUAL(arch_space_create(&space, &table_pool), 0);
@@ -720,11 +715,11 @@ TEST(every_space_has_the_kernels_half)
 TEST(cpu_without_no_execute_gets_no_such_bit)
 {
     grid_begin(16ULL << 20, true);
-    features.no_execute = false;
+    cpu_features.no_execute = false;
     CHECK_EQUAL(arch_map(&space, GRID_BASE, ARENA_BASE + ARCH_HUGE_PAGE, ARCH_PAGE, RIGHT_READ | RIGHT_WRITE),
                 0);
     CHECK_EQUAL(look(&space, GRID_BASE).rights, RIGHT_READ | RIGHT_WRITE | RIGHT_EXECUTE);
-    features.no_execute = true;
+    cpu_features.no_execute = true;
 }
 
 int main(void)

@@ -11,7 +11,7 @@
  *      beat_order_take, order_*    the same, struct beat_order (kernel/beat/beat_frame.c)
  *      beat_hear                   nettick_frame: CPU 0, interrupts off (kernel/beat/nettick.c)
  *      process cpu                 nettick_interrupt of another CPU, after arch_beat_send; of each CPU if
- *                                  beats are polled (arch_beat_send_all): CPU 0 then does nothing at once
+ *                                  beats are polled (arch_beat_send(true)): CPU 0 then does nothing at once
  *      accepted, head, ring_*      commands that CPU 0 has passed on, and the ring, which has room for ROOM
  *      tail, done_epoch, done      of each CPU: how many commands it has taken, and the last it has done
  *      conductor, operator         beat_send (service/conductor/beats.c), and the user of conductorctl

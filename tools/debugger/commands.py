@@ -202,18 +202,15 @@ class LogCommand(Command):
         """The log in its file's format (kernel/debug/klog.h), with the newest events of one CPU."""
         from lab.formats.klog import CPU, EVENT, HEADER, KIND, MAGIC, NAME, VERSION
 
+        memory = gdb.selected_inferior()
         kinds = kernel.static("kernel/debug/klog.c", "kinds")
         kind_count = kinds.type.range()[1] + 1
-        class_names = kernel.static("kernel/debug/klog.c", "class_names")
         hz = int(kernel.static("arch/x86_64/clock.c", "clock_hz"))
         boot_ticks = int(gdb.parse_and_eval("*(unsigned long *)&boot_ticks"))
         index = int(cpu["index"])
         parts = [HEADER.pack(MAGIC, VERSION, index + 1, kind_count, EVENT.itemsize, hz, boot_ticks)]
         parts.append(NAME.pack(b"x86_64"))
-        for i in range(kind_count):
-            kind = kinds[i]
-            texts = (kind["name"], class_names[int(kind["class"])], kind["words"])
-            parts.append(KIND.pack(*(text.string().encode() for text in texts)))
+        parts.append(bytes(memory.read_memory(int(kinds.address), kind_count * KIND.size)))
         parts += [CPU.pack(other, 0, 0) for other in range(index)]
         ring = cpu["klog"].dereference()
         slots = int(ring["last"]) + 1
@@ -221,12 +218,10 @@ class LogCommand(Command):
         # The slot of the next event may be half-written.
         count = min(wanted, written, slots - 1)
         parts.append(CPU.pack(index, count, written - count))
-        memory = bytes(
-            gdb.selected_inferior().read_memory(int(ring["events"].address), slots * EVENT.itemsize)
-        )
+        events = bytes(memory.read_memory(int(ring["events"].address), slots * EVENT.itemsize))
         for number in range(written - count, written):
             at = number % slots * EVENT.itemsize
-            parts.append(memory[at : at + EVENT.itemsize])
+            parts.append(events[at : at + EVENT.itemsize])
         return b"".join(parts)
 
 

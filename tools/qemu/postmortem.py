@@ -185,20 +185,9 @@ class _TacetNode:
         clock, at = self.layout.CLOCK_HZ
         hz = self.memory.word(self.kernel.find(clock).address + at)
         boot = self.memory.word(self.kernel.find("boot_ticks").address)
-        return klog_file.pack(self.kernel.architecture.name, (hz, boot), self._kinds(), rings)
-
-    def _kinds(self) -> list[tuple[str, str, str]]:
-        """The kinds of events in the kernel's file (klog.c): name, class, words."""
-
-        def text(address: int) -> str:
-            return self.kernel.read(address, 64).split(b"\0", 1)[0].decode("ascii")
-
-        classes = self.kernel.find("class_names", "klog.c")
-        pointers = struct.iter_unpack("<Q", self.kernel.read(classes.address, classes.size))
-        names = [text(pointer) for (pointer,) in pointers]
-        kinds = self.kernel.find("kinds", "klog.c")
-        table = struct.iter_unpack("<QQI4x", self.kernel.read(kinds.address, kinds.size))
-        return [(text(name), names[class_], text(words)) for name, words, class_ in table]
+        table = self.kernel.find("kinds", "klog.c")
+        kinds = self.kernel.read(table.address, table.size)
+        return klog_file.pack(self.kernel.architecture.name, (hz, boot), kinds, rings)
 
 
 def bias_of(program: Symbols, layout: Layout) -> int:

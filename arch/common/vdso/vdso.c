@@ -57,11 +57,6 @@ static uint64_t wall_ns(bool is_tai)
     return ns;
 }
 
-static bool clock_is_wall(int clock)
-{
-    return clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_REALTIME_COARSE || clock == CLOCK_ID_TAI;
-}
-
 /* Returns whether this file can read the clock: 0, 1, 4, 5, 6, 7, 11. */
 static bool clock_is_known(int clock)
 {
@@ -77,7 +72,8 @@ int __vdso_clock_gettime(int clock, struct timespec *time)
     if (!clock_is_known(clock))
         return (int)system_call(SYSTEM_CALL_CLOCK_GETTIME, clock, (long)time);
 
-    uint64_t ns = clock_is_wall(clock) ? wall_ns(clock == CLOCK_ID_TAI) : now_ns();
+    bool is_wall = clock == CLOCK_ID_REALTIME || clock == CLOCK_ID_REALTIME_COARSE || clock == CLOCK_ID_TAI;
+    uint64_t ns = is_wall ? wall_ns(clock == CLOCK_ID_TAI) : now_ns();
     time->seconds = (int64_t)(ns / NS_PER_S);
     time->nanoseconds = (int64_t)(ns % NS_PER_S);
     return 0;

@@ -326,8 +326,7 @@ static int threads_add(firmware_node node)
 {
     struct machine_cpu cpu = { .core = (uint32_t)property_number(node, "reg", 0),
                                .package = (uint32_t)property_number(node, "ibm,chip-id", 0),
-                               .numa_domain = domain_of(node),
-                               .first_thread = true };
+                               .numa_domain = domain_of(node) };
     const char *name = "ibm,ppc-interrupt-server#s";
     unsigned length;
 
@@ -335,7 +334,7 @@ static int threads_add(firmware_node node)
         name = "reg"; /* one thread, of the same number */
     if (!property_load(node, name, 4, &length) || length > 4 * THREADS_MAX)
         return property_wrong(node, name, "4 bytes for each of at most 8 hardware threads are expected");
-    for (unsigned at = 0; at < length; at += 4, cpu.first_thread = false) {
+    for (unsigned at = 0; at < length; at += 4) {
         cpu.server = load_be32(bytes + at);
         const int error = cpu_add(node, cpu);
 
@@ -420,27 +419,23 @@ static int cpus_read(firmware_node chosen)
 
 /* ---- Devices ---- */
 
-static uint32_t token(firmware_node rtas, const char *name)
-{
-    return (uint32_t)property_number(rtas, name, TOKEN_NONE);
-}
-
 static void rtas_read(firmware_node rtas)
 {
+    static const struct {
+        const char *name;
+        uint32_t *token;
+    } functions[] = { { "power-off", &machine.power_off },
+                      { "system-reboot", &machine.reboot },
+                      { "start-cpu", &machine.start_cpu },
+                      { "ibm,set-xive", &machine.set_xive },
+                      { "ibm,int-off", &machine.int_off },
+                      { "ibm,int-on", &machine.int_on },
+                      { "get-time-of-day", &machine.get_time_of_day } };
+
     machine.rtas_bytes = rtas ? (uint32_t)property_number(rtas, "rtas-size", 0) : 0;
-    machine.power_off = machine.reboot = machine.start_cpu = TOKEN_NONE;
-    machine.int_off = machine.int_on = TOKEN_NONE;
-    machine.stop_self = machine.set_xive = machine.get_time_of_day = TOKEN_NONE;
-    if (!rtas)
-        return;
-    machine.power_off = token(rtas, "power-off");
-    machine.reboot = token(rtas, "system-reboot");
-    machine.start_cpu = token(rtas, "start-cpu");
-    machine.stop_self = token(rtas, "stop-self");
-    machine.set_xive = token(rtas, "ibm,set-xive");
-    machine.int_off = token(rtas, "ibm,int-off");
-    machine.int_on = token(rtas, "ibm,int-on");
-    machine.get_time_of_day = token(rtas, "get-time-of-day");
+    for (unsigned i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        *functions[i].token =
+            rtas ? (uint32_t)property_number(rtas, functions[i].name, TOKEN_NONE) : TOKEN_NONE;
 }
 
 /* Chooses the size of a queue: 64 KiB, which is a page, if the machine has that; else the largest below. */
@@ -467,8 +462,6 @@ static int xive_read(firmware_node node)
     machine.controller = CONTROLLER_XIVE;
     if (!property_load(node, "reg", 16, &length) || length < 32)
         return property_wrong(node, "reg", "two addresses with sizes of 8 bytes each are expected");
-    machine.xive_tima_user = load_be64(bytes);
-    machine.xive_tima_user_bytes = load_be64(bytes + 8);
     machine.xive_tima = load_be64(bytes + 16);
     machine.xive_tima_bytes = load_be64(bytes + 24);
     if (property_load(node, "ibm,xive-lisn-ranges", 8, &length)) {

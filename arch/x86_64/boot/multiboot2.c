@@ -18,16 +18,8 @@
 #define SCREEN_COLUMNS_MAX 512
 #define SCREEN_ROWS_MAX    256
 #define RSDP_BYTES_MIN     20 /* of ACPI 1.0 */
-
-enum tag_type {
-    TAG_END = 0,
-    TAG_COMMAND_LINE = 1,
-    TAG_MODULE = 3,
-    TAG_MEMORY_MAP = 6,
-    TAG_FRAMEBUFFER = 8,
-    TAG_ACPI_OLD = 14,
-    TAG_ACPI_NEW = 15,
-};
+#define TAG_END            0
+#define TAG_ACPI_NEW       15
 
 /* Tags that only UEFI machines have: system tables (11, 12), memory map, boot services, images (17-20). */
 #define TAGS_OF_EFI (3U << 11 | 15U << 17)
@@ -64,9 +56,6 @@ static int parse_command_line(const struct tag *tag, struct boot_info *out, stru
 
 static int parse_module(const struct tag *tag, struct boot_info *out, struct message *why)
 {
-    if (tag->bytes < HEADER_BYTES + 8)
-        return tag_too_short(tag, "module", why);
-
     uint32_t start = load_le32(tag->at + 8), end = load_le32(tag->at + 12);
     if (end < start)
         return message_set(why, -EINVAL,
@@ -79,9 +68,6 @@ static int parse_module(const struct tag *tag, struct boot_info *out, struct mes
 
 static int parse_memory_map(const struct tag *tag, struct boot_info *out, struct message *why)
 {
-    if (tag->bytes < MAP_HEADER_BYTES)
-        return tag_too_short(tag, "memory map", why);
-
     uint32_t entry_bytes = load_le32(tag->at + 8), content = tag->bytes - MAP_HEADER_BYTES;
     if (entry_bytes < MAP_ENTRY_BYTES || content % entry_bytes != 0)
         return message_set(why, -EINVAL,
@@ -93,9 +79,6 @@ static int parse_memory_map(const struct tag *tag, struct boot_info *out, struct
 /* Takes only text screens of plain shape. A framebuffer is taken as it is: its driver checks it. */
 static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struct message *why)
 {
-    if (tag->bytes < 31)
-        return tag_too_short(tag, "framebuffer", why);
-
     uint64_t address = load_le64(tag->at + 8);
     uint32_t pitch = load_le32(tag->at + 16), columns = load_le32(tag->at + 20),
              rows = load_le32(tag->at + 24);
@@ -130,31 +113,33 @@ static int parse_framebuffer(const struct tag *tag, struct boot_info *out, struc
 /* Takes the RSDP. The copy of ACPI 2.0 wins over the one of ACPI 1.0, in whatever order they come. */
 static int parse_rsdp(const struct tag *tag, struct boot_info *out, struct message *why)
 {
-    if (tag->bytes < HEADER_BYTES + RSDP_BYTES_MIN)
-        return tag_too_short(tag, "ACPI", why);
+    (void)why; /* every RSDP of that length is taken */
     if (tag->type == TAG_ACPI_NEW || !out->rsdp)
         out->rsdp = tag->address + HEADER_BYTES;
     return 0;
 }
 
+static const struct {
+    uint32_t type, bytes_min;
+    const char *name;
+    int (*parse)(const struct tag *tag, struct boot_info *out, struct message *why);
+} tags[] = {
+    { 1, HEADER_BYTES, "command line", parse_command_line },
+    { 3, HEADER_BYTES + 8, "module", parse_module },
+    { 6, MAP_HEADER_BYTES, "memory map", parse_memory_map },
+    { 8, 31, "framebuffer", parse_framebuffer },
+    { 14, HEADER_BYTES + RSDP_BYTES_MIN, "ACPI", parse_rsdp },
+    { TAG_ACPI_NEW, HEADER_BYTES + RSDP_BYTES_MIN, "ACPI", parse_rsdp },
+};
+
 static int parse_tag(const struct tag *tag, struct boot_info *out, struct message *why)
 {
-    switch (tag->type) {
-    case TAG_COMMAND_LINE:
-        return parse_command_line(tag, out, why);
-    case TAG_MODULE:
-        return parse_module(tag, out, why);
-    case TAG_MEMORY_MAP:
-        return parse_memory_map(tag, out, why);
-    case TAG_FRAMEBUFFER:
-        return parse_framebuffer(tag, out, why);
-    case TAG_ACPI_OLD:
-    case TAG_ACPI_NEW:
-        return parse_rsdp(tag, out, why);
-    default:
-        out->efi |= tag->type < 32 && (TAGS_OF_EFI >> tag->type & 1);
-        return 0;
-    }
+    out->efi |= tag->type < 32 && (TAGS_OF_EFI >> tag->type & 1);
+    for (unsigned i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+        if (tags[i].type == tag->type)
+            return tag->bytes < tags[i].bytes_min ? tag_too_short(tag, tags[i].name, why)
+                                                  : tags[i].parse(tag, out, why);
+    return 0;
 }
 
 /* Parses the tags after the structure's header, up to the end tag. */

@@ -91,7 +91,7 @@ static uint32_t thread_priority_text(struct file *file, struct process *process,
 /* Writes a line for each thread. */
 static void priorities_text(struct file *file)
 {
-    if (!arch_priority_max()) {
+    if (!ARCH_PRIORITY_MAX) {
         text_add(file, "hardware priorities: none\n");
         return;
     }
@@ -108,12 +108,12 @@ static int priorities_command(const char *line)
 {
     static bool logged;
 
-    if (!arch_priority_max()) {
+    if (!ARCH_PRIORITY_MAX) {
         if (!__atomic_exchange_n(&logged, true, __ATOMIC_RELAXED))
             kernel_print("/proc/tacet/priorities: this machine's CPUs have no hardware priorities\n");
         return -EOPNOTSUPP;
     }
-    if (line[0] < '1' || line[0] > (char)('0' + arch_priority_max()) || line[1])
+    if (line[0] < '1' || line[0] > (char)('0' + ARCH_PRIORITY_MAX) || line[1])
         return -EINVAL;
     arch_priority_set((unsigned)(line[0] - '0'));
     return 0;

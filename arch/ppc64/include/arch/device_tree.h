@@ -25,7 +25,6 @@ struct machine_cpu {
     uint32_t server;        /* by which the hypervisor, RTAS and the interrupt controller name it */
     uint32_t core, package; /* threads of one core share both */
     uint32_t numa_domain;   /* or NUMA_DOMAIN_NONE */
-    bool first_thread;      /* of its core */
 };
 
 extern struct machine_cpu machine_cpus[ARCH_CPUS_MAX];
@@ -55,17 +54,17 @@ struct machine_facts {
     /* RTAS: its entry, 0 if there is none, and where it is; tokens of its functions, or TOKEN_NONE. */
     uint32_t rtas, rtas_bytes;
     uint32_t rtas_base;
-    uint32_t power_off, reboot, start_cpu, stop_self, set_xive, int_off, int_on, get_time_of_day;
+    uint32_t power_off, reboot, start_cpu, set_xive, int_off, int_on, get_time_of_day;
 
     /* The first of these is the one that /chosen names as standard output, if it names one. */
     struct machine_terminal terminals[TERMINALS_MAX];
     unsigned terminal_count, terminals_named;
 
-    /* XIVE: its registers for the program's and for the operating system's rings, one after the other;
-     * sources that the kernel may use for IPIs; log2 of the bytes of a queue, 0: none fits into a page. */
+    /* XIVE: its registers for the operating system's ring; sources that the kernel may use for IPIs; log2 of
+     * the bytes of a queue, 0: none fits into a page. */
     enum { CONTROLLER_NONE, CONTROLLER_XIVE, CONTROLLER_XICS, CONTROLLER_UNKNOWN } controller;
     char controller_name[CONTROLLER_NAME_MAX]; /* as the tree has it ("compatible") */
-    uint64_t xive_tima_user, xive_tima_user_bytes, xive_tima, xive_tima_bytes;
+    uint64_t xive_tima, xive_tima_bytes;
     uint32_t xive_lisn_first, xive_lisn_count;
     uint32_t xive_queue_bits;
 

@@ -56,6 +56,7 @@ struct interrupt_controller {
 };
 
 extern const struct interrupt_controller xive, xics;
+extern const struct interrupt_controller *interrupt_controller; /* the one that the machine has */
 
 void interrupt_arrived(enum interrupt_number number);
 
@@ -66,9 +67,7 @@ void interrupt_note(enum interrupt_number number);
  */
 void interrupts_initialise(struct page_pool *pool);
 bool interrupts_prepare(struct cpu *cpu, struct page_pool *pool);
-const char *interrupts_name(void);
 uint64_t interrupts_cpu_bytes(void);
-void interrupts_open(void);
 void interrupts_close(void);
 
 /* Serves an external interrupt. */
@@ -76,8 +75,5 @@ void interrupts_serve(void);
 
 /* Mutes a device's source, or lets it interrupt again. */
 void interrupts_mute(uint32_t source, bool muted);
-
-/* Interrupts a CPU, whatever it does. */
-void interrupts_send(const struct cpu *cpu);
 
 #endif

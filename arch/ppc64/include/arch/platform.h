@@ -20,6 +20,10 @@
 
 #define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) ppc64_number
 
+#define ARCH_PRIORITY_MAX 6 /* priority.c */
+unsigned arch_priority(const struct arch_context *context);
+void arch_priority_set(unsigned priority);
+
 static inline uint64_t arch_physical_of(const void *pointer)
 {
     return (uint64_t)pointer - DIRECT_MAP;

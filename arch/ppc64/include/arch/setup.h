@@ -24,8 +24,6 @@ extern uint64_t boot_ticks;
 #define ADDRESS_TRANSLATION_MODE 3
 #define LITTLE_ENDIAN_MODE       4
 
-struct cpu *cpu_of(unsigned index); /* that runs */
-
 struct page_pool;
 void cpu_initialise_first(void);
 

@@ -47,11 +47,9 @@ struct acpi_facts {
     } pci_segments[ACPI_PCI_SEGMENTS_MAX];
     unsigned pci_segment_count;
     /* from the MADT */
-    uint64_t local_apic_address;
     uint32_t apic_ids[ACPI_CPUS_MAX]; /* enabled CPUs (types 0 and 9), in table order, each once */
     unsigned cpu_count;
     unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
-    bool has_8259;         /* a legacy PIC that must be masked */
     struct acpi_io_apic {
         uint32_t address, first; /* of its inputs, which are numbered throughout the machine */
     } io_apics[ACPI_IO_APICS_MAX];
@@ -63,10 +61,9 @@ struct acpi_facts {
     } isa_lines[ACPI_ISA_LINES];
     /* from the SRAT */
     uint32_t domains[ACPI_CPUS_MAX]; /* proximity domain of each of apic_ids, or NUMA_DOMAIN_NONE */
-    /* Enabled memory, in table order; ranges may contain more than there is. */
+    /* Enabled memory, in table order, as far as it fits; ranges may contain more than there is. */
     struct numa_range numa_ranges[ACPI_NUMA_RANGES_MAX];
     unsigned numa_range_count;
-    unsigned numa_ranges_dropped; /* beyond ACPI_NUMA_RANGES_MAX */
 };
 
 /* Fills *out from the tables below the RSDP: the one at info->rsdp if it is valid, else, unless UEFI

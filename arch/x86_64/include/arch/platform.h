@@ -22,6 +22,11 @@
 
 #define ARCH_SYSCALL_NUMBER(x86_64_number, ppc64_number) x86_64_number
 
+/* There are no hardware priorities. */
+#define ARCH_PRIORITY_MAX           0
+#define arch_priority(context)      0U
+#define arch_priority_set(priority) ((void)(priority))
+
 static inline uint64_t arch_physical_of(const void *pointer)
 {
     uint64_t address = (uint64_t)pointer;

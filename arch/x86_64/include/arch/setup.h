@@ -39,18 +39,16 @@ struct cpu_features {
     /* Low bits of an APIC id that number the hardware threads of a core, and all those of a package; 0: CPUID
      * does not say. */
     uint32_t thread_bits, core_bits;
-    bool fxsave, xsave, monitor, rdrand, hypervisor, machine_check;
+    bool xsave, monitor, rdrand, hypervisor, machine_check;
     uint8_t physical_bits; /* of the addresses of its memory */
-    bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, rdtscp, rdpid;
+    bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, tsc_adjust, rdtscp, rdpid;
 };
 
-const struct cpu_features *cpu_features(void); /* filled by the first cpu_initialise */
+extern struct cpu_features cpu_features; /* filled by the first cpu_initialise */
 
-/* Returns what each CPU but the first takes from the pool, whole pages: its area, the variables of which each
- * CPU has one, and its ring of the flight log; or what `count` areas need of tables for their guard pages.
- * smp.c. */
-uint64_t cpu_further_bytes(void);
-uint64_t cpu_further_table_bytes(unsigned count);
+/* Returns what all CPUs but the first take from the pool, whole pages: each its area, the variables of which
+ * each CPU has one, and its ring of the flight log; and tables for their guard pages. smp.c. */
+uint64_t cpus_pool_bytes(void);
 
 /* The CPU's name by CPUID, "" if it has none. */
 #define CPU_BRAND_BYTES 49 /* with its NUL */
@@ -58,13 +56,12 @@ void cpu_brand(char *text);
 
 /* Enables the vector registers that there is room for (vector_state.c): the first CPU chooses them, sets xcr0
  * and vector_bytes, and vector_state_report says on the console what was wrong, or stops the node. */
-void vector_state_enable(struct cpu_features *features, unsigned cpu);
+void vector_state_enable(unsigned cpu);
 void vector_state_report(void);
 
 void cpu_initialise(struct cpu *cpu, unsigned index);
 /* Lets programs find out, without a system call, on which CPU they run (arch/vdso.h). */
 void cpu_identify(struct cpu *cpu);
-uint32_t cpu_apic_id(unsigned cpu); /* of one that runs; smp.c */
 
 /* Begins a system call: assembly entry points (syscall_entry.asm). */
 void syscall_entry(void);
@@ -85,15 +82,13 @@ void *frame_map(uint64_t physical, uint64_t bytes);
 
 void power_order(void); /* orders the machine to switch itself off, which may take a while; power.c */
 
-/* Returns facts from ACPI; zero if there is none. start.c. */
-const struct acpi_facts *acpi_facts(void);
+extern struct acpi_facts acpi; /* zero if there is none; start.c */
 
 /* Loads the final map, which arch_memory_initialise has built. kernel_map.c. */
 void kernel_map_activate(void);
 
-void clock_initialise(void);    /* clock.c */
-void io_apics_silence(void);    /* masks all their inputs; io_apic.c */
-void ipi_send(struct cpu *cpu); /* idle.c */
+void clock_initialise(void); /* clock.c */
+void io_apics_silence(void); /* masks all their inputs; io_apic.c */
 
 /* Registers the clock event devices; the APIC timer's rate as measured, 0 if it was not. apic_timer.c. */
 void apic_timer_initialise(uint64_t local_apic_hz);

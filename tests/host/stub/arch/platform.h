@@ -47,6 +47,8 @@ static inline struct klog_ring *arch_klog(void)
     return arena_klog ? arena_klog() : NULL;
 }
 
+const struct klog_ring *arch_klog_of(unsigned cpu); /* likewise */
+
 extern struct tacet_counters arena_counters[]; /* of each CPU, where a test counts */
 
 static inline uint64_t arch_ticks(void)
