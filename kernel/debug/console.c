@@ -469,7 +469,7 @@ static int input_configure(const struct command_line *line, struct message *why)
 
     if (!text)
         return 0;
-    if (option_number(INPUT_OPTION, text, 0, INT64_MAX, &input_left, why))
+    if (option_value(OPTION_NUMBER, INPUT_OPTION, text, 0, INT64_MAX, &input_left, why))
         return -EINVAL;
     if (console_is_shared(CONSOLE_STDOUT))
         return message_set(why, -EINVAL,

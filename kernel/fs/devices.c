@@ -216,7 +216,7 @@ static int64_t null_write(struct file *file, uint64_t buffer, uint64_t bytes, ui
 static int64_t zero_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
     (void)file, (void)offset;
-    return user_clear_partial(buffer, bytes);
+    return user_write_partial(buffer, NULL, bytes);
 }
 
 static int64_t full_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)

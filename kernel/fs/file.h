@@ -15,7 +15,7 @@
 
 #include "smp/spinlock.h"
 #include "fs/tree/tree.h"
-#include "process/limits.h"
+#include "process/process.h"
 #include "lib/format.h"
 #include <stdbool.h>
 

@@ -12,7 +12,6 @@
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "process/process.h"
-#include "process/sleep.h"
 #include "time/clock.h"
 
 #define RETRY_NS     1000000

@@ -25,7 +25,7 @@ void broken_pipe_signal(void)
     const struct signal_info info = { .signal = SIGNAL_PIPE,
                                       .sender = { .pid = (uint32_t)arch_process()->pid } };
 
-    signal_send(arch_process(), arch_thread(), &info);
+    signal_send(arch_process(), arch_thread(), &info, NULL);
 }
 
 static int64_t ring_wait(const struct file *file, struct unix_ring *ring)

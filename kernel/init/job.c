@@ -21,9 +21,7 @@
 #include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "net/connection.h"
-#include "process/limits.h"
 #include "process/process.h"
-#include "process/service_window.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
 
@@ -80,7 +78,7 @@ static void rank_signal(unsigned rank, int signal)
     struct process *process = process_find(PID_FIRST + rank);
 
     if (process)
-        signal_send(process, NULL, &info);
+        signal_send(process, NULL, &info, NULL);
 }
 
 static void rank_command(enum beat_code code)

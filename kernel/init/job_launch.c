@@ -26,7 +26,6 @@
 #include "net/connection.h"
 #include "net/memory.h"
 #include "net/network.h"
-#include "process/limits.h"
 #include "process/process.h"
 #include "time/clock.h"
 

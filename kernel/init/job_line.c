@@ -9,8 +9,7 @@
 #include "init/job_state.h"
 #include "launch/launcher.h"
 #include "lib/kstring.h"
-#include "process/limits.h"
-#include "process/schedule.h"
+#include "process/process.h"
 
 #define STACK_BYTES_DEFAULT (8ULL << 20)
 #define STACK_BYTES_MIN     (64ULL << 10)
@@ -44,10 +43,9 @@ static void environment_read(const struct command_line *line)
 static uint64_t bytes_read(const struct command_line *line, const char *name, uint64_t low, uint64_t high,
                            uint64_t bytes)
 {
-    const char *text = command_line_option(line, name);
     struct message why;
 
-    if (text && option_bytes(name, text, low, high, &bytes, &why))
+    if (option_value(OPTION_BYTES, name, command_line_option(line, name), low, high, &bytes, &why))
         node_stop(STOP_BAD_INPUT, "%s", why.text);
     return bytes;
 }
@@ -59,7 +57,7 @@ static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
     uint64_t ranks = ranks_max;
     struct message why;
 
-    if (text && option_number("ranks", text, 1, ranks_max, &ranks, &why))
+    if (option_value(OPTION_NUMBER, "ranks", text, 1, ranks_max, &ranks, &why))
         node_stop(STOP_BAD_INPUT, "%s (at most one rank a CPU and %u in all; %u CPUs run)", why.text,
                   MEMPLAN_RANKS_MAX, cpu_count);
     return (unsigned)ranks;

@@ -14,7 +14,7 @@
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "net/memory.h"
-#include "process/limits.h"
+#include "process/process.h"
 
 #define SLICE_BYTES_MIN (16ULL << 20)
 

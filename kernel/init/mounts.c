@@ -113,7 +113,7 @@ int mounts_start(const struct command_line *line, struct tree *tree, struct mess
     uint64_t timeout_ns = TIMEOUT_NS;
     int error = 0;
 
-    if (timeout && option_time("mount_timeout", timeout, TIMEOUT_NS_MIN, TIMEOUT_NS_MAX, &timeout_ns, why))
+    if (option_value(OPTION_TIME, "mount_timeout", timeout, TIMEOUT_NS_MIN, TIMEOUT_NS_MAX, &timeout_ns, why))
         return -EINVAL;
     if (required && strcmp(required, "yes") != 0 && strcmp(required, "no") != 0)
         return message_set(why, -EINVAL, "mount_required=%s: it can be yes or no", required);

@@ -66,7 +66,7 @@ int launcher_configure(const struct command_line *line, struct message *why)
     is_on = text != NULL;
     if (!is_on)
         return 0;
-    if (*text && option_number("launch", text, 1, UINT16_MAX, &number, why))
+    if (*text && option_value(OPTION_NUMBER, "launch", text, 1, UINT16_MAX, &number, why))
         return -EINVAL;
     for (unsigned i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
         if (command_line_option(line, of_programs[i]))

@@ -176,7 +176,7 @@ static bool read_value(const char *text, const struct unit *units, uint64_t *out
 {
     uint64_t number;
 
-    if (!text || !read_digits(&text, &number))
+    if (!read_digits(&text, &number))
         return false;
     for (; units->name; units++)
         if (strcmp(text, units->name) == 0)
@@ -184,54 +184,33 @@ static bool read_value(const char *text, const struct unit *units, uint64_t *out
     return false;
 }
 
-/* Reads an option of one of the three kinds; `kind` describes it, `unit` is that of its bounds. */
-static int option_read(const char *name, const char *text, const struct unit *units, const char *kind,
-                       const char *unit, uint64_t low, uint64_t high, uint64_t *out, struct message *why)
-{
-    uint64_t value;
+static const struct unit plain[] = { { "", 1 }, { NULL, 0 } };
+static const struct unit sizes[] = { { "", 1 },           { "K", 1ULL << 10 }, { "M", 1ULL << 20 },
+                                     { "G", 1ULL << 30 }, { "T", 1ULL << 40 }, { NULL, 0 } };
+static const struct unit times[] = { { "", 1 },         { "ns", 1 },         { "us", 1000 },
+                                     { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
 
-    if (!read_value(text, units, &value) || value < low || value > high)
+/* What messages say about each kind, and the unit of its bounds. */
+static const struct {
+    const char *text, *unit;
+    const struct unit *units;
+} kinds[] = {
+    [OPTION_NUMBER] = { "number", "", plain },
+    [OPTION_BYTES] = { "size (a number, then nothing, K, M, G or T)", " bytes", sizes },
+    [OPTION_TIME] = { "time (a number, then nothing, ns, us, ms or s)", " ns", times },
+    [OPTION_TIME_OR_OFF] = { "time (a number, then nothing, ns, us, ms or s; or off)", " ns", times },
+};
+
+int option_value(enum option_kind kind, const char *name, const char *text, uint64_t low, uint64_t high,
+                 uint64_t *out, struct message *why)
+{
+    uint64_t value = 0;
+    bool is_off = kind == OPTION_TIME_OR_OFF && text && strcmp(text, "off") == 0;
+
+    if (text && !is_off && (!read_value(text, kinds[kind].units, &value) || value < low || value > high))
         return message_set(why, -EINVAL, "option %.*s: \"%.*s\" is not a %s from %lu to %lu%s", SHOWN, name,
-                           SHOWN, text ? text : "", kind, low, high, unit);
-    *out = value;
-    return 0;
-}
-
-int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
-                  struct message *why)
-{
-    static const struct unit units[] = { { "", 1 }, { NULL, 0 } };
-
-    return option_read(name, text, units, "number", "", low, high, out, why);
-}
-
-int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
-                 struct message *why)
-{
-    static const struct unit units[] = { { "", 1 },           { "K", 1ULL << 10 }, { "M", 1ULL << 20 },
-                                         { "G", 1ULL << 30 }, { "T", 1ULL << 40 }, { NULL, 0 } };
-
-    return option_read(name, text, units, "size (a number, then nothing, K, M, G or T)", " bytes", low, high,
-                       out, why);
-}
-
-#define TIME_KIND "time (a number, then nothing, ns, us, ms or s"
-
-static const struct unit time_units[] = { { "", 1 },         { "ns", 1 },         { "us", 1000 },
-                                          { "ms", 1000000 }, { "s", 1000000000 }, { NULL, 0 } };
-
-int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
-                struct message *why)
-{
-    return option_read(name, text, time_units, TIME_KIND ")", " ns", low_ns, high_ns, out_ns, why);
-}
-
-int option_time_or_off(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns,
-                       uint64_t *out_ns, struct message *why)
-{
-    if (!text || strcmp(text, "off") != 0)
-        return option_read(name, text, time_units, TIME_KIND "; or off)", " ns", low_ns, high_ns, out_ns,
-                           why);
-    *out_ns = 0;
+                           SHOWN, text, kinds[kind].text, low, high, kinds[kind].unit);
+    if (text)
+        *out = value;
     return 0;
 }

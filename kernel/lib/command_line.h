@@ -40,16 +40,11 @@ const char *command_line_option(const struct command_line *line, const char *nam
  * spoil an experiment. */
 int command_line_check(const struct command_line *line, const char *known, struct message *why);
 
-/* Reads numbers and sizes in options: decimal or 0x hexadecimal; sizes take K, M, G, T (powers of 1024).
- * Returns 0, or -EINVAL with `why` naming the option, its text and the range that would be right; *out is
- * untouched then. A NULL text (bare NAME) counts as empty, which is no number. */
-int option_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
-                  struct message *why);
-int option_time(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns, uint64_t *out_ns,
-                struct message *why); /* ns, us, ms, s; ns by default */
-int option_time_or_off(const char *name, const char *text, uint64_t low_ns, uint64_t high_ns,
-                       uint64_t *out_ns, struct message *why); /* "off": 0 */
-int option_bytes(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out,
-                 struct message *why);
+/* Reads an option's value: a decimal or 0x hexadecimal number. Sizes take K, M, G, T (powers of 1024), times
+ * ns, us, ms, s (ns by default); "off" is 0. Returns 0, or -EINVAL with `why` naming the option, its text and
+ * the range that would be right. *out is untouched then, and without a text (NULL): the option is absent. */
+enum option_kind { OPTION_NUMBER, OPTION_BYTES, OPTION_TIME, OPTION_TIME_OR_OFF };
+int option_value(enum option_kind kind, const char *name, const char *text, uint64_t low, uint64_t high,
+                 uint64_t *out, struct message *why);
 
 #endif

@@ -12,9 +12,8 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define PAGE                 ARCH_PAGE
-#define HEADER_BYTES         64
-#define PROGRAM_HEADER_BYTES 56
+#define PAGE         ARCH_PAGE
+#define HEADER_BYTES 64
 
 #define CLASS_64      2
 #define LITTLE_ENDIAN 1
@@ -43,10 +42,13 @@ struct file {
     uint64_t address_limit;
 };
 
+/* As in the file. */
 struct program_header {
     uint32_t type, flags;
-    uint64_t offset, address, file_bytes, memory_bytes, alignment;
+    uint64_t offset, address, physical_address, file_bytes, memory_bytes, alignment;
 };
+#define PROGRAM_HEADER_BYTES 56
+_Static_assert(sizeof(struct program_header) == PROGRAM_HEADER_BYTES, "it is copied from the file");
 
 static const struct file_magic foreign_files[] = {
     { "#!", 2, "it is a script; only ELF programs run" },
@@ -150,21 +152,6 @@ static int find_program_headers(struct file *file, struct message *why)
     return 0;
 }
 
-static struct program_header program_header(const struct file *file, unsigned index)
-{
-    const uint8_t *at = file->at + file->headers_offset + (uint64_t)index * PROGRAM_HEADER_BYTES;
-
-    return (struct program_header){
-        .type = load_le32(at),
-        .flags = load_le32(at + 4),
-        .offset = load_le64(at + 8),
-        .address = load_le64(at + 16),
-        .file_bytes = load_le64(at + 32),
-        .memory_bytes = load_le64(at + 40),
-        .alignment = load_le64(at + 48),
-    };
-}
-
 static int check_load_place(const struct file *file, const struct program_header *load, unsigned index,
                             bool position_independent, struct message *why)
 {
@@ -251,8 +238,9 @@ static int take_load(const struct file *file, const struct program_header *load,
 static int take_program_header(const struct file *file, unsigned index, struct elf_image *out,
                                struct message *why)
 {
-    struct program_header header = program_header(file, index);
+    struct program_header header;
 
+    memcpy(&header, file->at + file->headers_offset + (uint64_t)index * sizeof(header), sizeof(header));
     switch (header.type) {
     case SEGMENT_LOAD:
         return take_load(file, &header, index, out, why);

@@ -100,28 +100,26 @@ static const char *read_conversion(const char *at, va_list *arguments, struct co
     return *at ? at + 1 : at;
 }
 
-static int64_t fetch_signed(va_list *arguments, const struct conversion *conversion)
-{
-    return conversion->is_long ? va_arg(*arguments, int64_t) : va_arg(*arguments, int);
-}
-
 static uint64_t fetch_unsigned(va_list *arguments, const struct conversion *conversion)
 {
     return conversion->is_long ? va_arg(*arguments, uint64_t) : va_arg(*arguments, unsigned);
 }
 
-static void put_padded(struct sink *sink, const struct conversion *conversion, const char *text,
-                       size_t length)
+/* Prints a prefix ("-", "0x", …), zeros and text, padded to the width. */
+static void put_padded(struct sink *sink, const struct conversion *conversion, const char *prefix,
+                       size_t zeros, const char *text, size_t count)
 {
-    size_t width = (size_t)conversion->width;
-    size_t padding = width > length ? width - length : 0;
+    size_t prefix_length = strlen(prefix), length = prefix_length + zeros + count;
+    size_t width = (size_t)conversion->width, padding = width > length ? width - length : 0;
 
     put_repeated(sink, ' ', conversion->left ? 0 : padding);
-    put_bytes(sink, text, length);
+    put_bytes(sink, prefix, prefix_length);
+    put_repeated(sink, '0', zeros);
+    put_bytes(sink, text, count);
     put_repeated(sink, ' ', conversion->left ? padding : 0);
 }
 
-/* Prints a prefix ("-", "0x", …), then zeros up to precision or width, then digits. */
+/* Prints a prefix, then zeros up to precision or width, then digits. */
 static void put_integer(struct sink *sink, const struct conversion *conversion, const char *prefix,
                         uintmax_t value, unsigned base)
 {
@@ -137,29 +135,7 @@ static void put_integer(struct sink *sink, const struct conversion *conversion, 
         zeros = width > prefix_length + count ? width - prefix_length - count : 0;
     if (count + zeros == 0 && conversion->precision < 0)
         zeros = 1;
-
-    size_t length = prefix_length + zeros + count;
-    size_t padding = width > length ? width - length : 0;
-    put_repeated(sink, ' ', conversion->left ? 0 : padding);
-    put_bytes(sink, prefix, prefix_length);
-    put_repeated(sink, '0', zeros);
-    put_bytes(sink, digits + sizeof(digits) - count, count);
-    put_repeated(sink, ' ', conversion->left ? padding : 0);
-}
-
-static void put_signed(struct sink *sink, const struct conversion *conversion, intmax_t value)
-{
-    if (value < 0)
-        put_integer(sink, conversion, "-", 0 - (uintmax_t)value, 10);
-    else
-        put_integer(sink, conversion, "", (uintmax_t)value, 10);
-}
-
-static void put_hexadecimal(struct sink *sink, const struct conversion *conversion, uintmax_t value)
-{
-    const char *prefix = conversion->kind == 'X' ? "0X" : "0x";
-
-    put_integer(sink, conversion, conversion->alternate && value ? prefix : "", value, 16);
+    put_padded(sink, conversion, prefix, zeros, digits + sizeof(digits) - count, count);
 }
 
 static void put_string(struct sink *sink, const struct conversion *conversion, const char *text)
@@ -168,31 +144,37 @@ static void put_string(struct sink *sink, const struct conversion *conversion, c
 
     if (!text)
         text = "(null)";
-    put_padded(sink, conversion, text, strnlen(text, limit));
+    put_padded(sink, conversion, "", 0, text, strnlen(text, limit));
 }
 
 /* Prints one conversion. False if it is not one of ours. */
 static bool put_conversion(struct sink *sink, const struct conversion *conversion, va_list *arguments)
 {
+    const char *prefix;
+    uint64_t value;
+    int64_t number;
     char byte;
 
     switch (conversion->kind) {
     case 'd':
-        put_signed(sink, conversion, fetch_signed(arguments, conversion));
+        number = conversion->is_long ? va_arg(*arguments, int64_t) : va_arg(*arguments, int);
+        put_integer(sink, conversion, number < 0 ? "-" : "",
+                    number < 0 ? 0 - (uint64_t)number : (uint64_t)number, 10);
         return true;
     case 'u':
-        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion), 10);
-        return true;
     case 'o':
-        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion), 8);
+        put_integer(sink, conversion, "", fetch_unsigned(arguments, conversion),
+                    conversion->kind == 'o' ? 8 : 10);
         return true;
     case 'x':
     case 'X':
-        put_hexadecimal(sink, conversion, fetch_unsigned(arguments, conversion));
+        value = fetch_unsigned(arguments, conversion);
+        prefix = conversion->kind == 'X' ? "0X" : "0x";
+        put_integer(sink, conversion, conversion->alternate && value ? prefix : "", value, 16);
         return true;
     case 'c':
         byte = (char)va_arg(*arguments, int);
-        put_padded(sink, conversion, &byte, 1);
+        put_padded(sink, conversion, "", 0, &byte, 1);
         return true;
     case 's':
         put_string(sink, conversion, va_arg(*arguments, const char *));

@@ -21,8 +21,7 @@ struct list {
     struct list_link *first, *last;
 };
 
-/* In a kernel that checks itself (make kernel LOCKCHECK=1) a broken list, tree (avl.h) or queue is a
- * fault. */
+/* In a kernel that checks itself (make kernel LOCKCHECK=1) a broken list, tree (avl.h) or queue faults. */
 #ifdef LOCKCHECK
 #define SELF_CHECK(holds) ((holds) ? (void)0 : __builtin_trap())
 #else

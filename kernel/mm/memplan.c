@@ -57,8 +57,7 @@ static struct {
     unsigned usable_count, reserved_count, free_count;
     uint64_t position[PARTS_MAX + 1]; /* of each free span's first byte; the last one is the total */
     uint64_t cuts[MEMPLAN_RANKS_MAX + 1];
-    uint32_t rank_domains[MEMPLAN_RANKS_MAX]; /* NUMA_DOMAIN_NONE if domains do not matter */
-    uint64_t own_bytes[MEMPLAN_RANKS_MAX];    /* what each rank has without any of the free spans */
+    uint64_t own_bytes[MEMPLAN_RANKS_MAX]; /* what each rank has without any of the free spans */
 
     struct part parts[PARTS_MAX]; /* all of the memory but the pool, ascending */
     unsigned part_count;
@@ -264,16 +263,7 @@ static void run_give(unsigned rank, uint64_t from, uint64_t to)
     }
 }
 
-/* Gathers what a rank has in work.slice, in ascending order. */
-static void slice_gather(unsigned rank)
-{
-    run_give(rank, work.cuts[rank], work.cuts[rank + 1]);
-    work.slice_count = 0;
-    for (unsigned i = 0; i < work.piece_count; i++)
-        if (work.pieces[i].rank == rank)
-            span_insert(work.slice, &work.slice_count, work.pieces[i].span);
-}
-
+/* Gathers what each rank has in work.slice, in ascending order, and copies it to the plan. */
 static void slices_fill(const struct memplan_input *input, struct memplan *plan)
 {
     unsigned used = 0; /* of the plan's extents */
@@ -281,7 +271,11 @@ static void slices_fill(const struct memplan_input *input, struct memplan *plan)
     for (unsigned rank = 0; rank < input->rank_count; rank++) {
         struct memory_slice *slice = &plan->slices[rank];
 
-        slice_gather(rank);
+        run_give(rank, work.cuts[rank], work.cuts[rank + 1]);
+        work.slice_count = 0;
+        for (unsigned i = 0; i < work.piece_count; i++)
+            if (work.pieces[i].rank == rank)
+                span_insert(work.slice, &work.slice_count, work.pieces[i].span);
         *slice = (struct memory_slice){ .extents = &plan->extents[used], .extent_count = work.slice_count };
         for (unsigned i = 0; i < work.slice_count; i++) {
             const struct span *span = &work.slice[i];
@@ -327,9 +321,9 @@ static uint64_t domain_end(const struct memplan_input *input, uint64_t address, 
     return end;
 }
 
-/* Makes parts of the free spans, cut where the domain changes if `by_domain`. Returns whether they are of
- * different domains. */
-static bool parts_make(const struct memplan_input *input, bool by_domain)
+/* Makes parts of the free spans, cut where the domain changes. Returns whether they are of different
+ * domains. */
+static bool parts_make(const struct memplan_input *input)
 {
     bool differ = false;
 
@@ -339,9 +333,9 @@ static bool parts_make(const struct memplan_input *input, bool by_domain)
         uint64_t end;
 
         for (uint64_t at = work.free[i].start; at < work.free[i].end; at = end) {
-            uint32_t domain = by_domain ? domain_at(input, at) : NUMA_DOMAIN_NONE;
+            uint32_t domain = domain_at(input, at);
 
-            end = by_domain ? domain_end(input, at, work.free[i].end) : work.free[i].end;
+            end = domain_end(input, at, work.free[i].end);
             work.parts[work.part_count++] = (struct part){ .span = { at, end }, .domain = domain };
             work.part_bytes += end - at;
             differ = differ || domain != work.parts[0].domain;
@@ -351,7 +345,7 @@ static bool parts_make(const struct memplan_input *input, bool by_domain)
 }
 
 /* Shares the memory of a domain among its ranks, once. What they do not take goes to NO_RANK. */
-static void domain_share(uint32_t domain, unsigned rank_count, uint64_t average)
+static void domain_share(const struct memplan_input *input, uint32_t domain, uint64_t average)
 {
     uint64_t from = 0, total;
     unsigned sharers = 0, served = 0;
@@ -366,10 +360,10 @@ static void domain_share(uint32_t domain, unsigned rank_count, uint64_t average)
     if (work.free_count == 0)
         return;
     total = lay_out();
-    for (unsigned rank = 0; rank < rank_count; rank++)
-        sharers += work.rank_domains[rank] == domain;
-    for (unsigned rank = 0; rank < rank_count && total > 0; rank++) {
-        if (work.rank_domains[rank] != domain)
+    for (unsigned rank = 0; rank < input->rank_count; rank++)
+        sharers += input->rank_domains[rank] == domain;
+    for (unsigned rank = 0; rank < input->rank_count && total > 0; rank++) {
+        if (input->rank_domains[rank] != domain)
             continue;
         uint64_t to = ++served == sharers ? total : total / sharers * served;
 
@@ -383,13 +377,13 @@ static void domain_share(uint32_t domain, unsigned rank_count, uint64_t average)
     run_give(NO_RANK, from, total);
 }
 
-/* Lets every rank take what it can of its own domain. The rest becomes the free spans, shared domains
- * first. */
-static void domains_share(unsigned rank_count, uint64_t average)
+/* Lets every rank take what it can of its own domain, if there are several. The rest becomes the free spans,
+ * shared domains first. */
+static void domains_share(const struct memplan_input *input, bool by_domain, uint64_t average)
 {
-    for (unsigned rank = 0; rank < rank_count; rank++)
-        if (work.rank_domains[rank] != NUMA_DOMAIN_NONE)
-            domain_share(work.rank_domains[rank], rank_count, average);
+    for (unsigned rank = 0; by_domain && rank < input->rank_count; rank++)
+        if (input->rank_domains[rank] != NUMA_DOMAIN_NONE)
+            domain_share(input, input->rank_domains[rank], average);
     for (unsigned i = 0; i < work.part_count; i++)
         if (!work.parts[i].shared)
             piece_add(NO_RANK, work.parts[i].span);
@@ -402,15 +396,10 @@ static void domains_share(unsigned rank_count, uint64_t average)
 
 static void slices_cut(const struct memplan_input *input, struct memplan *plan)
 {
-    bool by_domain = input->numa_ranges && input->rank_domains && parts_make(input, true);
-
-    if (!by_domain)
-        parts_make(input, false);
-    for (unsigned rank = 0; rank < input->rank_count; rank++)
-        work.rank_domains[rank] = by_domain ? input->rank_domains[rank] : NUMA_DOMAIN_NONE;
+    bool by_domain = parts_make(input) && input->rank_domains;
     uint64_t average = align_down(work.part_bytes / input->rank_count, MEMPLAN_PAGE);
 
-    domains_share(input->rank_count, average);
+    domains_share(input, by_domain, average);
     cuts_choose(input->rank_count, average);
     slices_fill(input, plan);
 }

@@ -4,10 +4,8 @@
  * so that the host tests run it on an arena.
  */
 #include "mm/page_pool.h"
-#include "arch.h"
 #include "lib/kstring.h"
 #include "lib/list.h"
-#include "mm/page.h"
 
 /* Kinds of room in an extent: for a request that begins on a bound of a page, a large page, a huge page.
  * Last, the room of a fragment: an extent that holds no aligned large page. */
@@ -257,7 +255,6 @@ void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
 #ifdef LOCKCHECK /* shows a use after free */
     memset(arch_physical(address), 0xdb, bytes);
 #endif
-
     SPIN_GUARD(&pool->lock);
     pool->free_bytes += bytes;
     range_add(pool, address, bytes);

@@ -10,7 +10,6 @@
 #include "mm/shared_memory.h"
 #include "arch.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "mm/page.h"
 #include "mm/page_pool.h"
 #include "mm/user_bytes.h"
@@ -79,11 +78,6 @@ static void counts_add(struct shared_memory *object, int references, int uses)
     *PER_CPU_HERE(idle) = object;
 }
 
-void shared_memory_get(struct shared_memory *object)
-{
-    counts_add(object, 1, 0);
-}
-
 void shared_memory_put(struct shared_memory *object)
 {
     counts_add(object, -1, 0);
@@ -91,12 +85,13 @@ void shared_memory_put(struct shared_memory *object)
 
 void shared_memory_map_put(struct shared_memory *object)
 {
-    counts_add(object, 0, -1);
+    counts_add(object, -1, -1);
 }
 
 void shared_memory_map_get(struct shared_memory *object)
 {
     SPIN_GUARD(&object->lock);
+    object->references++;
     object->uses++;
     object->tail_dirty = true;
 }
@@ -307,6 +302,20 @@ static void size_raise(struct shared_memory *object, uint64_t bytes)
     }
 }
 
+/* Zeroes [start, end), piece by piece: only what lies above the size, or (else) below it. */
+static void pieces_zero(struct shared_memory *object, uint64_t start, uint64_t end, bool above)
+{
+    for (uint64_t at = start; at < end; at += SHARED_MEMORY_PIECE, crosscall_serve()) {
+        SPIN_GUARD(&object->lock);
+        uint64_t to = smaller(at + SHARED_MEMORY_PIECE, end), size = object->bytes;
+
+        if (above)
+            range_zero(object, at > size ? at : size, to);
+        else
+            range_zero(object, at, smaller(to, size));
+    }
+}
+
 /* Makes the object smaller. If others may see what is cut off, zeroes it afterwards, except what has become
  * part of the object again. Else growth zeroes what is not freed now. */
 static void size_cut(struct shared_memory *object, uint64_t bytes)
@@ -319,12 +328,7 @@ static void size_cut(struct shared_memory *object, uint64_t bytes)
         object->bytes = bytes;
     }
     spin_unlock(&object->lock);
-    for (uint64_t at = bytes; at < end; at += SHARED_MEMORY_PIECE) {
-        spin_lock(&object->lock);
-        range_zero(object, at > object->bytes ? at : object->bytes, smaller(at + SHARED_MEMORY_PIECE, end));
-        spin_unlock(&object->lock);
-        crosscall_serve();
-    }
+    pieces_zero(object, bytes, end, true);
 }
 
 int shared_memory_size(struct shared_memory *object, struct page_pool *payer, uint64_t bytes,
@@ -349,15 +353,8 @@ int shared_memory_size(struct shared_memory *object, struct page_pool *payer, ui
 void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t bytes)
 {
     use_begin(object);
-    for (uint64_t at = offset, end = offset + bytes; at < end; at += SHARED_MEMORY_PIECE) {
-        spin_lock(&object->lock);
-        uint64_t size = object->bytes;
-        range_zero(object, at, smaller(smaller(end, size), at + SHARED_MEMORY_PIECE));
-        spin_unlock(&object->lock);
-        if (at >= size)
-            break;
-        crosscall_serve();
-    }
+    pieces_zero(object, offset, smaller(offset + bytes, __atomic_load_n(&object->bytes, __ATOMIC_RELAXED)),
+                false);
     use_end(object);
 }
 

@@ -9,7 +9,7 @@
  * memory above the end of a file that has shrunk is in use. The rest of the size's last page is zero, unless
  * a mapping wrote there.
  *
- * References (get, put) keep an object alive: those of a name, of an open file, of an area that maps it. Uses
+ * References (put) keep an object alive: those of a name, of an open file, of an area that maps it. Uses
  * keep its memory in place: mappings (map_get, map_put) and copies in progress. No memory of an object in use
  * is freed, and an object grows at its end only; so a run stays valid for as long as it is used.
  *
@@ -48,11 +48,10 @@ struct shared_memory {
 /* Creates an empty object with one reference; its own memory is of `owner`. NULL if there is none. */
 struct shared_memory *shared_memory_create(struct page_pool *owner);
 
-void shared_memory_get(struct shared_memory *object);
 void shared_memory_put(struct shared_memory *object);
 
-/* Counts a mapping, or (put) one less. While there is one, runs stay as they are, also above the size. The
- * number of references does not change. */
+/* Counts a mapping and its reference, or (put) takes them back. While there is one, runs stay as they are,
+ * also above the size. */
 void shared_memory_map_get(struct shared_memory *object);
 void shared_memory_map_put(struct shared_memory *object);
 

@@ -10,23 +10,23 @@
 #include "lib/errno.h"
 #include "mm/page.h"
 
-enum user_copy { USER_READ, USER_WRITE, USER_CLEAR };
-
-static int copy(enum user_copy kind, uint64_t user, char *kernel, uint64_t bytes)
+static int copy(uint64_t user, char *kernel, uint64_t bytes, bool writes)
 {
-    if (kind == USER_READ)
+    if (!writes)
         return user_read(kernel, user, bytes);
-    return kind == USER_WRITE ? user_write(user, kernel, bytes) : user_clear(user, bytes);
+    return kernel ? user_write(user, kernel, bytes) : user_clear(user, bytes);
 }
 
-/* Copies page by page, after a copy of the whole has failed, up to the page that fails. */
-static int64_t copy_by_pages(enum user_copy kind, uint64_t user, char *kernel, uint64_t bytes)
+/* Copies the whole, or else page by page up to the page that fails. */
+static int64_t copy_partial(uint64_t user, char *kernel, uint64_t bytes, bool writes)
 {
     uint64_t done = 0, part;
 
+    if (!copy(user, kernel, bytes, writes))
+        return (int64_t)bytes;
     for (; done < bytes; done += part) {
         part = smaller(ARCH_PAGE - (user + done) % ARCH_PAGE, bytes - done);
-        if (copy(kind, user + done, kernel ? kernel + done : NULL, part))
+        if (copy(user + done, kernel ? kernel + done : NULL, part, writes))
             break;
     }
     return done == 0 && bytes > 0 ? -EFAULT : (int64_t)done;
@@ -34,15 +34,10 @@ static int64_t copy_by_pages(enum user_copy kind, uint64_t user, char *kernel, u
 
 int64_t user_read_partial(void *to, uint64_t from, uint64_t bytes)
 {
-    return user_read(to, from, bytes) ? copy_by_pages(USER_READ, from, to, bytes) : (int64_t)bytes;
+    return copy_partial(from, to, bytes, false);
 }
 
 int64_t user_write_partial(uint64_t to, const void *from, uint64_t bytes)
 {
-    return user_write(to, from, bytes) ? copy_by_pages(USER_WRITE, to, (char *)from, bytes) : (int64_t)bytes;
-}
-
-int64_t user_clear_partial(uint64_t to, uint64_t bytes)
-{
-    return user_clear(to, bytes) ? copy_by_pages(USER_CLEAR, to, NULL, bytes) : (int64_t)bytes;
+    return copy_partial(to, (char *)from, bytes, true);
 }

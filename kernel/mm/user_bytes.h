@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 int64_t user_read_partial(void *to, uint64_t from, uint64_t bytes);
-int64_t user_write_partial(uint64_t to, const void *from, uint64_t bytes);
-int64_t user_clear_partial(uint64_t to, uint64_t bytes);
+int64_t user_write_partial(uint64_t to, const void *from, uint64_t bytes); /* NULL: zeros */
 
 #endif

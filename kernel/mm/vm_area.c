@@ -115,22 +115,12 @@ void areas_compact(struct vm *vm)
     }
 }
 
-static void object_get(const struct vm_area *area)
-{
-    if (!area->object)
-        return;
-    shared_memory_get(area->object);
-    shared_memory_map_get(area->object);
-}
-
 /* Takes an area out of the tree and frees it. */
 static void area_remove(struct vm *vm, struct vm_area *area)
 {
     avl_remove(&vm->areas, &area->node, area_summarise);
-    if (area->object) {
+    if (area->object)
         shared_memory_map_put(area->object);
-        shared_memory_put(area->object);
-    }
     descriptor_free(vm, area);
 }
 
@@ -148,7 +138,8 @@ void areas_insert(struct vm *vm, const struct vm_area *model)
 
     *area = *model;
     avl_insert(&vm->areas, &area->node, area_summarise);
-    object_get(area);
+    if (area->object)
+        shared_memory_map_get(area->object);
 }
 
 void areas_split(struct vm *vm, uint64_t address)

@@ -41,7 +41,7 @@ int address_configure(const struct command_line *line, struct message *why)
     const char *ip = command_line_option(line, "ip"), *wait = command_line_option(line, "ip_wait");
     int error = ip ? address_option_parse(ip, &option, why) : 0;
 
-    return error || !wait ? error : option_number("ip_wait", wait, 0, WAIT_MAX_S, &wait_s, why);
+    return error ? error : option_value(OPTION_NUMBER, "ip_wait", wait, 0, WAIT_MAX_S, &wait_s, why);
 }
 
 static unsigned mask_bits(uint32_t mask)

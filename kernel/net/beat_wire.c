@@ -53,7 +53,7 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
         return message_set(why, -EINVAL, "nettick=irq: there is no network card for heartbeats");
     if (beat_is_shared)
         nettick_shared_set(&interface_shared);
-    return text ? option_number(name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why) : 0;
+    return option_value(OPTION_NUMBER, name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why);
 }
 
 /* Takes and releases the lock of a card. */

@@ -139,7 +139,7 @@ int netconsole_configure(const struct command_line *line, struct message *why)
         end++;
     if (!address_parse(text, end, &receiver))
         return message_set(why, -EINVAL, OPTION "=%s: this is not ADDRESS[:PORT]", text);
-    if (*end && option_number(OPTION, end + 1, 1, UINT16_MAX, &port, why))
+    if (*end && option_value(OPTION_NUMBER, OPTION, end + 1, 1, UINT16_MAX, &port, why))
         return -EINVAL;
     console_register(&device);
     return 0;

@@ -16,7 +16,6 @@
 #include "net/stream.h"
 #include "process/process.h"
 #include "process/schedule.h"
-#include "process/sleep.h"
 #include "time/clock.h"
 
 #define POLL_NS 1000000

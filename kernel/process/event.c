@@ -165,24 +165,18 @@ void event_audience_notify_others(const struct event_audience *audience, uint64_
             event_notify(audience->members[i], kinds);
         return;
     }
-    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
-        struct process *process = process_find(pid);
-
-        if (process && process != audience->members[0])
+    PROCESSES_EACH(process)
+        if (process != audience->members[0])
             event_notify(process, kinds);
-    }
 }
 
 void event_notify_shared(const void *object)
 {
     unsigned which = shared_list(object);
 
-    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
-        struct process *process = process_find(pid);
-
-        if (process && count_event(&process->events[which])) {
+    PROCESSES_EACH(process)
+        if (count_event(&process->events[which])) {
             SPIN_GUARD(&process->events[which].lock);
             wake_one(&process->events[which], UINT64_MAX);
         }
-    }
 }

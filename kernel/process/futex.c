@@ -14,10 +14,8 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/linux_abi.h"
-#include "lib/list.h"
 #include "process/futex_pi.h"
 #include "process/process.h"
-#include "process/sleep.h"
 
 struct waiter {
     struct list_link link;     /* in the queue */
@@ -126,41 +124,70 @@ long futex_wake(uint64_t address, uint64_t count, uint32_t bits)
     return queue_wake(queue, key, count, bits);
 }
 
-long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
-                   const uint32_t *expected)
+/* Moves a waiter to the queue of another word. -EINVAL if it waits for a move to a lock. */
+static int waiter_move(struct waiter *waiter, struct futex_queue *to, uint64_t key)
 {
-    uint64_t from_key, to_key;
-    int error = futex_key(from_address, &from_key);
+    if (waiter->lock)
+        return -EINVAL;
+    if (waiter->key == key)
+        return 0;
+    queue_leave(waiter);
+    waiter->key = key;
+    queue_join(to, waiter);
+    return 0;
+}
 
-    if (!error)
-        error = futex_key(to_address, &to_key);
-    if (error)
-        return error;
+/* Lets a waiter, which comes before `next`, take the lock with that key, or wait for it. -EINVAL if it waits
+ * for something else. */
+static int waiter_lock(struct waiter *waiter, struct waiter *next, uint64_t lock_address, uint64_t key)
+{
+    struct lock_waiter *lock = waiter->lock;
+
+    if (!lock || lock->key != key)
+        return -EINVAL;
+    queue_leave(waiter);
+    waiter->woken = 1;
+    int taken = lock_enter(lock, lock_address, false);
+    if (taken < 0) {
+        waiter->woken = 0;
+        list_insert(&waiter->queue->waiters, &waiter->link, next ? &next->link : NULL);
+    } else if (taken) {
+        lock_waiter_wake(lock);
+    }
+    return taken;
+}
+
+long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
+                   const uint32_t *expected, bool to_lock)
+{
+    uint64_t from_key, to_key, moved = 0;
+    long woken = futex_key(from_address, &from_key);
+
+    if (!woken)
+        woken = futex_key(to_address, &to_key);
+    if (!woken && to_lock && from_key == to_key)
+        woken = -EINVAL;
+    if (woken)
+        return woken;
 
     struct futex_queue *from = queue_of(from_key), *to = queue_of(to_key);
     both_lock(from, to);
-    if (expected && (error = word_compare(from_address, *expected))) {
-        both_unlock(from, to);
-        return error;
-    }
-
-    long moved = 0, woken = queue_wake(from, from_key, wake_count, FUTEX_ANY);
+    if (expected)
+        woken = word_compare(from_address, *expected);
+    if (!woken)
+        woken = queue_wake(from, from_key, wake_count, FUTEX_ANY);
     LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
-        if (woken < 0 || (uint64_t)moved >= move_count)
+        if (woken < 0 || moved >= move_count)
             break;
         if (waiter->key != from_key)
             continue;
-        if (waiter->lock)
-            woken = -EINVAL;
+        int error =
+            to_lock ? waiter_lock(waiter, waiter_next, to_address, to_key) : waiter_move(waiter, to, to_key);
+        woken = error < 0 ? error : woken;
         moved++;
-        if (woken < 0 || from_key == to_key)
-            continue;
-        queue_leave(waiter);
-        waiter->key = to_key;
-        queue_join(to, waiter);
     }
     both_unlock(from, to);
-    return woken < 0 ? woken : woken + moved;
+    return woken < 0 ? woken : woken + (long)moved;
 }
 
 enum word_operation { SET, ADD, OR, AND_NOT, XOR };
@@ -296,41 +323,6 @@ long futex_wait_requeue_pi(uint64_t address, uint32_t expected, uint64_t deadlin
     if (error && lock_withdraw(&lock))
         return error == -EINTR ? -EAGAIN : error; /* a restart would find that the word has changed */
     return lock.is_orphan ? futex_lock_pi(lock_address, deadline_ns, false, is_private) : 0;
-}
-
-long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t move_count, uint32_t expected)
-{
-    uint64_t from_key, lock_key;
-    long moved = futex_key(from_address, &from_key);
-
-    if (!moved)
-        moved = futex_key(lock_address, &lock_key);
-    if (moved || from_key == lock_key)
-        return moved ? moved : -EINVAL;
-
-    struct futex_queue *from = queue_of(from_key);
-    SPIN_GUARD(&from->lock);
-    moved = word_compare(from_address, expected);
-    LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
-        if (moved < 0 || (uint64_t)moved > move_count)
-            break;
-        if (waiter->key != from_key)
-            continue;
-        struct lock_waiter *lock = waiter->lock;
-        if (!lock || lock->key != lock_key)
-            return -EINVAL;
-        queue_leave(waiter);
-        waiter->woken = 1;
-        int taken = lock_enter(lock, lock_address, false);
-        if (taken < 0) {
-            waiter->woken = 0;
-            list_insert(&from->waiters, &waiter->link, waiter_next ? &waiter_next->link : NULL);
-        } else if (taken) {
-            lock_waiter_wake(lock);
-        }
-        moved = taken < 0 ? taken : moved + 1;
-    }
-    return moved;
 }
 
 /* ---- Robust locks [man 2 set_robust_list] ---- */

@@ -33,8 +33,6 @@ struct process_futexes {
     struct spinlock own_domain, *domain;
 } __attribute__((aligned(64)));
 
-void futexes_begin(struct process_futexes *futexes);
-
 /* Of a thread, zero at its beginning: locks that inherit priority. */
 struct thread_locks {
     struct list waiters;       /* for locks that it owns */
@@ -51,9 +49,11 @@ long futex_wake(uint64_t address, uint64_t count, uint32_t bits);
 
 /* Wakes at most `wake_count` waiters of the first word and lets at most `move_count` others wait for the
  * second: as a rule a lock that only one of them can have. Returns how many were woken or moved; -EAGAIN if
- * the first word is not *expected (may be NULL). */
+ * the first word is not *expected (may be NULL). `to_lock`, with a wake_count of 0: the second is a lock that
+ * inherits priority, which the first waiter takes if it is free; -EINVAL for waiters of another kind, or
+ * another lock. */
 long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
-                   const uint32_t *expected);
+                   const uint32_t *expected, bool to_lock);
 
 /* Changes the second word as `instruction` says (FUTEX_WAKE_OP), wakes waiters of the first, and those of the
  * second if its old value passes the instruction's comparison. Returns how many, or -ENOSYS for an unknown
@@ -72,14 +72,10 @@ long futex_lock_pi(uint64_t address, uint64_t deadline_ns, bool tries, bool is_p
 /* Passes the lock on to the first waiter of the highest rank. -EPERM if the caller does not own it. */
 long futex_unlock_pi(uint64_t address);
 
-/* Waits, if the word is `expected`, for futex_requeue_pi to the lock, and takes the lock. Returns 0; -EAGAIN
+/* Waits, if the word is `expected`, for futex_requeue to the lock, and takes the lock. Returns 0; -EAGAIN
  * also if a signal comes while it waits for the lock already. */
 long futex_wait_requeue_pi(uint64_t address, uint32_t expected, uint64_t deadline_ns, uint64_t lock_address,
                            bool is_private);
-
-/* Lets one waiter take the lock, if it is free, and at most `move_count` others wait for it. Returns how many
- * in all; -EAGAIN if the word is not `expected`; -EINVAL for waiters of another kind, or another lock. */
-long futex_requeue_pi(uint64_t from_address, uint64_t lock_address, uint64_t move_count, uint32_t expected);
 
 /* Passes a thread's changed rank on to the owner of the lock that it waits for. */
 void futex_rank_changed(struct thread *thread);

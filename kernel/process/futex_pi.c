@@ -22,16 +22,10 @@
 #include "lib/linux_abi.h"
 #include "process/futex.h"
 #include "process/process.h"
-#include "process/sleep.h"
 
 #define CHAIN_MAX 1024 /* owners that wait for owners, as on Linux */
 
 /* ---- Domains ---- */
-
-void futexes_begin(struct process_futexes *futexes)
-{
-    futexes->domain = &futexes->own_domain;
-}
 
 static struct spinlock *domain_of(const struct process *process)
 {
@@ -49,14 +43,12 @@ static struct spinlock *domain_lock(struct process *one, struct process *other)
         if (low != high)
             spin_lock(high);
         bool are_theirs = a == domain_of(one) && b == domain_of(other);
-        for (unsigned rank = 0; are_theirs && low != high && rank <= process_rank_count; rank++) {
-            struct process *process = process_find(PID_FIRST + rank);
-
-            if (process && domain_of(process) == high)
-                __atomic_store_n(&process->futexes.domain, low, __ATOMIC_RELEASE);
-        }
-        if (low != high)
+        if (low != high) {
+            PROCESSES_EACH(process)
+                if (are_theirs && domain_of(process) == high)
+                    __atomic_store_n(&process->futexes.domain, low, __ATOMIC_RELEASE);
             spin_unlock(high);
+        }
         if (are_theirs)
             return low;
         spin_unlock(low);
@@ -179,13 +171,12 @@ static struct thread *owner_find(const struct lock_waiter *waiter, uint32_t tid)
     struct process *own = waiter->thread->process;
     struct thread *owner = owner_lock(own, own, tid);
 
-    for (unsigned rank = 0; !owner && !waiter->is_private && rank <= process_rank_count; rank++) {
-        struct process *process = process_find(PID_FIRST + rank);
-
-        if (process && process != own)
-            owner = owner_lock(own, process, tid);
-    }
-    return owner;
+    if (owner || waiter->is_private)
+        return owner;
+    PROCESSES_EACH(process)
+        if (process != own && (owner = owner_lock(own, process, tid)))
+            return owner;
+    return NULL;
 }
 
 int lock_enter(struct lock_waiter *waiter, uint64_t address, bool tries)

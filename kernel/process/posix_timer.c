@@ -35,13 +35,13 @@ static void signal_now(struct posix_timer *timer)
     timer->entry.timer = timer;
     timer->entry.setting = timer->setting;
     if (!timer->tid) {
-        signal_send_entry(process, NULL, &timer->entry);
+        signal_send(process, NULL, &timer->entry.info, &timer->entry);
         return;
     }
     SPIN_GUARD(&process->lock);
     struct thread *thread = thread_find(process, timer->tid);
     if (thread) /* else the signal is lost */
-        signal_send_entry(process, thread, &timer->entry);
+        signal_send(process, thread, &timer->entry.info, &timer->entry);
 }
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns)

@@ -12,10 +12,12 @@
 #include "lib/errno.h"
 #include "lib/format.h"
 #include "mm/page.h"
-#include "process/limits.h"
 #include "time/clock.h"
 
 #define STATUS_SIGNALED 128
+#define RESOURCES       16 /* that getrlimit numbers */
+
+unsigned process_rank_count;
 
 static struct process *processes[PROCESSES_MAX]; /* by rank; NULL before its start */
 void (*process_end_hook)(struct process *process) __attribute__((noreturn));
@@ -45,7 +47,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, const struct
     arch_zero(process, bytes);
     process->pages = pages;
     process->slice = slice;
-    futexes_begin(&process->futexes);
+    process->futexes.domain = &process->futexes.own_domain;
     process->rank = rank;
     process->is_service = rank == process_rank_count;
     if (process->is_service)
@@ -123,18 +125,26 @@ _Noreturn void process_end(void)
     process_end_hook(process);
 }
 
+struct process *process_ended(unsigned rank)
+{
+    return __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE);
+}
+
 struct process *process_find(uint64_t pid)
 {
-    struct process *process = pid >= PID_FIRST && pid < PID_FIRST + PROCESSES_MAX
-                                  ? __atomic_load_n(&processes[pid - PID_FIRST], __ATOMIC_ACQUIRE)
-                                  : NULL;
+    const uint64_t rank = pid - PID_FIRST;
+    struct process *process = rank < PROCESSES_MAX ? process_ended((unsigned)rank) : NULL;
 
     return process && !__atomic_load_n(&process->has_ended, __ATOMIC_ACQUIRE) ? process : NULL;
 }
 
-struct process *process_ended(unsigned rank)
+struct process *process_next(unsigned rank)
 {
-    return __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE);
+    struct process *process = NULL;
+
+    for (; rank <= process_rank_count && !process; rank++)
+        process = process_find(PID_FIRST + rank);
+    return process;
 }
 
 void processes_drop(void)
@@ -146,13 +156,49 @@ void processes_drop(void)
 struct process *process_of_memory(uint64_t physical)
 {
     for (unsigned rank = 0; rank <= process_rank_count; rank++) {
-        struct process *process = __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE);
+        struct process *process = process_ended(rank);
 
         if (process && memory_slice_has(process->slice, physical))
             return process;
     }
     return NULL;
 }
+
+/* ---- Limits ---- */
+
+/* Returns a limit, which is soft and hard alike. */
+static uint64_t limit_of(const struct process *process, uint32_t resource)
+{
+    enum { DATA = 2, STACK = 3, CORE = 4, PROCESSES = 6, FILES = 7, ADDRESS_SPACE = 9, SIGNALS = 11 };
+
+    switch (resource) {
+    case DATA:
+    case ADDRESS_SPACE: /* what has rights; the rest costs nothing, and is not counted */
+        return process->pages.total_bytes;
+    case STACK:
+        return process->stack_high - process->stack_low;
+    case CORE:
+        return 0;
+    case PROCESSES:
+        return cpu_mask_count(&process->cpus);
+    case SIGNALS:
+        return SIGNAL_ENTRIES;
+    case FILES:
+        return FILE_DESCRIPTORS_MAX;
+    default:
+        return RLIM_INFINITY;
+    }
+}
+
+int process_limit(uint64_t resource, struct linux_rlimit *limit)
+{
+    uint64_t value = limit_of(arch_process(), (uint32_t)resource);
+
+    *limit = (struct linux_rlimit){ value, value };
+    return (uint32_t)resource < RESOURCES ? 0 : -EINVAL;
+}
+
+/* ---- Reports ---- */
 
 /* Prints what an address is to the program. */
 static void address_describe(struct process *process, uint64_t address)

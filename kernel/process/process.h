@@ -8,12 +8,12 @@
 #ifndef TACET_PROCESS_H
 #define TACET_PROCESS_H
 
+#include "lib/linux_abi.h"
 #include "mm/memplan.h"
 #include "mm/page_pool.h"
 #include "mm/vm.h"
 #include "process/event.h"
 #include "process/futex.h"
-#include "process/limits.h"
 #include "process/posix_timer.h"
 #include "process/signal.h"
 #include "process/thread.h"
@@ -26,6 +26,8 @@
 #define TID_LAST           4194303                 /* Linux's largest */
 #define PROCESSES_MAX      (MEMPLAN_RANKS_MAX + 1) /* ranks, and the service */
 #define PROCESS_LINE_BYTES 1024                    /* longer lines of a rank may be mixed with others' */
+
+#define FILE_DESCRIPTORS_MAX 256 /* open at a time, and the limit of their numbers: RLIMIT_NOFILE */
 
 struct file_table;
 struct inode;
@@ -92,10 +94,17 @@ struct process {
     } lines[2];         /* of stdout, stderr, with `prefix`: the present line so far */
 };
 
+/* The ranks of the job, each of which is one process. Set once at boot, before the first process exists. */
+extern unsigned process_rank_count;
+
 /* Makes the process of a rank, or the service (rank process_rank_count), in its own slice, without files and
  * threads. `name` is argv[0]; its last component names the process. -ENOMEM with `why`. */
 int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,
                    const char *name, struct process **out, struct message *why);
+
+/* Gets a limit of this CPU's process by Linux's RLIMIT_ number (getrlimit(2)), soft and hard alike; -EINVAL
+ * for unknown numbers. Limits follow from what a rank was given when it started, and cannot be changed. */
+int process_limit(uint64_t resource, struct linux_rlimit *limit);
 
 /* Returns the CPU time of all its threads, ended ones included. */
 struct cpu_time process_time(struct process *process);
@@ -103,11 +112,10 @@ struct cpu_time process_time(struct process *process);
 /* Finds the process with this pid; NULL if there is none, or it has ended. Its memory stays in any case. */
 struct process *process_find(uint64_t pid);
 
-/* Returns the end of the pids of all ranks and of the service. */
-static inline uint64_t process_pids_end(void)
-{
-    return PID_FIRST + process_rank_count + 1;
-}
+/* Finds the first process from `rank` on that has not ended; NULL. PROCESSES_EACH goes through all. */
+struct process *process_next(unsigned rank);
+#define PROCESSES_EACH(member) \
+    for (struct process *member = process_next(0); member; member = process_next(member->rank + 1))
 
 /* Finds the process in whose slice this memory lies, also after its end; NULL: no rank's memory. */
 struct process *process_of_memory(uint64_t physical);

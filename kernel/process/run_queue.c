@@ -4,7 +4,6 @@
  */
 #include "process/run_queue.h"
 #include "process/process.h"
-#include "smp/cpu_mask.h"
 #include "time/clock.h"
 
 #define ROTATION_DEFAULT_NS 4000000
@@ -12,12 +11,7 @@
 
 PER_CPU struct run_queue run_queue;
 uint64_t rotation_ns = ROTATION_DEFAULT_NS;
-static uint32_t wanderers;
-
-unsigned run_queue_wanderers(void)
-{
-    return __atomic_load_n(&wanderers, __ATOMIC_SEQ_CST);
-}
+unsigned wanderers;
 
 static struct thread *thread_of(struct list_link *link)
 {

@@ -106,8 +106,8 @@ struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu);
  * waits for another CPU. NULL if there is none. */
 struct thread *run_queue_take(struct run_queue *queue);
 
-/* Returns how many threads of the service are ready, in all queues. */
-unsigned run_queue_wanderers(void);
+/* How many threads of the service are ready, in all queues. */
+extern unsigned wanderers;
 
 /* ---- Turns ---- */
 

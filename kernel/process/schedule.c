@@ -9,11 +9,8 @@
 #include "process/schedule.h"
 #include "arch.h"
 #include "debug/klog.h"
-#include "lib/errno.h"
-#include "lib/kstring.h"
 #include "process/process.h"
 #include "process/run_queue.h"
-#include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 #include "time/clock.h"
 #include "time/timer.h"
@@ -115,14 +112,11 @@ static void wanderer_offer(const struct thread *thread)
     if (!thread->process->is_service)
         return;
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* first: it is a wanderer. Then: is a CPU idle? See idle() */
-    for (struct cpu_group *group = groups; group; group = group->next) {
-        unsigned idle = cpu_mask_next_common(&group->idle, &thread->schedule.affinity, 0);
-
-        if (idle != CPU_MASK_END) {
-            arch_ipi_send(idle);
+    for (struct cpu_group *group = groups; group; group = group->next)
+        CPU_MASK_EACH_COMMON(idle, &group->idle, &thread->schedule.affinity) {
+            arch_ipi_send((unsigned)idle);
             return;
         }
-    }
 }
 
 /* Queues a thread that is in no queue where it runs soonest, and interrupts that CPU if necessary. */
@@ -150,7 +144,9 @@ static bool wanderer_fetch(struct run_queue *queue)
 {
     struct thread *thread = NULL;
 
-    for (struct cpu_group *group = groups; group && !thread && run_queue_wanderers(); group = group->next) {
+    for (struct cpu_group *group = groups; group && !thread; group = group->next) {
+        if (!__atomic_load_n(&wanderers, __ATOMIC_SEQ_CST))
+            return false;
         if (group == queue->group || !__atomic_load_n(&group->ready, __ATOMIC_RELAXED))
             continue;
         SPIN_GUARD(&group->lock);
@@ -170,7 +166,7 @@ static bool wanderer_fetch(struct run_queue *queue)
 /* Makes background timers wait while this CPU's thread goes on, unless it is a SCHED_IDLE one. */
 static inline __attribute__((always_inline)) void foreground_set(const struct thread *thread)
 {
-    if (timer_has_background())
+    if (timer_background_used)
         timer_foreground_set(thread && !schedule_is_background(&thread->schedule));
 }
 
@@ -600,9 +596,8 @@ void schedule_affinity_inherit(struct schedule_entry *entry, const struct thread
 
 int schedule_configure(const struct command_line *line, struct message *why)
 {
-    const char *text = command_line_option(line, "rotation");
-
-    return text ? option_time_or_off("rotation", text, ROTATION_MIN_NS, NS_PER_S, &rotation_ns, why) : 0;
+    return option_value(OPTION_TIME_OR_OFF, "rotation", command_line_option(line, "rotation"),
+                        ROTATION_MIN_NS, NS_PER_S, &rotation_ns, why);
 }
 
 void schedule_group_add(const struct cpu_mask *cpus, bool services)

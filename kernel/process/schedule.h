@@ -9,7 +9,7 @@
  *      SCHED_FIFO, SCHED_RR    1 … 99, their priority
  *      SCHED_OTHER             0
  *      SCHED_IDLE              -1
- *      any, of the service, while a window lifts it (service_window.h): above them all
+ *      any, of the service, while a window lifts it (service_window.c): above them all
  *
  * A thread that becomes ready goes to an idle CPU of its affinity; else it is queued where the running thread
  * has the lowest rank. It interrupts another CPU, by one IPI, only if it has to: to take the CPU over from a
@@ -184,6 +184,10 @@ void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus);
 
 /* Gives a new thread the affinity of its parent, which another thread may be changing. */
 void schedule_affinity_inherit(struct schedule_entry *entry, const struct thread *parent);
+
+/* Begins this CPU's window, or moves the end of an open one to a later time (service_window.c). Returns false
+ * if none is open and no thread of the service is ready. In an interrupt, interrupts off, no locks held. */
+bool service_window_begin(uint64_t window_ns);
 
 /* ---- For the network (net/idle.c) ---- */
 

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * service_window.c: see service_window.h. Runs in interrupts, interrupts off. Each CPU owns the list of the
- * threads that it has lifted. The lock of its group guards whether a thread is lifted, or in a list, wherever
- * it has moved. A thread that has ended stays in the list, also when its memory has become the next thread,
- * but is not lifted.
+ * service_window.c: for a while the service's threads come before the ranks': the forced switch of [Betti09
+ * §III], by which the daemons of all nodes run at the same time instead of one here, one there
+ * (docs/nettick.md).
+ *
+ * A CPU's window lifts the threads of the service that are ready on that CPU when it begins, and the one that
+ * runs there, whatever their policy. That includes threads that slept until a time that has come, but whose
+ * timer was not to disturb any other thread. No thread is lifted later. A thread that blocks gives the CPU
+ * back at once; if it is woken before the end of the window it goes on, on any CPU that it may run on. At the
+ * end all have their former ranks.
+ *
+ * The end is exact: the CPU's own device interrupts it then, even if its lifted threads have blocked before.
+ *
+ * Runs in interrupts, interrupts off. Each CPU owns the list of the threads that it has lifted. The lock of
+ * its group guards whether a thread is lifted, or in a list, wherever it has moved. A thread that has ended
+ * stays in the list, also when its memory has become the next thread, but is not lifted.
  */
-#include "process/service_window.h"
 #include "arch.h"
 #include "debug/klog.h"
 #include "process/futex.h"

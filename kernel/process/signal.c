@@ -200,44 +200,30 @@ static bool is_discarded(const struct process *process, const struct thread *thr
     return signal_is_ignored(process, signal) && recipient && !(recipient->signals.blocked & bit);
 }
 
-static int send_locked(struct process *process, struct thread *thread, const struct signal_info *info)
+int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
+                struct signal_entry *entry)
 {
     struct signal_pending *pending = thread ? &thread->signals.pending : &process->signals.pending;
+    bool is_queued = info->signal >= SIGNAL_REAL_TIME;
     uint64_t bit = signal_bit(info->signal);
-    struct signal_entry *entry;
 
+    SPIN_GUARD(&process->signals.lock);
     sent_effect(process, info->signal);
-    if (is_discarded(process, thread, info->signal))
+    if (is_discarded(process, thread, info->signal) || (entry && entry->in))
         return 0;
-    if (info->signal < SIGNAL_REAL_TIME && (pending->set & bit))
+    if (!entry && !is_queued && (pending->set & bit))
         return 0; /* one of each is pending at most */
-    entry = entry_allocate(&process->signals);
-    if (entry) {
+    if (!entry && (entry = entry_allocate(&process->signals))) {
         entry->timer = NULL;
         entry->info = *info;
-        pending_add(pending, entry);
-    } else if (info->signal >= SIGNAL_REAL_TIME && info->code != SIGNAL_BY_USER) {
-        return -EAGAIN;
     }
+    if (entry)
+        pending_add(pending, entry);
+    else if (is_queued && info->code != SIGNAL_BY_USER)
+        return -EAGAIN;
     pending->set |= bit;
     recipient_notify(process, thread, bit);
     return 0;
-}
-
-int signal_send(struct process *process, struct thread *thread, const struct signal_info *info)
-{
-    SPIN_GUARD(&process->signals.lock);
-    return send_locked(process, thread, info);
-}
-
-void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry)
-{
-    SPIN_GUARD(&process->signals.lock);
-    sent_effect(process, entry->info.signal);
-    if (entry->in || is_discarded(process, thread, entry->info.signal))
-        return;
-    pending_add(thread ? &thread->signals.pending : &process->signals.pending, entry);
-    recipient_notify(process, thread, signal_bit(entry->info.signal));
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)

@@ -96,12 +96,12 @@ void signal_thread_end(struct thread *thread);
 /* ---- Sending; from any CPU, in any context ---- */
 
 /* Sends a signal to a process, for any of its threads that does not block it (`thread` NULL), or to one of
- * its threads. -EAGAIN if a signal that queues does not fit any more; other kinds always do. */
-int signal_send(struct process *process, struct thread *thread, const struct signal_info *info);
+ * its threads. `entry`, or NULL: a timer's own, with the same siginfo, which is pending once at most.
+ * -EAGAIN if a signal that queues does not fit any more; other kinds always do. */
+int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
+                struct signal_entry *entry);
 
-/* Sends a signal by a timer's own entry, which is pending once at most. signal_withdraw_entry: takes it
- * back. */
-void signal_send_entry(struct process *process, struct thread *thread, struct signal_entry *entry);
+/* Takes a timer's entry back. */
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry);
 
 /* ---- Masks and actions, of the caller ---- */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sleep.c: see sleep.h. Runs in system calls and on the way back from them, interrupts off, no locks held.
+ * sleep.c: how a thread waits inside the kernel (thread.h). Runs in system calls and on the way back from
+ * them, interrupts off, no locks held.
  *
  * No wake-up is lost: a thread that ends a sleep stores the reason first and wakes the sleeper afterwards,
  * and thread_block does not wait if that has happened since the reason was checked.
  */
-#include "process/sleep.h"
 #include "arch.h"
 #include "debug/klog.h"
 #include "lib/errno.h"

@@ -9,14 +9,12 @@
 #include "process/thread.h"
 #include "arch.h"
 #include "debug/klog.h"
-#include "debug/stop.h"
 #include "lib/command_line.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "process/process.h"
 #include "time/clock.h"
-#include "time/timer.h"
 
 #define THREADS_A_CPU_DEFAULT 16
 #define THREADS_A_CPU_MAX     1024
@@ -32,9 +30,8 @@ static uint64_t tids_used; /* a tid is used once, until the numbers end */
 
 int threads_configure(const struct command_line *line, struct message *why)
 {
-    const char *text = command_line_option(line, "threads");
-
-    return text ? option_number("threads", text, 1, THREADS_A_CPU_MAX, &threads_a_cpu, why) : 0;
+    return option_value(OPTION_NUMBER, "threads", command_line_option(line, "threads"), 1, THREADS_A_CPU_MAX,
+                        &threads_a_cpu, why);
 }
 
 unsigned threads_max(const struct cpu_mask *cpus)
@@ -188,22 +185,16 @@ static bool thread_count_up(struct process *process)
     return true;
 }
 
-static void thread_count_down(struct process *process)
-{
-    SPIN_GUARD(&process->lock);
-    process->thread_count--;
-}
-
 long thread_create(const struct thread_arguments *given)
 {
     struct process *process = arch_process();
     const struct thread *parent = arch_thread();
-    struct thread *child;
+    struct thread *child = thread_allocate(process);
 
-    if (!thread_count_up(process))
+    if (!child)
         return -EAGAIN;
-    if (!(child = thread_allocate(process))) {
-        thread_count_down(process);
+    if (!thread_count_up(process)) {
+        thread_release(child);
         return -EAGAIN;
     }
 

@@ -7,7 +7,7 @@
  * costs nothing. Each thread has a kernel stack of its own, in the memory of its rank.
  *
  * A thread enters the kernel by a system call, a fault or an interrupt, and stays there only for as long as
- * it works or sleeps (sleep.h). What becomes pending for it meanwhile (a signal, the end of its process, a
+ * it works or sleeps (sleep.c). What becomes pending for it meanwhile (a signal, the end of its process, a
  * move to another CPU) it handles on its way back to the program, in thread_slow_return. A new thread takes
  * that way, too.
  */
@@ -21,7 +21,6 @@
 #include "process/futex.h"
 #include "process/schedule.h"
 #include "process/signal.h"
-#include "process/sleep.h"
 #include "time/timer.h"
 
 #define RESUME_WORDS      5
@@ -113,6 +112,21 @@ uint32_t thread_tid_from(struct process *process, uint32_t lowest);
 /* Sets a thread's name; the first one's name is the process's, too. False if the process has no such
  * thread. */
 bool thread_rename(struct process *process, uint32_t tid, const char name[THREAD_NAME_BYTES]);
+
+/* ---- Sleeping: every wait of a thread ends here: for a futex, an event (event.h), a time, a signal, the end
+ * of a stop. Other threads have its CPU meanwhile; if there are none, the CPU idles. ---- */
+
+/* Sleeps until a waker sets *woken (NULL: none does) and then calls thread_wake: 0; -ETIMEDOUT from a
+ * deadline (clock.h) on (never early, at most the thread's latency bound late; TIMER_NEVER: no time limit);
+ * -EINTR when the thread has pending work, a signal or the end of its process. No locks held. */
+int thread_sleep(const uint32_t *woken, uint64_t deadline);
+
+/* Sleeps likewise, whatever is pending, for a wait that is bounded and must not be given up: never -EINTR. */
+int thread_sleep_through(const uint32_t *woken, uint64_t deadline);
+
+/* Sleeps, on the way back to the program, for as long as a signal stops the process. Does not return if the
+ * process ends meanwhile. */
+void thread_sleep_stopped(struct thread *thread);
 
 /* ---- Pending work ---- */
 

@@ -96,14 +96,6 @@ static inline struct cpu_mask cpu_mask_and(const struct cpu_mask *a, const struc
     return both;
 }
 
-static inline bool cpu_mask_is_empty(const struct cpu_mask *mask)
-{
-    CPU_MASK_WORDS_EACH(word, mask)
-        if (__atomic_load_n(&mask->words[word], __ATOMIC_RELAXED))
-            return false;
-    return true;
-}
-
 /* Returns whether there is a CPU in it other than this one. */
 static inline bool cpu_mask_has_others(const struct cpu_mask *mask, unsigned cpu)
 {
@@ -112,6 +104,11 @@ static inline bool cpu_mask_has_others(const struct cpu_mask *mask, unsigned cpu
             ~(word == cpu / 64 ? cpu_mask_bit(cpu) : 0))
             return true;
     return false;
+}
+
+static inline bool cpu_mask_is_empty(const struct cpu_mask *mask)
+{
+    return !cpu_mask_has_others(mask, CPU_MASK_END);
 }
 
 static inline bool cpu_mask_intersects(const struct cpu_mask *a, const struct cpu_mask *b)
@@ -130,51 +127,6 @@ static inline unsigned cpu_mask_count(const struct cpu_mask *mask)
         for (uint64_t left = mask->words[word]; left; left &= left - 1)
             count++;
     return count;
-}
-
-/* ---- Looking for CPUs ---- */
-
-/* Returns the first CPU from `from` on that is in both sets; CPU_MASK_END: there is none. */
-static inline unsigned cpu_mask_next_common(const struct cpu_mask *a, const struct cpu_mask *b, unsigned from)
-{
-    if (from >= CPU_MASK_END)
-        return CPU_MASK_END;
-
-    unsigned index = from / 64;
-    uint64_t left = __atomic_load_n(&a->used, __ATOMIC_RELAXED) & ~1ULL << index;
-    uint64_t here = UINT64_MAX << from % 64;
-
-    for (;;) {
-        uint64_t word = __atomic_load_n(&a->words[index], __ATOMIC_RELAXED) &
-                        __atomic_load_n(&b->words[index], __ATOMIC_RELAXED) & here;
-
-        if (word)
-            return index * 64 + (unsigned)__builtin_ctzll(word);
-        if (!left)
-            return CPU_MASK_END;
-        index = (unsigned)__builtin_ctzll(left);
-        left &= left - 1;
-        here = UINT64_MAX;
-    }
-}
-
-/* Returns the same for one set. */
-static inline unsigned cpu_mask_next(const struct cpu_mask *mask, unsigned from)
-{
-    return cpu_mask_next_common(mask, mask, from);
-}
-
-static inline unsigned cpu_mask_first(const struct cpu_mask *mask)
-{
-    return cpu_mask_next(mask, 0);
-}
-
-/* Returns the first CPU from `from` on, else the first of all: in turns around the set. */
-static inline unsigned cpu_mask_next_around(const struct cpu_mask *mask, unsigned from)
-{
-    unsigned next = cpu_mask_next(mask, from);
-
-    return next != CPU_MASK_END ? next : cpu_mask_first(mask);
 }
 
 /* ---- Going through a set ---- */
@@ -204,6 +156,30 @@ static inline __attribute__((always_inline)) bool cpu_mask_step(const struct cpu
     *cpu = *at + (uint64_t)__builtin_ctzll(*bits);
     *bits &= *bits - 1;
     return true;
+}
+
+/* ---- Looking for CPUs ---- */
+
+/* Returns the first CPU from `from` on; CPU_MASK_END: there is none. */
+static inline unsigned cpu_mask_next(const struct cpu_mask *mask, unsigned from)
+{
+    CPU_MASK_EACH(cpu, mask)
+        if (cpu >= from)
+            return (unsigned)cpu;
+    return CPU_MASK_END;
+}
+
+static inline unsigned cpu_mask_first(const struct cpu_mask *mask)
+{
+    return cpu_mask_next(mask, 0);
+}
+
+/* Returns the first CPU from `from` on, else the first of all: in turns around the set. */
+static inline unsigned cpu_mask_next_around(const struct cpu_mask *mask, unsigned from)
+{
+    unsigned next = cpu_mask_next(mask, from);
+
+    return next != CPU_MASK_END ? next : cpu_mask_first(mask);
 }
 
 #endif

@@ -82,7 +82,7 @@ static long requeue_decode(uint64_t address, uint64_t value, uint64_t value2, ui
 {
     if ((int32_t)value < 0 || (int32_t)value2 < 0)
         return -EINVAL;
-    return futex_requeue(address, address2, (uint32_t)value, (uint32_t)value2, expected);
+    return futex_requeue(address, address2, (uint32_t)value, (uint32_t)value2, expected, false);
 }
 
 long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t timeout, uint64_t address2,
@@ -121,7 +121,7 @@ long sys_futex(uint64_t address, uint64_t operation, uint64_t value, uint64_t ti
     case FUTEX_CMP_REQUEUE_PI:
         return value != 1 || (int32_t)timeout < 0 || address == address2
                    ? -EINVAL
-                   : futex_requeue_pi(address, address2, (uint32_t)timeout, third);
+                   : futex_requeue(address, address2, 0, (uint32_t)timeout + 1ULL, &third, true);
     default:
         return -ENOSYS;
     }

@@ -11,7 +11,6 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/address.h"
-#include "process/limits.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"

@@ -177,35 +177,29 @@ static long process_signal(struct process *process, const struct signal_info *in
 {
     if (!process)
         return -ESRCH;
-    return info->signal ? signal_send(process, NULL, info) : 0;
+    return info->signal ? signal_send(process, NULL, info, NULL) : 0;
 }
 
 /* Sends a signal to the thread `tid`, of the process `group`, or of any process if that is 0. */
 static long thread_signal(uint64_t group, uint64_t tid, const struct signal_info *info)
 {
-    long error = -ESRCH;
-
-    for (uint64_t pid = group ? group : 1; pid < (group ? group + 1 : process_pids_end()) && error == -ESRCH;
-         pid++) {
-        struct process *process = process_find(pid);
-
-        if (!process)
-            continue;
+    for (struct process *process = group ? process_find(group) : process_next(0); process;
+         process = group ? NULL : process_next(process->rank + 1)) {
         SPIN_GUARD(&process->lock);
         struct thread *thread = thread_find(process, (uint32_t)tid);
         if (thread)
-            error = info->signal ? signal_send(process, thread, info) : 0;
+            return info->signal ? signal_send(process, thread, info, NULL) : 0;
     }
-    return error;
+    return -ESRCH;
 }
 
 static long all_others_signal(const struct signal_info *info)
 {
     long error = -ESRCH;
 
-    for (uint64_t pid = 1; pid < process_pids_end(); pid++)
-        if (pid != arch_process()->pid && process_find(pid))
-            error = process_signal(process_find(pid), info);
+    PROCESSES_EACH(process)
+        if (process != arch_process())
+            error = process_signal(process, info);
     return error;
 }
 

@@ -86,7 +86,7 @@ long sys_clock_gettime(uint64_t clock, uint64_t buffer)
 
 long sys_clock_getres(uint64_t clock, uint64_t buffer)
 {
-    struct linux_timespec resolution = { 0, (int64_t)clock_resolution_ns() };
+    struct linux_timespec resolution = { 0, (int64_t)clock_page()->resolution_ns };
     uint64_t ns;
     int error = clock_read(clock, &ns);
 

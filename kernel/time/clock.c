@@ -100,9 +100,9 @@ uint64_t clock_wall_steps(void)
     return __atomic_load_n(&wall_steps, __ATOMIC_RELAXED);
 }
 
-const void *clock_page(void)
+const struct clock_page *clock_page(void)
 {
-    return &page;
+    return &page.clock;
 }
 
 /* ---- Reading ---- */
@@ -159,12 +159,6 @@ uint64_t clock_wall_ns(uint64_t *tai_ns)
 
 /* ---- Deadlines ---- */
 
-/* Returns where the line of a deadline's clock is, also while time stands still. */
-static uint64_t deadline_line_at(const struct clock_wall *wall, uint64_t deadline, uint64_t now_ns)
-{
-    return clock_wall_line_at(wall, now_ns) + (deadline >= DEADLINE_TAI ? wall->tai_utc_ns : 0);
-}
-
 /* Returns local time in which at least that much wall time passes: its inverse, except the square of the
  * slope, which is less than 2^-18. */
 static uint64_t wall_wait_ns(uint64_t left_ns, int64_t slope)
@@ -188,7 +182,8 @@ uint64_t deadline_wall_wait_ns(uint64_t deadline)
     do {
         number = clock_sequence_begin(&wall->sequence);
         now_ns = clock_now_ns();
-        clock_ns = deadline_line_at(wall, deadline, now_ns);
+        /* The line goes on, also while time stands still. */
+        clock_ns = clock_wall_line_at(wall, now_ns) + (deadline >= DEADLINE_TAI ? wall->tai_utc_ns : 0);
         wait_ns = until_ns > clock_ns ? wall_wait_ns(until_ns - clock_ns, wall->slope) : until_ns - clock_ns;
     } while (clock_sequence_changed(&wall->sequence, number));
     return until_ns > clock_ns || clock_ns - until_ns < now_ns ? now_ns + wait_ns : 0;
@@ -199,9 +194,4 @@ bool deadline_wall_is_over(uint64_t deadline)
     uint64_t tai_ns, wall_ns = clock_wall_ns(&tai_ns);
 
     return (deadline & ~DEADLINE_TAI) <= (deadline >= DEADLINE_TAI ? tai_ns : wall_ns);
-}
-
-uint64_t clock_resolution_ns(void)
-{
-    return page.clock.resolution_ns;
 }

@@ -19,8 +19,8 @@ void clock_offsets_set(void);
 /* Makes a thread that moves from one CPU to the other read the page again, if the CPUs' offsets differ. */
 void clock_moved(unsigned from, unsigned to);
 
-/* Returns the page itself: a struct clock_page, and nothing else. */
-const void *clock_page(void);
+/* Returns the page itself, which has nothing else. */
+const struct clock_page *clock_page(void);
 
 /* Returns nanoseconds since the kernel's first instruction; monotone. Any context. */
 uint64_t clock_now_ns(void);
@@ -79,8 +79,5 @@ static inline bool deadline_is_over(uint64_t deadline)
 {
     return !deadline_is_wall(deadline) || deadline_wall_is_over(deadline);
 }
-
-/* Returns the clock source's tick in ns, rounded up to at least 1. */
-uint64_t clock_resolution_ns(void);
 
 #endif

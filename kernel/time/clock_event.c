@@ -85,7 +85,7 @@ int clock_event_rate(const char *text)
         return -EPERM;
     while (*space && *space != ' ')
         space++;
-    if (!*space || option_number("rating", space + 1, 0, CLOCK_EVENT_RATING_MAX, &rating, &why))
+    if (!*space || option_value(OPTION_NUMBER, "rating", space + 1, 0, CLOCK_EVENT_RATING_MAX, &rating, &why))
         return -EINVAL;
 
     SPIN_GUARD(&lock);

@@ -33,12 +33,12 @@ struct clock_wall {
 
 struct clock_page {
     uint32_t sequence;
-    uint32_t features;    /* how the vDSO may read the clock source and the CPU's number; the
-                             architecture's bits, constant once programs run */
-    uint64_t base_ticks;  /* a reading of the first CPU's clock source … */
-    uint64_t base_ns;     /* … and the monotonic time then */
-    uint64_t ns_per_tick; /* times 2^CLOCK_PAGE_SHIFT */
-    uint64_t resolution_ns;
+    uint32_t features;      /* how the vDSO may read the clock source and the CPU's number; the
+                               architecture's bits, constant once programs run */
+    uint64_t base_ticks;    /* a reading of the first CPU's clock source … */
+    uint64_t base_ns;       /* … and the monotonic time then */
+    uint64_t ns_per_tick;   /* times 2^CLOCK_PAGE_SHIFT */
+    uint64_t resolution_ns; /* a tick, rounded up to at least 1 */
     struct clock_wall wall;
     uint64_t ticks_offset[CLOCK_PAGE_CPUS]; /* what to add to each CPU's own reading to get the first CPU's */
 };

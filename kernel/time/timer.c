@@ -34,11 +34,8 @@ static void expire(struct timer_queue *queue, uint64_t now_ns, bool interrupted)
 
 int timer_configure(const struct command_line *line, struct message *why)
 {
-    const char *bound = command_line_option(line, "latency_bound");
-
-    return bound
-               ? option_time("latency_bound", bound, 1, LATENCY_BOUND_MAX_NS, &latency_bound_default_ns, why)
-               : 0;
+    return option_value(OPTION_TIME, "latency_bound", command_line_option(line, "latency_bound"), 1,
+                        LATENCY_BOUND_MAX_NS, &latency_bound_default_ns, why);
 }
 
 void timer_cpu_start(void)
@@ -85,10 +82,7 @@ void timer_cancel(struct smart_timer *timer)
     if (!timer_is_pending(timer))
         return;
     SPIN_GUARD(&queue->lock);
-    if (queue == queue_here())
-        timer_queue_cancel(queue, timer);
-    else
-        timer_queue_withdraw(queue, timer);
+    timer_queue_cancel(queue, timer, queue == queue_here());
 }
 
 void timer_foreground_set(bool is_foreground)
@@ -138,7 +132,7 @@ void timer_global_offset_set(uint64_t offset_ns)
     if (offset_ns - queue->global_offset_ns + GLOBAL_OFFSET_STEP_NS <= 2 * GLOBAL_OFFSET_STEP_NS)
         return;
     SPIN_GUARD(&queue->lock);
-    timer_queue_global_offset_set(queue, offset_ns);
+    timer_queue_rebuild(queue, offset_ns, false);
 }
 
 void timer_wall_check(void)
@@ -150,7 +144,7 @@ void timer_wall_check(void)
         return;
     queue->wall_steps = steps;
     SPIN_GUARD(&queue->lock);
-    timer_queue_wall_stepped(queue);
+    timer_queue_rebuild(queue, queue->global_offset_ns, true);
 }
 
 void timer_idle(void)

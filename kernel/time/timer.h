@@ -41,10 +41,6 @@ static inline bool timer_is_pending(const struct smart_timer *timer)
  * node's first background timer: the CPU that starts that runs no such thread. A plain read: a CPU that has
  * such timers has read or written `true` itself when it started them, and reads nothing older afterwards. */
 extern bool timer_background_used;
-static inline bool timer_has_background(void)
-{
-    return timer_background_used;
-}
 void timer_foreground_set(bool is_foreground);
 
 /* Expires this CPU's background timers that are due, whatever thread it runs. */

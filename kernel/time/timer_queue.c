@@ -196,7 +196,7 @@ void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uin
     device_update(queue);
 }
 
-void timer_queue_withdraw(struct timer_queue *queue, struct smart_timer *timer)
+void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer, bool is_here)
 {
     if (!timer->pending)
         return;
@@ -204,12 +204,8 @@ void timer_queue_withdraw(struct timer_queue *queue, struct smart_timer *timer)
     timer->pending = false;
     queue->pending--;
     queue->counts.cancelled++;
-}
-
-void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer)
-{
-    timer_queue_withdraw(queue, timer);
-    device_update(queue);
+    if (is_here)
+        device_update(queue);
 }
 
 static bool is_due(const struct smart_timer *timer, uint64_t now_ns)
@@ -320,17 +316,10 @@ static void heap_rebuild(struct timer_queue *queue, struct smart_timer **heap, b
     }
 }
 
-void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns)
+void timer_queue_rebuild(struct timer_queue *queue, uint64_t global_offset_ns, bool wall_is_due)
 {
-    queue->global_offset_ns = offset_ns;
-    heap_rebuild(queue, &queue->heaps[0], false);
-    heap_rebuild(queue, &queue->heaps[1], false);
-    device_update(queue);
-}
-
-void timer_queue_wall_stepped(struct timer_queue *queue)
-{
-    heap_rebuild(queue, &queue->heaps[0], true);
-    heap_rebuild(queue, &queue->heaps[1], true);
+    queue->global_offset_ns = global_offset_ns;
+    heap_rebuild(queue, &queue->heaps[0], wall_is_due);
+    heap_rebuild(queue, &queue->heaps[1], wall_is_due);
     device_update(queue);
 }

@@ -102,12 +102,10 @@ uint64_t timer_boundary(uint64_t deadline_ns, uint64_t bound_ns, uint64_t global
 void timer_queue_start(struct timer_queue *queue, struct smart_timer *timer, uint64_t deadline_ns,
                        uint64_t bound_ns);
 
-/* Stops a timer; not pending is fine. Disarms the device when it was the last one; a later earliest boundary
- * is armed at once, so that no interrupt comes for nothing. */
-void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer);
-
-/* Stops a timer from another CPU: the device stays armed as it is, and may interrupt for nothing. */
-void timer_queue_withdraw(struct timer_queue *queue, struct smart_timer *timer);
+/* Stops a timer; not pending is fine. On the queue's CPU (`is_here`) disarms the device when it was the last
+ * one; a later earliest boundary is armed at once, so that no interrupt comes for nothing. On another CPU the
+ * device stays armed as it is, and may interrupt for nothing. */
+void timer_queue_cancel(struct timer_queue *queue, struct smart_timer *timer, bool is_here);
 
 /* Expires everything whose boundary has come, in the order of boundaries and deadlines, then arms the
  * earliest of what is left. Called after the device's interrupt (`interrupted`: its request is used up), and
@@ -124,12 +122,9 @@ void timer_queue_foreground_set(struct timer_queue *queue, bool is_foreground);
 void timer_queue_background_expire(struct timer_queue *queue, uint64_t now_ns);
 
 /* Changes the offset to global time: every pending boundary is computed again, never before its deadline and
- * less than its bound after it. Timers that are due already when `expire` calls this are served all the same.
- * Costs time in the number of pending timers. */
-void timer_queue_global_offset_set(struct timer_queue *queue, uint64_t offset_ns);
-
-/* Makes the timers due that wait by a clock, which has stepped; their owners check it again. Costs as
- * much. */
-void timer_queue_wall_stepped(struct timer_queue *queue);
+ * less than its bound after it. With `wall_is_due`, a clock has stepped: makes the timers due that wait by
+ * it; their owners check it again. Timers that are due already when `expire` calls this are served all the
+ * same. Costs time in the number of pending timers. */
+void timer_queue_rebuild(struct timer_queue *queue, uint64_t global_offset_ns, bool wall_is_due);
 
 #endif

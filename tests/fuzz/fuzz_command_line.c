@@ -31,12 +31,13 @@ static void promise_line(const struct command_line *line, const char *text, size
 static void try_values(const struct command_line *line)
 {
     struct message why;
-    uint64_t number;
 
     for (unsigned i = 0; i < line->option_count; i++) {
-        if (option_number("x", line->options[i].value, 3, 1000, &number, &why) == 0)
+        uint64_t number = 3;
+
+        if (option_value(OPTION_NUMBER, "x", line->options[i].value, 3, 1000, &number, &why) == 0)
             PROMISE(number >= 3 && number <= 1000);
-        if (option_bytes("x", line->options[i].value, 3, 1u << 30, &number, &why) == 0)
+        if (option_value(OPTION_BYTES, "x", line->options[i].value, 3, 1u << 30, &number, &why) == 0)
             PROMISE(number >= 3 && number <= 1u << 30);
     }
 }

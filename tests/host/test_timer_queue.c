@@ -230,7 +230,7 @@ static void cancel(unsigned slot)
 {
     expected.cancelled += model[slot].pending;
     model[slot].pending = false;
-    timer_queue_cancel(&queue, &timers[slot]);
+    timer_queue_cancel(&queue, &timers[slot], true);
     CHECK(!timers[slot].pending);
 }
 
@@ -246,7 +246,7 @@ static void set_offset(uint64_t offset_ns)
     for (unsigned i = 0; i < SLOTS; i++)
         if (model[i].pending)
             model[i].boundary_ns = model_boundary(model[i].deadline_ns, model[i].bound_ns, offset_ns);
-    timer_queue_global_offset_set(&queue, offset_ns);
+    timer_queue_rebuild(&queue, offset_ns, false);
 }
 
 static void queue_expire(void)
@@ -439,14 +439,14 @@ TEST(what_another_cpu_withdraws_leaves_the_device_armed_for_one_interrupt_at_mos
 {
     begin(0, UNLIMITED);
     start(0, MS, 0);
-    timer_queue_withdraw(&queue, &timers[0]);
+    timer_queue_cancel(&queue, &timers[0], false);
     CHECK(!timers[0].pending && device.armed);
     device.now_ns = MS;
     timer_queue_expire(&queue, device.now_ns, true);
     CHECK_EQUAL(queue.counts.spurious, 1);
     CHECK_EQUAL(queue.counts.expired, 0);
     CHECK_EQUAL(queue.armed_ns, TIMER_NEVER);
-    timer_queue_withdraw(&queue, &timers[0]); /* not pending: nothing */
+    timer_queue_cancel(&queue, &timers[0], false); /* not pending: nothing */
     CHECK_EQUAL(queue.counts.cancelled, 1);
 }
 
@@ -505,7 +505,7 @@ TEST(a_step_of_wall_time_makes_the_timers_due_that_wait_by_it)
             by_wall += timers[slot].is_wall;
             timer_queue_start(&queue, &timers[slot], device.now_ns + 1 + random_below(SECOND), 1);
         }
-        timer_queue_wall_stepped(&queue);
+        timer_queue_rebuild(&queue, queue.global_offset_ns, true);
         CHECK_EQUAL(queue.counts.expired, 0);
         CHECK(!by_wall || device.fires_ns <= device.now_ns);
         timer_queue_expire(&queue, device.now_ns, false);
@@ -529,7 +529,7 @@ TEST(offset_changes_keep_a_timer_within_its_bound)
         while (queue.pending) {
             uint64_t next_ns = device.now_ns + 1 + random_below(bound_ns / 2);
 
-            timer_queue_global_offset_set(&queue, check_random(&seed));
+            timer_queue_rebuild(&queue, check_random(&seed), false);
             if (device.fires_ns > next_ns) {
                 device.now_ns = next_ns;
                 continue;
@@ -820,7 +820,7 @@ static void cancel_all_others(struct smart_timer *timer, uint64_t now_ns)
 {
     count_call(timer, now_ns);
     for (unsigned i = SLOTS; i-- > 0;)
-        timer_queue_cancel(&queue, &timers[i]);
+        timer_queue_cancel(&queue, &timers[i], true);
 }
 
 TEST(timer_that_is_due_can_still_be_cancelled)
@@ -875,13 +875,13 @@ static void do_anything(struct smart_timer *timer, uint64_t now_ns)
 
         switch (random_below(16)) {
         case 0:
-            timer_queue_global_offset_set(&queue, check_random(&seed));
+            timer_queue_rebuild(&queue, check_random(&seed), false);
             break;
         case 1:
         case 2:
         case 3:
         case 4:
-            timer_queue_cancel(&queue, other);
+            timer_queue_cancel(&queue, other, true);
             break;
         case 5:
             start_counted(other, now_ns - random_below(MS), random_bound());
@@ -950,8 +950,8 @@ TEST(degenerate_heaps_need_no_stack)
             timer_queue_start(&queue, &many[i], flat ? SECOND + i : SECOND - i, 0);
         }
         for (unsigned i = 0; i < CHAIN; i += 3)
-            timer_queue_cancel(&queue, &many[i]);
-        timer_queue_global_offset_set(&queue, 12345);
+            timer_queue_cancel(&queue, &many[i], true);
+        timer_queue_rebuild(&queue, 12345, false);
         timer_queue_expire(&queue, 2 * SECOND, false);
         CHECK_EQUAL(queue.counts.expired, CHAIN - (CHAIN + 2) / 3);
         CHECK_EQUAL(queue.pending, 0);

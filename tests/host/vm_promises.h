@@ -111,23 +111,15 @@ uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64
     return bytes < (end - page) * ARCH_PAGE ? bytes : (end - page) * ARCH_PAGE;
 }
 
-void shared_memory_get(struct shared_memory *object)
-{
-    object->references++;
-}
-
-void shared_memory_put(struct shared_memory *object)
-{
-    object->references--;
-}
-
 void shared_memory_map_get(struct shared_memory *object)
 {
+    object->references++;
     object->uses++;
 }
 
 void shared_memory_map_put(struct shared_memory *object)
 {
+    object->references--;
     object->uses--;
 }
 

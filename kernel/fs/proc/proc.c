@@ -18,7 +18,6 @@
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "process/limits.h"
 #include "process/process.h"
 #include "mm/user_bytes.h"
 #include "lib/version.h"

@@ -12,7 +12,6 @@
 #include "lib/elf_image.h"
 #include "lib/linux_abi.h"
 #include "fs/proc/proc.h"
-#include "process/limits.h"
 #include "process/process.h"
 
 static uint64_t pages_of(uint64_t bytes)

@@ -47,16 +47,13 @@ static void threads_text(struct file *file)
 /* Writes a line for each process: its last iteration, and the sum of all. */
 static void iterations_text(struct file *file)
 {
-    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
-        struct process *process = process_find(pid);
-        struct process_iterations done = process ? iterations_of(process) : (struct process_iterations){ 0 };
+    PROCESSES_EACH(process) {
+        const struct process_iterations done = iterations_of(process);
 
-        if (process)
-            text_add(
-                file,
-                "%s iterations %lu running_ns %lu waiting_ns %lu sum_running_ns %lu sum_waiting_ns %lu\n",
-                process->title, done.count, done.last.running_ns, done.last.waiting_ns, done.sum.running_ns,
-                done.sum.waiting_ns);
+        text_add(file,
+                 "%s iterations %lu running_ns %lu waiting_ns %lu sum_running_ns %lu sum_waiting_ns %lu\n",
+                 process->title, done.count, done.last.running_ns, done.last.waiting_ns, done.sum.running_ns,
+                 done.sum.waiting_ns);
     }
 }
 
@@ -95,13 +92,9 @@ static void priorities_text(struct file *file)
         text_add(file, "hardware priorities: none\n");
         return;
     }
-    for (uint64_t pid = PID_FIRST; pid < process_pids_end(); pid++) {
-        struct process *process = process_find(pid);
-        uint32_t tid = 0;
-
-        while (process && (tid = thread_priority_text(file, process, tid + 1)))
+    PROCESSES_EACH(process)
+        for (uint32_t tid = 0; (tid = thread_priority_text(file, process, tid + 1));)
             crosscall_serve();
-    }
 }
 
 static int priorities_command(const char *line)
