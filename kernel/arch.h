@@ -139,7 +139,7 @@ struct fault {
     int code;
     const char *cause;
     uint64_t instruction; /* address of the faulting instruction */
-    uint64_t address;     /* of the access; valid if has_address */
+    uint64_t address;     /* address of the access; valid if has_address */
     bool has_address;
     const void *frame;
 };
@@ -230,7 +230,8 @@ void arch_ipi_send(unsigned cpu);
 void arch_beat_send(bool to_itself);
 
 /* Routes an interrupt line of a device: from now on its interrupt comes to that CPU alone, which calls
- * input_interrupt; before, it comes to none. False if the machine cannot. Callers serialise their calls. */
+ * input_interrupt. Before the first call it comes to no CPU. Returns false if the machine cannot route it.
+ * Callers serialise their calls. */
 bool arch_input_route(unsigned line, unsigned cpu);
 
 /* Halts this CPU for good, except that it serves crosscalls. */
@@ -264,7 +265,7 @@ volatile void *arch_device_map(uint64_t physical, uint64_t bytes);
 void *arch_dma_allocate(uint64_t bytes);
 
 /* Gets what a device writes, and to which address, to interrupt this CPU (a message interrupt): the CPU calls
- * network_device_interrupt. False if no message reaches that CPU. */
+ * network_device_interrupt. Returns false if no message reaches that CPU. */
 bool arch_message_interrupt(unsigned cpu, uint64_t *address, uint32_t *data);
 
 /* Interrupt lines of devices. Only the device knows for sure to which input of an interrupt controller its
@@ -307,7 +308,7 @@ bool arch_huge_pages(void);
 struct arch_space {
     uint64_t root;
     struct page_pool *pages;
-    struct cpu_mask cpus; /* on which it is active */
+    struct cpu_mask cpus; /* CPUs on which it is active */
 };
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);
@@ -339,8 +340,8 @@ uint64_t arch_translate(const struct arch_space *space, uint64_t address);
  * is mapped then). */
 int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint64_t bytes, unsigned rights);
 
-/* Makes `address` the beginning of a page, by splitting a large page around it. -ENOMEM if there is no
- * memory for the table. */
+/* Makes `address` the beginning of a page, by splitting a large page around it. Returns -ENOMEM if there is
+ * no memory for the table. */
 int arch_split(struct arch_space *space, uint64_t address);
 
 /* The next three need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
@@ -460,13 +461,13 @@ struct arch_signal {
     bool takes_info;                  /* the action has SA_SIGINFO */
 };
 
-/* Makes `frame` lead into the handler, which returns to where the frame led. -EFAULT if the stack cannot take
- * its frame at *place (0: the alternate stack is too small); nothing but memory of the stack has changed
- * then. */
+/* Makes `frame` lead into the handler, which returns to where the frame led. Returns -EFAULT if the stack
+ * cannot take its frame at *place (0: the alternate stack is too small); nothing but memory of the stack has
+ * changed then. */
 int arch_signal_enter(void *frame, const struct arch_signal *signal, uint64_t *place);
 
 /* Fills `frame`, for rt_sigreturn, from what arch_signal_enter has put on the stack, and the program may have
- * changed since. Whatever it finds there, the program gains no rights. -EFAULT if it is invalid. */
+ * changed since. Whatever it finds there, the program gains no rights. Returns -EFAULT if it is invalid. */
 int arch_signal_return(void *frame, uint64_t *blocked, struct signal_stack *stack);
 
 uint64_t arch_frame_instruction(const void *frame);
@@ -480,7 +481,7 @@ void arch_cpu_describe(char *text, size_t bytes);
 void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink);
 
 /* Returns what an interrupt is for: Linux's three-letter label in /proc/interrupts, a blank, words; or an
- * exception's name. NULL if the number is not in use. */
+ * exception's name. Returns NULL if the number is not in use. */
 const char *arch_interrupt_name(unsigned number);
 const char *arch_exception_name(unsigned number);
 

@@ -150,8 +150,8 @@ void RingEngine::prefetch(const Chunk *chunk)
         __builtin_prefetch(bytes + at, 1);
 }
 
-// Prefetches one rank. Called for each rank that is processed before it, as a processor can fetch only few
-// lines at a time.
+// Prefetches the state of a rank. Called once for each rank that is processed, for a rank further on: a
+// processor can fetch only few lines at a time.
 inline void RingEngine::prefetch_rank(const Part &part, std::uint32_t place)
 {
     if (place < part.last - part.first)

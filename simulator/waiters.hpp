@@ -20,8 +20,8 @@ constexpr std::size_t RESOURCES = 3;
 
 class Waiters {
 public:
-    // Takes an event that cannot begin. Returns true if it waits here, false if it goes into the queue of
-    // events.
+    // Takes an event whose resource is busy. Returns true if it waits in the line. False: it is the head of
+    // the line, or earlier; the caller puts it into the queue of events.
     bool keep(EventPool &pool, Resource resource, Event event)
     {
         Line &line = lines[static_cast<std::size_t>(resource)];

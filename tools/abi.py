@@ -36,7 +36,7 @@ A process has one slice of the node's memory. What it maps with any access right
 before the call returns; otherwise the call answers `ENOMEM` and changes nothing. So there are no page faults.
 Addresses without access rights take no memory. Unmapped memory returns to the slice at once.
 
-* **Stack:** `stack=` (8 MiB), backed from the start, above a guard of 2 MiB. It does not grow.
+* **Stack:** `stack=` (default 8 MiB), backed from the start, above a guard of 2 MiB. It does not grow.
 * **Heap:** `brk` begins at the next multiple of 2 MiB above the program, and grows in backed steps of 2 MiB,
   to 0x100000000000 (where `mmap` begins to search) or the slice's end.
 * **Spare memory:** before a mapping replaces another one, moves or gets access rights, the slice must have
@@ -57,12 +57,12 @@ FOOTER = """
 ## Processes and threads
 
 A node runs one process for each rank, and a service with the option [`service=`](boot.md). A process may have
-`threads=` (16) threads for each of its CPUs. They share these CPUs by their policies, all of which are
-granted:
+`threads=` threads (default 16) for each of its CPUs. They share these CPUs by their policies, which any
+process may set:
 
 | policy | which thread runs |
 |---|---|
-| `SCHED_OTHER`, `SCHED_BATCH` | a thread keeps its CPU until it blocks. While others of this class wait for the CPU, they take turns of at least `rotation=` (4 ms); never with `rotation=off` |
+| `SCHED_OTHER`, `SCHED_BATCH` | a thread keeps its CPU until it blocks. While others of this class wait for the CPU, they take turns of at least `rotation=` (default 4 ms); never with `rotation=off` |
 | `SCHED_FIFO` | goes before those, by priority, 1 to 99; no turns |
 | `SCHED_RR` | as `SCHED_FIFO`, with turns among equal priorities |
 | `SCHED_IDLE` | runs only while no other thread wants the CPU, and interrupts none: its timers are not armed then, and wake-ups send no interrupt |
@@ -116,8 +116,8 @@ class Call:
 
 # Macro, name, both numbers, an argument that only some macros have, and the text: adjacent strings, as in C.
 _ROW = re.compile(
-    r"(LOCAL|STUB|CONST|ALIAS|REFUSED|PROBED)\((\w+), (-?\d+), (-?\d+),"
-    r'(?: ([^"]*?),)?((?:\s*"[^"]*")+)\)'
+    r"(LOCAL|STUB|CONST|CALL|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED)\((\w+), (-?\d+), (-?\d+),"
+    r'(?:\s+([^"]*?),)?((?:\s*"[^"]*")+)\)'
 )
 _ALIAS = re.compile(r"(\w+), \((.*)\)")
 
@@ -137,7 +137,7 @@ def call_of(row: re.Match[str], known: dict[str, Call]) -> Call:
     """The call of a row; an alias has the kind of the call to which it refers."""
     macro, name, x86_64, ppc64, middle, strings = row.groups()
     note = "".join(re.findall(r'"([^"]*)"', strings))
-    disposition = macro.lower()
+    disposition = "local" if macro in ("CALL", "ON_FILE", "ON_SOCKET") else macro.lower()
     if macro == "CONST":
         disposition, note = "constant", f"{middle.removeprefix('-')}: {note}"
     elif macro == "ALIAS":

@@ -80,7 +80,7 @@ def _record(number: int, entry: Entry) -> bytes:
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    """An archive of the entries, sorted by name. Missing parent folders are added. CpioError."""
+    """An archive of the entries, sorted by name. Missing parent folders are added. Raises CpioError."""
     by_name: dict[str, Entry] = {}
     for entry in entries:
         parts = entry.name.split("/")
@@ -99,7 +99,7 @@ def pack(entries: Iterable[Entry]) -> bytes:
 
 
 def unpack(archive: bytes) -> Iterator[Entry]:
-    """The entries of an archive, in its order. CpioError."""
+    """The entries of an archive, in its order. Raises CpioError."""
     at = 0
     while True:
         header = archive[at : at + HEADER_BYTES]

@@ -45,8 +45,9 @@ def in_quotes(text: str) -> str:
 
 def quoted(word: str) -> str:
     """A word for grub.cfg, in single quotes, in which only the single quote itself is special. GRUB quotes it
-    again for the kernel's parser when it passes the command line. WrongInput."""
-    # GRUB quotes a word only if it contains a space, so these words would change on the way.
+    again for the kernel's parser when it passes the command line. Raises WrongInput."""
+    # GRUB quotes only words with a space. The kernel would not get an empty word, a tab or a new line as
+    # given.
     if " " not in word and (not word or "\t" in word or "\n" in word):
         raise WrongInput(
             f"GRUB cannot pass an empty argument, or one with a tab or a new line but no space: {word!r}"

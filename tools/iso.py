@@ -94,7 +94,8 @@ def complaint(log: str) -> str:
 def make(
     iso: Path, kernel: Path, modules: Sequence[Path], grub_cfg: str, platform: str | None = None
 ) -> None:
-    """Make the image, for all platforms or for one. It appears in its place when it is complete. Failure."""
+    """Make the image, for all platforms or for one. It appears in its place when it is complete. Raises
+    Failure."""
     only = [] if platform is None else ["-d", str(GRUB / platform)]
     try:
         with (

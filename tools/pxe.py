@@ -203,7 +203,7 @@ def dnsmasq_conf(tree: Tree, folder: Path) -> str:
 
 
 def loader(platform: str, service: Service, serial: Serial) -> bytes:
-    """GRUB with its modules and start.cfg, as the bytes of one file. Failure."""
+    """GRUB with its modules and start.cfg, as the bytes of one file. Raises Failure."""
     _, image_format, modules = LOADERS[platform]
     with tempfile.TemporaryDirectory(prefix="tacet-pxe-") as name:
         folder = Path(name)
@@ -261,7 +261,7 @@ def check_target(folder: Path) -> None:
 
 def make(tree: Tree, folder: Path) -> None:
     """Write the folder. Nodes may boot at the same time, so each file appears when it is complete, and old
-    files are removed last. WrongInput, Failure."""
+    files are removed last. Raises WrongInput, Failure."""
     check_tools(TOOLS)
     check_target(folder)
     found = contents(tree, folder)

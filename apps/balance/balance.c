@@ -94,7 +94,7 @@ const struct balance_page *balance_page_open(const char *name)
     return page_map(name, false);
 }
 
-/* Returns the core's place; takes a free one if it has none. NULL if there are too many cores. */
+/* Returns the core's place; takes a free one if it has none. Returns NULL if there are too many cores. */
 static struct balance_place *place_of(struct balance_page *page, unsigned core)
 {
     for (unsigned i = 0; i < BALANCE_CORES_MAX; i++) {

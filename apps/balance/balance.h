@@ -42,12 +42,12 @@
 /* The exported figures of a rank. Its own thread writes; others may read at any time. */
 struct balance_figures {
     uint32_t thread;   /* its tid */
-    uint32_t cpu;      /* on which it joined */
+    uint32_t cpu;      /* the CPU on which it joined */
     uint32_t priority; /* hardware priority in force; 0: there is none */
     uint32_t reserved;
-    uint64_t iterations;       /* that have ended */
+    uint64_t iterations;       /* iterations that have ended */
     struct balance_times last; /* t_R and t_W of the last, ns; t_W with the wait for other cores */
-    struct balance_times sum;  /* of all */
+    struct balance_times sum;  /* times of all iterations */
 };
 
 /* A core in the page. */

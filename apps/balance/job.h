@@ -15,7 +15,7 @@
 #define JOB_ITERATIONS_MAX 1000
 
 struct job_settings {
-    uint64_t work_ns[BALANCE_SIBLINGS_MAX]; /* of each rank, alone on its core */
+    uint64_t work_ns[BALANCE_SIBLINGS_MAX]; /* work of each rank, alone on its core */
     size_t ranks;
     uint64_t iterations;
     const char *name; /* for balance_join; NULL: job.PID */

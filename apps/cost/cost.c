@@ -68,7 +68,8 @@ static void call_print(const char *key, uint64_t ticks)
     printf("%s %.*f\n", key, CYCLES_CALLS > 1 ? 3 : 0, (double)ticks / CYCLES_CALLS);
 }
 
-/* Times CYCLES_CALLS empty system calls many times; sorts the timings and returns the smallest, in ticks. */
+/* Takes `calls` timings, each of CYCLES_CALLS empty system calls. Sorts them and returns the smallest, in
+ * ticks. */
 static uint64_t calls_time(size_t calls)
 {
     for (size_t i = 0; i < calls; i++)

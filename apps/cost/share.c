@@ -23,8 +23,8 @@
 
 static struct {
     uint32_t cpu;
-    int error;     /* of the second thread */
-    uint32_t word; /* whose turn it is; the number of the wake */
+    int error;     /* error of the second thread */
+    uint32_t word; /* the thread whose turn it is; the number of the wake */
     uint32_t awake;
     uint64_t awake_ticks;
 } meeting;

@@ -28,7 +28,7 @@
 /* After this number of waits without an answer there is no peer. */
 #define WAITS_MAX 5000
 
-static uint64_t wait_ticks; /* of one wait without interruption */
+static uint64_t wait_ticks; /* time of one wait without interruption */
 static uint64_t echoes_ticks[ECHOES];
 static uint8_t piece[PIECE_BYTES];
 

@@ -55,7 +55,7 @@ struct ftq_analysis {
     uint64_t total_count;        /* sum of all counts */
     uint64_t one_short_quanta;   /* quanta that lost exactly one count: the quantisation floor */
     uint64_t disturbed_quanta;   /* quanta that lost disturbed_from counts or more */
-    uint64_t lost_quanta;        /* of these, quanta with no operation at all */
+    uint64_t lost_quanta;        /* disturbed quanta with no operation at all */
     uint64_t detours;            /* disturbed quanta after merging */
     uint64_t disturbed_loss;     /* counts lost in disturbed quanta */
     uint64_t raw_loss;           /* counts lost in all quanta, the floor included */

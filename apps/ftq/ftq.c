@@ -191,7 +191,7 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
     if (r->detours)
         fprintf(out, "largest_loss_at: %" PRIu64 " ns\n", r->largest_loss_at * run.options.quantum_ns);
     fprintf(out, "noise_ratio: %.9f (disturbed quanta)\n", r->noise_ratio);
-    fprintf(out, "raw_ratio: %.9f (all quanta, floor included)\n", r->raw_ratio);
+    fprintf(out, "raw_ratio: %.9f (all quanta, with the quantisation floor)\n", r->raw_ratio);
     fprintf(out, "shortfall_ratio: %.6f (%s quanta against the calibrated operation)\n",
             shortfall > 0 ? shortfall : 0, nominal_quanta());
     if (shortfall_noted(shortfall))

@@ -31,7 +31,7 @@ struct fwq_analysis {
     uint64_t total;            /* the whole window, as there are no gaps between samples */
     uint64_t disturbed;        /* samples */
     uint64_t disturbed_excess; /* sum of disturbed samples' excess over the nominal length */
-    uint64_t raw_excess;       /* that of all samples */
+    uint64_t raw_excess;       /* excess of all samples */
     double noise_ratio;        /* disturbed_excess / total */
     double raw_ratio;          /* raw_excess / total */
 };

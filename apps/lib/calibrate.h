@@ -16,7 +16,7 @@ struct clock_grain {
 
 /*
  * Returns the ticks of cycles_now() in a nanosecond: on Tacet from the kernel's calibration, elsewhere
- * measured against CLOCK_MONOTONIC_RAW for about 100 ms. 0 if the system has no such clock.
+ * measured against CLOCK_MONOTONIC_RAW for about 100 ms. Returns 0 if the system has no such clock.
  */
 double calibrate_ticks_per_ns(void);
 

@@ -162,8 +162,8 @@ struct bench_times bench_times_of_all(uint64_t *times_ns, size_t count)
 
 /* ---- Options ---- */
 
-/* Returns the option that a word is: `-x`, `--name` or `--name=value`, with the value in `*value`. NULL if it
- * is none. */
+/* Returns the option that a word is: `-x`, `--name` or `--name=value`, with the value in `*value`. Returns
+ * NULL if it is none. */
 static const struct bench_option *option_find(const struct bench_option *options, const char *word,
                                               const char **value)
 {

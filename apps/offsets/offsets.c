@@ -47,7 +47,7 @@ struct packet {
     uint64_t magic;
     uint32_t kind;
     uint32_t has_all; /* the sender needs no more answers */
-    uint64_t number;  /* of the exchange */
+    uint64_t number;  /* the exchange's number */
     uint64_t requested_ns, received_ns, replied_ns;
 };
 
@@ -58,8 +58,8 @@ struct peer {
 };
 
 struct exchange {
-    uint64_t at_ns; /* when the reply came, by the own clock */
-    uint64_t ticks; /* and by the cycle counter */
+    uint64_t at_ns; /* when the reply came, by this node's clock */
+    uint64_t ticks; /* when the reply came, by the cycle counter */
     int64_t offset_ns, delay_ns;
 };
 

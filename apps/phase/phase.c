@@ -60,7 +60,7 @@ static struct {
     uint64_t nodes[NODES_MAX];
     size_t node_count;
     uint64_t phases_max;
-    uint64_t limit_ns;     /* for one grain */
+    uint64_t limit_ns;     /* time limit for one grain */
     uint64_t threshold_ns; /* time that the machine itself moves between phases */
     uint64_t threshold_ticks;
     /* The grain that runs. */

@@ -38,7 +38,7 @@
 
 struct detour {
     uint64_t start_ticks; /* the read before it, from the first read of the window */
-    uint64_t gap_ticks;   /* from that read to the next */
+    uint64_t gap_ticks;   /* time from that read to the next */
 };
 
 /* Results of one CPU. */
@@ -48,7 +48,7 @@ struct measurement {
     uint64_t first_ticks, last_ticks; /* first and last read of the window */
     uint64_t reads;
     uint64_t found;         /* detours, also those for which there was no room */
-    uint64_t gap_sum_ticks; /* of all found */
+    uint64_t gap_sum_ticks; /* sum of all gaps found */
     uint64_t gap_max_ticks;
     uint64_t backwards; /* reads below the one before */
     uint64_t controls;  /* system calls made for -k */
@@ -62,7 +62,7 @@ static struct {
     uint64_t records;
     uint64_t threshold_ticks;
     uint64_t control_ticks;
-    double loop_ticks; /* of one turn, undisturbed */
+    double loop_ticks; /* time of one undisturbed turn */
     struct team team;
     struct measurement measurements[TEAM_MAX];
 } run;

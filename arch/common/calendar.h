@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * calendar.h: what a battery clock shows, in seconds. Pure C.
+ * calendar.h: what a battery clock shows, in seconds. Portable C.
  */
 #ifndef ARCH_CALENDAR_H
 #define ARCH_CALENDAR_H

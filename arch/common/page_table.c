@@ -2,7 +2,7 @@
 /*
  * page_table.c: what the kernel's map and the programs' have in common (arch/page_table.h).
  *
- * Pure C over arch_physical(), so that the host tests run it on an arena. The callers do TLB shootdowns.
+ * Portable C over arch_physical(), so that the host tests run it on an arena. The callers do TLB shootdowns.
  */
 #include "arch.h"
 #include "arch/cpu.h"

@@ -26,14 +26,14 @@ struct leaf leaf_find(uint64_t root, uint64_t address);
  * `bytes`. */
 int page_level(uint64_t address, uint64_t physical, uint64_t bytes);
 
-/* Finds the entry for `address` at `level`; creates missing tables above it with `table_bits`. NULL if there
- * is no memory for one, or `address` is inside a larger page. */
+/* Finds the entry for `address` at `level`; creates missing tables above it with `table_bits`. Returns NULL
+ * if there is no memory for one, or `address` is inside a larger page. */
 uint64_t *entry_create(uint64_t root, uint64_t address, int level, uint64_t table_bits,
                        struct page_pool *pages);
 
 /* Makes `address` the beginning of a page: replaces large pages around it by tables of smaller ones with the
- * same memory and rights. -ENOMEM if there is no memory for a table. Invalidates the TLB of this CPU only:
- * what other CPUs have cached of the large page stays true. */
+ * same memory and rights. Returns -ENOMEM if there is no memory for a table. Invalidates the TLB of this CPU
+ * only: what other CPUs have cached of the large page stays true. */
 int page_split(uint64_t root, uint64_t address, uint64_t table_bits, struct page_pool *pages);
 
 /* ---- Of the architecture: programs' spaces ---- */

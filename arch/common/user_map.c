@@ -285,7 +285,7 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
 
 struct move {
     struct arch_space *space;
-    uint64_t distance; /* to the new address; wraps around if that is below */
+    uint64_t distance; /* distance to the new address; wraps around if the new address is lower */
     unsigned rights;
 };
 

@@ -16,7 +16,6 @@
 #include "arch/trap.h"
 #include "debug/stop.h"
 #include "lib/boot_info.h"
-#include "lib/kstring.h"
 #include "mm/page.h"
 #include "mm/page_pool.h"
 #include "smp/spinlock.h"
@@ -36,7 +35,7 @@ extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 static uint64_t root, process_table;
 static struct page_pool *kernel_pages;
 static uint64_t kernel_pages_base, kernel_pages_bytes;
-static uint64_t tables, tables_end; /* of small tables: what is left of a page */
+static uint64_t tables, tables_end; /* rest of a page of small tables */
 
 struct memory_range arch_kernel_image(void)
 {

@@ -14,7 +14,7 @@
 #define RTAS_BUSY       (-2)
 #define RTAS_DELAY_LOW  9900
 #define RTAS_DELAY_HIGH 9905
-#define BUSY_SECONDS    1 /* after that, it has failed */
+#define BUSY_SECONDS    1 /* a call that is busy for longer has failed */
 
 static bool is_busy(int32_t status)
 {

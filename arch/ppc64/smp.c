@@ -23,12 +23,12 @@
 #define BRIEF_WAIT_US  3000
 
 #define SILENT_NAMED_MAX 16 /* CPUs with a line each */
-#define KLOG_LONG_CPUS   64 /* if there are more, each further flight log is shorter */
+#define KLOG_LONG_CPUS   64 /* flight logs of further CPUs are shorter */
 
 extern uint8_t per_cpu_end[];         /* link.ld */
 extern const uint8_t further_entry[]; /* entry.S */
 
-uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; those that run */
+uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; only CPUs that run */
 static unsigned cpu_count = 1, core_count = 1;
 
 /* The area of a CPU that is being started, by its place in machine_cpus; the CPU takes it from here, unless
@@ -146,7 +146,7 @@ static struct cpu *area_allocate(struct page_pool *pool)
 /* How long CPUs that do not answer are waited for, each and all together: after that, only as briefly as any
  * present CPU needs. So 1,000 absent CPUs cost seconds, not a quarter of an hour. */
 static struct {
-    uint64_t left_us; /* for all together */
+    uint64_t left_us; /* time left for all CPUs together */
     unsigned count;
     uint32_t last;
 } silent = { .left_us = SILENT_WAIT_US };

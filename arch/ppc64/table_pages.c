@@ -21,7 +21,7 @@ struct table_page {
     uint64_t free_count;
 };
 
-_Static_assert(sizeof(struct table_page) <= ARCH_PAGE / PARTS_MAX, "it has room in one part");
+_Static_assert(sizeof(struct table_page) <= ARCH_PAGE / PARTS_MAX, "struct table_page fits into one part");
 
 static struct table_page *page_at(uint64_t page)
 {

@@ -4,9 +4,9 @@
  *
  * An exception is handled in one of three ways: a fault inside a user copy makes the copy return -EFAULT; a
  * program's fault raises the signal that Linux would raise, with the same si_code; a fault of the kernel
- * itself is a bug, and stops the node with registers and call chain, as do machine checks and system resets,
- * wherever they come. Runs with interrupts off, on the kernel stack, or to stop the node on the emergency
- * stack.
+ * itself is a bug, and stops the node with registers and call chain. So do machine checks and system resets,
+ * wherever they come. Runs with interrupts off, on the kernel stack; what stops the node runs on the
+ * emergency stack.
  *
  * Sources: Power ISA 3.0B III §6.5 (interrupts, what SRR1 and DSISR say), I §4.2.2 (FPSCR).
  */
@@ -21,7 +21,6 @@
 #include "lib/kstring.h"
 #include "lib/signal_numbers.h"
 #include "process/thread.h"
-#include "time/timer.h"
 
 extern const uint8_t image_start[], image_text_end[]; /* link.ld */
 extern const uint8_t vectors[], vectors_end[], syscall_entry[], syscall_entry_vectored[];

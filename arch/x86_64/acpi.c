@@ -7,7 +7,7 @@
  * small integer, small integer, … })`, which is how firmware writes it. Source: ACPI Specification 6.5 §5.2
  * (tables), §4.8.3 (PM1 control, PM timer, sleep registers, reset register), §7.4.2 (_S5), §5.2.16 (SRAT),
  * §20.2 (byte code); PCI Firmware Specification 3.2 §4.1.2 (MCFG); Microsoft, "Serial Port Console
- * Redirection Table". Pure C; runs once, on the boot CPU; owns nothing.
+ * Redirection Table". Portable C; runs once, on the boot CPU; owns nothing.
  */
 #include "arch/acpi.h"
 #include "lib/kstring.h"
@@ -70,7 +70,7 @@ static bool sums_to_zero(const uint8_t *at, uint32_t bytes)
     return sum == 0;
 }
 
-/* Opens a table. False if there is no valid table of that signature at `address`. */
+/* Opens a table. Returns false if there is no valid table of that signature at `address`. */
 static bool table_open(const struct physical_memory *memory, uint64_t address, const char *signature,
                        struct table *out)
 {

@@ -10,7 +10,6 @@
  *
  * Source: Intel SDM 3A §10.5.4.
  */
-#include "arch.h"
 #include "arch/local_apic.h"
 #include "arch/setup.h"
 #include "arch/trap.h"

@@ -29,9 +29,9 @@
 #define WINDOWS_PER_SECOND 1000 /* a measurement takes one window, at least */
 #define WINDOWS_MAX        50
 #define WINDOWS_MAX_PIT    30
-#define APIC_WINDOWS       10 /* of the APIC timer by a TSC whose rate is known */
+#define APIC_WINDOWS       10 /* windows that measure the APIC timer by a TSC of known rate */
 #define ERROR_PPM_AIM      25
-#define READINGS           8         /* of which the quickest counts */
+#define READINGS           8         /* readings; the quickest one counts */
 #define STEPS_MAX          10000000U /* reads of a reference clock before it counts as stopped */
 
 #define HPET_PERIOD_FS_MAX 100000000ULL /* the specification's bound on a tick, femtoseconds */
@@ -44,7 +44,7 @@
 extern uint64_t boot_ticks; /* entry.asm */
 
 static uint64_t clock_hz, apic_hz;
-static uint64_t clock_error_ppm; /* at most, if it was measured */
+static uint64_t clock_error_ppm; /* greatest error of a measured rate */
 static const char *clock_origin;
 
 /* A counter of known rate; wraps at `mask`. */

@@ -14,6 +14,7 @@
 #include "arch.h"
 #include "arch/setup.h"
 #include "debug/console.h"
+#include "mm/page.h"
 
 #define MSR_MCG_CAPABILITY 0x179
 #define MSR_MCG_STATUS     0x17a
@@ -32,18 +33,13 @@
 static unsigned banks_counted(uint64_t *capability)
 {
     *capability = 0;
-    if (cpu_features.machine_check && msr_try_read(MSR_MCG_CAPABILITY, capability))
-        *capability = 0;
+    if (cpu_features.machine_check)
+        msr_try_read(MSR_MCG_CAPABILITY, capability); /* which stays 0 without the register */
     return *capability & MCG_BANKS;
 }
 
-static unsigned banks_used(unsigned counted)
-{
-    return counted < MACHINE_CHECK_BANKS_MAX ? counted : MACHINE_CHECK_BANKS_MAX;
-}
-
-/* Prints the error that a bank holds, if it does, after a headline unless there was one. False if there is no
- * such bank. */
+/* Prints the error that a bank holds, if it does, after a headline unless there was one. Returns false if
+ * there is no such bank. */
 static bool bank_print(unsigned bank, bool *headed)
 {
     uint64_t status, address;
@@ -74,7 +70,7 @@ static bool bank_control_is_firmwares(unsigned bank)
     return bank == 0 && zero.b == 0x756e6547 /* "Genu" */ && family == 6 && model < 0x1a;
 }
 
-/* Enables a bank. False if there is no such bank. */
+/* Enables a bank. Returns false if there is no such bank. */
 static bool bank_enable(unsigned bank)
 {
     if (!bank_control_is_firmwares(bank) && msr_try_write(MSR_BANK(bank) + BANK_CONTROL, UINT64_MAX))
@@ -85,7 +81,8 @@ static bool bank_enable(unsigned bank)
 void machine_checks_enable(void)
 {
     uint64_t capability;
-    unsigned counted = banks_counted(&capability), banks = banks_used(counted), enabled = 0;
+    unsigned counted = banks_counted(&capability), enabled = 0;
+    const uint64_t banks = smaller(counted, MACHINE_CHECK_BANKS_MAX);
     bool headed = false;
 
     if (counted == 0)
@@ -105,7 +102,7 @@ void machine_checks_print(void)
 {
     uint64_t capability, status = 0;
     bool headed = true; /* the caller has said what this is */
-    unsigned banks = banks_used(banks_counted(&capability));
+    const uint64_t banks = smaller(banks_counted(&capability), MACHINE_CHECK_BANKS_MAX);
 
     if (banks)
         msr_try_read(MSR_MCG_STATUS, &status);

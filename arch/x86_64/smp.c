@@ -35,14 +35,14 @@
 #define SYNC_CORRECTED  (UINT32_MAX - 1)
 
 #define SILENT_NAMED_MAX 16 /* CPUs with a line each */
-#define KLOG_LONG_CPUS   64 /* if there are more, each further flight log is shorter */
+#define KLOG_LONG_CPUS   64 /* flight logs of further CPUs are shorter */
 
 _Static_assert(ACPI_CPUS_MAX <= ARCH_CPUS_MAX, "each CPU that is kept can be managed");
 
 extern const uint8_t ap_trampoline[], ap_trampoline_end[];
 extern uint8_t per_cpu_end[]; /* link.ld */
 
-uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; those that run */
+uint64_t arch_cpu_distances[ARCH_CPUS_MAX]; /* by index; only CPUs that run */
 static unsigned cpu_count = 1, core_count = 1;
 struct cpu *ap_cpu; /* the one that is being started; entry.asm reads it */
 
@@ -241,7 +241,7 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
 /* How long CPUs that do not answer are waited for, each and all together: after that, only as briefly as any
  * present CPU needs. So 1,000 absent CPUs cost seconds, not a quarter of an hour. */
 static struct {
-    uint64_t left_us; /* for all together */
+    uint64_t left_us; /* time left for all CPUs together */
     unsigned count;
     uint32_t last_id;
 } silent = { .left_us = SILENT_WAIT_US };

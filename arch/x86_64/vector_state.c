@@ -22,7 +22,7 @@
 #define XCR0_KNOWN  (XCR0_BASE | XCR0_AVX | XCR0_AVX512)
 #define BYTES_MIN   (FXSAVE_BYTES + XSAVE_HEADER_BYTES)
 
-static uint64_t offered;       /* by the first CPU */
+static uint64_t offered;       /* what the first CPU offers */
 static uint32_t offered_bytes; /* what it takes, by CPUID */
 
 static uint64_t components_offered(void)

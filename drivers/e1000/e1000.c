@@ -54,17 +54,12 @@ void e1000_write(const struct e1000 *nic, unsigned at, uint32_t value)
     mmio_write32(nic->registers + at, value);
 }
 
-static const struct model *model_find(uint16_t vendor, uint16_t device)
+static const void *e1000_match(uint16_t vendor, uint16_t device)
 {
     for (unsigned i = 0; i < sizeof(models) / sizeof(models[0]); i++)
         if (vendor == VENDOR_INTEL && device == models[i].device)
             return &models[i];
     return NULL;
-}
-
-static bool e1000_match(uint16_t vendor, uint16_t device)
-{
-    return model_find(vendor, device);
 }
 
 static bool has_table(const struct e1000 *nic)
@@ -129,7 +124,7 @@ static uint32_t causes_take(struct e1000 *nic)
 
 static bool e1000_interrupt_enable(struct network_device *device, unsigned cpu)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
 
     if (!pci_interrupt_enable(nic->function, cpu))
         return false;
@@ -154,7 +149,7 @@ static bool e1000_interrupt_enable(struct network_device *device, unsigned cpu)
 
 static void e1000_interrupt_disable(struct network_device *device)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
 
     nic->has_interrupt = false;
     mask_all(nic);
@@ -166,7 +161,7 @@ static void e1000_interrupt_disable(struct network_device *device)
  * both registers are written: its kind of interrupt decides which one counts. */
 static void e1000_interrupt_interval(struct network_device *device, uint32_t interval_ns)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
     const uint32_t units = (interval_ns + INTERVAL_NS - 1) / INTERVAL_NS;
 
     if (nic->generation == E1000_ADVANCED) {
@@ -182,7 +177,7 @@ static void e1000_interrupt_interval(struct network_device *device, uint32_t int
 
 static void e1000_service(struct network_device *device)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
     const uint32_t causes = causes_take(nic);
 
     device->counts.interrupts += nic->has_interrupt && causes;
@@ -240,7 +235,7 @@ static void filter_write(const struct e1000 *nic, uint32_t word)
  * frames of all groups from then on. */
 static void e1000_multicast(struct network_device *device, const uint8_t *group, bool on)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
     unsigned at = 0;
 
     while (at < nic->group_count && memcmp(nic->groups[at], group, ETHERNET_ADDRESS_BYTES) != 0)
@@ -343,7 +338,7 @@ static const char *nic_start(struct e1000 *nic)
 {
     struct pci_function *function = nic->function;
 
-    nic->registers = pci_bar_map(function, 0, REG_BYTES);
+    nic->registers = pci_bar_map(function, 0, 0, REG_BYTES);
     if (!nic->registers)
         return "its registers have no address that the kernel can reach";
     if (!reset(nic))
@@ -366,7 +361,7 @@ static const char *nic_start(struct e1000 *nic)
 
 static void e1000_start(struct pci_function *function)
 {
-    const struct model *model = model_find(function->vendor, function->device);
+    const struct model *model = e1000_match(function->vendor, function->device);
     struct e1000 *nic = &nics[nic_count];
     const char *why = "too many controllers";
 

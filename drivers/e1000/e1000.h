@@ -37,18 +37,13 @@ struct e1000 {
     bool receive_partial;   /* a frame of several buffers is being dropped */
     bool receive_offered;   /* the frame at receive_next has been checked; it has */
     uint32_t receive_bytes; /* this number of bytes */
-    uint32_t send_next;     /* free-running: the next descriptor to fill, */
-    uint32_t send_oldest;   /* and the oldest one that has not been reported sent */
+    uint32_t send_next;     /* the next descriptor to fill; free-running */
+    uint32_t send_oldest;   /* the oldest descriptor that has not been reported sent; free-running */
     bool has_interrupt;     /* interrupts are enabled */
     unsigned group_count;
     uint8_t groups[GROUPS_MAX][ETHERNET_ADDRESS_BYTES];
     uint32_t services; /* calls of e1000_service, which reads statistics in some of them */
 };
-
-static inline struct e1000 *e1000_of(struct network_device *device)
-{
-    return device->driver;
-}
 
 uint32_t e1000_read(const struct e1000 *nic, unsigned at);
 void e1000_write(const struct e1000 *nic, unsigned at, uint32_t value);

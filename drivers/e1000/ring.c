@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ring.c: sends and receives frames through a controller's two rings. With the network's lock held,
+ * ring.c: sends and receives frames through a controller's two rings. The caller holds the network's lock,
  * interrupts off.
  *
  * The device owns the descriptors from its head up to the tail, exclusive; the driver owns those from the
@@ -45,23 +45,16 @@ static void send_write(const struct e1000 *nic, unsigned at, uint32_t value)
 
 /* ---- Receiving ---- */
 
-static uint32_t receive_status(const struct e1000 *nic, uint32_t position)
+/* Returns a word of the next descriptor: of the older kind, number 0 has the length, 1 the status; of the
+ * advanced kind it is the other way round. */
+static uint32_t received_word(const struct e1000 *nic, unsigned number)
 {
-    const struct descriptor *descriptor = &nic->received[position % RECEIVE_COUNT];
-
-    return word_load(&descriptor->words[is_advanced(nic) ? 0 : 1]);
-}
-
-static uint32_t receive_length(const struct e1000 *nic, uint32_t position)
-{
-    const struct descriptor *descriptor = &nic->received[position % RECEIVE_COUNT];
-
-    return word_load(&descriptor->words[is_advanced(nic) ? 1 : 0]) & 0xffff;
+    return word_load(&nic->received[nic->receive_next % RECEIVE_COUNT].words[is_advanced(nic) ^ number]);
 }
 
 bool received_is_due(const struct e1000 *nic)
 {
-    return receive_status(nic, nic->receive_next) & DONE;
+    return received_word(nic, 1) & DONE;
 }
 
 /* Prepares the descriptor for another frame. The device has overwritten the address in an advanced
@@ -107,16 +100,16 @@ static bool frame_is_sound(struct e1000 *nic, uint32_t status, uint32_t bytes)
 
 const void *e1000_receive(struct network_device *device, uint32_t *bytes)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
 
     for (unsigned skips = 0; skips < RECEIVE_SKIPS_MAX; skips++) {
-        const uint32_t status = receive_status(nic, nic->receive_next);
+        const uint32_t status = received_word(nic, 1);
 
         if (!(status & DONE))
             break;
         dma_barrier();
         if (!nic->receive_offered) {
-            nic->receive_bytes = receive_length(nic, nic->receive_next);
+            nic->receive_bytes = received_word(nic, 0) & 0xffff;
             nic->receive_offered = frame_is_sound(nic, status, nic->receive_bytes);
         }
         if (nic->receive_offered) {
@@ -132,7 +125,7 @@ const void *e1000_receive(struct network_device *device, uint32_t *bytes)
 
 void e1000_receive_done(struct network_device *device)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
 
     if (!nic->receive_offered)
         return;
@@ -172,7 +165,7 @@ static uint32_t frame_gather(uint8_t *to, const struct frame_part *parts, unsign
 
 bool e1000_send(struct network_device *device, const struct frame_part *parts, unsigned part_count)
 {
-    struct e1000 *nic = e1000_of(device);
+    struct e1000 *nic = device->driver;
     const uint32_t index = nic->send_next % SEND_COUNT;
     uint8_t *buffer = nic->send_buffers + index * BUFFER_BYTES;
     struct descriptor *descriptor = &nic->sent[index];

@@ -44,8 +44,9 @@ static uint64_t bar_read(uint32_t address, unsigned bar, uint64_t *bytes)
     return (uint64_t)high << 32 | (low & ~BAR_FLAGS);
 }
 
-static volatile void *bar_map(uint32_t address, unsigned bar, uint64_t offset, uint64_t bytes)
+volatile void *pci_bar_map(const struct pci_function *function, unsigned bar, uint64_t offset, uint64_t bytes)
 {
+    const uint32_t address = function->address;
     uint64_t size;
     const uint64_t base = bar < PCI_BARS ? bar_read(address, bar, &size) : 0;
 
@@ -53,11 +54,6 @@ static volatile void *bar_map(uint32_t address, unsigned bar, uint64_t offset, u
         return NULL;
     pci_command_set(address, 0, PCI_COMMAND_MEMORY);
     return arch_device_map(base + offset, bytes);
-}
-
-volatile void *pci_bar_map(const struct pci_function *function, unsigned bar, uint64_t bytes)
-{
-    return bar_map(function->address, bar, 0, bytes);
 }
 
 void pci_bus_master(const struct pci_function *function, bool on)
@@ -72,7 +68,7 @@ static bool table_find(struct pci_function *function)
 
     if (!at)
         return false;
-    function->vector = bar_map(function->address, place & 7, place & ~7U, PCI_TABLE_ENTRY_BYTES);
+    function->vector = pci_bar_map(function, place & 7, place & ~7U, PCI_TABLE_ENTRY_BYTES);
     if (!function->vector)
         return false;
     function->capability = (uint8_t)at;

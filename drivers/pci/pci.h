@@ -39,8 +39,8 @@ struct pci_function {
 };
 
 struct pci_driver {
-    /* Returns whether the driver supports the device. */
-    bool (*match)(uint16_t vendor, uint16_t device);
+    /* Returns NULL unless the driver supports the device. */
+    const void *(*match)(uint16_t vendor, uint16_t device);
     uint64_t pool_bytes; /* memory that each device takes (arch_dma_allocate) */
     /* Called once for each device. If it cannot start the device, it says on the console why. */
     void (*start)(struct pci_function *function);
@@ -58,9 +58,10 @@ void pci_start(void);
 
 /* ---- For drivers ---- */
 
-/* Maps the first `bytes` bytes of what base address register `bar` names. Returns NULL if it names no memory,
- * less memory, or memory that cannot be reached. The function decodes memory from then on. */
-volatile void *pci_bar_map(const struct pci_function *function, unsigned bar, uint64_t bytes);
+/* Maps `bytes` bytes, from `offset` on, of what base address register `bar` names. Returns NULL if it names
+ * no memory, less memory, or memory that cannot be reached. The function decodes memory from then on. */
+volatile void *pci_bar_map(const struct pci_function *function, unsigned bar, uint64_t offset,
+                           uint64_t bytes);
 
 /* Lets the function read and write memory, or stops that. */
 void pci_bus_master(const struct pci_function *function, bool on);

@@ -212,9 +212,8 @@ static void rows_reverse(unsigned from, unsigned to)
     }
 }
 
-/* Puts the rows into order when the node ends, so that its last lines can be read. Draws the whole screen,
- * which is slow, but only if the text has begun at the top again, and no rank is left that could wait for
- * it. */
+/* Puts the rows into order when the node ends, so that its last lines can be read. If the text has begun at
+ * the top again, this draws the whole screen. That is slow, but no rank waits for it any longer. */
 static void screen_flush(struct console_device *device)
 {
     unsigned oldest = screen.row + 1;

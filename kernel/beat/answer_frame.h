@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * answer_frame.h: a node's answers to its conductor: frames of NETTICK's second kind (beat_frame.h), each the
- * answer to one beat, sent to the address that the beat came from. Pure C, for senders and receivers alike.
- * docs/nettick.md has the format byte by byte.
+ * answer to one beat, sent to the address that the beat came from. Portable C, for senders and receivers
+ * alike. docs/nettick.md has the format byte by byte.
  */
 #ifndef TACET_ANSWER_FRAME_H
 #define TACET_ANSWER_FRAME_H
 
 #include "beat/beat_frame.h"
 
-#define ANSWER_BYTES      156 /* of the payload, including its tag */
+#define ANSWER_BYTES      156 /* length of the payload, including its tag */
 #define ANSWER_NAME_BYTES 32
 
 enum answer_state { ANSWER_RUNNING = 1, ANSWER_STOPPED = 2 };
@@ -18,13 +18,13 @@ struct answer {
     uint8_t state; /* enum answer_state */
     uint16_t cpus;
     bool is_welcomed;         /* the node obeys commands of this epoch (welcome.h) */
-    uint64_t epoch, sequence; /* of the beat that is answered */
+    uint64_t epoch, sequence; /* epoch and number of the beat that is answered */
     uint64_t booted_ns;       /* when the node was started, since 1970 by its own clock */
     uint64_t start;           /* a random number that the node draws at each start */
     int64_t error_ns;         /* the last error of the node's global time; positive: it was slow */
     uint64_t beats, lost;     /* beats taken, and beats missed, since its start */
     uint32_t done;            /* the highest command of this epoch that all of its CPUs have done; 0: none */
-    uint32_t result;          /* of that command: 0, or Linux's errno */
+    uint32_t result;          /* result of that command: 0, or Linux's errno */
     /* Counts of all CPUs at the last BEAT_COUNT: kernel entries, and switches between threads. 0 before the
      * first one. */
     uint64_t system_calls, exceptions, interrupts, switches;

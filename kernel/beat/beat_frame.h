@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * beat_frame.h: the frames of NETTICK, to and from bytes: what all kinds have in common, and heartbeats,
- * which the conductor broadcasts [Betti09 §III, §V-B]. Pure C, for senders and receivers alike.
+ * which the conductor broadcasts [Betti09 §III, §V-B]. Portable C, for senders and receivers alike.
  * docs/nettick.md has the format byte by byte.
  *
  * Before the tag has been checked, only the version, the kind and the length of a frame are used.
@@ -19,9 +19,9 @@
 #define BEAT_HEADER_BYTES  48
 #define BEAT_TAG_BYTES     8
 #define BEAT_ADDRESS_BYTES 6              /* Ethernet's */
-#define BEAT_BYTES_MAX     1500           /* of the Ethernet frame's payload */
-#define BEAT_COMMANDS_MAX  16             /* in one beat */
-#define BEAT_COMMAND_BYTES 64             /* of one command's body, at most */
+#define BEAT_BYTES_MAX     1500           /* longest payload of the Ethernet frame */
+#define BEAT_COMMANDS_MAX  16             /* commands in one beat */
+#define BEAT_COMMAND_BYTES 64             /* longest body of a command */
 #define BEAT_PERIOD_NS_MIN 1000000ULL     /* 1000 Hz */
 #define BEAT_PERIOD_NS_MAX 60000000000ULL /* one beat a minute */
 #define BEAT_TAI_UTC_S_MAX 100000         /* Linux's own limit */
@@ -50,7 +50,7 @@ enum beat_code {
 enum beat_fault {
     BEAT_FINE,
     BEAT_TRUNCATED,     /* shorter than its header says, or than its kind allows */
-    BEAT_OTHER_VERSION, /* of a newer or older conductor */
+    BEAT_OTHER_VERSION, /* it is from a newer or older conductor */
     BEAT_OTHER_KIND,    /* an answer instead of a beat, or the reverse: reflected */
     BEAT_FORGED,        /* the tag does not fit the key */
     BEAT_ABSURD,        /* a value that no conductor sends */
@@ -58,8 +58,8 @@ enum beat_fault {
 };
 
 struct beat_command {
-    uint16_t code;   /* of enum beat_code */
-    uint16_t bytes;  /* of the body */
+    uint16_t code;   /* one of enum beat_code */
+    uint16_t bytes;  /* length of the body */
     uint32_t number; /* rises from 1 within an epoch: nodes do each command once; 0: a welcome */
     uint8_t body[BEAT_COMMAND_BYTES];
 };

@@ -18,14 +18,14 @@
 
 static struct slot {
     struct beat_command command;
-    uint32_t result; /* of the part that FIRST_CPU does */
+    uint32_t result; /* result of the part that FIRST_CPU does */
 } ring[RING];
 
 static uint64_t accepted; /* since boot */
 /* Of the conductor that beats now. */
 static uint64_t epoch, epoch_began; /* `accepted` when the epoch began */
 static uint32_t last_number;
-static bool is_welcomed; /* by a beat of this epoch */
+static bool is_welcomed; /* a beat of this epoch has welcomed the node */
 
 static uint64_t own_welcome;
 

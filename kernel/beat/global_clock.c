@@ -9,7 +9,6 @@
 #define STEP_NS       60000000LL   /* what the largest bend corrects in a minute */
 #define ERROR_MAX     (1LL << 30)  /* ns: larger differences are clipped to this */
 #define SLOPE_WINDOWS 3            /* windows that are needed before a slope is trusted */
-#define APPROACHES    8            /* steps, each of which leaves a six-hundredth of the error */
 
 static int64_t limited(int64_t value, int64_t limit)
 {
@@ -33,19 +32,6 @@ uint64_t global_line_at(const struct global_line *line, uint64_t local_ns)
     uint64_t passed = local_ns - line->base_local;
 
     return line->base_global + passed + (uint64_t)scaled(passed, line->slope);
-}
-
-uint64_t global_line_local(const struct global_line *line, uint64_t global_ns)
-{
-    uint64_t local_ns = line->base_local + (global_ns - line->base_global);
-
-    if (global_ns < line->base_global)
-        return 0;
-    for (unsigned i = 0; i < APPROACHES; i++)
-        local_ns += global_ns - global_line_at(line, local_ns);
-    while (global_line_at(line, local_ns) < global_ns)
-        local_ns++;
-    return local_ns;
 }
 
 /* Returns how far global time is ahead of local time at a point. */

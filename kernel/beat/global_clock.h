@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * global_clock.h: the conductor's time on this node, from heartbeats: a line over the node's own clock whose
- * offset and slope are disciplined. Pure C, host-tested.
+ * offset and slope are disciplined. Portable C, host-tested.
  *
  * A beat says when it was sent; it arrives later by its time in the network, which varies and is never
  * negative. So of the beats of a window the one that seems least late is trusted (a minimum filter [Mills,
@@ -40,20 +40,16 @@ struct global_clock {
     struct global_line line;
     bool is_set;
     int64_t drift; /* of the conductor's clock against the node's, as far as it is known: a slope */
-    struct global_point best;                         /* of this window */
-    unsigned beats;                                   /* in this window */
-    struct global_point points[GLOBAL_CLOCK_WINDOWS]; /* of earlier windows, a ring */
-    uint64_t windows;                                 /* so far */
+    struct global_point best;                         /* best point of this window */
+    unsigned beats;                                   /* beats in this window */
+    struct global_point points[GLOBAL_CLOCK_WINDOWS]; /* points of earlier windows, a ring */
+    uint64_t windows;                                 /* windows so far */
     uint64_t steps;                                   /* forward, after it was set */
-    int64_t error_ns; /* of the line at the end of the last window; positive: it was slow */
+    int64_t error_ns; /* error of the line at the end of the last window; positive: it was slow */
 };
 
 /* Returns global time at a local time, which is not before line->base_local. */
 uint64_t global_line_at(const struct global_line *line, uint64_t local_ns);
-
-/* Returns the local time at which global time is `global_ns`, or a little later, at most 4 ns; 0 if that was
- * before the line began. */
-uint64_t global_line_local(const struct global_line *line, uint64_t global_ns);
 
 /* Takes the times of a beat: sent at `global_ns`, received at `local_ns`, which is not before that of earlier
  * calls. */

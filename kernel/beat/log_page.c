@@ -11,9 +11,8 @@
 #include "smp/spinlock.h"
 #include "time/clock.h"
 #include "time/timer.h"
-#include "time/timespec.h"
 
-#define REQUESTS 4 /* of one beat, for this node */
+#define REQUESTS 4 /* most requests of one beat for this node */
 
 static uint8_t own_key[SIPHASH_KEY_BYTES], own_address[BEAT_ADDRESS_BYTES];
 static uint64_t own_start;
@@ -118,7 +117,7 @@ bool log_page_is_due(void)
     return __atomic_load_n(&count, __ATOMIC_RELAXED) != 0;
 }
 
-/* Takes the next page off the requests. Returns false if there is none. */
+/* Takes the next page off the requests. Returns false if no page is requested. */
 static bool page_take(struct page *page, uint8_t conductor[BEAT_ADDRESS_BYTES], uint64_t size)
 {
     SPIN_GUARD(&lock);

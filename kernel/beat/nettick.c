@@ -26,14 +26,14 @@ static bool has_key;
 static const struct clock_event_device *local; /* the best one of the CPUs' own */
 
 static struct spinlock lock;
-static struct beat beat; /* that is being read */
+static struct beat beat; /* the beat that is being read */
 static struct global_clock conductor_clock;
 static struct heard {
     struct beat_order order;
     uint64_t received_ns; /* when the last beat that counted came; local time */
     uint64_t faults[BEAT_FAULTS], places[BEAT_PLACES], lost;
     uint8_t conductor[BEAT_ADDRESS_BYTES];
-    bool answer_due;   /* to the last beat that counted */
+    bool answer_due;   /* the last beat that counted asks for an answer */
     uint64_t answered; /* answers sent */
 } heard;
 static uint64_t booted_ns; /* since 1970, by the node's own clock */
@@ -46,7 +46,7 @@ struct beat_cpu {
     bool is_armed;
     uint64_t armed_ns;  /* when the timer queue wants an interrupt */
     uint64_t exact_ns;  /* when an exact interrupt of the local device is due as well; 0: none */
-    uint64_t period_ns; /* of the beats that time this CPU; 0: its local device does */
+    uint64_t period_ns; /* period of the beats that time this CPU; 0: its local device times it */
     uint64_t beats, fallbacks;
 };
 
@@ -187,8 +187,8 @@ static bool wall_follow(uint64_t last_base_ns)
     return clock_wall_line_set(line->base_local, line->base_global, line->slope, tai_utc_s * NS_PER_S);
 }
 
-/* Takes a beat that is the next one or a later one, with the lock held. Returns whether all CPUs are to get
- * it: if beats time them, if wall time has stepped, or if there are commands. */
+/* Takes a beat that is the next one or a later one. The caller holds the lock. Returns whether all CPUs are
+ * to get it: if beats time them, if wall time has stepped, or if there are commands. */
 static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
 {
     const uint64_t last_base_ns = conductor_clock.line.base_local;
@@ -233,11 +233,6 @@ void nettick_pass_on(void)
 {
     arch_beat_send(false);
     nettick_interrupt();
-}
-
-void nettick_pass_on_later(void)
-{
-    arch_beat_send(true);
 }
 
 /* Checks without the lock, for the CPU that has taken the beat; nettick_answer checks again. */
@@ -351,12 +346,7 @@ void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
 
 /* ---- For people ---- */
 
-static const struct nettick_shared *shared;
-
-void nettick_shared_set(const struct nettick_shared *counts)
-{
-    shared = counts;
-}
+struct nettick_shared nettick_shared;
 
 static const char *state_name(const struct heard *of, uint64_t period, uint64_t now_ns)
 {
@@ -402,11 +392,12 @@ void nettick_describe(struct text_sink *sink)
     if (mode == NETTICK_OFF)
         return;
     heard_describe(sink);
-    if (shared)
+    if (nettick_shared.is_used)
         sink_print(sink,
                    "card_interrupts %lu\ncard_interrupts_without_beat %lu\ncard_data_frames %lu\n"
                    "card_data_dropped %lu\n",
-                   shared->interrupts, shared->without_beat, shared->data_frames, shared->data_dropped);
+                   nettick_shared.interrupts, nettick_shared.without_beat, nettick_shared.data_frames,
+                   nettick_shared.data_dropped);
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         const struct beat_cpu *of = PER_CPU_OF(cpus, cpu);
 

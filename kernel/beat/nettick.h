@@ -40,24 +40,20 @@ const uint8_t *nettick_key(void);
 /* Sets the address of the card that receives beats and sends answers. Called before it interrupts. */
 void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES]);
 
-/* Takes a frame of EtherType BEAT_ETHERTYPE: its payload, and its sender's address. On any CPU, interrupts
- * off. Takes no lock that is held for long, and expires no timer. Returns true if the beat is to be passed
- * on, if only because wall time has stepped. */
+/* Takes a frame of EtherType BEAT_ETHERTYPE: its payload, and its sender's address. Runs on any CPU,
+ * interrupts off. Takes no lock that is held for long, and expires no timer. Returns true if the beat is to
+ * be passed on: if beats time CPUs, if it has commands, or if wall time has stepped. */
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES]);
 
 /* Passes a beat on to all CPUs, including this one; without locks, in an interrupt. */
 void nettick_pass_on(void);
 
-/* Does the same for a beat that a CPU has found by polling the network: that CPU takes it when it accepts
- * interrupts. */
-void nettick_pass_on_later(void);
-
 /* Returns whether the last beat that counted asks for an answer, and has none yet. */
 bool nettick_answer_due(void);
 
-/* Makes that answer. `address` is in network byte order; the answer is to be sent to `conductor`. Called by
- * the CPU that has taken the beat, once the beat is passed on. Returns false if another CPU has answered
- * meanwhile. */
+/* Writes the answer to the last beat into `payload`, and the address to send it to into `conductor`.
+ * `address` is the node's, in network byte order. Called by the CPU that has taken the beat, once the beat is
+ * passed on. Returns false if another CPU has answered meanwhile. */
 bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES]);
 
@@ -76,13 +72,11 @@ void nettick_moment(struct nettick_moment *moment);
 void nettick_interrupt(void);
 
 /* Counts of a card that interrupts for beats and carries data, too (net/beat_wire.h). */
-struct nettick_shared {
+extern struct nettick_shared {
+    bool is_used;                       /* there is such a card */
     uint64_t interrupts, without_beat;  /* of the CPU that takes beats */
     uint64_t data_frames, data_dropped; /* that came with these interrupts */
-};
-
-/* Sets the counts of such a card; they must live for ever. */
-void nettick_shared_set(const struct nettick_shared *counts);
+} nettick_shared;
 
 /* Prints what /proc/tacet/nettick shows. */
 struct text_sink;

@@ -7,7 +7,7 @@
  * (command.h).
  *
  * Welcomes are sent in commands without a number, BEAT_WELCOME, up to eight in each, so that all nodes of a
- * cluster can start at once. Pure C, for conductor and nodes alike.
+ * cluster can start at once. Portable C, for conductor and nodes alike.
  */
 #ifndef TACET_BEAT_WELCOME_H
 #define TACET_BEAT_WELCOME_H

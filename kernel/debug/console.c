@@ -283,7 +283,7 @@ static int input_byte(void)
     return input_tail != input_head ? input[input_tail++ % INPUT_BYTES] : device_byte(true);
 }
 
-/* Returns whether console_read has something to return. Under the lock. */
+/* Returns whether console_read has something to return. The caller holds the lock. */
 static bool input_is_ready(void)
 {
     return input_head != input_tail || stream_ended || device_byte(false) != NO_INPUT;
@@ -361,7 +361,7 @@ void console_input_interrupt(void)
         input[input_head++ % INPUT_BYTES] = (uint8_t)byte;
 }
 
-/* Takes what has arrived, on a terminal at most up to the end of a line. Under the lock. */
+/* Takes what has arrived, on a terminal at most up to the end of a line. The caller holds the lock. */
 static int64_t input_take(char *bytes, size_t count)
 {
     bool shared = console_is_shared(CONSOLE_STDOUT);

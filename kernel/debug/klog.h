@@ -120,15 +120,15 @@ void klog_cpu_start(void);
 void klog_file_write(void (*write)(void *context, const void *bytes, uint64_t count), void *context);
 
 /* Holds the log: until it is released no CPU writes an event, whatever classes are on, and the file does not
- * change. What happens meanwhile is in no log. False: it is held already. One CPU's work, any context; so is
- * releasing it. */
+ * change. What happens meanwhile is in no log. Returns false if it is held already. One CPU's work, any
+ * context; so is releasing it. */
 bool klog_hold(void);
 void klog_release(void);
 
 /* Returns the held file's length in bytes; 0: it is not held. */
 uint64_t klog_held_bytes(void);
 
-/* Copies `count` of them, from `offset` on. False if they are not there, or the log has been released
+/* Copies `count` of them, from `offset` on. Returns false if they are not there, or the log has been released
  * meanwhile. Any CPU. Takes time in proportion to `count`, at any offset. */
 bool klog_held_read(uint64_t offset, void *to, uint64_t count);
 

@@ -6,8 +6,6 @@
 #ifndef TACET_LOCK_CHECK_H
 #define TACET_LOCK_CHECK_H
 
-#include <stdint.h>
-
 #ifdef LOCKCHECK
 
 /* Makes too much work with a lock held a panic from here on. */

@@ -201,30 +201,6 @@ void file_open_streams(struct process *process)
 
 /* ---- /dev ---- */
 
-static int64_t null_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)buffer, (void)bytes, (void)offset;
-    return 0;
-}
-
-static int64_t null_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)buffer, (void)offset;
-    return (int64_t)bytes;
-}
-
-static int64_t zero_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)offset;
-    return user_write_partial(buffer, NULL, bytes);
-}
-
-static int64_t full_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    (void)file, (void)buffer, (void)bytes, (void)offset;
-    return -ENOSPC;
-}
-
 int64_t random_write(uint64_t buffer, uint64_t bytes)
 {
     uint64_t values[CHUNK_BYTES / sizeof(uint64_t)], done = 0, part = 0;
@@ -239,10 +215,24 @@ int64_t random_write(uint64_t buffer, uint64_t bytes)
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-static int64_t random_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+static int64_t device_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    (void)file, (void)offset;
-    return random_write(buffer, bytes);
+    (void)offset;
+    switch (file->device) {
+    case DEVICE_NULL:
+        return 0;
+    case DEVICE_RANDOM:
+    case DEVICE_URANDOM:
+        return random_write(buffer, bytes);
+    default:
+        return user_write_partial(buffer, NULL, bytes);
+    }
+}
+
+static int64_t device_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    (void)buffer, (void)offset;
+    return file->device == DEVICE_FULL ? -ENOSPC : (int64_t)bytes;
 }
 
 /* Returns 0 as a device's size: seeking is allowed, and has no effect. */
@@ -252,29 +242,28 @@ static uint64_t no_size(const struct file *file)
     return 0;
 }
 
+static const struct file_operations device_files = { .read = device_read,
+                                                     .write = device_write,
+                                                     .size = no_size };
+
 static const struct {
     const char *path;
-    uint16_t number;                   /* major << 8 | minor */
-    struct file_operations operations; /* none: a standard stream */
+    uint16_t number; /* major << 8 | minor */
 } devices[DEVICE_COUNT] = {
-    [DEVICE_STDOUT] = { "/dev/tty", 5 << 8, { 0 } },
-    [DEVICE_STDERR] = { NULL, 5 << 8, { 0 } }, /* /dev/stderr is a link to the descriptor */
-    [DEVICE_NULL] = { "/dev/null", 1 << 8 | 3, { .read = null_read, .write = null_write, .size = no_size } },
-    [DEVICE_ZERO] = { "/dev/zero", 1 << 8 | 5, { .read = zero_read, .write = null_write, .size = no_size } },
-    [DEVICE_FULL] = { "/dev/full", 1 << 8 | 7, { .read = zero_read, .write = full_write, .size = no_size } },
-    [DEVICE_RANDOM] = { "/dev/random",
-                        1 << 8 | 8,
-                        { .read = random_read, .write = null_write, .size = no_size } },
-    [DEVICE_URANDOM] = { "/dev/urandom",
-                         1 << 8 | 9,
-                         { .read = random_read, .write = null_write, .size = no_size } },
+    [DEVICE_STDOUT] = { "/dev/tty", 5 << 8 },
+    [DEVICE_STDERR] = { NULL, 5 << 8 }, /* /dev/stderr is a link to the descriptor */
+    [DEVICE_NULL] = { "/dev/null", 1 << 8 | 3 },
+    [DEVICE_ZERO] = { "/dev/zero", 1 << 8 | 5 },
+    [DEVICE_FULL] = { "/dev/full", 1 << 8 | 7 },
+    [DEVICE_RANDOM] = { "/dev/random", 1 << 8 | 8 },
+    [DEVICE_URANDOM] = { "/dev/urandom", 1 << 8 | 9 },
 };
 
 void file_open_null(struct process *process)
 {
     FILE_REFERENCE file = file_allocate(process);
 
-    file->operations = &devices[DEVICE_NULL].operations;
+    file->operations = &device_files;
     file->mode = S_IFCHR | 0666;
     file->device = DEVICE_NULL;
     file->flags = O_RDWR;
@@ -288,12 +277,10 @@ uint64_t device_number(unsigned device)
 
 static int device_open(struct file *file)
 {
-    enum device device = file->inode->device;
-
-    if (devices[device].operations.read)
-        file->operations = &devices[device].operations;
-    else
-        stream_bind(file, device);
+    file->device = file->inode->device;
+    file->operations = &device_files;
+    if (file->device <= DEVICE_STDERR)
+        stream_bind(file, file->device);
     return 0;
 }
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * eventfd.c: see eventfd.h. The counter is kept in its struct file (file->event) and guarded by the file's
+ * eventfd.c: event counters. The counter is kept in its struct file (file->event) and guarded by the file's
  * lock, which is not held across a wait. Runs in system calls.
  */
-#include "fs/eventfd.h"
+#include "fs/file.h"
 #include "arch.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
-#include "mm/user_bytes.h"
 #include "process/event.h"
 #include "process/process.h"
 
 #define VALUE_MAX (UINT64_MAX - 1)
 
 /* Reads or writes the counter once, without waiting. A read returns the counter, or 1 from a semaphore, in
- * *value and subtracts it; a write adds *value. -EAGAIN if there is nothing to read, or no room for
+ * *value and subtracts it; a write adds *value. Returns -EAGAIN if there is nothing to read, or no room for
  * *value. */
 static int64_t value_move(struct file *file, uint64_t *value, bool write)
 {

@@ -20,7 +20,6 @@
 #include <stdbool.h>
 
 struct file;
-struct process;
 struct user_vector;
 
 /* What poll answers; Linux's bits. */
@@ -52,9 +51,10 @@ struct file_operations {
 
 struct file {
     const struct file_operations *operations;
-    struct process *process; /* whose table it is in; descriptors of other processes may refer to it, too */
-    struct inode *inode;     /* with a reference; NULL for streams, pipes and the like */
-    uint32_t tid;            /* as path_lookup.tid */
+    struct process
+        *process; /* the process whose table it is in; descriptors of other processes may refer to it, too */
+    struct inode *inode; /* with a reference; NULL for streams, pipes and the like */
+    uint32_t tid;        /* as path_lookup.tid */
     struct spinlock lock;
     uint64_t offset;
     unsigned flags; /* Linux's O_ flags, as F_GETFL answers */
@@ -78,7 +78,7 @@ struct file {
             uint64_t value;
             uint64_t changes; /* how often the value has changed */
             bool is_semaphore;
-        } event; /* eventfd.h */
+        } event; /* eventfd.c */
     };
 };
 
@@ -179,6 +179,10 @@ int tree_writable_add(struct tree *tree, struct message *why);
 /* Records that a file's bytes change now. tree_file.c */
 void file_touch(struct inode *inode);
 int64_t file_wall_clock_ns(void);
+
+/* Makes `file`, new from file_allocate, an event counter between the threads of a process, eventfd(2). Of
+ * `flags`, O_NONBLOCK and EFD_SEMAPHORE count. eventfd.c */
+void eventfd_initialise(struct file *file, uint32_t value, unsigned flags);
 
 /* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);

@@ -85,7 +85,7 @@ static void neighbours_merge(struct tree *tree, struct inode *inode, struct file
 }
 
 /* Allocates what range_remove may need: nothing, unless one of the owner's locks extends beyond the range on
- * both sides. -ENOLCK if there is no memory, or the file has no room for another `more` locks. */
+ * both sides. Returns -ENOLCK if there is no memory, or the file has no room for another `more` locks. */
 static int spare_allocate(struct tree *tree, const struct inode *inode, const struct file_lock *range,
                           unsigned more, struct file_lock **spare)
 {
@@ -129,15 +129,9 @@ int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock
 
 void file_locks_release(struct tree *tree, struct inode *inode, const void *owner)
 {
-    for (struct file_lock **link = &inode->locks; *link;) {
-        struct file_lock *lock = *link;
+    struct file_lock all = { .owner = owner, .end = UINT64_MAX };
 
-        lock_work_step();
-        if (lock->owner != owner) {
-            link = &lock->next;
-            continue;
-        }
-        *link = lock->next;
-        tree_free(tree, lock, sizeof(*lock));
-    }
+    range_remove(tree, inode, &all, NULL);
+    all.whole_file = true;
+    range_remove(tree, inode, &all, NULL);
 }

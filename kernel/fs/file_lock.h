@@ -2,14 +2,14 @@
 /*
  * file_lock.h: advisory locks on files of the tree: POSIX record locks, owned by a process; those of an open
  * file description (OFD), owned by a struct file; and flock's, also owned by a struct file, which conflict
- * only with each other. Pure C, host-tested. Callers hold the tree's lock. Sources: fcntl(2), flock(2).
+ * only with each other. Portable C, host-tested. Callers hold the tree's lock. Sources: fcntl(2), flock(2).
  */
 #ifndef TACET_FILE_LOCK_H
 #define TACET_FILE_LOCK_H
 
 #include "fs/tree/tree.h"
 
-#define FILE_LOCKS_MAX 1024 /* of one file */
+#define FILE_LOCKS_MAX 1024 /* locks of one file */
 
 struct file_lock {
     struct file_lock *next;
@@ -25,8 +25,9 @@ struct file_lock {
  * `releases`. */
 const struct file_lock *file_lock_conflict(const struct inode *inode, const struct file_lock *requested);
 
-/* Sets the lock, replacing what its owner has in the range; no other owner's lock may conflict. -ENOLCK if
- * there is no memory, or the file has FILE_LOCKS_MAX; with `releases` only if a lock has to be split. */
+/* Sets the lock, replacing what its owner has in the range; no other owner's lock may conflict. Returns
+ * -ENOLCK if there is no memory, or the file has FILE_LOCKS_MAX; with `releases` only if a lock has to be
+ * split. */
 int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested);
 
 /* Releases all locks that an owner has on an inode. */

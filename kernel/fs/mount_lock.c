@@ -8,7 +8,6 @@
  * RETRY_NS, because no server reports when a lock was released.
  */
 #include "fs/mount_file.h"
-#include "arch.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "process/process.h"

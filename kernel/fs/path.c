@@ -168,14 +168,19 @@ int path_look_up(struct path *path, enum tree_follow follow, bool adds)
     return path_depart(path);
 }
 
-bool path_leads_on(struct path *path, long *result)
+bool path_leads(struct path *path, long *result)
 {
-    if (!path->start || *result != MOUNT_LEFT)
+    if (path->start && *result == MOUNT_LEFT) {
+        *result = path_return(path);
+        if (!*result)
+            *result = path_look_up(path, path->follow, path->adds);
+    } else if (path->followed) {
         return false;
-    *result = path_return(path);
-    if (!*result)
-        *result = path_look_up(path, path->follow, path->adds);
-    return true;
+    }
+    path->followed = true;
+    if (*result == -ENOENT && path->found.directory && path->adds)
+        *result = 0;
+    return *result == 0 || *result == TREE_LEFT;
 }
 
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow)

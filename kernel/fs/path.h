@@ -5,12 +5,11 @@
  *
  *     struct path path;
  *     long result = path_begin(&path, directory, address, TREE_FOLLOW);   takes the tree's lock, looks up
- *     do
+ *     while (path_leads(&path, &result))
  *         if (result == TREE_LEFT)
  *             result = … path.call …      without any lock: ask the mount
- *         else if (!result)
+ *         else
  *             result = … path.found …     with the tree's lock
- *     while (path_leads_on(&path, &result));
  *     return path_end(&path, result);                                     releases everything
  *
  * The text is copied from the program before the lock is taken, into a buffer of the CPU; for a mount, into
@@ -28,11 +27,11 @@
 struct path {
     struct tree *tree;
     struct inode *directory; /* the descriptor's; NULL: the current one */
-    struct file *file;       /* of that descriptor, with a reference */
+    struct file *file;       /* that descriptor's file, with a reference */
     char *text;              /* one of the CPU's two buffers, of TREE_PATH_MAX bytes; or of `work` */
     struct path_lookup found;
     enum tree_follow follow;
-    bool adds, locked;
+    bool adds, locked, followed; /* the last: path_leads has returned true */
     /* If the path leads to a mount: */
     struct inode *start;    /* the mount point, or what is open in the mount, with a reference; NULL: none */
     struct mount_call call; /* the rest of the path from there */
@@ -54,21 +53,21 @@ int path_find(struct path *path, enum tree_follow follow);
 int path_depart(struct path *path);
 
 /* Takes the lock (path_lock) and looks the path up (path_find). If it leads to a mount, releases the lock and
- * calls path_depart. */
+ * calls path_depart. With `adds`, path_leads takes a missing last component for found. */
 int path_look_up(struct path *path, enum tree_follow follow, bool adds);
 
 /* Reads a path (path_read) and looks it up (path_look_up; to add something if `follow` is TREE_NAME). The
  * caller must call path_end, also on errors. */
 int path_begin(struct path *path, uint64_t directory, uint64_t address, enum tree_follow follow);
 
-/* Looks up a path of `bytes` in the kernel's memory from the current directory, as path_begin. -EOPNOTSUPP if
- * it leads to a mount. */
+/* Looks up a path of `bytes` in the kernel's memory from the current directory, as path_begin. Returns
+ * -EOPNOTSUPP if it leads to a mount. */
 int path_begin_text(struct path *path, const char *text, size_t bytes, enum tree_follow follow);
 
-/* Returns whether a mount has answered that the path leads out of it. Then the rest has been looked up, with
- * *result as of path_begin. path_return does the first half alone: the rest is still to be looked up.
- * -ELOOP. */
-bool path_leads_on(struct path *path, long *result);
+/* Returns whether a path leads anywhere: for the first time after path_begin, and again each time that a
+ * mount has answered that the path leads out of it. Then the rest has been looked up, too; *result is
+ * TREE_LEFT or 0. path_return does the half of that: the rest is still to be looked up. -ELOOP. */
+bool path_leads(struct path *path, long *result);
 int path_return(struct path *path);
 
 /* Releases the lock, the descriptor's file and what the mount needed; returns `result`. */

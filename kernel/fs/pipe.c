@@ -8,7 +8,6 @@
  * Source: man 7 pipe; where it is silent, what Linux does.
  */
 #include "fs/pipe.h"
-#include "arch.h"
 #include "fs/linux_files.h"
 #include "fs/unix_socket.h"
 #include "lib/errno.h"
@@ -28,44 +27,17 @@ void broken_pipe_signal(void)
     signal_send(arch_process(), arch_thread(), &info, NULL);
 }
 
-static int64_t ring_wait(const struct file *file, struct unix_ring *ring)
-{
-    return unix_wait(file, 0, &ring->audience, ring, WAIT_FOREVER);
-}
-
 static int64_t pipe_read(struct file *file, struct user_vector *vector)
 {
     struct unix_ring *ring = file->object;
     int64_t got;
 
     while ((got = unix_bytes_receive(ring, vector)) == -EAGAIN)
-        if ((got = ring_wait(file, ring)) != 0)
+        if ((got = unix_wait(file, 0, &ring->audience, ring, WAIT_FOREVER)) != 0)
             return got;
     if (got > 0)
         unix_ring_notify(ring);
     return got;
-}
-
-static int64_t pipe_write(struct file *file, struct user_vector *vector)
-{
-    struct unix_ring *ring = file->object;
-    uint64_t whole = vector->left <= PIPE_ATOMIC_BYTES ? vector->left : 1;
-    int64_t done = 0, put;
-
-    do {
-        put = unix_bytes_send(ring, vector, whole);
-        if (put >= 0) {
-            unix_ring_notify(ring);
-            done += put;
-            if (vector->left == 0)
-                return done;
-        } else if (put == -EAGAIN) {
-            put = ring_wait(file, ring);
-        } else if (put == -EPIPE) {
-            broken_pipe_signal();
-        }
-    } while (put >= 0);
-    return done ? done : put;
 }
 
 /* Reads or writes. Writing no bytes does nothing, even if no process reads. */
@@ -73,7 +45,7 @@ static int64_t pipe_move(struct file *file, struct user_vector *vector, bool wri
 {
     if (vector->left == 0)
         return 0;
-    return write ? pipe_write(file, vector) : pipe_read(file, vector);
+    return write ? unix_pipe_write(file, vector, PIPE_ATOMIC_BYTES) : pipe_read(file, vector);
 }
 
 /* ---- As a file ---- */
@@ -132,18 +104,12 @@ int32_t pipe_unread(struct file *file)
     return unix_unread(file->object, SOCK_STREAM);
 }
 
-int pipe_create(struct process *process, unsigned flags, struct file *ends[2])
+int pipe_create(struct file *const ends[2], unsigned flags)
 {
-    int error = files_allocate(process, ends);
-
-    if (error)
-        return error;
     struct unix_ring *ring = unix_ring_create(false);
-    if (!ring) {
-        file_put(ends[0]);
-        file_put(ends[1]);
+
+    if (!ring)
         return -ENOMEM;
-    }
     unix_ring_get(ring); /* each end has a reference */
     for (unsigned end = 0; end < 2; end++) {
         ends[end]->operations = &pipe_operations;

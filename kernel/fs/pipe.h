@@ -9,9 +9,9 @@
 
 #define PIPE_ATOMIC_BYTES 4096 /* PIPE_BUF: writes of up to this many bytes are atomic */
 
-/* Makes both ends, the reading end first, each with one reference, the caller's. Of `flags`, O_NONBLOCK
- * counts. -EMFILE, -ENOMEM. */
-int pipe_create(struct process *process, unsigned flags, struct file *ends[2]);
+/* Makes two unused open files the ends of a pipe, the reading end first. Of `flags`, O_NONBLOCK counts.
+ * -ENOMEM. */
+int pipe_create(struct file *const ends[2], unsigned flags);
 
 bool file_is_pipe(const struct file *file);
 

@@ -6,12 +6,10 @@
  * Source: man 7 socket, man 2 send (facts of the interface).
  */
 #include "fs/socket.h"
-#include "arch.h"
 #include "fs/linux_files.h"
 #include "fs/pipe.h"
 #include "lib/errno.h"
 #include "process/event.h"
-#include "process/process.h"
 #include "time/clock.h"
 #include "time/timespec.h"
 
@@ -67,7 +65,7 @@ int64_t socket_send(struct file *file, struct socket_message *message)
 {
     struct socket *socket = socket_of(file);
 
-    if (!socket->operations->send)
+    if (!socket->operations->send || message->flags & MSG_OOB)
         return -EOPNOTSUPP;
     int64_t result = socket->operations->send(file, message);
     if (result == -EPIPE && socket->type == SOCK_STREAM && !(message->flags & MSG_NOSIGNAL))

@@ -20,7 +20,6 @@ enum address_family {
     AF_UNSPEC = 0,
     AF_UNIX = 1,
     AF_INET = 2,
-    AF_INET6 = 10,
     AF_NETLINK = 16,
 };
 #define SOL_SOCKET 1
@@ -98,7 +97,7 @@ struct socket_message {
     struct user_vector *vector;
     unsigned flags;                 /* of enum message_flags */
     struct socket_address *address; /* destination, or room for the sender's; NULL: none */
-    struct socket_control *control; /* or NULL */
+    struct socket_control *control; /* NULL: no control data */
     unsigned answer_flags;          /* out: MSG_TRUNC, MSG_CTRUNC, of what was received */
     uint64_t whole_bytes;           /* out: of the whole datagram, if MSG_TRUNC is set */
 };
@@ -118,8 +117,9 @@ struct socket_operations {
      * `bytes`, at least 1. *bytes: room, then what was written. -ENOPROTOOPT, -EINVAL. */
     int (*option_set)(struct file *file, int level, int option, const void *value, uint32_t bytes);
     int (*option_get)(struct file *file, int level, int option, void *value, uint32_t *bytes);
-    /* ioctl, also FIONREAD. `argument` is the program's. -ENOTTY. */
-    long (*control)(struct file *file, uint32_t request, uint64_t argument);
+    /* FIONREAD and TIOCOUTQ of ioctl: returns how many bytes a read would return, or with `unsent` how many
+     * are to be sent yet. -ENOTTY. */
+    int64_t (*queued)(struct file *file, bool unsent);
 };
 
 /* Any thread may change these at any time; each member is read and written on its own. */

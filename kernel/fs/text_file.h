@@ -16,7 +16,8 @@ int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t o
 uint64_t text_size(const struct file *file);
 void text_release(struct file *file);
 
-/* Lets `make` write the contents with the functions below. -ENOMEM if the slice has no room for them. */
+/* Lets `make` write the contents with the functions below. Returns -ENOMEM if the slice has no room for
+ * them. */
 int text_bind(struct file *file, const struct file_operations *operations, void (*make)(struct file *file));
 
 /* Appends to the contents; called by `make`. Functions that describe something to a sink (format.h) are given

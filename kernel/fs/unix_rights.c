@@ -84,8 +84,8 @@ static void rights_end(struct rights *rights)
     page_pool_free(rights->sender->vm.pages, arch_physical_of(rights), ARCH_PAGE);
 }
 
-/* Takes the next rights to end from the queue. NULL if there are none: the next rights_put then ends what it
- * queues. */
+/* Takes the next rights to end from the queue. Returns NULL if there are none: the next rights_put then ends
+ * what it queues. */
 static struct rights *ended_next(struct file_table *table)
 {
     SPIN_GUARD(&table->lock);

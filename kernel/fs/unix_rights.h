@@ -18,7 +18,7 @@
 
 struct rights {
     struct rights *next;
-    struct process *sender;   /* whose memory it is */
+    struct process *sender;   /* the process whose memory it is */
     uint64_t position, above; /* in the ring of a stream: the bytes that they were sent with */
     unsigned count;
     struct file *files[RIGHTS_FILES_MAX]; /* each with a reference */

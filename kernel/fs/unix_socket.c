@@ -73,16 +73,18 @@ static void socket_end(struct unix_socket *socket, bool reset)
 /* Ends a listener: connections that were not accepted are reset. */
 static void listener_end(struct unix_socket *socket)
 {
-    for (;;) {
+    struct list_link *link;
+
+    do {
         spin_lock(&socket->lock);
-        struct list_link *link = socket->waiting.first;
+        link = socket->waiting.first;
         if (link)
             list_remove(&socket->waiting, link);
         spin_unlock(&socket->lock);
-        if (!link)
-            return;
-        socket_end(LIST_OWNER(link, unix_socket, queued), true);
-    }
+        if (link)
+            socket_end(LIST_OWNER(link, unix_socket, queued), true);
+    } while (link);
+    event_audience_notify(&socket->audience, event_of(socket));
 }
 
 static void unix_release(struct file *file)
@@ -94,10 +96,8 @@ static void unix_release(struct file *file)
     bool listens = socket->state == UNIX_LISTENING;
     socket->state = UNIX_CLOSED;
     spin_unlock(&socket->lock);
-    if (listens) {
+    if (listens)
         listener_end(socket);
-        event_audience_notify(&socket->audience, event_of(socket));
-    }
     socket_end(socket, false);
 }
 
@@ -201,7 +201,7 @@ static struct unix_socket *end_make(const struct unix_socket *client, const stru
     return end;
 }
 
-/* Queues an end for the listener to accept. -EAGAIN if the listener's queue is full. */
+/* Queues an end for the listener to accept. Returns -EAGAIN if the listener's queue is full. */
 static int end_queue(struct unix_socket *listener, struct unix_socket *end)
 {
     SPIN_GUARD(&listener->lock);
@@ -356,10 +356,8 @@ static int unix_shutdown(struct file *file, bool receiving, bool sending)
     if (state == UNIX_LISTENING && receiving)
         socket->state = UNIX_CLOSED;
     spin_unlock(&socket->lock);
-    if (state == UNIX_LISTENING && receiving) {
+    if (state == UNIX_LISTENING && receiving)
         listener_end(socket);
-        event_audience_notify(&socket->audience, event_of(socket));
-    }
     if (receiving && in)
         unix_ring_unwant(in, false, false);
     if (sending && socket->socket.type == SOCK_DGRAM)
@@ -404,16 +402,13 @@ static int unix_option_get(struct file *file, int level, int option, void *value
     return 0;
 }
 
-static long unix_control(struct file *file, uint32_t request, uint64_t argument)
+static int64_t unix_queued(struct file *file, bool unsent)
 {
     struct unix_socket *socket = unix_of(file);
 
-    if (request != FIONREAD)
+    if (unsent)
         return -ENOTTY;
-    if (!socket->in)
-        return -EINVAL;
-    int32_t unread = unix_unread(socket->in, socket->socket.type);
-    return user_write(argument, &unread, sizeof(unread));
+    return socket->in ? unix_unread(socket->in, socket->socket.type) : -EINVAL;
 }
 
 /* ---- As a file ---- */
@@ -496,4 +491,4 @@ static const struct socket_operations unix_operations = { .bind = unix_bind,
                                                           .shutdown = unix_shutdown,
                                                           .name = unix_name,
                                                           .option_get = unix_option_get,
-                                                          .control = unix_control };
+                                                          .queued = unix_queued };

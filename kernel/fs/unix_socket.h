@@ -15,8 +15,6 @@
 
 #define RING_BYTES 65536
 
-struct rights;
-
 /* A ring of the bytes that were sent through a pipe or a socket of AF_UNIX and not received yet. Positions
  * count all bytes ever sent. `lock` is not held while bytes are copied, because other ranks wait for it.
  * send_lock and receive_lock are held: only threads that share one end of a stream, or receive from one
@@ -25,18 +23,18 @@ struct rights;
 struct unix_ring {
     struct spinlock lock; /* guards the flags, the rights and, of messages, the head; held briefly */
     struct spinlock send_lock, receive_lock;
-    unsigned references; /* of the receiver, and of all senders */
+    unsigned references; /* references of the receiver and of all senders */
     struct process *payer;
     struct event_audience audience;      /* of senders and the receiver */
     int error;                           /* pending for the sender: 0 or negative */
     bool has_messages;                   /* instead of the bytes of a stream or a pipe */
-    bool ended;                          /* by the sender: an end of file */
+    bool ended;                          /* the sender has ended it: an end of file */
     bool unwanted;                       /* the receiver has shut it down, or has ended */
     bool closed;                         /* the receiver has ended */
-    uint32_t sender;                     /* of the latest bytes of a stream: a pid */
+    uint32_t sender;                     /* pid of the sender of a stream's latest bytes */
     uint64_t head, tail;                 /* bytes ever sent and received, with the headers of messages */
     uint64_t unread;                     /* bytes of programs in messages, without headers */
-    struct rights *rights, *rights_last; /* of a stream: sent and not received, by position */
+    struct rights *rights, *rights_last; /* rights sent on a stream and not received, by position */
     char bytes[RING_BYTES];
 };
 
@@ -49,17 +47,17 @@ struct unix_socket {
     struct socket socket;
     unsigned references;
     struct process *payer;
-    struct event_audience audience; /* of a listener */
+    struct event_audience audience; /* a listener's audience */
     struct spinlock lock;
     enum unix_state state;
     struct unix_ring *in, *out;
     struct socket_address name, peer_name; /* without one: 2 bytes, the family */
     uint32_t pid, peer_pid;                /* of its maker, its listener or its connector; 0: none yet */
-    bool is_named, is_listed;              /* by bind; and among the abstract names */
-    bool sends_no_more;                    /* of datagrams: sending was shut down */
+    bool is_named, is_listed;              /* bind has named it; it is in the list of abstract names */
+    bool sends_no_more;                    /* for datagrams: sending was shut down */
     struct inode *inode;                   /* where its name is in the tree, with a reference */
     struct list_link named;                /* in its list of abstract names */
-    struct list waiting;                   /* of a listener: ends of connections to accept, by `queued` */
+    struct list waiting; /* for a listener: ends of connections to accept, linked by `queued` */
     struct list_link queued;
     unsigned waiting_count, backlog;
     uint64_t arrivals; /* number of connections so far */
@@ -95,10 +93,12 @@ int32_t unix_unread(struct unix_ring *ring, unsigned type);
 bool unix_ring_has(struct unix_ring *ring);
 bool unix_ring_has_room(struct unix_ring *ring);
 
-/* Moves bytes of a pipe, without waiting: -EAGAIN. Receiving answers 0 at the end. Sending moves at least
- * `whole` bytes or none; -EPIPE. */
+/* Receives bytes of a pipe, without waiting: -EAGAIN; 0 at the end. */
 int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector);
-int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole);
+
+/* Writes to a pipe: up to `atomic_bytes` as a whole. If no process reads, -EPIPE and SIGPIPE, also after a
+ * part has been written. */
+int64_t unix_pipe_write(struct file *file, struct user_vector *vector, uint64_t atomic_bytes);
 
 int64_t unix_send(struct file *file, struct socket_message *message);
 int64_t unix_receive(struct file *file, struct socket_message *message);
@@ -110,7 +110,7 @@ bool unix_accepts_from(struct unix_socket *socket, const struct unix_socket *sen
 int unix_error_take(struct unix_socket *socket);
 
 /* Waits for events of a ring or a listener, whose audience this is, before the caller repeats a step that
- * answered -EAGAIN. -EAGAIN if it must not wait any longer; -EINTR. */
+ * answered -EAGAIN. Returns -EAGAIN if it must not wait any longer; -EINTR. */
 int unix_wait(const struct file *file, unsigned flags, struct event_audience *audience, const void *object,
               uint64_t deadline_ns);
 

@@ -9,6 +9,7 @@
  */
 #include "arch.h"
 #include "fs/linux_files.h"
+#include "fs/pipe.h"
 #include "fs/unix_rights.h"
 #include "fs/unix_socket.h"
 #include "lib/errno.h"
@@ -21,7 +22,7 @@ enum message_state { MESSAGE_RESERVED, MESSAGE_READY, MESSAGE_VOID };
 
 struct message_header {
     uint32_t whole; /* bytes of the ring, with this header and what pads it */
-    uint32_t state; /* of enum message_state; what follows is valid if it is MESSAGE_READY */
+    uint32_t state; /* one of enum message_state; the next fields are valid if it is MESSAGE_READY */
     uint32_t bytes, name_bytes, sender, padding;
     struct rights *rights;
 };
@@ -177,8 +178,8 @@ static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
     return rights;
 }
 
-/* Appends rights before a stream's bytes up to `above` are shown. False if the receiver has ended. The caller
- * holds send_lock. */
+/* Appends rights before a stream's bytes up to `above` are shown. Returns false if the receiver has ended.
+ * The caller holds send_lock. */
 static bool rights_append(struct unix_ring *ring, struct rights *rights, uint64_t above)
 {
     rights->next = NULL;
@@ -328,7 +329,7 @@ int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector)
 
 /* What is sent with the bytes. */
 struct sent {
-    uint64_t whole;                    /* of a stream: send at least this many bytes, or none */
+    uint64_t whole;                    /* for a stream: send at least this number of bytes, or none */
     const struct socket_address *name; /* the sender's */
     uint32_t sender;
     struct rights **rights; /* taken if something is sent */
@@ -413,14 +414,6 @@ static int64_t send_once(struct unix_ring *ring, unsigned type, struct user_vect
         return message_send(ring, type, vector, with);
     SPIN_GUARD_OWN(&ring->send_lock);
     return bytes_send(ring, vector, with);
-}
-
-int64_t unix_bytes_send(struct unix_ring *ring, struct user_vector *vector, uint64_t whole)
-{
-    struct rights *none = NULL;
-    const struct sent with = { .whole = whole, .rights = &none };
-
-    return send_once(ring, SOCK_STREAM, vector, &with);
 }
 
 /* ---- Receiving ---- */
@@ -538,11 +531,10 @@ static void peer_leave(struct unix_socket *socket, struct unix_ring *ring)
         unix_ring_put(ring);
 }
 
-static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_message *message,
-                       const struct sent *with)
+static int64_t send_to(struct file *file, struct unix_ring *ring, unsigned type,
+                       struct socket_message *message, const struct sent *with)
 {
     struct user_vector *vector = message->vector;
-    unsigned type = socket_of(file)->type;
     uint64_t deadline_ns = 0;
     int64_t done = 0, put;
 
@@ -557,11 +549,23 @@ static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_
             if (vector->left == 0)
                 return done;
         } else if (put == -EAGAIN) {
-            deadline_ns = deadline_ns ? deadline_ns : socket_send_deadline(file);
+            if (!deadline_ns)
+                deadline_ns = file_is_socket(file) ? socket_send_deadline(file) : WAIT_FOREVER;
             put = unix_wait(file, message->flags, &ring->audience, ring, deadline_ns);
         }
     } while (put >= 0);
+    if (put == -EPIPE && !file_is_socket(file))
+        broken_pipe_signal();
     return done ? done : put;
+}
+
+int64_t unix_pipe_write(struct file *file, struct user_vector *vector, uint64_t atomic_bytes)
+{
+    struct socket_message message = { .vector = vector };
+    struct rights *none = NULL;
+    const struct sent with = { .whole = vector->left <= atomic_bytes ? vector->left : 1, .rights = &none };
+
+    return send_to(file, file->object, SOCK_STREAM, &message, &with);
 }
 
 int64_t unix_send(struct file *file, struct socket_message *message)
@@ -576,14 +580,12 @@ int64_t unix_send(struct file *file, struct socket_message *message)
                          .rights = control ? &control->rights : &none };
     struct unix_ring *ring;
 
-    if (message->flags & MSG_OOB)
-        return -EOPNOTSUPP;
     if (socket->sends_no_more)
         return -EPIPE;
     int64_t result = destination_find(socket, message->address, &ring);
     if (result)
         return result;
-    result = send_to(file, ring, message, &with);
+    result = send_to(file, ring, socket->socket.type, message, &with);
     if (result == -ECONNREFUSED)
         peer_leave(socket, ring);
     unix_ring_put(ring);

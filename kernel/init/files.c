@@ -12,7 +12,7 @@
 #include "init/memory.h"
 #include "lib/errno.h"
 #include "mm/page.h"
-#include "net/network_files.h"
+#include "net/network.h"
 #include "process/process.h"
 
 static const struct boot_info *boot;

@@ -25,8 +25,8 @@
 #include "smp/crosscall.h"
 #include "time/clock.h"
 
-#define DRAIN_NS      (2 * NS_PER_S) /* for what programs have sent, at the node's end */
-#define STATUS_FAILED 127            /* of a rank that could not begin, as a shell reports it */
+#define DRAIN_NS      (2 * NS_PER_S) /* time for data that programs have sent, at the node's end */
+#define STATUS_FAILED 127            /* status of a rank that could not begin, as in a shell */
 
 struct job job;
 

@@ -153,7 +153,7 @@ _Noreturn void job_finish(void)
     if (job.directory->mount && mount_file_of(job.directory))
         inode_drop(job.tree, job.directory); /* opened for all ranks */
     /* Until all that ranks have written is acknowledged, or tacetrun, which does so, has gone. */
-    while (connections_are_sending() && !launcher_is_alone())
+    while (connections_are_sending(true) && !launcher_is_alone())
         launcher_rest(clock_now_ns() + DRAIN_LOOK_NS);
     launcher_watch_end();
     commands_job_set(NULL);

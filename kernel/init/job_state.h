@@ -13,21 +13,21 @@
 struct job {
     struct program program; /* each rank adds variables to its environment */
     bool prefix;
-    unsigned cores;               /* of each rank; 0: an equal part of all */
-    uint32_t number, first, size; /* of a job of tacetrun's: docs/jobs.md */
+    unsigned cores;               /* cores of each rank; 0: an equal part of all */
+    uint32_t number, first, size; /* for a job of tacetrun's: docs/jobs.md */
 
     struct memplan *plan;
     struct tree *tree;
     const char *directory_path; /* cwd=, or NULL */
-    struct inode *directory;    /* in which every rank starts */
+    struct inode *directory;    /* the directory in which every rank starts */
     uint64_t started;           /* how many jobs have begun so far; atomic */
 
-    struct program service; /* its path NULL: none */
+    struct program service; /* no service if its path is NULL */
     uint32_t service_policy;
     struct memory_slice service_slice;
 
     unsigned running;      /* ranks that have not ended; atomic */
-    unsigned worst_status; /* of those that have; atomic */
+    unsigned worst_status; /* highest status of the ranks that have ended; atomic */
     unsigned at_home;      /* CPUs that have nothing to do with this job any more; atomic */
     bool is_killed;        /* atomic */
 };

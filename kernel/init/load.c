@@ -33,9 +33,9 @@
 #define STACK_TOP        ((ARCH_USER_LIMIT - KERNEL_PAGES_MAX * ARCH_PAGE) & ~(ARCH_LARGE_PAGE - 1))
 #define STACK_GUARD      ARCH_LARGE_PAGE
 #define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
-#define VDSO_ADDRESS     (VDSO_BASE + CLOCK_PAGE_BYTES) /* of its ELF header */
+#define VDSO_ADDRESS     (VDSO_BASE + CLOCK_PAGE_BYTES) /* address of its ELF header */
 #define VECTOR_WORDS_MAX 2048                           /* argc, pointers and auxiliary vector */
-#define NUMBER_BYTES     12                             /* of a variable's value with its = and NUL */
+#define NUMBER_BYTES     12                             /* length of a variable's value with its = and NUL */
 
 /* ---- Segments ---- */
 

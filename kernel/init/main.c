@@ -20,17 +20,52 @@
 #include "debug/klog.h"
 #include "debug/lock_check.h"
 #include "init/node.h"
-#include "net/netconsole.h"
 #include "net/network.h"
 #include "process/process.h"
 #include "debug/stop.h"
 #include "lib/version.h"
 
-static const char known_options[] =
-    "app, argv0, bootif, clockevent, clockevents, console, cwd, end, env, idle, ip, ip_wait, klog, "
-    "klog_classes, latency_bound, launch, mount, mount_required, mount_timeout, netconsole, netdev, "
-    "nettick, nettick_dev, nettick_interrupts, nettick_key, ntp, prefix, ranks, raw_sockets, "
-    "rotation, service, service_memory, service_policy, stack, stderr, stdin_bytes, stdout, threads";
+static const char *const known_options[] = {
+    "app",
+    "argv0",
+    "bootif",
+    "clockevent",
+    "clockevents",
+    "console",
+    "cwd",
+    "end",
+    "env",
+    "idle",
+    "ip",
+    "ip_wait",
+    "klog",
+    "klog_classes",
+    "latency_bound",
+    "launch",
+    "mount",
+    "mount_required",
+    "mount_timeout",
+    "netconsole",
+    "netdev",
+    "nettick",
+    "nettick_dev",
+    "nettick_interrupts",
+    "nettick_key",
+    "ntp",
+    "prefix",
+    "ranks",
+    "raw_sockets",
+    "rotation",
+    "service",
+    "service_memory",
+    "service_policy",
+    "stack",
+    "stderr",
+    "stdin_bytes",
+    "stdout",
+    "threads",
+    NULL,
+};
 
 static struct command_line line;
 

@@ -4,7 +4,7 @@
  *
  * Each word is read once, so the time is linear in the bytes. Every number is bounded when it is read, so no
  * sum or product of them wraps. Messages are one line of ASCII whatever a word holds, and short enough to
- * follow "refused": they go to tacetrun. Pure C; any context; owns nothing.
+ * follow "refused": they go to tacetrun. Portable C; any context; owns nothing.
  */
 #include "launch/launch_request.h"
 #include "lib/bytes.h"

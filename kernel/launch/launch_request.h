@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launch_request.h: what tacetrun asks of a node, to and from bytes (docs/jobs.md). Pure C, for the kernel,
- * for tacet-launchd, and for tests.
+ * launch_request.h: what tacetrun asks of a node, to and from bytes (docs/jobs.md). Portable C, for the
+ * kernel, for tacet-launchd, and for tests.
  */
 #ifndef TACET_LAUNCH_REQUEST_H
 #define TACET_LAUNCH_REQUEST_H
@@ -17,20 +17,20 @@
 #define LAUNCH_LINE_BYTES    513 /* a line with its LF, at most */
 #define LAUNCH_REQUEST_BYTES 131072
 #define LAUNCH_ARGUMENTS_MAX 1024
-#define LAUNCH_VARIABLES_MAX 1024 /* of the environment, including numbered ones */
+#define LAUNCH_VARIABLES_MAX 1024 /* variables of the environment, including numbered ones */
 #define LAUNCH_PROGRAM_MAX   (4ULL << 30)
-#define LAUNCH_RANKS_MAX     1048576 /* of a job */
-#define LAUNCH_CPUS_MAX      4095    /* of a rank: those of a job can be counted in 32 bits */
+#define LAUNCH_RANKS_MAX     1048576 /* ranks of a job */
+#define LAUNCH_CPUS_MAX      4095    /* CPUs of a rank; the CPUs of a job can be counted in 32 bits */
 #define LAUNCH_RANK_NONE     UINT32_MAX
 
 /* A request that has been read; its texts are pieces of the request's bytes, which must live as long. */
 struct launch_request {
     uint32_t job;
     uint32_t ranks, first, size;
-    uint32_t cpus; /* of each rank; 0: they share all */
+    uint32_t cpus; /* CPUs of each rank; 0: the ranks share all */
     uint16_t port;
     uint64_t secret;
-    uint32_t stdin_rank; /* or LAUNCH_RANK_NONE */
+    uint32_t stdin_rank; /* the rank that reads standard input, or LAUNCH_RANK_NONE */
     const char *path;
     uint64_t program_bytes; /* 0: the program is at path */
     const char *directory;  /* NULL: the node's own choice */

@@ -11,7 +11,6 @@
 #include "beat/nettick.h"
 #include "debug/console.h"
 #include "fs/file.h"
-#include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lib/version.h"
@@ -26,13 +25,13 @@
 #include "time/clock.h"
 #include "time/timer.h"
 
-#define ROOM_BYTES   (64 * 1024U)    /* of a connection, in either direction */
-#define REQUEST_NS   (5 * NS_PER_S)  /* for a request, once the node has greeted */
-#define PROGRAM_NS   (30 * NS_PER_S) /* for each part of a program to arrive */
+#define ROOM_BYTES   (64 * 1024U)    /* room of a connection in either direction */
+#define REQUEST_NS   (5 * NS_PER_S)  /* time limit for a request, once the node has greeted */
+#define PROGRAM_NS   (30 * NS_PER_S) /* time limit for each part of a program */
 #define PROGRAM_PART (1024 * 1024U)
-#define STREAM_NS    (10 * NS_PER_S) /* for a rank's connection to tacetrun */
-#define LINE_NS      NS_PER_S        /* for a line, if tacetrun reads none */
-#define PART_NS      (5 * NS_PER_S)  /* for tacetrun to end a connection that the node has ended */
+#define STREAM_NS    (10 * NS_PER_S) /* time limit for a rank's connection to tacetrun */
+#define LINE_NS      NS_PER_S        /* time limit for a line, if tacetrun reads none */
+#define PART_NS      (5 * NS_PER_S)  /* time limit for tacetrun to end a connection that the node has ended */
 #define KILL_TEXT    "kill"
 
 static bool is_on;
@@ -51,9 +50,9 @@ static uint32_t tacetrun_address;
 
 void (*launcher_kill_hook)(void);
 
-static uint32_t events; /* not handled yet */
+static uint32_t events; /* events that are not handled yet */
 static bool is_alone;
-static char heard[LAUNCH_LINE_BYTES]; /* of a line that has not ended */
+static char heard[LAUNCH_LINE_BYTES]; /* what has come of a line that has not ended */
 static unsigned heard_bytes;
 
 int launcher_configure(const struct command_line *line, struct message *why)
@@ -351,10 +350,8 @@ static struct file *stream_file(struct process *process, unsigned rank, const ch
     if (!stream)
         return NULL;
     if (file) {
-        file->flags = O_RDWR;
-        if (inet_stream_adopt(file, process, stream) == 0)
-            return file;
-        file_put(file);
+        inet_stream_adopt(file, process, stream);
+        return file;
     }
     message_set(why, -ENOMEM, "no memory for its streams");
     stream_end(stream, true);

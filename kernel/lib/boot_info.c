@@ -2,8 +2,8 @@
 /*
  * boot_info.c: how the parsers of boot protocols fill the tables of struct boot_info (boot_info.h).
  *
- * Pure C, host-tested through every parser; runs once, on the boot CPU, before anything is allocated. Owns
- * nothing.
+ * Portable C, host-tested through every parser; runs once, on the boot CPU, before anything is allocated.
+ * Owns nothing.
  */
 #include "lib/boot_info.h"
 #include "lib/errno.h"

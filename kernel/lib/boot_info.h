@@ -30,7 +30,7 @@ struct numa_range {
     uint32_t domain;
 };
 
-#define NUMA_DOMAIN_NONE UINT32_MAX /* not known; also a CPU's */
+#define NUMA_DOMAIN_NONE UINT32_MAX /* unknown, for memory or a CPU */
 
 struct boot_module {
     struct memory_range range;
@@ -49,7 +49,7 @@ struct boot_framebuffer {
     uint64_t address;
     uint32_t pitch; /* bytes from a row to the next one */
     uint32_t width, height;
-    uint8_t bits; /* of a pixel, which has whole bytes, the lowest one first */
+    uint8_t bits; /* bits of a pixel, which has whole bytes, the lowest one first */
     struct boot_colour red, green, blue;
 };
 

@@ -3,7 +3,7 @@
  * command_line.c: the kernel command line cut into options and program arguments (command_line.h).
  *
  * Words are unquoted in place: what is written never overtakes what is read. GRUB escapes quotes and
- * backslashes on its way to the kernel exactly as they are read here. Pure C; any context; owns nothing.
+ * backslashes on its way to the kernel exactly as they are read here. Portable C; any context; owns nothing.
  */
 #include "lib/command_line.h"
 #include "lib/bytes.h"
@@ -107,31 +107,32 @@ const char *command_line_option(const struct command_line *line, const char *nam
     return NULL;
 }
 
-static bool is_known(const char *name, const char *known)
+static bool is_known(const char *name, const char *const *known)
 {
-    for (size_t bytes; *known; known += known[bytes] ? bytes + strlen(", ") : bytes) {
-        bytes = 0;
-        while (known[bytes] && known[bytes] != ',')
-            bytes++;
-        if (strlen(name) == bytes && strncmp(name, known, bytes) == 0)
+    for (; *known; known++)
+        if (strcmp(name, *known) == 0)
             return true;
-    }
     return false;
 }
 
 /* Appends the known names for as long as they fit. */
-static void list_known(struct message *why, const char *known)
+static void list_known(struct message *why, const char *const *known)
 {
-    const size_t length = strlen(why->text), room = sizeof(why->text) - length;
-    size_t bytes = strlen(known);
+    size_t length = strlen(why->text);
 
-    if (bytes + sizeof(" ") > room)
-        for (bytes = room - sizeof(" ..."); known[bytes - 1] != ' '; bytes--)
-            ;
-    format_text(why->text + length, room, " %.*s%s", (int)bytes, known, known[bytes] ? "..." : "");
+    for (const char *const *name = known; *name; name++) {
+        size_t room = sizeof(why->text) - length;
+        const char *blank = name == known ? " " : ", ";
+
+        if (strlen(blank) + strlen(*name) + sizeof(", ...") > room) {
+            format_text(why->text + length, room, "%s...", blank);
+            return;
+        }
+        length += format_text(why->text + length, room, "%s%s", blank, *name);
+    }
 }
 
-int command_line_check(const struct command_line *line, const char *known, struct message *why)
+int command_line_check(const struct command_line *line, const char *const *known, struct message *why)
 {
     for (unsigned i = 0; i < line->option_count; i++) {
         if (is_known(line->options[i].name, known))

@@ -5,8 +5,8 @@
  *     app=/bin/ftq env=OMP_NUM_THREADS=4 stack=16M -- -n 1000 "a b"
  *
  * Words are separated by blanks (space, tab, newline). Inside double quotes blanks are literal; a backslash,
- * inside or outside of quotes, takes the next character literally. An option is NAME=VALUE or NAME. Pure C,
- * host-tested and fuzzed.
+ * inside or outside of quotes, takes the next character literally. An option is NAME=VALUE or NAME. Portable
+ * C, host-tested and fuzzed.
  */
 #ifndef TACET_COMMAND_LINE_H
 #define TACET_COMMAND_LINE_H
@@ -35,10 +35,9 @@ int command_line_parse(char *text, struct command_line *out, struct message *why
 /* Returns the value of the last option `name`, or NULL if it is absent. A bare NAME gives "". */
 const char *command_line_option(const struct command_line *line, const char *name);
 
-/* Checks that the names of all options are in `known`, a text of names with ", " between them. Else -EINVAL
- * with `why` naming the option and listing the known ones, because an option that is silently ignored could
- * spoil an experiment. */
-int command_line_check(const struct command_line *line, const char *known, struct message *why);
+/* Checks that the names of all options are in `known` (NULL-terminated). Else -EINVAL with `why` naming the
+ * option and listing the known ones, because an option that is silently ignored could spoil an experiment. */
+int command_line_check(const struct command_line *line, const char *const *known, struct message *why);
 
 /* Reads an option's value: a decimal or 0x hexadecimal number. Sizes take K, M, G, T (powers of 1024), times
  * ns, us, ms, s (ns by default); "off" is 0. Returns 0, or -EINVAL with `why` naming the option, its text and

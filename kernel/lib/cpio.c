@@ -4,7 +4,7 @@
  *
  * Source: Linux "initramfs buffer format" (Documentation/driver-api/early-userspace): a header of 110 ASCII
  * bytes, the name, padding to four bytes, the data, padding to four bytes; zero bytes may stand between
- * archives. Numbers are eight hexadecimal digits. Pure C; any context; owns nothing.
+ * archives. Numbers are eight hexadecimal digits. Portable C; any context; owns nothing.
  */
 #include "lib/cpio.h"
 #include "lib/bytes.h"
@@ -61,7 +61,7 @@ static int refuse_magic(const uint8_t *at, uint64_t bytes, uint64_t offset, stru
     return message_set(why, -EINVAL, "cpio: no newc header (070701 or 070702) at offset %lu", offset);
 }
 
-/* Reads the header's fields. False if one is not eight hexadecimal digits. */
+/* Reads the header's fields. Returns false if one is not eight hexadecimal digits. */
 static bool read_fields(const uint8_t *header, uint32_t *fields)
 {
     for (unsigned field = 0; field < FIELDS; field++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cpio.h: reader of "newc" cpio archives (magic 070701, and 070702 with checksums), the format of Linux's
- * initramfs, so that an archive boots on both. Pure C, host-tested and fuzzed; never reads outside the
+ * initramfs, so that an archive boots on both. Portable C, host-tested and fuzzed; never reads outside the
  * archive.
  */
 #ifndef TACET_CPIO_H
@@ -15,10 +15,10 @@ struct cpio_entry {
     const char *name; /* inside the archive; NUL-terminated (checked) */
     const void *data; /* inside the archive, NULL if there is none; for a symbolic link its target, not
                          NUL-terminated */
-    uint64_t bytes;   /* of data */
+    uint64_t bytes;   /* length of `data` */
     uint32_t mode;    /* S_IFMT bits and permissions, as in stat (file_mode.h); not checked */
     uint32_t inode;   /* hard links share it and the device; the last one has the data */
-    uint32_t device;  /* that the file came from: major << 20 | minor */
+    uint32_t device;  /* device that the file came from: major << 20 | minor */
     uint32_t links;
     uint32_t mtime_s;
     bool begins_archive; /* the first of all or after a trailer: inode numbers begin again */

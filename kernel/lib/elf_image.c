@@ -4,7 +4,7 @@
  *
  * Source: "System V Application Binary Interface", chapters 4 (object files) and 5 (program loading). Section
  * headers are not looked at: nothing in them matters to a program that runs. The headers are read byte by
- * byte, so the file may lie anywhere. Pure C; any context; owns nothing.
+ * byte, so the file may lie anywhere. Portable C; any context; owns nothing.
  */
 #include "lib/elf_image.h"
 #include "arch/platform.h"

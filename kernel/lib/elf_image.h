@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * elf_image.h: an ELF file checked and reduced to what loading needs. Pure C, host-tested and fuzzed: after
- * elf_parse has returned 0, a loader may follow the image without any further check against the file.
+ * elf_image.h: an ELF file checked and reduced to what loading needs. Portable C, host-tested and fuzzed:
+ * after elf_parse has returned 0, a loader may follow the image without any further check against the file.
  */
 #ifndef TACET_ELF_IMAGE_H
 #define TACET_ELF_IMAGE_H
@@ -26,7 +26,7 @@ struct elf_segment {
     uint64_t memory_bytes; /* > 0; what lies beyond file_bytes is zero */
     uint64_t file_offset;
     uint64_t file_bytes; /* <= memory_bytes; inside the file */
-    unsigned rights;     /* of enum memory_rights; never both WRITE and EXECUTE */
+    unsigned rights;     /* bits of enum memory_rights; never both WRITE and EXECUTE */
 };
 
 struct elf_image {

@@ -147,7 +147,7 @@ static void put_string(struct sink *sink, const struct conversion *conversion, c
     put_padded(sink, conversion, "", 0, text, strnlen(text, limit));
 }
 
-/* Prints one conversion. False if it is not one of ours. */
+/* Prints one conversion. Returns false if it is not one of ours. */
 static bool put_conversion(struct sink *sink, const struct conversion *conversion, va_list *arguments)
 {
     const char *prefix;

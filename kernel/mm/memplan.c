@@ -55,7 +55,7 @@ struct piece {
 static struct {
     struct span usable[INPUT_SPANS + 1], reserved[INPUT_SPANS + 1], free[PARTS_MAX];
     unsigned usable_count, reserved_count, free_count;
-    uint64_t position[PARTS_MAX + 1]; /* of each free span's first byte; the last one is the total */
+    uint64_t position[PARTS_MAX + 1]; /* position of each free span's first byte; the last one is the total */
     uint64_t cuts[MEMPLAN_RANKS_MAX + 1];
     uint64_t own_bytes[MEMPLAN_RANKS_MAX]; /* what each rank has without any of the free spans */
 
@@ -266,7 +266,7 @@ static void run_give(unsigned rank, uint64_t from, uint64_t to)
 /* Gathers what each rank has in work.slice, in ascending order, and copies it to the plan. */
 static void slices_fill(const struct memplan_input *input, struct memplan *plan)
 {
-    unsigned used = 0; /* of the plan's extents */
+    unsigned used = 0; /* used extents of the plan */
 
     for (unsigned rank = 0; rank < input->rank_count; rank++) {
         struct memory_slice *slice = &plan->slices[rank];

@@ -2,8 +2,8 @@
 /*
  * memplan.h: makes an exact plan of which rank owns which byte, from the boot memory map.
  *
- * Pure C that depends on the page sizes alone, so that the host tests can try it on thousands of random and
- * hostile maps (as CNK's memory mapper). The plan is made once, before the kernel allocates anything.
+ * Portable C that depends on the page sizes alone, so that the host tests can try it on thousands of random
+ * and hostile maps (as CNK's memory mapper). The plan is made once, before the kernel allocates anything.
  *
  * Guarantees, for every input, hostile or not:
  *  - the pool and all extents are page-aligned, not empty, disjoint, inside usable memory, outside every

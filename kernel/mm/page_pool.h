@@ -31,12 +31,12 @@ struct page_pool {
     uint32_t reserving_cpu;
     struct avl_node *extents;
     uint64_t free_bytes;
-    uint64_t free_bytes_min; /* so far */
+    uint64_t free_bytes_min; /* least free_bytes so far */
     uint64_t total_bytes;
-    uint64_t reserved_bytes; /* of the free ones, for reserving_cpu alone */
+    uint64_t reserved_bytes; /* free bytes for reserving_cpu alone */
     unsigned zeroed_count;   /* free pages that are no extents */
     uint64_t zeroed[PAGE_POOL_ZEROED];
-    uint64_t shared[PAGE_POOL_SHARED]; /* of the architecture: first pages of its lists; 0: empty */
+    uint64_t shared[PAGE_POOL_SHARED]; /* first pages of the architecture's lists; 0: empty */
 };
 
 /* Extents are page-aligned, disjoint, and mapped for arch_physical(). */

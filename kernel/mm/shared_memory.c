@@ -384,8 +384,8 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
     return got < 0 && done == 0 ? got : (int64_t)done;
 }
 
-/* Copies a piece to `at`, all of it backed, with the object's lock; the size grows with it. Returns how many
- * bytes, fewer if the program's memory ends. */
+/* Copies a piece to `at`, all of it backed; the size grows with it. The caller holds the object's lock.
+ * Returns how many bytes, fewer if the program's memory ends. */
 static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t at)
 {
     uint64_t size = object->bytes, done = 0, part = 0;

@@ -39,13 +39,14 @@ struct shared_memory {
     unsigned claims;         /* how many have not ended */
     uint64_t capacity;       /* bytes of all runs */
     uint64_t reserved;       /* backed from the start up to here, whatever the size */
-    struct page_pool *owner; /* whose memory this structure itself is */
+    struct page_pool *owner; /* the pool that this structure itself is from */
     struct avl_node *runs;   /* by offset */
-    struct run_page *last;   /* of the pages that they stand in */
+    struct run_page *last;   /* last of the pages that hold the runs */
     struct shared_memory *next_idle;
 };
 
-/* Creates an empty object with one reference; its own memory is of `owner`. NULL if there is none. */
+/* Creates an empty object with one reference; its own memory comes from `owner`. Returns NULL if that has
+ * none left. */
 struct shared_memory *shared_memory_create(struct page_pool *owner);
 
 void shared_memory_put(struct shared_memory *object);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * user_bytes.c: see user_bytes.h. In system calls, with any lock held; interrupts are off.
+ * user_bytes.c: see user_bytes.h. Runs in system calls, interrupts off; the caller may hold any lock.
  *
  * Whether memory can be accessed changes only at page bounds. So a copy that failed is repeated page by
  * page, and ends at the first page that cannot be accessed: only wrong pointers pay for that.

@@ -35,16 +35,17 @@ struct vm_area {
         struct avl_node node;
         uint64_t start; /* its key */
     };
-    uint64_t end;                 /* both page-aligned, start < end */
-    unsigned rights;              /* of enum memory_rights */
-    bool of_file;                 /* began as a copy of a file: MADV_DONTNEED cannot restore it */
-    bool read_only;               /* may never be given the right to write */
-    bool foreign;                 /* maps the kernel's pages (counters): never freed to the slice */
-    const char *name;             /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
-    struct shared_memory *object; /* whose pages it maps, instead of the slice's, with a reference; or NULL */
-    uint64_t offset;              /* in the object, of `start` */
-    uint64_t lowest, highest;     /* of its subtree: where it begins and ends, */
-    uint64_t gaps[VM_GAPS];       /* and the largest gap in it, from an aligned address on */
+    uint64_t end;     /* both page-aligned, start < end */
+    unsigned rights;  /* bits of enum memory_rights */
+    bool of_file;     /* began as a copy of a file: MADV_DONTNEED cannot restore it */
+    bool read_only;   /* may never be given the right to write */
+    bool foreign;     /* maps the kernel's pages (counters): never freed to the slice */
+    const char *name; /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
+    struct shared_memory
+        *object;     /* the object whose pages it maps, with a reference; NULL: it maps pages of the slice */
+    uint64_t offset; /* offset of `start` in the object */
+    uint64_t lowest, highest; /* where its subtree begins and ends */
+    uint64_t gaps[VM_GAPS];   /* the largest gap in its subtree, from an aligned address on */
 };
 
 struct vm {
@@ -52,7 +53,7 @@ struct vm {
     struct arch_space space;
     struct page_pool *pages;
     struct avl_node *areas;                /* disjoint; adjacent ones that are alike are coalesced */
-    struct area_page *area_page;           /* in which the next descriptor is allocated */
+    struct area_page *area_page;           /* the page in which the next descriptor is allocated */
     unsigned area_page_count, spare_areas; /* pages of descriptors; unused ones in them */
     uint64_t heap_start, heap_end;         /* as the program set it; backed up to the next large page */
     uint64_t zeroed_bytes;
@@ -89,8 +90,8 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 
-/* Changes the rights of a range. -ENOMEM if part of it is not mapped; -EACCES for RIGHT_WRITE to what was
- * mapped VM_READ_ONLY. */
+/* Changes the rights of a range. Returns -ENOMEM if part of it is not mapped; -EACCES for RIGHT_WRITE to what
+ * was mapped VM_READ_ONLY. */
 int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights);
 
 /* Resizes or moves one area as Linux's mremap; the memory moves, its contents are not copied. VM_MAY_MOVE:
@@ -103,7 +104,8 @@ bool vm_covered(struct vm *vm, uint64_t address, uint64_t bytes);
 
 /* Zeroes the program's own memory in the range (MADV_DONTNEED), and leaves shared memory as it is: -EINVAL
  * if part of the range began as a copy of a file. `shared`: zeroes shared memory (MADV_REMOVE): -EINVAL if
- * part of the range is not shared, -EACCES if it may not be written. -ENOMEM if part of it is not mapped. */
+ * part of the range is not shared, -EACCES if it may not be written. Returns -ENOMEM if part of it is not
+ * mapped. */
 int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared);
 
 /* Sets, for each of `pages` pages from `address` on, whether memory backs it. */

@@ -57,11 +57,12 @@ bool range_valid(uint64_t address, uint64_t bytes);
 /* Returns the free address space around [start, end), which may be mapped itself. */
 struct arch_hole range_hole(const struct vm *vm, uint64_t start, uint64_t end);
 
-/* Finds the lowest gap of `bytes` at or above `from`, aligned so that large pages fit. 0 if there is none. */
+/* Finds the lowest gap of `bytes` at or above `from`, aligned so that large pages fit. Returns 0 if there is
+ * none. */
 uint64_t gap_find(const struct vm *vm, uint64_t from, uint64_t bytes);
 
 /* Finds a gap for a range that moves from `start`, congruent to it modulo the largest page that fits, so that
- * its pages stay as large as they are. 0 if there is none. */
+ * its pages stay as large as they are. Returns 0 if there is none. */
 uint64_t gap_find_congruent(const struct vm *vm, uint64_t start, uint64_t bytes);
 
 /* ---- vm_backing.c: the memory that backs areas ---- */

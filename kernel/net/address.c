@@ -6,8 +6,8 @@
 #include "net/address.h"
 #include "arch.h"
 #include "debug/console.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
 #include "lwip/dhcp.h"
 #include "lwip/etharp.h"
 #include "lwip/prot/dhcp.h"
@@ -44,11 +44,6 @@ int address_configure(const struct command_line *line, struct message *why)
     return error ? error : option_value(OPTION_NUMBER, "ip_wait", wait, 0, WAIT_MAX_S, &wait_s, why);
 }
 
-static unsigned mask_bits(uint32_t mask)
-{
-    return mask ? 32U - (unsigned)__builtin_ctz(__builtin_bswap32(mask)) : 0;
-}
-
 static void facts_print(const char *source)
 {
     char address[ADDRESS_TEXT_BYTES], gateway[ADDRESS_TEXT_BYTES], server[ADDRESS_TEXT_BYTES];
@@ -56,7 +51,7 @@ static void facts_print(const char *source)
 
     kernel_print("network: eth0 has %s/%u%s%s%s%s%s%s, %s\n",
                  address_text(netif_ip4_addr(&ethernet_interface)->addr, address),
-                 mask_bits(netif_ip4_netmask(&ethernet_interface)->addr), way ? ", router " : "",
+                 address_mask_bits(netif_ip4_netmask(&ethernet_interface)->addr), way ? ", router " : "",
                  way ? address_text(way, gateway) : "", node_facts.name_servers[0] ? ", name server " : "",
                  node_facts.name_servers[0] ? address_text(node_facts.name_servers[0], server) : "",
                  node_facts.name[0] ? ", name " : "", node_facts.name, source);
@@ -81,13 +76,6 @@ uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
     return count;
 }
 
-static void name_servers_set(const struct pbuf *packet, uint16_t offset, uint8_t bytes)
-{
-    uint16_t count = bytes < sizeof(offered.name_servers) ? bytes & 0xfc : sizeof(offered.name_servers);
-
-    pbuf_copy_partial(packet, offered.name_servers, count, offset);
-}
-
 void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const struct pbuf *packet,
                          uint16_t offset)
 {
@@ -99,7 +87,8 @@ void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const stru
     if (type != DHCP_ACK) /* offers of other servers do not matter */
         return;
     if (number == DHCP_OPTION_DNS_SERVER)
-        name_servers_set(packet, offset, bytes);
+        pbuf_copy_partial(packet, offered.name_servers,
+                          size_16(smaller(bytes & 0xfc, sizeof(offered.name_servers))), offset);
     if (number == DHCP_OPTION_NTP && bytes >= sizeof(offered.time_server))
         pbuf_copy_partial(packet, &offered.time_server, sizeof(offered.time_server), offset);
     if (!to || bytes >= sizeof(text) || pbuf_copy_partial(packet, text, bytes, offset) != bytes)
@@ -110,11 +99,6 @@ void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const stru
         return;
     memcpy(to, text, bytes);
     to[bytes] = '\0';
-}
-
-static uint64_t after(uint64_t now_ns, uint32_t seconds)
-{
-    return now_ns + seconds * NS_PER_S;
 }
 
 static void lease_begin(const struct dhcp *dhcp)
@@ -129,8 +113,8 @@ static void lease_begin(const struct dhcp *dhcp)
     if (lease_s == LEASE_FOREVER) {
         format_text(source, sizeof(source), "from %s for ever", server);
     } else {
-        expire_ns = after(now_ns, lease_s ? lease_s : 1);
-        renew_ns = after(now_ns, renew_s && renew_s < lease_s ? renew_s : lease_s / 2);
+        expire_ns = now_ns + (lease_s ? lease_s : 1) * NS_PER_S;
+        renew_ns = now_ns + (renew_s && renew_s < lease_s ? renew_s : lease_s / 2) * NS_PER_S;
         format_text(source, sizeof(source), "from %s for %u s", server, lease_s);
     }
     node_facts = offered;
@@ -156,7 +140,7 @@ static void address_changed(struct netif *interface)
         renew_ns = expire_ns = UINT64_MAX;
     } else if (!address_is_usable(address, netif_ip4_netmask(interface)->addr)) {
         kernel_print("network: DHCP has given %s/%u, which is not a host address\n",
-                     address_text(address, text), mask_bits(netif_ip4_netmask(interface)->addr));
+                     address_text(address, text), address_mask_bits(netif_ip4_netmask(interface)->addr));
         last = 0;
         netif_set_addr(interface, IP4_ADDR_ANY4, IP4_ADDR_ANY4, IP4_ADDR_ANY4);
     } else if (dhcp->state == DHCP_STATE_BOUND) {

@@ -4,7 +4,7 @@
  * nothing. A finite one is renewed when the network is used, or by an idle CPU; no computing CPU is
  * interrupted for it. If it has expired meanwhile, the address is probed before it is used again [RFC 5227]:
  * nothing is sent until it is known whether another node has it. If another node does, connections from the
- * address get errors, and DHCP begins again. With the network's lock held, unless said otherwise.
+ * address get errors, and DHCP begins again. Callers hold the network's lock, unless said otherwise.
  */
 #ifndef TACET_NETWORK_ADDRESS_H
 #define TACET_NETWORK_ADDRESS_H
@@ -43,5 +43,17 @@ void address_conflict(uint32_t address);
 
 /* Returns whether the address is being probed: only ARP may send then. */
 bool address_is_probed(void);
+
+/* ---- The wall clock, set once at boot by a server of SNTP [RFC 4330]: time_server.c ----
+ *
+ * The server is that of `ntp=ADDRESS`, or else the first one that DHCP names [RFC 2132 §8.3], unless there is
+ * `ntp=off`. It is asked up to three times, a second each; an invalid answer counts as none. Leaves no timer
+ * and no socket: the node's clock keeps the rate that it has measured at its start. */
+
+/* Reads the option. -EINVAL with `why`. */
+int time_server_configure(const struct command_line *line, struct message *why);
+
+/* Sets the clock, once the node has an address, and says so. Without the network's lock, before programs. */
+void time_server_start(void);
 
 #endif

@@ -34,18 +34,18 @@ bool address_parse(const char *text, const char *end, uint32_t *out)
     return text == end;
 }
 
-/* Returns the address in the host's byte order, in which its first number is the highest. */
-static uint32_t in_host_order(uint32_t address)
-{
-    return __builtin_bswap32(address);
-}
-
 bool address_is_usable(uint32_t address, uint32_t mask)
 {
-    uint32_t host = in_host_order(address), host_bits = ~in_host_order(mask);
+    /* In the host's byte order an address's first number is the highest. */
+    uint32_t host = __builtin_bswap32(address), host_bits = ~__builtin_bswap32(mask);
 
     return host >> 24 != 0 && host >> 24 != 127 && host >> 24 < 224 &&
            (host_bits <= 1 || ((host & host_bits) != 0 && (host & host_bits) != host_bits));
+}
+
+unsigned address_mask_bits(uint32_t mask)
+{
+    return mask ? 32U - (unsigned)__builtin_ctz(__builtin_bswap32(mask)) : 0;
 }
 
 bool host_name_is_valid(const char *name, uint64_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * address_option.h: the parser of `ip=` and of hardware addresses in options. Pure C, host-tested.
+ * address_option.h: the parser of `ip=` and of hardware addresses in options. Portable C, host-tested.
  */
 #ifndef TACET_NETWORK_ADDRESS_OPTION_H
 #define TACET_NETWORK_ADDRESS_OPTION_H
@@ -34,6 +34,9 @@ bool address_parse(const char *text, const char *end, uint32_t *out);
 /* Returns whether a node can have this address: it is not that of a network, loopback, broadcast or
  * multicast. */
 bool address_is_usable(uint32_t address, uint32_t mask);
+
+/* Returns how many bits of addresses name the net. */
+unsigned address_mask_bits(uint32_t mask);
 
 /* Returns whether a text of `bytes` bytes can be a host's name. */
 bool host_name_is_valid(const char *name, uint64_t bytes);

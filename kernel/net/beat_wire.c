@@ -9,7 +9,6 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/address.h"
-#include "net/idle.h"
 #include "net/interface.h"
 #include "net/network.h"
 #include "smp/spinlock.h"
@@ -51,8 +50,7 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
                            name, text);
     if (beat_is_shared && !device)
         return message_set(why, -EINVAL, "nettick=irq: there is no network card for heartbeats");
-    if (beat_is_shared)
-        nettick_shared_set(&interface_shared);
+    nettick_shared.is_used = beat_is_shared;
     return option_value(OPTION_NUMBER, name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why);
 }
 
@@ -144,8 +142,8 @@ __attribute__((noinline)) void beat_frames_send(struct network_device *card)
 
 /* ---- Interrupts ---- */
 
-/* Takes a frame, with the lock held; a card for heartbeats alone ignores all others. Returns false if there
- * is none to take. */
+/* Takes a frame. The caller holds the lock. A card for heartbeats alone ignores all others. Returns false if
+ * there is none to take. */
 static bool frame_take(enum beat_taken *beat)
 {
     const uint8_t *frame;
@@ -166,9 +164,9 @@ static void interrupt_end(struct network_device *card, bool has_more, bool had_b
 {
     lock(card);
     if (beat_is_shared) {
-        interface_shared.interrupts++;
-        interface_shared.without_beat += !had_beat;
-        interface_shared.data_frames += data;
+        nettick_shared.interrupts++;
+        nettick_shared.without_beat += !had_beat;
+        nettick_shared.data_frames += data;
     }
     if (has_more && (beat_card || !idle_has_keeper()))
         card->operations->interrupt_enable(card, CPU);

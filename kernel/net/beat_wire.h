@@ -6,14 +6,14 @@
  *                     on its wire, whatever that CPU does
  *      nettick=irq    without such a card: a shared card, the network's own, which carries data, too
  *
- * While a CPU idles, it takes the interrupts of a shared card as always (idle.h), beats and data, and a frame
- * that is no beat interrupts no CPU that computes. While none idles, they go to CPU 0, whatever it computes.
- * Frames lie in the card's ring in their order, and beats can come after data: so CPU 0 takes all of them
- * out. It passes beats on. Of a data frame it only keeps a copy. The next CPU that polls the network (in a
- * call, or idle) has lwIP handle the kept frames, and then those in the ring. So the order stays, a rank does
- * no protocol's work for another one, and the ring has room for beats, however long no CPU polls. More than
- * INTERFACE_KEPT_MAX frames, about as many as the ring has room for, are dropped and counted, as a full ring
- * drops them.
+ * While a CPU idles, it takes the interrupts of a shared card as always (network.h), beats and data, and a
+ * frame that is no beat interrupts no CPU that computes. While none idles, they go to CPU 0, whatever it
+ * computes. Frames lie in the card's ring in their order, and beats can come after data: so CPU 0 takes all
+ * of them out. It passes beats on. Of a data frame it only keeps a copy. The next CPU that polls the network
+ * (in a call, or idle) has lwIP handle the kept frames, and then those in the ring. So the order stays, a
+ * rank does no protocol's work for another one, and the ring has room for beats, however long no CPU polls.
+ * More than INTERFACE_KEPT_MAX frames, about as many as the ring has room for, are dropped and counted, as a
+ * full ring drops them.
  *
  *      all CPUs compute:  card -> CPU 0: beat -> all CPUs
  *                                        data -> kept -> the next network_poll -> lwIP
@@ -52,7 +52,7 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
 int beat_wire_start(struct message *why);
 
 /* Has a shared card interrupt CPU 0, because no CPU idles. Returns false if it cannot. beat_shared_release
- * ends that, because a CPU idles and is about to take the interrupts. With the network's lock held. */
+ * ends that, because a CPU idles and is about to take the interrupts. The caller holds the network's lock. */
 bool beat_shared_route(struct network_device *device);
 void beat_shared_release(struct network_device *device);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * binding.c: which sockets hold which local ports (connection.h). A balanced tree by port and address; those
- * that share both by SO_REUSEADDR are in a chain at one node of the tree. With the network's lock held.
+ * that share both by SO_REUSEADDR are in a chain at one node of the tree. The caller holds the network's
+ * lock.
  *
  * Ports are shared as on Linux: different addresses of a port may be held at once, but "any" conflicts with
  * each. With SO_REUSEADDR on both sides any two may share, also two datagram sockets (multicast), but not two
@@ -9,7 +10,7 @@
  */
 #include "lib/errno.h"
 #include "net/connection.h"
-#include "net/protocol_timers.h"
+#include "net/network.h"
 #include "net/size.h"
 #include <stddef.h>
 

@@ -3,21 +3,13 @@
  * connection.c: see connection.h. Owns lwIP's lists of TCP control blocks, which are empty except during a
  * call, and tcp_ticks, lwIP's clock in steps of 100 ms. Runs with the network's lock held.
  */
-#include "net/connection.h"
-#include "arch.h"
+#include "net/stream_state.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
-#include "lib/list.h"
-#include "net/connection_loss.h"
-#include "net/connection_timer.h"
-#include "net/input.h"
 #include "net/lwip_hooks.h"
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
-#include "net/protocol_timers.h"
 #include "net/size.h"
-#include "net/time_wait.h"
 #include "process/process.h"
 #include "time/clock.h"
 #include "lwip/ip4.h"
@@ -35,45 +27,38 @@ static struct connection *owed, *owed_last; /* the oldest first; `owed` is also 
 /* ---- Trees ---- */
 
 /* Makes the key; connections with the same key are in a chain. */
-uint64_t connection_key(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
-                        uint16_t remote_port)
+uint64_t connection_key(const struct connection_ends *ends)
 {
-    uint64_t key = (uint64_t)remote_address << 32 | (uint32_t)remote_port << 16 | local_port;
+    uint64_t key =
+        (uint64_t)ends->remote_address << 32 | (uint32_t)ends->remote_port << 16 | ends->local_port;
 
-    return key ^ local_address * 0x9e3779b97f4a7c15ULL;
+    return key ^ ends->local_address * 0x9e3779b97f4a7c15ULL;
 }
 
-struct connection *connection_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
-                                   uint16_t remote_port)
+struct connection *connection_find(const struct connection_ends *ends)
 {
-    uint64_t key = connection_key(local_address, local_port, remote_address, remote_port);
+    uint64_t key = connection_key(ends);
     struct connection *connection = avl_above(by_address, key);
 
     if (!connection || connection->by_address.key != key)
         return NULL;
-    while (connection &&
-           (connection->local_address != local_address || connection->remote_address != remote_address ||
-            connection->remote_port != remote_port || connection->local_port != local_port))
+    while (connection && !ends_are_equal(&connection->ends, ends))
         connection = connection->same;
     return connection;
 }
 
-/* Returns whether a connection, or a record of TIME_WAIT, has its addresses and this local port. */
-static bool is_in_use(const struct connection *connection, uint16_t port)
+/* Returns whether a connection, or a record of TIME_WAIT, has these ends. */
+static bool is_in_use(const struct connection_ends *ends)
 {
-    return connection_find(connection->local_address, port, connection->remote_address,
-                           connection->remote_port) ||
-           time_wait_find(connection->local_address, port, connection->remote_address,
-                          connection->remote_port);
+    return connection_find(ends) || time_wait_find(ends);
 }
 
 int connection_peer_set(struct connection *connection)
 {
-    uint64_t key = connection_key(connection->local_address, connection->local_port,
-                                  connection->remote_address, connection->remote_port);
+    uint64_t key = connection_key(&connection->ends);
     struct connection *head = avl_above(by_address, key);
 
-    if (is_in_use(connection, connection->local_port))
+    if (is_in_use(&connection->ends))
         return -EADDRINUSE;
     connection->by_address.key = key;
     connection->same = NULL;
@@ -84,7 +69,7 @@ int connection_peer_set(struct connection *connection)
         avl_insert(&by_address, &connection->by_address, NULL);
     }
     connection->has_peer = true;
-    connection->by_local.key = (uint64_t)connection->local_port << 32 | connection->number;
+    connection->by_local.key = (uint64_t)connection->ends.local_port << 32 | connection->number;
     avl_insert(&by_local, &connection->by_local, NULL);
     return 0;
 }
@@ -121,23 +106,15 @@ bool connection_uses_port(uint16_t port)
 /* Chooses a port that may also be used by connections to other peers. */
 int connection_port_choose(struct connection *connection)
 {
-    for (unsigned tries = 0; tries < PORT_TRIES; tries++) {
-        uint16_t port = size_16(32768 + network_random() % 28232);
+    struct connection_ends *ends = &connection->ends;
 
-        if (!binding_find(&tcp_bindings, 0, port) &&
-            !binding_find(&tcp_bindings, connection->local_address, port) && !is_in_use(connection, port)) {
-            connection->local_port = port;
+    for (unsigned tries = 0; tries < PORT_TRIES; tries++) {
+        ends->local_port = size_16(32768 + network_random() % 28232);
+        if (!binding_find(&tcp_bindings, 0, ends->local_port) &&
+            !binding_find(&tcp_bindings, ends->local_address, ends->local_port) && !is_in_use(ends))
             return 0;
-        }
     }
     return -EADDRNOTAVAIL;
-}
-
-uint32_t connection_source(uint32_t remote)
-{
-    uint32_t source;
-
-    return interface_source(remote, &source) ? source : 0;
 }
 
 int connection_initialise(struct connection *connection, struct process *process,
@@ -154,12 +131,6 @@ int connection_initialise(struct connection *connection, struct process *process
 /* ---- One at a time ---- */
 
 static struct network_account *paid_before;
-
-static void lists_clear(void)
-{
-    tcp_active_pcbs = tcp_tw_pcbs = tcp_bound_pcbs = NULL;
-    tcp_listen_pcbs.pcbs = NULL;
-}
 
 void connection_enter(struct connection *connection)
 {
@@ -191,23 +162,19 @@ static bool is_lost(const struct connection *connection)
     return pcb != tcp_active_pcbs && pcb != tcp_listen_pcbs.pcbs;
 }
 
-static void pcb_was_lost(struct connection *connection)
-{
-    connection->pcb = NULL;
-    connection_due_set(connection);
-    connection_peer_clear(connection);
-}
-
 void connection_leave(struct connection *connection)
 {
     const bool had_pcb = connection->pcb, lost = had_pcb && is_lost(connection);
 
     if (lost && tcp_tw_pcbs == connection->pcb)
         time_wait_enter(connection);
-    lists_clear();
+    tcp_active_pcbs = tcp_tw_pcbs = tcp_bound_pcbs = NULL;
+    tcp_listen_pcbs.pcbs = NULL;
     network_account_use(paid_before);
     if (lost) {
-        pcb_was_lost(connection);
+        connection->pcb = NULL;
+        connection_due_set(connection);
+        connection_peer_clear(connection);
         connection->operations->pcb_lost(connection);
     } else if (had_pcb) {
         connection_due_set(connection);
@@ -293,7 +260,7 @@ static void loss_work_one(void)
     loss.goes_on = connection;
     if (!connection)
         return;
-    if (connection->local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
+    if (connection->ends.local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
         return;
     connection->operations->address_lost(connection);
     connection_enter(connection);
@@ -377,7 +344,8 @@ static struct connection *listener_find(uint32_t address, uint16_t port)
 }
 
 /* Handles a segment for a listener. lwIP answers a connection request with a new pcb. */
-static void request_input(struct connection *listener, struct pbuf *packet, struct netif *interface)
+static void request_input(struct connection *listener, struct pbuf *packet, struct netif *interface,
+                          const struct connection_ends *ends)
 {
     const struct tcp_hdr *header = packet->payload;
     struct connection *incoming = is_request(header) ? listener->operations->incoming(listener) : NULL;
@@ -386,15 +354,11 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
         pbuf_free(packet);
         return;
     }
-    if (incoming) {
-        incoming->local_address = ip4_current_dest_addr()->addr;
-        incoming->remote_address = ip4_current_src_addr()->addr;
-        incoming->local_port = lwip_ntohs(header->dest);
-        incoming->remote_port = lwip_ntohs(header->src);
-    }
     connection_enter(listener);
-    if (incoming)
+    if (incoming) {
+        incoming->ends = *ends;
         connection_window = incoming->window;
+    }
     tcp_input(packet, interface);
     struct tcp_pcb *pcb = tcp_active_pcbs;
     tcp_active_pcbs = NULL;
@@ -410,14 +374,11 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
 }
 
 /* Handles a segment for no connection. A new connection request replaces a record of TIME_WAIT. */
-static void stray_input(struct pbuf *packet, struct netif *interface)
+static void stray_input(struct pbuf *packet, struct netif *interface, const struct connection_ends *ends)
 {
     const struct tcp_hdr *header = packet->payload;
-    const uint32_t local = ip4_current_dest_addr()->addr;
-    const uint16_t port = lwip_ntohs(header->dest);
-    struct connection *listener = listener_find(local, port);
-    struct wait_record *record =
-        time_wait_find(local, port, ip4_current_src_addr()->addr, lwip_ntohs(header->src));
+    struct connection *listener = listener_find(ends->local_address, ends->local_port);
+    struct wait_record *record = time_wait_find(ends);
 
     if (record && listener && is_request(header) && time_wait_is_past(record, lwip_ntohl(header->seqno))) {
         time_wait_remove(record);
@@ -426,7 +387,7 @@ static void stray_input(struct pbuf *packet, struct netif *interface)
     if (record)
         time_wait_input(record, packet, interface);
     else if (listener)
-        request_input(listener, packet, interface);
+        request_input(listener, packet, interface, ends);
     else
         tcp_input(packet, interface); /* answers with a reset */
 }
@@ -457,10 +418,11 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
         pbuf_free(packet);
         return;
     }
-    connection = connection_find(ip4_current_dest_addr()->addr, lwip_ntohs(header->dest),
-                                 ip4_current_src_addr()->addr, lwip_ntohs(header->src));
+    const struct connection_ends ends = { ip4_current_dest_addr()->addr, ip4_current_src_addr()->addr,
+                                          lwip_ntohs(header->dest), lwip_ntohs(header->src) };
+    connection = connection_find(&ends);
     if (!connection) {
-        stray_input(packet, interface);
+        stray_input(packet, interface, &ends);
         return;
     }
     if (packet->tot_len > TCPH_HDRLEN_BYTES(header) &&
@@ -507,8 +469,7 @@ void connections_of_processes_end(void)
     network_unlock();
 }
 
-/* Returns whether a connection (of a process, or any) has sent something that is not acknowledged yet. */
-static bool are_sending(bool of_processes)
+bool connections_are_sending(bool of_processes)
 {
     const struct connection *connection;
     uint64_t key = 0;
@@ -524,15 +485,10 @@ static bool are_sending(bool of_processes)
     return sending;
 }
 
-bool connections_are_sending(void)
-{
-    return are_sending(true);
-}
-
 void connection_drain(uint64_t deadline_ns)
 {
     do {
         network_poll();
         connection_timers_serve();
-    } while (are_sending(false) && clock_now_ns() < deadline_ns);
+    } while (connections_are_sending(false) && clock_now_ns() < deadline_ns);
 }

@@ -6,7 +6,7 @@
  * than two full ones above it have come [RFC 6675 §4, IsLost]. lwIP asks peers for such options, but reads
  * none of them. Runs with the network's lock held, between connection_enter and connection_leave.
  */
-#include "net/connection_loss.h"
+#include "net/connection.h"
 #include "lwip/priv/tcp_priv.h"
 
 #define OPTION_END   0

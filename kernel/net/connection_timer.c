@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * connection_timer.c: see connection_timer.h. Owns each rank's timer, and the tree of its connections that
+ * connection_timer.c: see connection.h. Owns each rank's timer, and the tree of its connections that
  * are due at some time. These of lwIP's counters (struct tcp_pcb) count steps of 100 ms: rtime, for
  * retransmission, runs up to rto; persist_cnt runs up to its back-off; tmr is the step of the last activity,
  * from which all the rest is counted. lwIP's tcp_slowtmr makes one step for the connection that is linked.
@@ -9,14 +9,11 @@
  * what would be retransmitted. Then it serves a bounded number of connections, and starts itself again if
  * more are due. [RFC 6298; RFC 9293 §3.8]
  */
-#include "net/connection_timer.h"
 #include "arch.h"
-#include "lib/kstring.h"
 #include "lib/list.h"
 #include "mm/page.h"
 #include "net/connection.h"
 #include "net/datagram.h"
-#include "net/idle.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "process/process.h"
@@ -135,14 +132,11 @@ static uint32_t due_tick(const struct connection *connection)
 
 /* ---- Arming ---- */
 
-static void start(struct rank_timer *timer)
+static void start(void *context)
 {
-    timer_start(&timer->timer, timer->armed * TICK_NS, latency_bound_default_ns);
-}
+    struct rank_timer *timer = context;
 
-static void start_there(void *timer)
-{
-    start(timer);
+    timer_start(&timer->timer, timer->armed * TICK_NS, latency_bound_default_ns);
 }
 
 /* Arms the timer, on a CPU that the rank's timers may interrupt: this one, or else the rank's first. */
@@ -166,12 +160,8 @@ static void arm(struct rank_timer *timer)
         return;
     }
     struct cpu_mask one = { 0 };
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (cpu_mask_test(&process->cpus, cpu)) {
-            cpu_mask_set(&one, cpu);
-            break;
-        }
-    crosscall(&one, start_there, timer);
+    cpu_mask_set(&one, cpu_mask_first(&process->cpus));
+    crosscall(&one, start, timer);
 }
 
 void connection_due_set(struct connection *connection)
@@ -216,23 +206,15 @@ static void step(struct connection *connection)
     connection_leave(connection);
 }
 
-static struct connection *due_now(const struct rank_timer *timer)
-{
-    struct avl_node *node = avl_above(timer->due, 0);
-
-    return node && DUE_AT(node->key) <= connection_tick_now() ? LIST_OWNER(node, connection, by_due) : NULL;
-}
-
 /* Serves a connection that is due. Returns whether there was one. */
 static bool serve_one(struct rank_timer *timer)
 {
-    struct connection *connection;
-
     NETWORK_GUARD();
-    connection = due_now(timer);
-    if (connection)
-        step(connection);
-    return connection;
+    struct avl_node *node = avl_above(timer->due, 0);
+    if (!node || DUE_AT(node->key) > connection_tick_now())
+        return false;
+    step(LIST_OWNER(node, connection, by_due));
+    return true;
 }
 
 static void expire(struct smart_timer *smart, uint64_t now_ns)
@@ -249,20 +231,15 @@ static void expire(struct smart_timer *smart, uint64_t now_ns)
 
 void connection_timers_drop(void)
 {
-    struct rank_timer *timer, *next;
-
     NETWORK_GUARD();
-    timer = timers;
-    timers = NULL;
-    for (; timer; timer = next) {
-        next = timer->next;
-        if (timer->process) {
-            timer_cancel(&timer->timer);
-            network_free(timer);
-        } else {
-            timer->next = NULL;
-            timers = timer;
+    for (struct rank_timer **link = &timers, *timer; (timer = *link);) {
+        if (!timer->process) {
+            link = &timer->next;
+            continue;
         }
+        *link = timer->next;
+        timer_cancel(&timer->timer);
+        network_free(timer);
     }
 }
 

@@ -5,10 +5,8 @@
  * §4.1; man 7 udp, icmp, raw]
  */
 #include "fs/file.h"
-#include "lib/kstring.h"
 #include "net/datagram.h"
-#include "net/idle.h"
-#include "net/input.h"
+#include "net/lwip_hooks.h"
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
@@ -24,11 +22,11 @@
 
 #define DHCP_CLIENT_PORT 68
 #define FANS_MAX         8
-#define FAN_BYTES_MAX    65535 /* of all packets for several sockets */
+#define FAN_BYTES_MAX    65535 /* bytes of all packets for several sockets */
 
 struct binding_tree ping_bindings;
 uint16_t input_port;
-struct datagram_socket *raw_sockets;
+struct list raw_sockets;
 
 static struct datagram_socket *owner(struct binding *binding)
 {
@@ -93,14 +91,14 @@ static bool is_from_peer(const struct datagram_socket *socket, uint32_t remote, 
 
 /* Returns, of the sockets that share a port, the one that is connected to the sender, or else one that is not
  * connected. */
-static struct datagram_socket *choose(struct binding *binding, uint32_t remote, uint16_t port)
+static struct datagram_socket *choose(struct binding *binding, const struct connection_ends *ends)
 {
     struct datagram_socket *unconnected = NULL;
 
     for (; binding; binding = binding->same) {
         struct datagram_socket *socket = owner(binding);
 
-        if (socket->connected && is_from_peer(socket, remote, port))
+        if (socket->connected && is_from_peer(socket, ends->remote_address, ends->remote_port))
             return socket;
         if (!socket->connected && !unconnected)
             unconnected = socket;
@@ -108,12 +106,12 @@ static struct datagram_socket *choose(struct binding *binding, uint32_t remote, 
     return unconnected;
 }
 
-static struct datagram_socket *receiver_of(uint32_t local, uint16_t local_port, uint32_t remote,
-                                           uint16_t port)
+static struct datagram_socket *receiver_of(const struct connection_ends *ends)
 {
-    struct datagram_socket *socket = choose(binding_find(&udp_bindings, local, local_port), remote, port);
+    struct datagram_socket *socket =
+        choose(binding_find(&udp_bindings, ends->local_address, ends->local_port), ends);
 
-    return socket ? socket : choose(binding_find(&udp_bindings, 0, local_port), remote, port);
+    return socket ? socket : choose(binding_find(&udp_bindings, 0, ends->local_port), ends);
 }
 
 /* ---- To many ---- */
@@ -128,7 +126,7 @@ struct fan {
 };
 
 static struct fan fans[FANS_MAX];
-static uint64_t receivers; /* of all fans */
+static uint64_t receivers; /* number of receivers of all fans */
 
 /* Returns the bit for a rank. Ranks 64 apart share one, and make copies for each other. */
 static uint64_t receiver_bit(const struct process *process)
@@ -239,15 +237,18 @@ static bool is_valid(struct pbuf *packet, const struct netif *interface)
 void network_udp_input(struct pbuf *packet, struct netif *interface)
 {
     const struct udp_hdr *header = packet->payload;
-    uint32_t local = ip4_current_dest_addr()->addr, remote = ip4_current_src_addr()->addr;
 
     if (!is_valid(packet, interface)) {
         pbuf_free(packet);
         return;
     }
-    uint16_t to = lwip_ntohs(header->dest), from = lwip_ntohs(header->src);
-    struct binding *exact = binding_find(&udp_bindings, local, to), *any = binding_find(&udp_bindings, 0, to);
-    bool to_many = inet_is_multicast(local) || ip4_addr_isbroadcast(ip4_current_dest_addr(), interface);
+    const struct connection_ends ends = { ip4_current_dest_addr()->addr, ip4_current_src_addr()->addr,
+                                          lwip_ntohs(header->dest), lwip_ntohs(header->src) };
+    const uint16_t to = ends.local_port, from = ends.remote_port;
+    struct binding *exact = binding_find(&udp_bindings, ends.local_address, to),
+                   *any = binding_find(&udp_bindings, 0, to);
+    bool to_many =
+        inet_is_multicast(ends.local_address) || ip4_addr_isbroadcast(ip4_current_dest_addr(), interface);
     struct datagram_socket *socket;
 
     if ((to == DHCP_CLIENT_PORT || to == input_port) && !exact && !any) {
@@ -257,7 +258,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     }
     if (to_many && (exact || any)) {
         fan_out(exact, any, packet, from);
-    } else if (!to_many && (socket = receiver_of(local, to, remote, from))) {
+    } else if (!to_many && (socket = receiver_of(&ends))) {
         deliver_now(socket, packet, UDP_HLEN, from);
     } else if (!to_many) {
         pbuf_header_force(packet, ip_current_header_tot_len());
@@ -266,10 +267,9 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     pbuf_free(packet);
 }
 
-void datagram_error(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
-                    uint16_t remote_port, int error)
+void datagram_error(const struct connection_ends *ends, int error)
 {
-    struct datagram_socket *socket = receiver_of(local_address, local_port, remote_address, remote_port);
+    struct datagram_socket *socket = receiver_of(ends);
 
     if (!socket || !(socket->connected || socket->receives_errors))
         return;
@@ -316,7 +316,9 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
         ping_input(packet, header_bytes);
         icmp_error_input(packet, header_bytes);
     }
-    for (struct datagram_socket *socket = raw_sockets; socket; socket = socket->next) {
+    for (struct list_link *link = raw_sockets.first; link; link = link->next) {
+        struct datagram_socket *socket = LIST_OWNER(link, datagram_socket, raw);
+
         if (socket->socket.protocol != protocol || filters(socket, packet, header_bytes) ||
             (socket->connected && socket->remote_address != ip4_current_src_addr()->addr) ||
             (socket->binding.address && socket->binding.address != ip4_current_dest_addr()->addr))

@@ -7,29 +7,16 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "net/address_option.h"
-#include "net/beat_wire.h"
-#include "net/idle.h"
-#include "net/network.h"
 
-static struct network_device *devices[NETWORK_DEVICES_MAX];
-static unsigned device_count;
+struct network_device *network_devices[NETWORK_DEVICES_MAX];
+unsigned network_device_count;
 
 bool network_device_register(struct network_device *device)
 {
-    if (device_count == NETWORK_DEVICES_MAX)
+    if (network_device_count == NETWORK_DEVICES_MAX)
         return false;
-    devices[device_count++] = device;
+    network_devices[network_device_count++] = device;
     return true;
-}
-
-unsigned network_device_count(void)
-{
-    return device_count;
-}
-
-struct network_device *network_device_at(unsigned index)
-{
-    return index < device_count ? devices[index] : NULL;
 }
 
 int network_device_find(const char *option, const char *name, struct network_device **out,
@@ -38,20 +25,14 @@ int network_device_find(const char *option, const char *name, struct network_dev
     uint8_t address[ETHERNET_ADDRESS_BYTES];
     bool by_address = hardware_address_parse(name, address);
 
-    for (unsigned i = 0; i < device_count; i++)
-        if (by_address ? memcmp(devices[i]->address, address, sizeof(address)) == 0
-                       : strcmp(devices[i]->place, name) == 0) {
-            *out = devices[i];
+    for (unsigned i = 0; i < network_device_count; i++)
+        if (by_address ? memcmp(network_devices[i]->address, address, sizeof(address)) == 0
+                       : strcmp(network_devices[i]->place, name) == 0) {
+            *out = network_devices[i];
             return 0;
         }
     return message_set(why, -EINVAL,
                        "%s=%s: no such network device; name one by its address, as "
                        "52:54:00:12:34:56, or by its place, as 00:03.0",
                        option, name);
-}
-
-void network_device_interrupt(void)
-{
-    if (!beat_wire_interrupt() || idle_keeps_here())
-        network_interrupt();
 }

@@ -13,7 +13,6 @@
 #define TACET_NETWORK_DEVICE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define ETHERNET_ADDRESS_BYTES   6
@@ -72,8 +71,8 @@ struct network_device {
  * network starts. Returns false if there are NETWORK_DEVICES_MAX already. */
 bool network_device_register(struct network_device *device);
 
-unsigned network_device_count(void);
-struct network_device *network_device_at(unsigned index);
+extern struct network_device *network_devices[NETWORK_DEVICES_MAX];
+extern unsigned network_device_count;
 
 /* Finds the device that the value of an option names, by its hardware address or its place. -EINVAL with
  * `why`. */
@@ -81,8 +80,8 @@ struct message;
 int network_device_find(const char *option, const char *name, struct network_device **out,
                         struct message *why);
 
-/* Handles an interrupt of a device, or of several that share it, on this CPU. Calls network_interrupt, unless
- * beat_wire_interrupt has handled it. */
+/* Handles an interrupt of a device, or of several that share it, on this CPU: polls the network if the CPU
+ * idles, unless beat_wire_interrupt has handled the interrupt. network.c */
 void network_device_interrupt(void);
 
 #endif

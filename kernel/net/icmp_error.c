@@ -61,12 +61,10 @@ static void segments_shrink(struct connection *connection, unsigned way_bytes)
     connection_leave(connection);
 }
 
-static void tcp_error(const struct embedded *embedded, const uint8_t *next, unsigned type, unsigned code,
-                      unsigned way_bytes)
+static void tcp_error(const struct connection_ends *ends, const struct tcp_hdr *header, unsigned type,
+                      unsigned code, unsigned way_bytes)
 {
-    const struct tcp_hdr *header = (const void *)next;
-    struct connection *connection = connection_find(embedded->ip.src.addr, lwip_ntohs(header->src),
-                                                    embedded->ip.dest.addr, lwip_ntohs(header->dest));
+    struct connection *connection = connection_find(ends);
     uint32_t sequence = lwip_ntohl(header->seqno);
 
     if (!connection || !connection->pcb)
@@ -100,11 +98,11 @@ void icmp_error_input(const struct pbuf *packet, unsigned header_bytes)
     if (ip_bytes < sizeof(embedded.ip) || got < ip_bytes + EMBEDDED_MIN ||
         IPH_OFFSET(&embedded.ip) & PP_HTONS(IP_OFFMASK))
         return;
-    const uint8_t *next = (const uint8_t *)&embedded + ip_bytes;
-    const uint16_t *ports = (const void *)next;
+    const struct tcp_hdr *header = (const void *)((const uint8_t *)&embedded + ip_bytes); /* ports as UDP's */
+    const struct connection_ends ends = { embedded.ip.src.addr, embedded.ip.dest.addr,
+                                          lwip_ntohs(header->src), lwip_ntohs(header->dest) };
     if (IPH_PROTO(&embedded.ip) == IP_PROTO_UDP)
-        datagram_error(embedded.ip.src.addr, lwip_ntohs(ports[0]), embedded.ip.dest.addr,
-                       lwip_ntohs(ports[1]), errno_of(type, code));
+        datagram_error(&ends, errno_of(type, code));
     else if (IPH_PROTO(&embedded.ip) == IP_PROTO_TCP)
-        tcp_error(&embedded, next, type, code, lwip_ntohs(icmp.seqno));
+        tcp_error(&ends, header, type, code, lwip_ntohs(icmp.seqno));
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * idle.c: see idle.h. The keeper changes under the network's lock alone; `idle` says of each CPU whether it
- * idles. A CPU that ends idling clears its bit and then reads which CPU is the keeper. The CPU that makes it
- * the keeper writes that and then reads the bit. So one of them sees the other, and a device is never left to
- * interrupt a CPU that runs a program. In the same way a thread that waits counts itself and then reads
+ * idle.c: see network.h. The keeper changes under the network's lock alone; `idle` says of each CPU whether
+ * it idles. A CPU that ends idling clears its bit and then reads which CPU is the keeper. The CPU that makes
+ * it the keeper writes that and then reads the bit. So one of them sees the other, and a device is never left
+ * to interrupt a CPU that runs a program. In the same way a thread that waits counts itself and then reads
  * whether there is a keeper, and the CPU that leaves none writes that and then reads the count.
  */
-#include "net/idle.h"
 #include "arch.h"
 #include "lib/errno.h"
 #include "lib/format.h"
@@ -32,8 +31,9 @@ static bool keeper_polls; /* its device cannot interrupt it */
 static unsigned waiting;  /* threads that wait for the network; for each CPU, those that began there: */
 PER_CPU static unsigned waiting_here;
 static struct cpu_mask waiting_cpus; /* CPUs that have had such */
-static struct smart_timer poll_timer;
-static struct smart_timer look_timer; /* of CPUs that idle: it interrupts no program */
+
+static void poll_expire(struct smart_timer *timer, uint64_t now_ns);
+static struct smart_timer poll_timer = { .expire = poll_expire };
 
 static void poll_timer_start(void *unused)
 {
@@ -41,7 +41,7 @@ static void poll_timer_start(void *unused)
     timer_start(&poll_timer, clock_now_ns() + POLL_NS, POLL_NS / 2);
 }
 
-/* Starts the timer on a CPU, unless it is pending. With the network's lock. */
+/* Starts the timer on a CPU, unless it is pending. The caller holds the network's lock. */
 static void poll_on(unsigned cpu)
 {
     struct cpu_mask one = { 0 };
@@ -67,8 +67,8 @@ static unsigned waiting_on(unsigned cpu)
                : count;
 }
 
-/* Has a CPU poll, if threads wait while there is no keeper: the CPU of some of them, and no other. With the
- * network's lock. */
+/* Has a CPU poll, if threads wait while there is no keeper: the CPU of some of them, and no other. The caller
+ * holds the network's lock. */
 static void poll_for_waiting(void)
 {
     if (!__atomic_load_n(&waiting, __ATOMIC_SEQ_CST)) /* after `keeper` was written */
@@ -114,13 +114,6 @@ static bool keeper_set(unsigned cpu)
     return true;
 }
 
-static void keeper_choose(void)
-{
-    CPU_MASK_EACH(cpu, &idle)
-        if (keeper_set((unsigned)cpu))
-            return;
-}
-
 /* ---- Around idling ---- */
 
 static void idle_begin(unsigned cpu)
@@ -145,7 +138,9 @@ static void idle_end(unsigned cpu)
         network_device->operations->interrupt_disable(network_device);
         __atomic_store_n(&keeper, NOBODY, __ATOMIC_SEQ_CST);
         timer_cancel(&poll_timer);
-        keeper_choose();
+        CPU_MASK_EACH(next, &idle)
+            if (keeper_set((unsigned)next))
+                break;
         if (keeper == NOBODY) {
             if (beat_is_shared)
                 beat_shared_route(network_device);
@@ -212,6 +207,9 @@ static void look_expire(struct smart_timer *timer, uint64_t now_ns)
 
 void idle_look_soon_locked(void)
 {
+    /* Of CPUs that idle: it interrupts no program. */
+    static struct smart_timer look_timer = { .expire = look_expire, .is_background = true };
+
     if (!timer_is_pending(&look_timer))
         timer_start(&look_timer, clock_now_ns(), POLL_NS / 2);
 }
@@ -220,13 +218,6 @@ void idle_look_soon(void)
 {
     NETWORK_GUARD();
     idle_look_soon_locked();
-}
-
-void idle_start(void)
-{
-    poll_timer.expire = poll_expire;
-    look_timer.expire = look_expire;
-    look_timer.is_background = true;
 }
 
 int idle_device_start(struct message *why)

@@ -7,6 +7,7 @@
 #include "lib/command_line.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
 #include "net/interface.h"
 #include "lwip/def.h"
 
@@ -82,6 +83,13 @@ int32_t inet_option_value(const void *value, uint32_t bytes)
     return number;
 }
 
+uint32_t inet_option_room(int32_t value, uint32_t low, uint32_t high)
+{
+    uint64_t room = value < 0 ? high : smaller((uint64_t)value * 2, high);
+
+    return room < low ? low : (uint32_t)room;
+}
+
 int inet_option_answer(void *value, uint32_t *bytes, int32_t answer)
 {
     if (*bytes > sizeof(answer))
@@ -92,8 +100,8 @@ int inet_option_answer(void *value, uint32_t *bytes, int32_t answer)
 
 static const struct inet_option *option_find(const struct inet_option *table, int level, int option)
 {
-    for (; table->option; table++)
-        if (table->level == level && table->option == option)
+    for (; table->options; table++)
+        if (table->level == level && option >= 0 && option < 64 && table->options & INET_OPTION(option))
             return table;
     return NULL;
 }

@@ -48,10 +48,9 @@ int inet_configure(const struct command_line *line, struct message *why);
 
 int inet_stream_create(struct file *file);
 
-/* Makes `file`, which is unused and of a process that does not run yet, a socket that owns this stream.
- * -ENOMEM. */
+/* Makes `file`, which is unused and of a process that does not run yet, a socket that owns this stream. */
 struct stream;
-int inet_stream_adopt(struct file *file, struct process *process, struct stream *stream);
+void inet_stream_adopt(struct file *file, struct process *process, struct stream *stream);
 int inet_datagram_create(struct file *file, int type, int protocol);
 
 /* Reads the address of a program's sockaddr_in, in network byte order, and the port, in the host's. -EINVAL,
@@ -63,20 +62,27 @@ void inet_address_write(struct socket_address *name, uint32_t address, uint16_t 
 bool inet_is_local(uint32_t address);
 bool inet_is_multicast(uint32_t address);
 
-/* An option that is a field of the socket's structure, or that nothing depends on. */
+/* An option that is a field of the socket's structure, or options that nothing depends on. */
 struct inet_option {
-    uint16_t level, option;
+    uint16_t level;
+    uint64_t options;   /* INET_OPTION of their numbers, below 64 */
     uint16_t at, bytes; /* the field; no bytes: nothing is kept, and 0 is read */
     int32_t low, high;  /* valid values; 0 and 1: a switch, on by any other number; 0 and 0: any number */
     int32_t standard;   /* what -1 sets; 0: -1 means nothing */
     bool is_write_only;
 };
 
-/* Sets an option by a table, which ends with an option 0; inet_option_get reads one. -ENOPROTOOPT,
+#define INET_OPTION(number) (1ULL << (number))
+
+/* Sets an option by a table, which ends with no options; inet_option_get reads one. -ENOPROTOOPT,
  * -EINVAL. */
 int inet_option_set(void *socket, const struct inet_option *table, int level, int option, int32_t value);
 int inet_option_get(const void *socket, const struct inet_option *table, int level, int option, void *value,
                     uint32_t *bytes);
+
+/* Returns the room for a value of SO_RCVBUF or SO_SNDBUF: twice as much, as on Linux, for its own overhead.
+ */
+uint32_t inet_option_room(int32_t value, uint32_t low, uint32_t high);
 
 /* Returns an option's value as a number: of one byte or of four. inet_option_answer writes one. */
 int32_t inet_option_value(const void *value, uint32_t bytes);

@@ -6,33 +6,24 @@
  * 768]
  */
 #include "net/inet.h"
-#include "arch.h"
-#include "fs/linux_files.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "mm/page.h"
 #include "net/datagram.h"
-#include "net/inet_datagram.h"
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
-#include "net/protocol_timers.h"
 #include "net/size.h"
 #include "process/event.h"
 #include "process/process.h"
-#include "time/clock.h"
 #include "lwip/icmp.h"
 #include "lwip/inet_chksum.h"
 #include "lwip/ip4.h"
 #include "lwip/udp.h"
 
-#define PAYLOAD_MAX     65507 /* of an IP packet, less the headers of IP and UDP */
+#define PAYLOAD_MAX     65507 /* an IP packet less the headers of IP and UDP */
 #define RAW_PAYLOAD_MAX 65515
 
-static struct datagram_socket *datagram_of(const struct file *file)
-{
-    return file->object;
-}
+static unsigned raw_count;
 
 static struct binding_tree *tree_of(const struct datagram_socket *socket)
 {
@@ -41,7 +32,8 @@ static struct binding_tree *tree_of(const struct datagram_socket *socket)
 
 /* ---- Names ---- */
 
-/* Binds a socket that is not bound yet, with the lock. A binding stays as it is while it is held. */
+/* Binds a socket that is not bound yet. The caller holds the lock. A binding stays as it is while it is
+ * held. */
 static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
 {
     struct binding *binding = &socket->binding;
@@ -61,7 +53,7 @@ static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
     return error;
 }
 
-/* Binds a socket that has no port, but sends or connects, to any port. With the lock. */
+/* Binds a socket that has no port, but sends or connects, to any port. The caller holds the lock. */
 static int hold_any(struct datagram_socket *socket)
 {
     return datagram_is_raw(socket) || socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
@@ -69,7 +61,7 @@ static int hold_any(struct datagram_socket *socket)
 
 static int datagram_bind(struct file *file, const struct socket_address *name)
 {
-    struct datagram_socket *socket = datagram_of(file);
+    struct datagram_socket *socket = file->object;
     uint32_t address;
     uint16_t port;
     int error = inet_address_read(name, &address, &port);
@@ -93,7 +85,7 @@ static int disconnect(struct datagram_socket *socket)
 
 static int datagram_connect(struct file *file, const struct socket_address *name)
 {
-    struct datagram_socket *socket = datagram_of(file);
+    struct datagram_socket *socket = file->object;
     uint32_t address;
     uint16_t port;
 
@@ -107,7 +99,7 @@ static int datagram_connect(struct file *file, const struct socket_address *name
     if (address == IPADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
         return -EACCES;
     NETWORK_GUARD();
-    error = connection_source(address) || inet_is_multicast(address) ? hold_any(socket) : -ENETUNREACH;
+    error = interface_source(address) || inet_is_multicast(address) ? hold_any(socket) : -ENETUNREACH;
     if (!error) {
         socket->remote_address = address;
         socket->remote_port = port;
@@ -120,7 +112,7 @@ static int datagram_connect(struct file *file, const struct socket_address *name
  * peer. */
 static int datagram_name(struct file *file, bool of_peer, struct socket_address *name)
 {
-    const struct datagram_socket *socket = datagram_of(file);
+    const struct datagram_socket *socket = file->object;
 
     NETWORK_GUARD();
     uint32_t address = of_peer ? socket->remote_address : socket->binding.address;
@@ -130,7 +122,7 @@ static int datagram_name(struct file *file, bool of_peer, struct socket_address 
     if (of_peer)
         port = socket->remote_port;
     else if (address == 0 && socket->connected)
-        address = connection_source(socket->remote_address);
+        address = interface_source(socket->remote_address);
     inet_address_write(name, address, port);
     return 0;
 }
@@ -154,7 +146,7 @@ static struct netif *interface_of(uint32_t address)
     return NULL;
 }
 
-/* Finds the interface, and the address to send from, with the lock. */
+/* Finds the interface, and the address to send from. The caller holds the lock. */
 static int way_find(const struct datagram_socket *socket, struct way *way)
 {
     ip4_addr_t from = { socket->binding.address }, to = { way->to };
@@ -164,7 +156,7 @@ static int way_find(const struct datagram_socket *socket, struct way *way)
         from.addr = socket->multicast_interface;
     way->from = inet_is_multicast(from.addr) ? 0 : from.addr;
     if (!way->from)
-        way->from = connection_source(way->to);
+        way->from = interface_source(way->to);
     way->interface = many && socket->multicast_interface ? interface_of(socket->multicast_interface)
                                                          : ip4_route_src(&from, &to);
     if (!way->interface)
@@ -176,27 +168,21 @@ static int way_find(const struct datagram_socket *socket, struct way *way)
     return 0;
 }
 
-static uint32_t sum_fold(uint64_t sum)
-{
-    while (sum >> 16)
-        sum = (sum & 0xffff) + (sum >> 16);
-    return (uint32_t)sum;
-}
-
 /* Adds UDP's header; `sum` is that of the payload. */
 static void udp_header_add(struct pbuf *packet, const struct datagram_socket *socket, const struct way *way,
                            uint32_t sum)
 {
+    const ip4_addr_t from = { way->from }, to = { way->to };
+
     pbuf_add_header(packet, UDP_HLEN);
     struct udp_hdr *header = packet->payload;
-
     header->src = lwip_htons(socket->binding.port);
     header->dest = lwip_htons(way->port);
     header->len = lwip_htons(packet->tot_len);
-    uint32_t check = sum_fold((uint64_t)sum + header->src + header->dest + header->len +
-                              (way->from & 0xffff) + (way->from >> 16) + (way->to & 0xffff) +
-                              (way->to >> 16) + lwip_htons(IP_PROTO_UDP) + lwip_htons(packet->tot_len));
-    header->chksum = check == 0xffff ? 0xffff : size_16(check ^ 0xffff);
+    header->chksum = 0;
+    sum += inet_chksum_pseudo_partial(packet, IP_PROTO_UDP, packet->tot_len, UDP_HLEN, &from, &to) ^ 0xffffU;
+    sum = FOLD_U32T(sum);
+    header->chksum = sum == 0xffff ? 0xffff : size_16(sum ^ 0xffff);
 }
 
 static void ping_prepare(struct pbuf *packet, const struct datagram_socket *socket)
@@ -208,7 +194,7 @@ static void ping_prepare(struct pbuf *packet, const struct datagram_socket *sock
     echo->chksum = inet_chksum(packet->payload, packet->len);
 }
 
-/* Sends a packet, with the lock. */
+/* Sends a packet. The caller holds the lock. */
 static int packet_send(struct datagram_socket *socket, struct pbuf *packet, struct way *way, uint32_t sum)
 {
     ip4_addr_t from, to = { way->to };
@@ -230,7 +216,7 @@ static int packet_send(struct datagram_socket *socket, struct pbuf *packet, stru
     return result == ERR_RTE ? -ENETUNREACH : 0; /* what does not fit a device's ring is lost, as on a wire */
 }
 
-/* Finds the address and port that a message goes to, with the lock. */
+/* Finds the address and port that a message goes to. The caller holds the lock. */
 static int destination_find(const struct datagram_socket *socket, const struct socket_message *message,
                             struct way *way)
 {
@@ -251,7 +237,8 @@ static int destination_find(const struct datagram_socket *socket, const struct s
     return error;
 }
 
-/* Returns the error with which sending ends at once, if any; takes a pending one. With the lock. */
+/* Returns the error with which sending ends at once, if any; takes a pending one. The caller holds the
+ * lock. */
 static int send_check(struct datagram_socket *socket, uint64_t bytes)
 {
     if (socket->send_shut)
@@ -267,7 +254,7 @@ static int send_check(struct datagram_socket *socket, uint64_t bytes)
     return error;
 }
 
-/* Allocates a packet that the socket's account pays for, with the lock. */
+/* Allocates a packet that the socket's account pays for. The caller holds the lock. */
 static struct pbuf *packet_allocate(struct datagram_socket *socket, uint64_t bytes, bool header_included)
 {
     pbuf_layer layer = PBUF_LINK;
@@ -298,13 +285,11 @@ static int send_begin(struct datagram_socket *socket, const struct socket_messag
 
 static int64_t datagram_send(struct file *file, struct socket_message *message)
 {
-    struct datagram_socket *socket = datagram_of(file);
+    struct datagram_socket *socket = file->object;
     uint64_t bytes = message->vector->left;
     struct way way = { 0 };
     struct pbuf *packet;
 
-    if (message->flags & MSG_OOB)
-        return -EOPNOTSUPP;
     int error = send_begin(socket, message, &way, &packet);
     if (error)
         return error;
@@ -385,7 +370,7 @@ static int64_t datagram_copy(const struct datagram_socket *socket, struct datagr
 
 static int64_t datagram_receive(struct file *file, struct socket_message *message)
 {
-    struct datagram_socket *socket = datagram_of(file);
+    struct datagram_socket *socket = file->object;
     uint64_t deadline_ns = socket_receive_deadline(file);
     struct datagram *datagram;
     int error;
@@ -401,9 +386,7 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
             return -EAGAIN;
         error = network_wait(event_of(socket), deadline_ns);
         if (error)
-            return error == -ETIMEDOUT ? -EAGAIN : error;
-        if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns && !socket->received.first)
-            return -EAGAIN;
+            return error;
     }
     if (!datagram)
         return error;
@@ -416,7 +399,7 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
 
 static int datagram_shutdown(struct file *file, bool receiving, bool sending)
 {
-    struct datagram_socket *socket = datagram_of(file);
+    struct datagram_socket *socket = file->object;
 
     NETWORK_GUARD();
     int error = socket->connected ? 0 : -ENOTCONN;
@@ -426,24 +409,20 @@ static int datagram_shutdown(struct file *file, bool receiving, bool sending)
     return error;
 }
 
-static long datagram_control(struct file *file, uint32_t request, uint64_t argument)
+static int64_t datagram_queued(struct file *file, bool unsent)
 {
-    struct datagram_socket *socket = datagram_of(file);
-    int32_t value = 0;
+    struct datagram_socket *socket = file->object;
 
-    if (request != FIONREAD && request != TIOCOUTQ)
-        return -ENOTTY; /* interfaces': sockets of any family answer them */
     network_poll();
-    network_lock();
-    if (request == FIONREAD && socket->received.first)
-        value = (int32_t)LIST_OWNER(socket->received.first, datagram, link)->bytes;
-    network_unlock();
-    return user_write(argument, &value, sizeof(value)) ? -EFAULT : 0;
+    NETWORK_GUARD();
+    if (unsent || !socket->received.first)
+        return 0;
+    return LIST_OWNER(socket->received.first, datagram, link)->bytes;
 }
 
 static unsigned datagram_ready(struct file *file)
 {
-    const struct datagram_socket *socket = datagram_of(file);
+    const struct datagram_socket *socket = file->object;
 
     network_poll();
     return (socket->received.first || socket->receive_shut ? READY_IN : 0) | READY_OUT |
@@ -453,7 +432,7 @@ static unsigned datagram_ready(struct file *file)
 
 static uint64_t datagram_activity(struct file *file)
 {
-    return __atomic_load_n(&datagram_of(file)->changes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&((struct datagram_socket *)file->object)->changes, __ATOMIC_RELAXED);
 }
 
 static uint64_t datagram_events(const struct file *file)
@@ -461,24 +440,17 @@ static uint64_t datagram_events(const struct file *file)
     return event_of(file->object);
 }
 
-static void raw_remove(struct datagram_socket *socket)
-{
-    struct datagram_socket **link = &raw_sockets;
-
-    while (*link && *link != socket)
-        link = &(*link)->next;
-    if (*link)
-        *link = socket->next;
-}
-
 /* Frees the socket, and one by one the datagrams that were not read: the lock is released after each. */
 static void datagram_release(struct file *file)
 {
-    struct datagram_socket *socket = datagram_of(file);
+    struct datagram_socket *socket = file->object;
 
     network_lock();
     binding_release(tree_of(socket), &socket->binding);
-    raw_remove(socket);
+    if (datagram_is_raw(socket)) {
+        list_remove(&raw_sockets, &socket->raw);
+        raw_count--;
+    }
     datagram_memberships_drop(socket);
     while (socket->received.first) {
         struct datagram *datagram = LIST_OWNER(socket->received.first, datagram, link);
@@ -501,7 +473,7 @@ static const struct socket_operations datagram_operations = {
     .name = datagram_name,
     .option_set = datagram_option_set,
     .option_get = datagram_option_get,
-    .control = datagram_control,
+    .queued = datagram_queued,
 };
 
 static const struct file_operations datagram_files = {
@@ -513,53 +485,30 @@ static const struct file_operations datagram_files = {
     .waits = true,
 };
 
-static bool raw_add(struct datagram_socket *socket)
+int inet_datagram_create(struct file *file, int type, int protocol)
 {
-    unsigned count = 0;
+    const bool is_raw = type == SOCK_RAW;
 
-    for (struct datagram_socket *other = raw_sockets; other; other = other->next)
-        count++;
-    if (count >= RAW_SOCKETS_MAX)
-        return false;
-    socket->next = raw_sockets;
-    raw_sockets = socket;
-    return true;
-}
-
-static struct datagram_socket *datagram_make(int type, int protocol)
-{
+    NETWORK_GUARD();
     struct network_account *account = network_account_of(arch_process());
     NETWORK_PAYER(account);
-    struct datagram_socket *socket = account ? network_allocate_array(1, sizeof(*socket)) : NULL;
-
+    struct datagram_socket *socket = NULL;
+    if (account && !(is_raw && raw_count == RAW_SOCKETS_MAX))
+        socket = network_allocate_array(1, sizeof(*socket));
     if (!socket)
-        return NULL;
+        return -ENOBUFS;
     socket->process = arch_process();
     socket->account = account;
     socket->room = DATAGRAM_ROOM_DEFAULT;
     socket->ttl = 64;
     socket->multicast_ttl = 1;
     socket->multicast_loop = true;
-    socket->header_included = type == SOCK_RAW && protocol == PROTOCOL_RAW;
-    socket->socket.type = size_16((unsigned)type);
-    if (type == SOCK_RAW) {
-        socket->socket.protocol = size_16((unsigned)protocol);
-        if (!raw_add(socket)) {
-            network_free(socket);
-            return NULL;
-        }
-    }
-    return socket;
-}
-
-int inet_datagram_create(struct file *file, int type, int protocol)
-{
-    network_lock();
-    struct datagram_socket *socket = datagram_make(type, protocol);
-    network_unlock();
-    if (!socket)
-        return -ENOBUFS;
+    socket->header_included = is_raw && protocol == PROTOCOL_RAW;
     socket_initialise(file, &socket->socket, &datagram_files, &datagram_operations, AF_INET, (unsigned)type,
                       (unsigned)protocol);
+    if (is_raw) {
+        list_insert(&raw_sockets, &socket->raw, raw_sockets.first);
+        raw_count++;
+    }
     return 0;
 }

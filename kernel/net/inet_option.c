@@ -6,7 +6,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
-#include "net/inet_datagram.h"
+#include "net/datagram.h"
 #include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
@@ -27,14 +27,10 @@ struct group_request {
     int32_t interface;
 };
 
+/* Reads a request, whose address becomes that of the interface that its number names, if any. */
 static int group_request_read(struct group_request *request, const void *value, uint32_t bytes)
 {
-    memset(request, 0, sizeof(*request));
-    if (bytes < 2 * sizeof(uint32_t))
-        return -EINVAL;
     memcpy(request, value, smaller(bytes, sizeof(*request)));
-    if (!inet_is_multicast(request->group))
-        return -EINVAL;
     if (request->interface) {
         const struct netif *interface = netif_get_by_index((u8_t)request->interface);
 
@@ -100,9 +96,11 @@ void datagram_memberships_drop(struct datagram_socket *socket)
 
 static int membership_change(struct datagram_socket *socket, int option, const void *value, uint32_t bytes)
 {
-    struct group_request request;
+    struct group_request request = { 0 };
     int error = group_request_read(&request, value, bytes);
 
+    if (bytes < 2 * sizeof(uint32_t) || !inet_is_multicast(request.group))
+        return -EINVAL;
     if (error)
         return error;
     NETWORK_GUARD();
@@ -113,53 +111,46 @@ static int membership_change(struct datagram_socket *socket, int option, const v
 static int multicast_interface_set(struct datagram_socket *socket, const void *value, uint32_t bytes)
 {
     struct group_request request = { 0 };
+    int error = 0;
 
     if (bytes < sizeof(uint32_t))
         return -EINVAL;
     if (bytes < 2 * sizeof(uint32_t))
         memcpy(&request.address, value, sizeof(request.address));
     else
-        memcpy(&request, value, smaller(bytes, sizeof(request)));
-    if (request.interface) {
-        const struct netif *interface = netif_get_by_index((u8_t)request.interface);
-
-        if (!interface)
-            return -EADDRNOTAVAIL;
-        request.address = netif_ip4_addr(interface)->addr;
-    }
-    if (!inet_is_local(request.address))
+        error = group_request_read(&request, value, bytes);
+    if (error || !inet_is_local(request.address))
         return -EADDRNOTAVAIL;
     socket->multicast_interface = request.address;
     return 0;
 }
 
 #define FIELD(name) offsetof(struct datagram_socket, name), sizeof(((struct datagram_socket *)NULL)->name)
-#define WRITE_ONLY  0, 0, 0, 0, 0, true
 
 static const struct inet_option options[] = {
-    { LEVEL_IP, IP_TOS, FIELD(tos), 0, 0, 0, false },
-    { LEVEL_IP, IP_TTL, FIELD(ttl), 1, 255, 64, false },
-    { LEVEL_IP, IP_MULTICAST_TTL, FIELD(multicast_ttl), 0, 255, 1, false },
-    { LEVEL_IP, IP_MULTICAST_LOOP, FIELD(multicast_loop), 0, 1, 0, false },
-    { LEVEL_IP, IP_MULTICAST_IF, FIELD(multicast_interface), 0, 0, 0, false }, /* only for reading */
-    { LEVEL_IP, IP_PKTINFO, FIELD(receives_packet_info), 0, 1, 0, false },
-    { LEVEL_IP, IP_RECVTTL, FIELD(receives_ttl), 0, 1, 0, false },
-    { LEVEL_IP, IP_RECVERR, FIELD(receives_errors), 0, 1, 0, false },
-    { LEVEL_IP, IP_HDRINCL, FIELD(header_included), 0, 1, 0, false },
-    { LEVEL_RAW, ICMP_FILTER, FIELD(icmp_filter), 0, 0, 0, false },
-    { SOL_SOCKET, SO_RCVBUF, FIELD(room), 0, 0, 0, false }, /* only for reading */
-    { LEVEL_IP, IP_MTU_DISCOVER, WRITE_ONLY },
-    { LEVEL_IP, IP_RECVTOS, WRITE_ONLY },
-    { LEVEL_IP, IP_RETOPTS, WRITE_ONLY },
-    { LEVEL_IP, IP_FREEBIND, WRITE_ONLY },
-    { LEVEL_IP, IP_MULTICAST_ALL, WRITE_ONLY },
-    { .option = 0 },
+    { LEVEL_IP, INET_OPTION(IP_TOS), FIELD(tos), 0, 0, 0, false },
+    { LEVEL_IP, INET_OPTION(IP_TTL), FIELD(ttl), 1, 255, 64, false },
+    { LEVEL_IP, INET_OPTION(IP_MULTICAST_TTL), FIELD(multicast_ttl), 0, 255, 1, false },
+    { LEVEL_IP, INET_OPTION(IP_MULTICAST_LOOP), FIELD(multicast_loop), 0, 1, 0, false },
+    { LEVEL_IP, INET_OPTION(IP_MULTICAST_IF), FIELD(multicast_interface), 0, 0, 0,
+      false }, /* only for reading */
+    { LEVEL_IP, INET_OPTION(IP_PKTINFO), FIELD(receives_packet_info), 0, 1, 0, false },
+    { LEVEL_IP, INET_OPTION(IP_RECVTTL), FIELD(receives_ttl), 0, 1, 0, false },
+    { LEVEL_IP, INET_OPTION(IP_RECVERR), FIELD(receives_errors), 0, 1, 0, false },
+    { LEVEL_IP, INET_OPTION(IP_HDRINCL), FIELD(header_included), 0, 1, 0, false },
+    { LEVEL_RAW, INET_OPTION(ICMP_FILTER), FIELD(icmp_filter), 0, 0, 0, false },
+    { SOL_SOCKET, INET_OPTION(SO_RCVBUF), FIELD(room), 0, 0, 0, false }, /* only for reading */
+    { .level = LEVEL_IP,
+      .options = INET_OPTION(IP_MTU_DISCOVER) | INET_OPTION(IP_RECVTOS) | INET_OPTION(IP_RETOPTS) |
+                 INET_OPTION(IP_FREEBIND) | INET_OPTION(IP_MULTICAST_ALL),
+      .is_write_only = true },
+    { .options = 0 },
 };
 
 int datagram_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct datagram_socket *socket = file->object;
-    int64_t number = inet_option_value(value, bytes);
+    int32_t number = inet_option_value(value, bytes);
 
     if (level == LEVEL_IP && option == IP_MULTICAST_IF)
         return multicast_interface_set(socket, value, bytes);
@@ -168,11 +159,10 @@ int datagram_option_set(struct file *file, int level, int option, const void *va
     if ((level == LEVEL_RAW || option == IP_HDRINCL) && !datagram_is_raw(socket))
         return -ENOPROTOOPT;
     if (level == SOL_SOCKET && option == SO_RCVBUF) {
-        number = number < 0 ? INT32_MAX : number * 2; /* as Linux, for its own overhead */
-        socket->room = (uint32_t)(number < 2304 ? 2304 : smaller((uint64_t)number, DATAGRAM_ROOM_MAX));
+        socket->room = inet_option_room(number, DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX);
         return 0;
     }
-    return inet_option_set(socket, options, level, option, (int32_t)number);
+    return inet_option_set(socket, options, level, option, number);
 }
 
 int datagram_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)

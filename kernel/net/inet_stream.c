@@ -6,11 +6,9 @@
  */
 #include "net/inet.h"
 #include "arch.h"
-#include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
-#include "net/memory.h"
 #include "net/network.h"
 #include "net/stream.h"
 #include "net/stream_state.h"
@@ -20,7 +18,7 @@
 #include "time/timespec.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define TCP_INFO_BYTES 104 /* of Linux's struct tcp_info, up to what is known here */
+#define TCP_INFO_BYTES 104 /* Linux's struct tcp_info, up to the last field that is known here */
 
 /* Linux's options of level TCP. */
 enum tcp_option {
@@ -42,31 +40,13 @@ enum tcp_option {
     OPTION_NOTSENT_LOWAT = 25,
 };
 
-struct inet_stream {
-    struct socket socket; /* the first member */
-    struct stream *stream;
-    bool connect_pending; /* connect(2) has answered EINPROGRESS */
-};
-
-static struct stream *stream_of_file(const struct file *file)
-{
-    return ((struct inet_stream *)file->object)->stream;
-}
-
-static int socket_make(struct file *file, struct stream *stream);
+static void socket_make(struct file *file, struct stream *stream);
 
 /* ---- Names ---- */
 
-/* Makes a socket usable again after connect(2) has returned that its attempt has failed. With the lock. */
-static void attempt_clear(struct inet_stream *own)
-{
-    if (own->stream->state == STREAM_ENDED && !own->stream->was_open && !own->connect_pending)
-        stream_reset(own->stream);
-}
-
 static int stream_bind(struct file *file, const struct socket_address *name)
 {
-    struct stream *stream = stream_of_file(file);
+    struct stream *stream = file->object;
     struct binding *binding = &stream->connection.port;
     uint32_t address;
     uint16_t port;
@@ -75,7 +55,7 @@ static int stream_bind(struct file *file, const struct socket_address *name)
     if (error)
         return error;
     NETWORK_GUARD();
-    attempt_clear(file->object);
+    stream_attempt_clear(stream);
     if (stream->state != STREAM_CLOSED || binding->is_held)
         return -EINVAL;
     if (!inet_is_local(address))
@@ -91,18 +71,18 @@ static int stream_bind(struct file *file, const struct socket_address *name)
 
 static int stream_name(struct file *file, bool of_peer, struct socket_address *name)
 {
-    const struct stream *stream = stream_of_file(file);
+    const struct stream *stream = file->object;
     const struct connection *connection = &stream->connection;
 
     NETWORK_GUARD();
-    bool has_peer = connection->remote_port && stream->state >= STREAM_CONNECTING;
+    bool has_peer = connection->ends.remote_port && stream->state >= STREAM_CONNECTING;
     if (of_peer && stream->state != STREAM_OPEN)
         return -ENOTCONN;
     if (of_peer)
-        inet_address_write(name, connection->remote_address, connection->remote_port);
+        inet_address_write(name, connection->ends.remote_address, connection->ends.remote_port);
     else
-        inet_address_write(name, has_peer ? connection->local_address : connection->port.address,
-                           has_peer ? connection->local_port : connection->port.port);
+        inet_address_write(name, has_peer ? connection->ends.local_address : connection->port.address,
+                           has_peer ? connection->ends.local_port : connection->port.port);
     return 0;
 }
 
@@ -111,14 +91,13 @@ static int stream_name(struct file *file, bool of_peer, struct socket_address *n
 /* Returns what has become of the attempt that connect(2) waits for, which another thread may have begun. If a
  * third thread has begun the next attempt meanwhile, that attempt's outcome is left to the threads that wait
  * for it. */
-static int connect_outcome(struct inet_stream *own)
+static int connect_outcome(struct stream *stream)
 {
-    struct stream *stream = own->stream;
     int error = 0;
 
     NETWORK_GUARD();
     if (stream->state != STREAM_CONNECTING)
-        own->connect_pending = false;
+        stream->is_pending = false;
     if (stream->state == STREAM_ENDED)
         error = stream_error_take(stream);
     if (stream->state != STREAM_OPEN && !error)
@@ -128,41 +107,39 @@ static int connect_outcome(struct inet_stream *own)
 
 static int connect_wait(struct file *file)
 {
-    struct inet_stream *own = file->object;
+    struct stream *stream = file->object;
     uint64_t deadline_ns = socket_send_deadline(file);
     int error = 0;
 
-    while (own->stream->state == STREAM_CONNECTING && !error)
-        error = stream_wait_change(own->stream, deadline_ns);
+    while (stream->state == STREAM_CONNECTING && !error)
+        error = stream_wait_change(stream, deadline_ns);
     if (error)
         return error == -EAGAIN ? -EINPROGRESS : error;
-    return connect_outcome(own);
+    return connect_outcome(stream);
 }
 
 /* Begins an attempt, or looks at the one that was begun, with the lock. Returns 1 if an attempt is under way
  * or no call has returned its outcome yet, 0 if there is a connection, or an error. */
-static int connect_step(struct inet_stream *own, uint32_t address, uint16_t port)
+static int connect_step(struct stream *stream, uint32_t address, uint16_t port)
 {
-    struct stream *stream = own->stream;
-
-    attempt_clear(own);
+    stream_attempt_clear(stream);
     if (stream->state == STREAM_CLOSED) {
         int error = stream_connect_begin(stream, address, port);
 
-        own->connect_pending = !error;
+        stream->is_pending = !error;
         return error ? error : 1;
     }
-    if (!own->connect_pending)
+    if (!stream->is_pending)
         return -EISCONN;
     if (stream->state != STREAM_OPEN)
         return 1;
-    own->connect_pending = false;
+    stream->is_pending = false;
     return 0;
 }
 
 static int stream_connect_call(struct file *file, const struct socket_address *name)
 {
-    struct inet_stream *own = file->object;
+    struct stream *stream = file->object;
     uint32_t address;
     uint16_t port;
     int error = inet_address_read(name, &address, &port);
@@ -174,28 +151,25 @@ static int stream_connect_call(struct file *file, const struct socket_address *n
     if (inet_is_multicast(address) || address == IPADDR_BROADCAST)
         return -ENETUNREACH;
     network_lock();
-    bool waited = own->stream->state == STREAM_CONNECTING;
-    int step = connect_step(own, address, port);
+    bool waited = stream->state == STREAM_CONNECTING;
+    int step = connect_step(stream, address, port);
     network_unlock();
     if (step <= 0)
         return step;
     network_poll();
-    if (own->stream->state == STREAM_CONNECTING && socket_nonblocking(file, 0))
+    if (stream->state == STREAM_CONNECTING && socket_nonblocking(file, 0))
         return waited ? -EALREADY : -EINPROGRESS;
     return connect_wait(file);
 }
 
 static int stream_listen_call(struct file *file, int backlog)
 {
-    network_lock();
-    attempt_clear(file->object);
-    network_unlock();
-    return stream_listen(stream_of_file(file), backlog < 0 ? STREAM_BACKLOG_MAX : (unsigned)backlog);
+    return stream_listen(file->object, backlog < 0 ? STREAM_BACKLOG_MAX : (unsigned)backlog);
 }
 
 static int stream_accept_call(struct file *file, struct file *accepted, struct socket_address *peer)
 {
-    struct stream *listener = stream_of_file(file), *stream;
+    struct stream *listener = file->object, *stream;
     uint64_t deadline_ns = socket_receive_deadline(file);
     int error = 0;
 
@@ -208,13 +182,9 @@ static int stream_accept_call(struct file *file, struct file *accepted, struct s
             return error;
     }
     stream->process = arch_process();
-    error = socket_make(accepted, stream);
-    if (error) {
-        stream_end(stream, true);
-        return error;
-    }
+    socket_make(accepted, stream);
     if (peer)
-        inet_address_write(peer, stream->connection.remote_address, stream->connection.remote_port);
+        inet_address_write(peer, stream->connection.ends.remote_address, stream->connection.ends.remote_port);
     return 0;
 }
 
@@ -224,7 +194,7 @@ static int stream_accept_call(struct file *file, struct file *accepted, struct s
  * the first bytes. */
 static int64_t bytes_move(struct file *file, struct socket_message *message, bool write, bool whole)
 {
-    struct stream *stream = stream_of_file(file);
+    struct stream *stream = file->object;
     struct stream_bytes bytes = { .vector = message->vector };
     uint64_t done = 0, deadline_ns = write ? socket_send_deadline(file) : socket_receive_deadline(file);
     int64_t result;
@@ -248,7 +218,7 @@ static int64_t bytes_move(struct file *file, struct socket_message *message, boo
 
 static int64_t stream_send_call(struct file *file, struct socket_message *message)
 {
-    return message->flags & MSG_OOB ? -EOPNOTSUPP : bytes_move(file, message, true, true);
+    return bytes_move(file, message, true, true);
 }
 
 static int64_t stream_receive_call(struct file *file, struct socket_message *message)
@@ -259,64 +229,52 @@ static int64_t stream_receive_call(struct file *file, struct socket_message *mes
         message->address->bytes = 0;
     if (message->vector->left == 0)
         return 0;
-    if (stream_of_file(file)->in.bytes == 0)
+    if (((struct stream *)file->object)->in.bytes == 0)
         network_poll();
     return bytes_move(file, message, false, (message->flags & MSG_WAITALL) && !(message->flags & MSG_PEEK));
 }
 
 static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
 {
-    return stream_shutdown(stream_of_file(file), receiving, sending);
+    return stream_shutdown(file->object, receiving, sending);
 }
 
 /* ---- Options ---- */
 
 #define FIELD(name) offsetof(struct stream, name), sizeof(((struct stream *)NULL)->name)
-#define WRITE_ONLY  0, 0, 0, 0, 0, true
 
 static const struct inet_option options[] = {
-    { LEVEL_TCP, OPTION_NODELAY, FIELD(no_delay), 0, 1, 0, false },
-    { LEVEL_TCP, OPTION_CORK, FIELD(corked), 0, 1, 0, false },
-    { LEVEL_TCP, OPTION_KEEPIDLE, FIELD(keep_idle_s), 1, 32767, 0, false },
-    { LEVEL_TCP, OPTION_KEEPINTVL, FIELD(keep_interval_s), 1, 32767, 0, false },
-    { LEVEL_TCP, OPTION_KEEPCNT, FIELD(keep_count), 1, 127, 0, false },
-    { LEVEL_IP, IP_TOS, FIELD(type_of_service), 0, 0, 0, false },
-    { LEVEL_IP, IP_TTL, FIELD(time_to_live), 1, 255, TCP_TTL, false },
-    { SOL_SOCKET, SO_KEEPALIVE, FIELD(keep_alive), 0, 1, 0, true }, /* read: the socket's switch */
-    { SOL_SOCKET, SO_RCVBUF, FIELD(receive_room), 0, 0, 0, false }, /* set through room_of */
-    { SOL_SOCKET, SO_SNDBUF, FIELD(send_room), 0, 0, 0, false },
+    { LEVEL_TCP, INET_OPTION(OPTION_NODELAY), FIELD(no_delay), 0, 1, 0, false },
+    { LEVEL_TCP, INET_OPTION(OPTION_CORK), FIELD(corked), 0, 1, 0, false },
+    { LEVEL_TCP, INET_OPTION(OPTION_KEEPIDLE), FIELD(keep_idle_s), 1, 32767, 0, false },
+    { LEVEL_TCP, INET_OPTION(OPTION_KEEPINTVL), FIELD(keep_interval_s), 1, 32767, 0, false },
+    { LEVEL_TCP, INET_OPTION(OPTION_KEEPCNT), FIELD(keep_count), 1, 127, 0, false },
+    { LEVEL_IP, INET_OPTION(IP_TOS), FIELD(type_of_service), 0, 0, 0, false },
+    { LEVEL_IP, INET_OPTION(IP_TTL), FIELD(time_to_live), 1, 255, TCP_TTL, false },
+    /* Read as the socket's switch. */
+    { SOL_SOCKET, INET_OPTION(SO_KEEPALIVE), FIELD(keep_alive), 0, 1, 0, true },
+    { SOL_SOCKET, INET_OPTION(SO_RCVBUF), FIELD(receive_room), 0, 0, 0,
+      false }, /* set through inet_option_room */
+    { SOL_SOCKET, INET_OPTION(SO_SNDBUF), FIELD(send_room), 0, 0, 0, false },
     /* Hints, on which nothing depends here. */
-    { .level = LEVEL_TCP, .option = OPTION_SYNCNT },
-    { .level = LEVEL_TCP, .option = OPTION_DEFER_ACCEPT },
-    { .level = LEVEL_TCP, .option = OPTION_QUICKACK },
-    { .level = LEVEL_TCP, .option = OPTION_USER_TIMEOUT },
-    { .level = LEVEL_TCP, .option = OPTION_FASTOPEN },
-    { LEVEL_TCP, OPTION_MAXSEG, WRITE_ONLY },
-    { LEVEL_TCP, OPTION_LINGER2, WRITE_ONLY },
-    { LEVEL_TCP, OPTION_WINDOW_CLAMP, WRITE_ONLY },
-    { LEVEL_TCP, OPTION_CONGESTION, WRITE_ONLY },
-    { LEVEL_TCP, OPTION_NOTSENT_LOWAT, WRITE_ONLY },
-    { LEVEL_IP, IP_RECVERR, WRITE_ONLY },
-    { LEVEL_IP, IP_MTU_DISCOVER, WRITE_ONLY },
-    { LEVEL_IP, IP_RECVTTL, WRITE_ONLY },
-    { LEVEL_IP, IP_RECVTOS, WRITE_ONLY },
-    { LEVEL_IP, IP_PKTINFO, WRITE_ONLY },
-    { LEVEL_IP, IP_FREEBIND, WRITE_ONLY },
-    { .option = 0 },
+    { .level = LEVEL_TCP,
+      .options = INET_OPTION(OPTION_SYNCNT) | INET_OPTION(OPTION_DEFER_ACCEPT) |
+                 INET_OPTION(OPTION_QUICKACK) | INET_OPTION(OPTION_USER_TIMEOUT) |
+                 INET_OPTION(OPTION_FASTOPEN) },
+    { .level = LEVEL_TCP,
+      .options = INET_OPTION(OPTION_MAXSEG) | INET_OPTION(OPTION_LINGER2) | INET_OPTION(OPTION_WINDOW_CLAMP) |
+                 INET_OPTION(OPTION_CONGESTION) | INET_OPTION(OPTION_NOTSENT_LOWAT),
+      .is_write_only = true },
+    { .level = LEVEL_IP,
+      .options = INET_OPTION(IP_RECVERR) | INET_OPTION(IP_MTU_DISCOVER) | INET_OPTION(IP_RECVTTL) |
+                 INET_OPTION(IP_RECVTOS) | INET_OPTION(IP_PKTINFO) | INET_OPTION(IP_FREEBIND),
+      .is_write_only = true },
+    { .options = 0 },
 };
-
-/* Returns the room for a value of SO_RCVBUF or SO_SNDBUF: twice as much, as on Linux, for its own
- * overhead. */
-static uint32_t room_of(int32_t value)
-{
-    uint64_t room = value < 0 ? STREAM_ROOM_MAX : smaller((uint64_t)value * 2, STREAM_ROOM_MAX);
-
-    return room < STREAM_ROOM_MIN ? STREAM_ROOM_MIN : (uint32_t)room;
-}
 
 static int stream_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
-    struct stream *stream = stream_of_file(file);
+    struct stream *stream = file->object;
     int32_t number = inet_option_value(value, bytes);
     int error = 0;
 
@@ -324,9 +282,9 @@ static int stream_option_set(struct file *file, int level, int option, const voi
         return -EINVAL;
     NETWORK_GUARD();
     if (level == SOL_SOCKET && option == SO_RCVBUF)
-        stream->receive_room = room_of(number);
+        stream->receive_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
     else if (level == SOL_SOCKET && option == SO_SNDBUF)
-        stream->send_room = room_of(number);
+        stream->send_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
     else
         error = inet_option_set(stream, options, level, option, number);
     if (!error)
@@ -362,21 +320,14 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
     return 0;
 }
 
-/* Returns how many bytes a segment holds. */
-static int32_t segment_bytes(const struct stream *stream)
-{
-    const struct tcp_pcb *pcb = stream->connection.pcb;
-
-    return pcb && pcb->state != LISTEN ? pcb->mss : 536;
-}
-
 static int tcp_option_get(const struct stream *stream, int option, void *value, uint32_t *bytes)
 {
     static const char congestion[16] = "reno";
+    const struct tcp_pcb *pcb = stream->connection.pcb;
 
     switch (option) {
     case OPTION_MAXSEG:
-        return inet_option_answer(value, bytes, segment_bytes(stream));
+        return inet_option_answer(value, bytes, pcb && pcb->state != LISTEN ? pcb->mss : 536);
     case OPTION_INFO:
         return info_get(stream, value, bytes);
     case OPTION_CONGESTION:
@@ -390,7 +341,7 @@ static int tcp_option_get(const struct stream *stream, int option, void *value, 
 
 static int stream_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
 {
-    struct stream *stream = stream_of_file(file);
+    struct stream *stream = file->object;
 
     NETWORK_GUARD();
     if (level == LEVEL_TCP)
@@ -404,27 +355,22 @@ static int stream_option_get(struct file *file, int level, int option, void *val
     return inet_option_get(stream, options, level, option, value, bytes);
 }
 
-static long stream_control(struct file *file, uint32_t request, uint64_t argument)
+static int64_t stream_queued(struct file *file, bool unsent)
 {
-    struct stream *stream = stream_of_file(file);
-    int32_t value;
+    struct stream *stream = file->object;
 
-    if (request == FIONREAD && stream->state == STREAM_LISTENING)
+    if (!unsent && stream->state == STREAM_LISTENING)
         return -EINVAL;
-    if (request != FIONREAD && request != TIOCOUTQ)
-        return -ENOTTY; /* interfaces': sockets of any family answer them */
     network_poll();
-    network_lock();
-    value = (int32_t)(request == FIONREAD ? stream->in.bytes : stream->out.bytes);
-    network_unlock();
-    return user_write(argument, &value, sizeof(value)) ? -EFAULT : 0;
+    NETWORK_GUARD();
+    return (int64_t)(unsent ? stream->out.bytes : stream->in.bytes);
 }
 
 /* ---- As a file ---- */
 
 static unsigned file_stream_ready(struct file *file)
 {
-    struct stream *stream = stream_of_file(file);
+    struct stream *stream = file->object;
 
     __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     return stream_ready(stream);
@@ -432,18 +378,18 @@ static unsigned file_stream_ready(struct file *file)
 
 static uint64_t stream_activity(struct file *file)
 {
-    return __atomic_load_n(&stream_of_file(file)->changes, __ATOMIC_RELAXED);
+    return __atomic_load_n(&((struct stream *)file->object)->changes, __ATOMIC_RELAXED);
 }
 
 static uint64_t stream_file_events(const struct file *file)
 {
-    return event_of(stream_of_file(file));
+    return event_of(file->object);
 }
 
 /* Waits, for SO_LINGER, until the peer has everything, at most linger_s. Not called if the process ends. */
-static void linger(struct file *file, struct stream *stream)
+static void linger(struct stream *stream)
 {
-    uint64_t deadline_ns = time_add(clock_now_ns(), (uint64_t)socket_of(file)->linger_s * NS_PER_S);
+    uint64_t deadline_ns = time_add(clock_now_ns(), (uint64_t)stream->socket.linger_s * NS_PER_S);
 
     stream_shutdown(stream, false, true);
     while (stream->state == STREAM_OPEN && stream->out.bytes > 0)
@@ -453,15 +399,12 @@ static void linger(struct file *file, struct stream *stream)
 
 static void stream_release(struct file *file)
 {
-    struct inet_stream *own = file->object;
-    struct stream *stream = own->stream;
-    bool lingers = socket_switch(&own->socket, SO_LINGER);
+    struct stream *stream = file->object;
+    bool lingers = socket_switch(&stream->socket, SO_LINGER);
 
-    if (lingers && own->socket.linger_s > 0 && !arch_process()->ending)
-        linger(file, stream);
-    stream_end(stream, lingers && own->socket.linger_s == 0 && stream->state == STREAM_OPEN);
-    NETWORK_GUARD();
-    network_free(own);
+    if (lingers && stream->socket.linger_s > 0 && !arch_process()->ending)
+        linger(stream);
+    stream_end(stream, lingers && stream->socket.linger_s == 0 && stream->state == STREAM_OPEN);
 }
 
 static const struct socket_operations stream_operations = {
@@ -475,7 +418,7 @@ static const struct socket_operations stream_operations = {
     .name = stream_name,
     .option_set = stream_option_set,
     .option_get = stream_option_get,
-    .control = stream_control,
+    .queued = stream_queued,
 };
 
 static const struct file_operations stream_files = {
@@ -487,31 +430,24 @@ static const struct file_operations stream_files = {
     .waits = true,
 };
 
-static int socket_make(struct file *file, struct stream *stream)
+static void socket_make(struct file *file, struct stream *stream)
 {
-    NETWORK_GUARD();
-    NETWORK_PAYER(stream->connection.account);
-    struct inet_stream *own = network_allocate_array(1, sizeof(*own));
-    if (!own)
-        return -ENOMEM;
-    own->stream = stream;
-    socket_initialise(file, &own->socket, &stream_files, &stream_operations, AF_INET, SOCK_STREAM,
+    socket_initialise(file, &stream->socket, &stream_files, &stream_operations, AF_INET, SOCK_STREAM,
                       PROTOCOL_TCP);
-    return 0;
 }
 
-int inet_stream_adopt(struct file *file, struct process *process, struct stream *stream)
+void inet_stream_adopt(struct file *file, struct process *process, struct stream *stream)
 {
     __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
-    return socket_make(file, stream);
+    socket_make(file, stream);
 }
 
 int inet_stream_create(struct file *file)
 {
     struct stream *stream = stream_create(arch_process());
-    int error = stream ? socket_make(file, stream) : -ENOMEM;
 
-    if (error && stream)
-        stream_end(stream, true);
-    return error;
+    if (!stream)
+        return -ENOMEM;
+    socket_make(file, stream);
+    return 0;
 }

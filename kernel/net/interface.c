@@ -7,7 +7,6 @@
  */
 #include "net/interface.h"
 #include "debug/console.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lwip/etharp.h"
 #include "lwip/ip.h"
@@ -16,10 +15,9 @@
 #include "net/address.h"
 #include "net/beat_wire.h"
 #include "net/device.h"
-#include "net/loopback.h"
 #include "net/lwip_hooks.h"
 #include "net/memory.h"
-#include "net/protocol_timers.h"
+#include "net/network.h"
 #include "net/size.h"
 
 #define FRAME_PARTS_MAX 16
@@ -27,7 +25,6 @@
 
 struct netif ethernet_interface;
 struct network_device *network_device;
-struct nettick_shared interface_shared;
 
 static struct pbuf *kept[INTERFACE_KEPT_MAX];
 static uint32_t kept_oldest, kept_next; /* free-running */
@@ -165,7 +162,7 @@ static void keep(const void *frame, uint32_t bytes)
     if (packet)
         kept[kept_next++ % INTERFACE_KEPT_MAX] = packet;
     interface_receive_dropped += !has_room;
-    interface_shared.data_dropped += !has_room;
+    nettick_shared.data_dropped += !has_room;
 }
 
 bool interface_receive(enum beat_taken *beat, bool keeps)
@@ -265,18 +262,15 @@ struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *desti
     return interface_owns(destination->addr) ? &loopback_interface : NULL;
 }
 
-bool interface_source(uint32_t destination, uint32_t *source)
+uint32_t interface_source(uint32_t destination)
 {
     const ip4_addr_t address = { destination };
     const struct netif *interface;
 
-    if (interface_owns(destination)) {
-        *source = destination;
-        return true;
-    }
+    if (interface_owns(destination))
+        return destination;
     interface = ip4_route(&address);
-    *source = interface ? netif_ip4_addr(interface)->addr : 0;
-    return *source != 0;
+    return interface ? netif_ip4_addr(interface)->addr : 0;
 }
 
 const char *address_text(uint32_t address, char text[ADDRESS_TEXT_BYTES])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * interface.h: the node's network interfaces, as lwIP's netifs: loopback (loopback.h), and `eth0` over the
+ * interface.h: the node's network interfaces, as lwIP's netifs: loopback (loopback.c), and `eth0` over the
  * one network device that the node uses. Frames go to and from the device here. With the network's lock held,
  * unless said otherwise.
  */
@@ -27,8 +27,19 @@ void interface_start(struct network_device *device);
 bool interface_receive(enum beat_taken *beat, bool keeps);
 bool interface_has_kept(void);
 
-/* Counts of a card that carries heartbeats, too. */
-extern struct nettick_shared interface_shared;
+/* What the node sends to itself: to 127.0.0.0/8 or to its own address, within a rank and between ranks. A
+ * packet is copied, with its memory charged to the sender, and received when the network is unlocked: one at
+ * a time, with the lock released in between, so that handling a packet never nests. */
+extern struct netif loopback_interface;
+extern uint64_t loopback_packets, loopback_bytes, loopback_dropped; /* so far */
+extern unsigned loopback_sent; /* packets that were queued since the last network_unlock */
+
+/* Makes the loopback interface, after lwip_init. loopback.c */
+void loopback_start(void);
+
+/* Receives the oldest packet. Returns false if there is none. */
+bool loopback_receive(void);
+bool loopback_pending(void);
 
 /* Returns a packet of `bytes` bytes for lwIP to look at, its contents undefined; NULL if there is no
  * memory. */
@@ -42,9 +53,9 @@ void interface_service(void);
  * Without the lock, at any time. */
 bool interface_link_has_changed(void);
 
-/* Finds the address from which the node sends to another one, in network byte order; its own if it sends to
- * itself. Returns false if no interface leads there. */
-bool interface_source(uint32_t destination, uint32_t *source);
+/* Returns the address from which the node sends to another one, in network byte order: its own if it sends to
+ * itself; 0 if no interface leads there. */
+uint32_t interface_source(uint32_t destination);
 
 /* Returns whether an address, in network byte order, is one of the node's. */
 bool interface_owns(uint32_t address);

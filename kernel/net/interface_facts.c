@@ -9,7 +9,6 @@
 #include "net/device.h"
 #include "net/inet.h"
 #include "net/interface.h"
-#include "net/loopback.h"
 
 #define KIND_ETHERNET 1
 #define KIND_LOOPBACK 772
@@ -117,6 +116,19 @@ static long list(uint64_t argument)
 
 static long answer(struct request *request, uint32_t number, const struct interface_facts *facts)
 {
+    const struct {
+        uint32_t request;
+        int32_t answer;
+    } numbers[] = { { SIOCGIFMETRIC, 0 },
+                    { SIOCGIFMTU, (int32_t)facts->mtu },
+                    { SIOCGIFTXQLEN, 1000 },
+                    { SIOCGIFINDEX, (int32_t)facts->index } };
+
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (numbers[i].request == number) {
+            request->number = numbers[i].answer;
+            return 0;
+        }
     switch (number) {
     case SIOCGIFNAME:
         memset(request->name, 0, sizeof(request->name));
@@ -124,18 +136,6 @@ static long answer(struct request *request, uint32_t number, const struct interf
         return 0;
     case SIOCGIFFLAGS:
         request->flags = (int16_t)facts->flags;
-        return 0;
-    case SIOCGIFMETRIC:
-        request->number = 0;
-        return 0;
-    case SIOCGIFMTU:
-        request->number = (int32_t)facts->mtu;
-        return 0;
-    case SIOCGIFTXQLEN:
-        request->number = 1000;
-        return 0;
-    case SIOCGIFINDEX:
-        request->number = (int32_t)facts->index;
         return 0;
     case SIOCGIFHWADDR:
         memset(request->room, 0, sizeof(request->room));

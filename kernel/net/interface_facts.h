@@ -27,7 +27,7 @@ struct interface_facts {
     uint8_t hardware[6];
 };
 
-/* Answers SIOCGIF*, by ioctl on a socket of any family. -ENOTTY for any other request. */
+/* Answers SIOCGIF*, by ioctl on a socket of any family. Returns -ENOTTY for any other request. */
 long interface_control(uint32_t request, uint64_t argument);
 
 /* Describes the interface with this index: 1 is loopback, 2 the network device. Returns false if there is

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * loopback.c: see loopback.h. The queue is bounded: a packet that finds it full is lost, as on any network.
+ * loopback.c: see interface.h. The queue is bounded: a packet that finds it full is lost, as on any network.
  */
-#include "net/loopback.h"
 #include "lwip/ip.h"
 #include "lwip/netif.h"
 #include "net/interface.h"

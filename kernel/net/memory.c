@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memory.c: see memory.h. Under the network's lock.
+ * memory.c: see memory.h. The caller holds the network's lock.
  *
  * A page is cut into pieces of one class, after a head. The pages of an account and class that have a free
  * piece are in a list. A page without a piece in use returns to its pool, except one of each class: so a
@@ -17,9 +17,9 @@
 #include "process/process.h"
 
 #define HEAD_BYTES 64
-#define CLASSES    7
+#define CLASSES    8
 
-static const uint16_t class_bytes[CLASSES] = { 64, 128, 256, 496, 1008, 2016, NETWORK_PIECE_MAX };
+static const uint16_t class_bytes[CLASSES] = { 64, 128, 256, 496, 576, 1008, 2016, NETWORK_PIECE_MAX };
 
 struct network_account {
     struct page_pool *pool;
@@ -34,10 +34,10 @@ struct free_piece {
 
 /* At the beginning of each page, or run of pages. */
 struct page_head {
-    struct list_link link; /* in partial, if a piece is free */
+    struct list_link link; /* in `partial`, if a piece is free */
     struct network_account *account;
     struct free_piece *free;
-    uint64_t bytes; /* of the run */
+    uint64_t bytes; /* length of the run */
     uint16_t class; /* CLASSES: one piece */
     uint16_t used;
 };

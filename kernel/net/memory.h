@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void network_payer_end(struct netwo
     struct network_account *const payer_before __attribute__((cleanup(network_payer_end), unused)) = \
         network_account_use(account)
 
-/* Allocates memory, aligned to 16 bytes, its contents undefined; NULL if there is none. */
+/* Allocates memory, aligned to 16 bytes, its contents undefined; NULL if there is too little. */
 void *network_allocate(size_t bytes);
 void *network_allocate_array(size_t count, size_t bytes); /* zeroed */
 void network_free(void *memory);                          /* may be NULL */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * netconsole.c: see netconsole.h. Positions in the ring are free-running. A panic may send a line twice, if
+ * netconsole.c: see network.h. Positions in the ring are free-running. A panic may send a line twice, if
  * another CPU was sending it; positions are assigned, never added to, so that the ring stays consistent.
  * [Linux, Documentation/networking/netconsole.rst; RFC 768; RFC 791]
  */
-#include "net/netconsole.h"
 #include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"
@@ -22,7 +21,7 @@
 #include "time/clock.h"
 
 #define RING_BYTES     8192U
-#define TEXT_BYTES_MAX 1000U /* of a datagram, as Linux's */
+#define TEXT_BYTES_MAX 1000U /* text of a datagram, as with Linux */
 #define PORT_FROM      6665
 #define PORT_DEFAULT   6666
 #define REQUEST_NS     (5 * NS_PER_S) /* as long as lwIP asks */
@@ -43,7 +42,7 @@ static char ring[RING_BYTES];
 /* Bytes from `tail` up to `head` are to be sent; from there up to `fill` there is a line that has not
  * ended. */
 static uint32_t tail, head, fill;
-static bool is_dropping; /* until the line's end */
+static bool is_dropping; /* drops text until the line's end */
 static bool is_ready;
 static uint32_t receiver;
 static uint64_t port = PORT_DEFAULT;

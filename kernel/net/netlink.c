@@ -10,16 +10,16 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
+#include "net/address_option.h"
 #include "net/interface_facts.h"
 #include "net/size.h"
 #include "process/process.h"
 #include "smp/spinlock.h"
 
-#define ANSWER_BYTES   1024
-#define MULTI          2 /* flags of a message */
-#define DUMP           0x300
-#define ADDRESS_BYTES  12 /* sizeof(struct sockaddr_nl) */
-#define INTERFACES_MAX 2
+#define ANSWER_BYTES  1024
+#define MULTI         2 /* flags of a message */
+#define DUMP          0x300
+#define ADDRESS_BYTES 12 /* sizeof(struct sockaddr_nl) */
 
 enum message_type {
     MESSAGE_ERROR = 2,
@@ -60,8 +60,8 @@ struct address_header {
 };
 
 struct answer {
-    uint32_t port; /* of the socket that has asked */
-    uint32_t used;
+    uint32_t port;          /* of the socket that has asked */
+    uint32_t used, message; /* where the last message begins */
     uint8_t bytes[ANSWER_BYTES];
 };
 
@@ -82,14 +82,16 @@ static struct netlink_socket *netlink_of(const struct file *file)
 
 /* ---- Answers ---- */
 
-static void *add(struct answer *own, const void *bytes, uint32_t count)
+/* Appends bytes to the message that was begun last, in units of four. */
+static void add(struct answer *own, const void *bytes, uint32_t count)
 {
     uint8_t *at = own->bytes + own->used;
 
     memcpy(at, bytes, count);
     memset(at + count, 0, -count & 3);
     own->used += (count + 3) & ~3U;
-    return at;
+    const uint32_t whole = own->used - own->message;
+    memcpy(own->bytes + own->message, &whole, sizeof(whole));
 }
 
 static void add_attribute(struct answer *own, uint16_t type, const void *bytes, uint16_t count)
@@ -100,21 +102,17 @@ static void add_attribute(struct answer *own, uint16_t type, const void *bytes, 
     add(own, bytes, count);
 }
 
-static void add_header(struct answer *own, const struct header *request, uint16_t type, uint16_t flags)
+/* Begins a message with its header, and what follows that. */
+static void begin(struct answer *own, const struct header *request, uint16_t type, uint16_t flags,
+                  const void *bytes, uint32_t count)
 {
     const struct header header = {
         .type = type, .flags = flags, .sequence = request->sequence, .port = own->port
     };
 
+    own->message = own->used;
     add(own, &header, sizeof(header));
-}
-
-/* Ends a message that was begun at `at`, by writing its length there. */
-static void end(struct answer *own, uint32_t at)
-{
-    uint32_t bytes = own->used - at;
-
-    memcpy(own->bytes + at, &bytes, sizeof(bytes));
+    add(own, bytes, count);
 }
 
 static void add_link(struct answer *own, const struct header *request, const struct interface_facts *facts)
@@ -123,62 +121,50 @@ static void add_link(struct answer *own, const struct header *request, const str
     const struct link_header link = { .kind = facts->kind,
                                       .index = (int32_t)facts->index,
                                       .flags = facts->flags };
-    uint32_t at = own->used;
 
-    add_header(own, request, LINK_NEW, MULTI);
-    add(own, &link, sizeof(link));
+    begin(own, request, LINK_NEW, MULTI, &link, sizeof(link));
     add_attribute(own, LINK_NAME, facts->name, size_16(strlen(facts->name) + 1));
     add_attribute(own, LINK_MTU, &facts->mtu, sizeof(facts->mtu));
     add_attribute(own, LINK_ADDRESS, facts->hardware, sizeof(facts->hardware));
     add_attribute(own, LINK_BROADCAST, facts->flags & IFF_BROADCAST ? broadcast : facts->hardware,
                   sizeof(broadcast));
-    end(own, at);
 }
 
 static void add_address(struct answer *own, const struct header *request, const struct interface_facts *facts)
 {
     const struct address_header address = {
         .family = AF_INET,
-        .bits = facts->mask ? (uint8_t)(32 - __builtin_ctz(__builtin_bswap32(facts->mask))) : 0,
+        .bits = (uint8_t)address_mask_bits(facts->mask),
         .scope = facts->flags & IFF_LOOPBACK ? 254 : 0,
         .index = facts->index,
     };
-    uint32_t at = own->used, broadcast = facts->address | ~facts->mask;
+    uint32_t broadcast = facts->address | ~facts->mask;
 
     if (!facts->address)
         return;
-    add_header(own, request, ADDRESS_NEW, MULTI);
-    add(own, &address, sizeof(address));
+    begin(own, request, ADDRESS_NEW, MULTI, &address, sizeof(address));
     add_attribute(own, ADDRESS_ADDRESS, &facts->address, sizeof(facts->address));
     add_attribute(own, ADDRESS_LOCAL, &facts->address, sizeof(facts->address));
     if (facts->flags & IFF_BROADCAST)
         add_attribute(own, ADDRESS_BROADCAST, &broadcast, sizeof(broadcast));
     add_attribute(own, ADDRESS_LABEL, facts->name, size_16(strlen(facts->name) + 1));
-    end(own, at);
 }
 
 static void answer(struct answer *own, const struct header *request)
 {
+    const bool is_known = request->type == LINK_GET || request->type == ADDRESS_GET;
+    const int32_t none = 0, error = -EOPNOTSUPP;
     struct interface_facts facts;
-    uint32_t at;
 
     own->used = 0;
-    if ((request->type != LINK_GET && request->type != ADDRESS_GET) || (request->flags & DUMP) == 0) {
-        const int32_t error = -EOPNOTSUPP;
-
-        add_header(own, request, MESSAGE_ERROR, 0);
-        add(own, &error, sizeof(error));
+    if (!is_known || (request->flags & DUMP) == 0) {
+        begin(own, request, MESSAGE_ERROR, 0, &error, sizeof(error));
         add(own, request, sizeof(*request));
-        end(own, 0);
         return;
     }
-    for (unsigned index = 1; index <= INTERFACES_MAX && interface_facts(index, &facts); index++)
+    for (unsigned index = 1; interface_facts(index, &facts); index++)
         (request->type == LINK_GET ? add_link : add_address)(own, request, &facts);
-    const int32_t none = 0;
-    at = own->used;
-    add_header(own, request, MESSAGE_DONE, MULTI);
-    add(own, &none, sizeof(none));
-    end(own, at);
+    begin(own, request, MESSAGE_DONE, MULTI, &none, sizeof(none));
 }
 
 /* ---- Calls ---- */

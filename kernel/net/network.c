@@ -3,36 +3,25 @@
  * network.c: see network.h. Owns the network's lock, and, guarded by it, the list of processes to notify.
  */
 #include "net/network.h"
-#include "arch.h"
 #include "beat/nettick.h"
 #include "debug/console.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "lwip/etharp.h"
 #include "lwip/init.h"
 #include "net/address.h"
 #include "net/beat_wire.h"
 #include "net/connection.h"
-#include "net/connection_timer.h"
 #include "net/device.h"
-#include "net/idle.h"
 #include "net/inet.h"
 #include "net/interface.h"
-#include "net/loopback.h"
 #include "net/memory.h"
-#include "net/netconsole.h"
-#include "net/protocol_timers.h"
 #include "net/stream.h"
-#include "net/time_server.h"
-#include "net/time_wait.h"
-#include "mm/memplan.h"
-#include "mm/page.h"
 #include "process/process.h"
 #include "smp/spinlock.h"
 #include "time/clock.h"
 
 #define FRAMES_MAX        64 /* frames of one poll */
-#define PACKETS_MAX       64 /* to the node itself, of one poll */
+#define PACKETS_MAX       64 /* packets to the node itself in one poll */
 #define PACKETS_MORE      16
 #define POLLS_PER_SERVICE 64
 #define NOTICES_MAX       16
@@ -167,7 +156,7 @@ static bool receive_one(bool service)
     received = interface_receive(&beat, false);
     release();
     if (beat == BEAT_PASSES)
-        nettick_pass_on_later();
+        arch_beat_send(true); /* this CPU takes it when it accepts interrupts */
     if (beat != BEAT_NONE && beat_frame_is_due())
         beat_frames_send(network_device);
     return received;
@@ -196,21 +185,23 @@ int network_wait(uint64_t kinds, uint64_t deadline_ns)
 {
     int error;
 
+    if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns)
+        return -EAGAIN;
     if (network_poll())
         return thread_has_pending_work(arch_thread()) ? -EINTR : 0;
-    if (clock_now_ns() >= deadline_ns)
-        return -ETIMEDOUT;
     idle_wait_begin();
     error = event_wait(kinds, deadline_ns);
     idle_wait_end();
-    return error;
+    return error == -ETIMEDOUT ? -EAGAIN : error;
 }
 
-void network_interrupt(void)
+void network_device_interrupt(void)
 {
-    if (!network_device)
+    const bool is_served = beat_wire_interrupt(), keeps = idle_keeps_here();
+
+    if ((is_served || beat_is_shared) && !keeps) /* it was for the keeper, or is served */
         return;
-    if (beat_is_shared && !idle_keeps_here()) /* for the keeper, or beat_wire_interrupt has served it */
+    if (!network_device)
         return;
     network_lock();
     interface_service();
@@ -253,12 +244,11 @@ static int device_choose(const struct command_line *line, struct network_device 
         beat_card = NULL; /* it carries both */
     if (!name && boot && network_device_find("bootif", boot, out, &unknown) == 0 && *out == beat_card)
         *out = NULL;
-    for (unsigned i = 0; i < network_device_count() && !*out; i++)
-        if (network_device_at(i)->link && network_device_at(i) != beat_card)
-            *out = network_device_at(i);
-    for (unsigned i = 0; i < network_device_count() && !*out; i++)
-        if (network_device_at(i) != beat_card)
-            *out = network_device_at(i);
+    if (*out)
+        return 0;
+    for (unsigned i = network_device_count; i-- > 0;) /* the last one first, so that the first is kept */
+        if (network_devices[i] != beat_card && (!*out || network_devices[i]->link || !(*out)->link))
+            *out = network_devices[i];
     return 0;
 }
 
@@ -274,13 +264,12 @@ int network_start(const struct command_line *line, struct message *why)
     lwip_init();
     loopback_start();
     time_wait_start();
-    idle_start();
     if ((error = beat_wire_start(why)) || !device)
         return error;
-    for (unsigned i = 0; i < network_device_count(); i++)
-        if (network_device_at(i) != device && network_device_at(i) != beat_card)
-            kernel_print("network: %s at %s is not used (netdev=)\n", network_device_at(i)->model,
-                         network_device_at(i)->place);
+    for (unsigned i = 0; i < network_device_count; i++)
+        if (network_devices[i] != device && network_devices[i] != beat_card)
+            kernel_print("network: %s at %s is not used (netdev=)\n", network_devices[i]->model,
+                         network_devices[i]->place);
     if (nettick_mode() != NETTICK_OFF && !beat_card)
         nettick_card_set(device->address);
     network_lock();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * network_files.c: see network_files.h. The files in /etc are written at boot and do not change: a lease that
+ * network_files.c: see network.h. The files in /etc are written at boot and do not change: a lease that
  * brings another name server later is not seen.
  */
-#include "net/network_files.h"
+#include "net/network.h"
 #include "fs/file.h"
 #include "fs/proc/proc.h"
 #include "lib/errno.h"
@@ -11,11 +11,8 @@
 #include "lib/kstring.h"
 #include "net/address.h"
 #include "net/device.h"
-#include "net/idle.h"
 #include "net/interface.h"
-#include "net/loopback.h"
 #include "net/memory.h"
-#include "net/netconsole.h"
 
 #define ROUTE_UP      1
 #define ROUTE_GATEWAY 2
@@ -127,16 +124,12 @@ static const struct proc_file files[] = {
 
 int network_files_add(struct tree *tree, struct message *why)
 {
-    int error;
-
     resolv_conf_write();
     hosts_write();
     if (node_facts.name[0])
         format_text(hostname, sizeof(hostname), "%s\n", node_facts.name);
-    error = file_add(tree, "/etc/resolv.conf", resolv_conf, why);
-    if (!error)
-        error = file_add(tree, "/etc/hosts", hosts, why);
-    if (!error)
-        error = file_add(tree, "/etc/hostname", hostname, why);
-    return error ? error : proc_files_add(tree, files, why);
+    if (file_add(tree, "/etc/resolv.conf", resolv_conf, why) || file_add(tree, "/etc/hosts", hosts, why) ||
+        file_add(tree, "/etc/hostname", hostname, why))
+        return -ENOMEM;
+    return proc_files_add(tree, files, why);
 }

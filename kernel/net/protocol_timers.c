@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * protocol_timers.c: see protocol_timers.h. Owns one smart timer, armed while ARP asks for an address, while
+ * protocol_timers.c: see network.h. Owns one smart timer, armed while ARP asks for an address, while
  * DHCP waits for an answer (address.h), or while a multicast group is to be reported: a few seconds at most.
  * Everything else (ages of ARP entries, incomplete packets) waits for the next network call.
  */
-#include "net/protocol_timers.h"
 #include "arch.h"
 #include "lwip/dhcp.h"
 #include "lwip/etharp.h"
@@ -39,8 +38,6 @@ static uint64_t steps_ns[TIMERS]; /* when each is called next */
 static uint64_t next_ns;          /* the earliest of them */
 static uint64_t arp_until_ns;
 static bool igmp_active;
-static struct smart_timer timer; /* of idle CPUs: it interrupts no program */
-static unsigned timer_cpu;
 
 uint32_t sys_now(void)
 {
@@ -118,6 +115,9 @@ static void expire(struct smart_timer *mine, uint64_t now_ns)
 
 void protocol_timers_update(void)
 {
+    /* Of idle CPUs: it interrupts no program. */
+    static struct smart_timer timer = { .expire = expire, .is_background = true };
+    static unsigned timer_cpu;
     unsigned cpu = arch_cpu_index();
 
     if (!network_device || !(arp_until_ns || igmp_active || address_is_busy()))
@@ -130,8 +130,6 @@ void protocol_timers_update(void)
     if (next_ns <= clock_now_ns())
         run(clock_now_ns());
     timer_cpu = cpu;
-    timer.expire = expire;
-    timer.is_background = true;
     timer_start(&timer, next_ns, LATENCY_NS);
 }
 

@@ -12,9 +12,8 @@
 #include "arch.h"
 #include "debug/stop.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "mm/page.h"
-#include "net/connection_timer.h"
+#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/stream.h"
@@ -78,7 +77,7 @@ static void stream_free(struct stream *stream)
 
 static const struct connection_operations operations;
 
-/* Makes a stream, with the lock. */
+/* Makes a stream. The caller holds the lock. */
 static struct stream *stream_make(struct process *process, struct network_account *account)
 {
     NETWORK_PAYER(account);
@@ -205,16 +204,6 @@ static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
     return ERR_OK;
 }
 
-static void callbacks_set(struct stream *stream)
-{
-    struct tcp_pcb *pcb = stream->connection.pcb;
-
-    pcb->callback_arg = stream;
-    pcb->recv = received;
-    pcb->sent = sent;
-    pcb->errf = failed;
-}
-
 /* ---- What connection.c calls ---- */
 
 static bool may_receive(struct connection *connection, unsigned bytes)
@@ -256,7 +245,7 @@ static unsigned visitors_from(uint32_t address)
     unsigned count = 0;
 
     for (struct list_link *link = visitors.first; link; link = link->next)
-        count += LIST_OWNER(link, stream, visit)->connection.remote_address == address;
+        count += LIST_OWNER(link, stream, visit)->connection.ends.remote_address == address;
     return count;
 }
 
@@ -269,7 +258,7 @@ static void visitor_dismiss(void)
 
     for (struct list_link *link = visitors.first; link; link = link->next) {
         struct stream *stream = LIST_OWNER(link, stream, visit);
-        const unsigned count = visitors_from(stream->connection.remote_address);
+        const unsigned count = visitors_from(stream->connection.ends.remote_address);
 
         if (count > highest && (stream->listener || (!stream->owned && stream->connection.pcb))) {
             dismissed = stream;
@@ -337,7 +326,8 @@ static struct connection *incoming(struct connection *connection)
     return &stream->connection;
 }
 
-static void options_set(const struct stream *stream)
+/* Sets what lwIP calls, and the options of the socket. */
+static void pcb_configure(struct stream *stream)
 {
     struct tcp_pcb *pcb = stream->connection.pcb;
 
@@ -345,17 +335,19 @@ static void options_set(const struct stream *stream)
     pcb->tos = stream->type_of_service;
     if (pcb->state == LISTEN)
         return;
+    pcb->callback_arg = stream;
+    pcb->recv = received;
+    pcb->sent = sent;
+    pcb->errf = failed;
     pcb->keep_idle = stream->keep_idle_s * 1000;
     pcb->keep_intvl = stream->keep_interval_s * 1000;
     pcb->keep_cnt = stream->keep_count;
+    ip_reset_option(pcb, SOF_KEEPALIVE);
+    tcp_clear_flags(pcb, TF_NODELAY);
     if (stream->keep_alive)
         ip_set_option(pcb, SOF_KEEPALIVE);
-    else
-        ip_reset_option(pcb, SOF_KEEPALIVE);
     if (stream->no_delay)
         tcp_set_flags(pcb, TF_NODELAY);
-    else
-        tcp_clear_flags(pcb, TF_NODELAY);
 }
 
 static void incoming_done(struct connection *connection)
@@ -364,8 +356,7 @@ static void incoming_done(struct connection *connection)
         pcb_lost(connection);
         return;
     }
-    callbacks_set(stream_of(connection));
-    options_set(stream_of(connection));
+    pcb_configure(stream_of(connection));
 }
 
 /* Returns whether lwIP is to get bytes. A segment that is not full waits if more is to come. */
@@ -450,7 +441,7 @@ static const struct connection_operations operations = {
 static int pcb_connect(struct stream *stream)
 {
     struct connection *connection = &stream->connection;
-    ip4_addr_t to = { connection->remote_address };
+    ip4_addr_t to = { connection->ends.remote_address };
 
     connection_enter(connection);
     connection->pcb = tcp_new();
@@ -458,12 +449,11 @@ static int pcb_connect(struct stream *stream)
         connection_leave(connection);
         return -ENOMEM;
     }
-    callbacks_set(stream);
-    options_set(stream);
-    connection->pcb->local_ip.addr = connection->local_address;
-    connection->pcb->local_port = connection->local_port;
+    pcb_configure(stream);
+    connection->pcb->local_ip.addr = connection->ends.local_address;
+    connection->pcb->local_port = connection->ends.local_port;
     state_set(stream, STREAM_CONNECTING);
-    err_t error = tcp_connect(connection->pcb, &to, connection->remote_port, connected);
+    err_t error = tcp_connect(connection->pcb, &to, connection->ends.remote_port, connected);
     if (error != ERR_OK) {
         tcp_free(connection->pcb);
         connection->pcb = NULL;
@@ -480,12 +470,13 @@ static int addresses_choose(struct stream *stream)
     struct connection *connection = &stream->connection;
     int error = 0;
 
-    connection->local_address =
-        connection->port.address ? connection->port.address : connection_source(connection->remote_address);
-    if (!connection->local_address)
+    connection->ends.local_address = connection->port.address
+                                         ? connection->port.address
+                                         : interface_source(connection->ends.remote_address);
+    if (!connection->ends.local_address)
         return -ENETUNREACH;
-    connection->local_port = connection->port.port;
-    if (!connection->local_port)
+    connection->ends.local_port = connection->port.port;
+    if (!connection->ends.local_port)
         error = connection_port_choose(connection);
     if (error)
         return error;
@@ -496,8 +487,8 @@ int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 {
     struct connection *connection = &stream->connection;
 
-    connection->remote_address = address;
-    connection->remote_port = port;
+    connection->ends.remote_address = address;
+    connection->ends.remote_port = port;
     connection->window = stream->receive_room;
     stream->error = 0;
     int error = addresses_choose(stream);
@@ -509,8 +500,10 @@ int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
     return error;
 }
 
-void stream_reset(struct stream *stream)
+void stream_attempt_clear(struct stream *stream)
 {
+    if (stream->state != STREAM_ENDED || stream->was_open || stream->is_pending)
+        return;
     state_set(stream, STREAM_CLOSED);
     stream->error = 0;
     stream->peer_ended = stream->receive_shut = stream->send_ended = stream->end_given = false;
@@ -545,7 +538,7 @@ static int listen_begin(struct stream *stream)
     if (connection->pcb) {
         state_set(stream, STREAM_LISTENING);
         connection->port.listening = true;
-        options_set(stream);
+        pcb_configure(stream);
     } else {
         error = -ENOMEM;
     }
@@ -556,6 +549,7 @@ static int listen_begin(struct stream *stream)
 int stream_listen(struct stream *stream, unsigned backlog)
 {
     NETWORK_GUARD();
+    stream_attempt_clear(stream);
     stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
     if (stream->state == STREAM_CLOSED)
         return listen_begin(stream);
@@ -579,7 +573,7 @@ void stream_configure(struct stream *stream)
 
     if (connection->pcb) {
         connection_enter(connection);
-        options_set(stream);
+        pcb_configure(stream);
         if (connection->pcb->state != LISTEN && stream->receive_room > connection->window) {
             connection->pcb->rcv_wnd += stream->receive_room - connection->window;
             connection->window = stream->receive_room;

@@ -4,13 +4,10 @@
  * jobs. Runs in system calls, or, at boot and between jobs, without any process: then waiting is polling.
  */
 #include "net/stream.h"
-#include "arch.h"
-#include "fs/file.h"
 #include "lib/errno.h"
 #include "net/network.h"
 #include "net/stream_state.h"
 #include "process/process.h"
-#include "time/clock.h"
 #include "lwip/def.h"
 
 #define LISTENER_BACKLOG 16
@@ -115,7 +112,7 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room)
 
 uint32_t stream_peer_address(const struct stream *stream)
 {
-    return lwip_ntohl(stream->connection.remote_address);
+    return lwip_ntohl(stream->connection.ends.remote_address);
 }
 
 void stream_watch(struct stream *stream, bool on)

@@ -4,14 +4,9 @@
  * without the network's lock: `reading` and `writing` keep other threads away from the bytes meanwhile. Runs
  * in system calls, or, at boot and between jobs, without any process: then waiting is polling.
  */
-#include "net/stream.h"
-#include "arch.h"
-#include "fs/file.h"
-#include "fs/user_vector.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
-#include "net/connection_timer.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/size.h"
@@ -216,9 +211,7 @@ int stream_wait_change(struct stream *stream, uint64_t deadline_ns)
 
     if (!process)
         return wait_polling(deadline_ns);
-    if (deadline_ns != WAIT_FOREVER && clock_now_ns() >= deadline_ns)
-        return -EAGAIN;
-    __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
-    int error = network_wait(event_of(stream), deadline_ns);
-    return error == -ETIMEDOUT ? -EAGAIN : error;
+    if (deadline_ns) /* without a wait, another process may wait for this stream */
+        __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
+    return network_wait(event_of(stream), deadline_ns);
 }

@@ -7,7 +7,7 @@
  *
  *      CLOSED -- listen ------> LISTENING
  *        |  ^
- *     connect `-- stream_reset ------.      a socket keeps its stream: a failed attempt leaves it as it was
+ *     connect `-- attempt_clear -----.      a socket keeps its stream: a failed attempt leaves it as it was
  *        v                           |      made, under the lock, while other threads may use it
  *      CONNECTING -- fails -------> ENDED
  *        `-- handshake --> OPEN ----^
@@ -20,6 +20,7 @@
 #ifndef TACET_NETWORK_STREAM_STATE_H
 #define TACET_NETWORK_STREAM_STATE_H
 
+#include "fs/socket.h"
 #include "lib/list.h"
 #include "net/byte_queue.h"
 #include "net/connection.h"
@@ -38,31 +39,33 @@ enum stream_state {
 };
 
 struct stream {
-    struct connection connection; /* the first member */
-    struct process *process;      /* whose threads wait; NULL: none do */
+    struct socket socket; /* the first member; of a program that has it as a file */
+    struct connection connection;
+    struct process *process; /* whose threads wait; NULL: none do */
     enum stream_state state;
     bool owned;        /* its owner will call stream_end */
-    bool is_kernel;    /* of no process: the last one that has waited is notified */
+    bool is_kernel;    /* belongs to no process; the thread that waited last is notified */
     bool was_open;     /* bytes may have passed */
+    bool is_pending;   /* connect(2) has answered EINPROGRESS */
     bool peer_ended;   /* the peer has ended its direction */
     bool receive_shut; /* shutdown(SHUT_RD) */
     bool send_ended;   /* shutdown(SHUT_WR), or closed */
     bool end_given;    /* lwIP was notified of the end */
     bool reading;      /* a thread copies from `in` */
     bool writing;      /* … into `out` */
-    bool more;         /* a call will add to `out` at once, */
-    bool corked;       /* or the program says that it will */
+    bool more;         /* a call will add to `out` at once */
+    bool corked;       /* the program says that it will add to `out` */
     bool no_delay, keep_alive;
     uint8_t time_to_live, type_of_service;
     uint32_t keep_idle_s, keep_interval_s, keep_count;
     bool is_watched;  /* stream_watch */
     int error;        /* negative, pending */
-    uint64_t changes; /* of its readiness, counted */
+    uint64_t changes; /* number of changes of its readiness */
     uint32_t receive_room, send_room;
     struct byte_queue in, out;
     struct byte_place fed; /* lwIP has the bytes of `out` up to here */
     uint64_t unfed;
-    struct stream *listener; /* that it has come to, until it is accepted */
+    struct stream *listener; /* the listener that it has come to, until it is accepted */
     struct list_link queued; /* in one of the listener's lists: */
     struct list incoming, complete;
     unsigned queued_count, backlog;
@@ -80,22 +83,23 @@ struct stream_bytes {
  * unless said otherwise. */
 struct stream *stream_create(struct process *process);
 
-/* Begins a connection of a CLOSED stream, from the address and port in connection.port, if set. With the
- * lock. -ENETUNREACH, -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM. */
+/* Begins a connection of a CLOSED stream, from the address and port in connection.port, if set. The caller
+ * holds the lock. -ENETUNREACH, -EADDRNOTAVAIL, -EADDRINUSE, -ENOMEM. */
 int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port);
 
-/* Makes an ENDED stream that was never open CLOSED again, as it was when it was bound. With the lock. */
-void stream_reset(struct stream *stream);
+/* Makes an ENDED stream that was never open CLOSED again, as it was when it was bound, once connect(2) has
+ * returned that its attempt has failed. The caller holds the lock. */
+void stream_attempt_clear(struct stream *stream);
 
-/* Listens at connection.port, or at a port that is chosen if none is held; or changes the backlog. -EINVAL if
- * the stream is neither CLOSED nor LISTENING, -EADDRINUSE, -ENOMEM. */
+/* Listens at connection.port, or at a port that is chosen if none is held; or changes the backlog. Returns
+ * -EINVAL if the stream is neither CLOSED nor LISTENING, -EADDRINUSE, -ENOMEM. */
 int stream_listen(struct stream *stream, unsigned backlog);
 
 /* Moves bytes once, without waiting: -EAGAIN. With `peek`, a read leaves them where they are. */
 int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek);
 int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more);
 
-/* Applies options after one was changed. With the lock. */
+/* Applies options after one was changed. The caller holds the lock. */
 void stream_configure(struct stream *stream);
 
 /* Returns bits of enum file_ready. */
@@ -104,15 +108,15 @@ unsigned stream_ready(struct stream *stream);
 /* Waits for a change. Returns 0, -EINTR, or -EAGAIN from the deadline on. */
 int stream_wait_change(struct stream *stream, uint64_t deadline_ns);
 
-/* Wakes the threads that wait for the stream, because it has changed. With the lock. */
+/* Wakes the threads that wait for the stream, because it has changed. The caller holds the lock. */
 void stream_changed(struct stream *stream);
 
-/* Takes the pending error, with the lock. */
+/* Takes the pending error. The caller holds the lock. */
 int stream_error_take(struct stream *stream);
 
 static inline struct stream *stream_of(struct connection *connection)
 {
-    return (struct stream *)connection;
+    return LIST_OWNER(connection, stream, connection);
 }
 
 #endif

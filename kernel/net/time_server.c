@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * time_server.c: see time_server.h. The transmit timestamp of a request is a number that cannot be guessed,
+ * time_server.c: see address.h. The transmit timestamp of a request is a number that cannot be guessed,
  * which the answer must bring back. This node keeps the time of sending itself.
  */
-#include "net/time_server.h"
 #include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "lwip/udp.h"
 #include "net/address.h"
-#include "net/input.h"
+#include "net/lwip_hooks.h"
 #include "net/interface.h"
 #include "net/network.h"
-#include "net/protocol_timers.h"
 #include "time/clock.h"
 
 #define PORT         123
@@ -110,12 +108,10 @@ static void attempt(struct udp_pcb *pcb)
 
 int time_server_configure(const struct command_line *line, struct message *why)
 {
-    const char *text = command_line_option(line, OPTION), *end = text;
+    const char *text = command_line_option(line, OPTION);
 
     is_off = text && !strcmp(text, OFF);
-    while (end && *end)
-        end++;
-    if (text && !is_off && !address_parse(text, end, &server.addr))
+    if (text && !is_off && !address_parse(text, text + strlen(text), &server.addr))
         return message_set(why, -EINVAL, OPTION "=%s: this is not an address", text);
     return 0;
 }

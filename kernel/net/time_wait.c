@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * time_wait.c: see time_wait.h. For a segment a pcb is filled in from the record, and lwIP answers for that.
+ * time_wait.c: see connection.h. For a segment a pcb is filled in from the record, and lwIP answers for that.
  */
-#include "net/time_wait.h"
-#include "lib/list.h"
 #include "net/connection.h"
-#include "net/connection_timer.h"
 #include "net/memory.h"
 #include "lwip/priv/tcp_priv.h"
 
@@ -14,10 +11,9 @@
 
 struct wait_record {
     struct avl_node by_address; /* connection_key */
-    uint32_t local_address, remote_address;
+    struct connection_ends ends;
     uint32_t sent, received; /* the next numbers of either direction */
     uint32_t since;          /* tick */
-    uint16_t local_port, remote_port;
     bool is_listed, is_of_process;
 };
 
@@ -53,8 +49,7 @@ void time_wait_enter(const struct connection *connection)
 {
     struct tcp_pcb *pcb = connection->pcb;
     struct wait_record *record = &records[next++ % RECORDS];
-    const uint64_t key = connection_key(connection->local_address, connection->local_port,
-                                        connection->remote_address, connection->remote_port);
+    const uint64_t key = connection_key(&connection->ends);
     struct wait_record *other = at_key(key);
 
     if (other) /* expired, or of other addresses, chosen to collide */
@@ -62,10 +57,7 @@ void time_wait_enter(const struct connection *connection)
     time_wait_remove(record);
     *record = (struct wait_record){
         .by_address.key = key,
-        .local_address = connection->local_address,
-        .remote_address = connection->remote_address,
-        .local_port = connection->local_port,
-        .remote_port = connection->remote_port,
+        .ends = connection->ends,
         .sent = pcb->snd_nxt,
         .received = pcb->rcv_nxt,
         .since = connection_tick_now(),
@@ -76,23 +68,17 @@ void time_wait_enter(const struct connection *connection)
     tcp_free(pcb);
 }
 
-struct wait_record *time_wait_find(uint32_t local_address, uint16_t local_port, uint32_t remote_address,
-                                   uint16_t remote_port)
+struct wait_record *time_wait_find(const struct connection_ends *ends)
 {
-    struct wait_record *record =
-        at_key(connection_key(local_address, local_port, remote_address, remote_port));
+    struct wait_record *record = at_key(connection_key(ends));
 
-    return record && !is_past(record) && record->local_address == local_address &&
-                   record->local_port == local_port && record->remote_address == remote_address &&
-                   record->remote_port == remote_port
-               ? record
-               : NULL;
+    return record && !is_past(record) && ends_are_equal(&record->ends, ends) ? record : NULL;
 }
 
 bool time_wait_uses_port(uint16_t port)
 {
     for (unsigned i = 0; i < RECORDS; i++)
-        if (records[i].local_port == port && !is_past(&records[i]))
+        if (records[i].ends.local_port == port && !is_past(&records[i]))
             return true;
     return false;
 }
@@ -108,10 +94,10 @@ void time_wait_input(struct wait_record *record, struct pbuf *packet, struct net
     const uint32_t now = connection_tick_now();
 
     stand_in = (struct tcp_pcb){
-        .local_ip.addr = record->local_address,
-        .remote_ip.addr = record->remote_address,
-        .local_port = record->local_port,
-        .remote_port = record->remote_port,
+        .local_ip.addr = record->ends.local_address,
+        .remote_ip.addr = record->ends.remote_address,
+        .local_port = record->ends.local_port,
+        .remote_port = record->ends.remote_port,
         .state = TIME_WAIT,
         .ttl = TCP_TTL,
         .snd_nxt = record->sent,

@@ -5,7 +5,6 @@
  */
 #include "ninep/codec.h"
 #include "net/size.h"
-#include "fs/linux_files.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"

@@ -5,8 +5,8 @@
  * Building a message never writes past its buffer, and reading one never reads past its end: both remember
  * that there was no room, or no byte left, and the last step reports it.
  *
- * Pure C, host-tested and fuzzed; any context. Sources: the protocol's description in diod's protocol.md, and
- * the manual's section 5 of Plan 9.
+ * Portable C, host-tested and fuzzed; any context. Sources: the protocol's description in diod's protocol.md,
+ * and the manual's section 5 of Plan 9.
  */
 #ifndef TACET_NINEP_CODEC_H
 #define TACET_NINEP_CODEC_H
@@ -87,7 +87,7 @@ uint64_t ninep_get_u64(struct ninep_reader *reader);
 uint16_t ninep_get_text(struct ninep_reader *reader, const char **text);
 struct ninep_qid ninep_get_qid(struct ninep_reader *reader);
 
-/* Reads the body of a reply. -EPROTO if it is shorter than it must be, or invalid. */
+/* Reads the body of a reply. Returns -EPROTO if it is shorter than it must be, or invalid. */
 int ninep_read_error(struct ninep_reader *reader); /* returns the error in it: always negative */
 int ninep_read_version(struct ninep_reader *reader, uint32_t *message_bytes); /* -EOPNOTSUPP: other version */
 int ninep_read_walk(struct ninep_reader *reader, unsigned names, struct ninep_qid qids[NINEP_WALK_MAX]);

@@ -171,29 +171,49 @@ static int reopen(struct ninep_file *file, uint32_t generation)
     return error;
 }
 
-/* Waits for a connection, and for the file's fid on it: opens the file again if it has none there. */
-static int ready(struct ninep_file *file, uint64_t deadline_ns, uint32_t *fid, uint32_t *generation)
-{
-    struct ninep_session *session = file->session;
-    int error;
+/* The attempts at a call on a file: again as often as the connection breaks before the server can have
+ * executed the request, at most until the deadline. */
+struct attempt {
+    struct ninep_file *file;
+    uint64_t deadline_ns;
+    uint32_t fid, generation;
+    int error; /* of the last attempt */
+};
 
-    for (;;) {
-        error = ninep_session_ready(session, deadline_ns, generation);
-        if (error)
-            return error;
+static struct attempt attempts_of(struct mount_file *mount_file)
+{
+    return (struct attempt){ of(mount_file), deadline(of(mount_file)->session), 0, 0, -ENOTCONN };
+}
+
+/* Waits for a connection, and for the file's fid on it: opens the file again if it has none there. Returns
+ * false if no attempt follows. */
+static bool attempt_next(struct attempt *attempt)
+{
+    struct ninep_file *file = attempt->file;
+    struct ninep_session *session = file->session;
+
+    while (ninep_is_broken(attempt->error)) {
+        attempt->error = ninep_session_ready(session, attempt->deadline_ns, &attempt->generation);
+        if (attempt->error)
+            return false;
         spin_lock(&session->lock);
-        bool is_open = file->generation == *generation;
+        bool is_open = file->generation == attempt->generation;
         if (file->generation && !is_open && file->has_locks && !file->lost)
             file->lost = -EIO;
-        error = file->lost;
-        *fid = file->fid;
+        attempt->error = file->lost;
+        attempt->fid = file->fid;
         spin_unlock(&session->lock);
-        if (error || is_open)
-            return error;
-        error = reopen(file, *generation);
-        if (error && !ninep_is_broken(error))
-            return error;
+        if (attempt->error || is_open)
+            return !attempt->error;
+        int error = reopen(file, attempt->generation);
+        attempt->error = error ? error : -ENOTCONN; /* the fid may be another thread's, or lost again */
     }
+    return false;
+}
+
+static int attempt_call(struct attempt *attempt, struct short_call *call)
+{
+    return ninep_call(attempt->file->session, &call->request, attempt->generation);
 }
 
 /* ---- Transfers ---- */
@@ -246,14 +266,14 @@ static int64_t piece_wait(struct transfer *transfer, struct piece *piece)
 
 /* Moves bytes on one connection, as far as it goes. Returns 0 or an error. If the server moves less than
  * asked, at the end of the file or of its space, `count` becomes what is done. */
-static int64_t pieces_move(struct transfer *transfer, uint32_t fid, uint32_t generation)
+static int pieces_move(struct transfer *transfer, uint32_t fid, uint32_t generation)
 {
     struct piece pieces[WINDOW];
     /* Appended pieces have to stay in order. */
     unsigned window = transfer->is_write && transfer->file->flags & O_APPEND ? 1 : WINDOW;
     unsigned first = 0, in_flight = 0;
     uint64_t submitted = transfer->done;
-    int64_t result = 0;
+    int result = 0;
     bool goes_on = true;
 
     while ((goes_on && submitted < transfer->count) || in_flight) {
@@ -272,7 +292,7 @@ static int64_t pieces_move(struct transfer *transfer, uint32_t fid, uint32_t gen
             continue;
         goes_on = moved == piece->bytes;
         if (moved < 0)
-            result = moved;
+            result = (int)moved;
         else
             transfer->done += (uint64_t)moved;
         if (!goes_on && moved >= 0)
@@ -284,22 +304,19 @@ static int64_t pieces_move(struct transfer *transfer, uint32_t fid, uint32_t gen
 static int64_t move(struct transfer *transfer)
 {
     struct ninep_file *file = transfer->file;
-    uint64_t deadline_ns = deadline(file->session);
-    uint32_t fid, generation;
-    int64_t error = 0;
+    struct attempt attempt = attempts_of(&file->file);
 
-    do {
+    while (attempt_next(&attempt)) {
         uint64_t before = transfer->done;
 
-        error = ready(file, deadline_ns, &fid, &generation);
-        if (!error && transfer->done < transfer->count)
-            error = pieces_move(transfer, fid, generation);
-        if (error == -ECONNRESET && transfer->is_write && file->flags & O_APPEND)
-            error = -EIO;
+        if (transfer->done < transfer->count)
+            attempt.error = pieces_move(transfer, attempt.fid, attempt.generation);
+        if (attempt.error == -ECONNRESET && transfer->is_write && file->flags & O_APPEND)
+            attempt.error = -EIO;
         if (transfer->done != before)
-            deadline_ns = deadline(file->session);
-    } while (ninep_is_broken(error));
-    return transfer->done ? (int64_t)transfer->done : error;
+            attempt.deadline_ns = deadline(file->session);
+    }
+    return transfer->done ? (int64_t)transfer->done : attempt.error;
 }
 
 int64_t ninep_file_read(struct mount_file *file, void *bytes, uint64_t count, uint64_t offset)
@@ -325,44 +342,33 @@ int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t co
 
 /* Gets the attributes of an open file. diod finds these by the file's name: -ESTALE if they are another
  * file's. */
-static int attributes(struct ninep_file *file, uint32_t fid, uint32_t generation, struct mount_status *status)
+static int attributes(struct attempt *attempt, struct mount_status *status)
 {
-    int error = ninep_attributes(file->session, fid, generation, status);
+    int error = ninep_attributes(attempt->file->session, attempt->fid, attempt->generation, status);
 
-    return error == -ENOENT || (!error && status->number != file->qid.path) ? -ESTALE : error;
+    return error == -ENOENT || (!error && status->number != attempt->file->qid.path) ? -ESTALE : error;
 }
 
 int ninep_file_status(struct mount_file *mount_file, struct mount_status *status)
 {
-    struct ninep_file *file = of(mount_file);
-    uint64_t deadline_ns = deadline(file->session);
-    uint32_t fid, generation;
-    int error;
+    struct attempt attempt = attempts_of(mount_file);
 
-    do {
-        error = ready(file, deadline_ns, &fid, &generation);
-        if (!error)
-            error = attributes(file, fid, generation, status);
-    } while (ninep_is_broken(error));
-    return error;
+    while (attempt_next(&attempt))
+        attempt.error = attributes(&attempt, status);
+    return attempt.error;
 }
 
 int ninep_file_change(struct mount_file *mount_file, const struct mount_change *change)
 {
-    struct ninep_file *file = of(mount_file);
-    uint64_t deadline_ns = deadline(file->session);
+    struct attempt attempt = attempts_of(mount_file);
     struct mount_status status;
-    uint32_t fid, generation;
-    int error;
 
-    do {
-        error = ready(file, deadline_ns, &fid, &generation);
-        if (!error) /* diod makes a change by name, too */
-            error = attributes(file, fid, generation, &status);
-        if (!error)
-            error = ninep_change(file->session, fid, generation, change);
-    } while (ninep_is_broken(error));
-    return error == -ENOENT ? -ESTALE : error;
+    while (attempt_next(&attempt)) {
+        attempt.error = attributes(&attempt, &status); /* diod makes a change by name, too */
+        if (!attempt.error)
+            attempt.error = ninep_change(attempt.file->session, attempt.fid, attempt.generation, change);
+    }
+    return attempt.error == -ENOENT ? -ESTALE : attempt.error;
 }
 
 /* Returns whether earlier writes may be lost, which one call reports. */
@@ -378,56 +384,46 @@ static bool sync_lost_take(struct ninep_file *file)
 
 int ninep_file_sync(struct mount_file *mount_file, bool data_only)
 {
-    struct ninep_file *file = of(mount_file);
-    uint64_t deadline_ns = deadline(file->session);
-    uint32_t fid, generation;
+    struct attempt attempt = attempts_of(mount_file);
+    struct ninep_file *file = attempt.file;
     struct short_call call;
-    int error;
 
-    do {
-        error = ready(file, deadline_ns, &fid, &generation);
-        if (!error && sync_lost_take(file))
+    while (attempt_next(&attempt)) {
+        if (sync_lost_take(file))
             return -EIO;
-        if (error)
-            continue;
         /* Writes from here on are for the next fsync. */
         bool was_unsynced = __atomic_exchange_n(&file->is_unsynced, false, __ATOMIC_ACQ_REL);
-        ninep_put_u32(call_begin(&call, NINEP_FSYNC, fid), data_only);
-        error = ninep_call(file->session, &call.request, generation);
-        if (error && was_unsynced)
+        ninep_put_u32(call_begin(&call, NINEP_FSYNC, attempt.fid), data_only);
+        attempt.error = attempt_call(&attempt, &call);
+        if (attempt.error && was_unsynced)
             __atomic_store_n(&file->is_unsynced, true, __ATOMIC_RELEASE);
-    } while (ninep_is_broken(error));
-    return error;
+    }
+    return attempt.error;
 }
 
 static int entries_fetch(struct ninep_file *file, uint64_t position)
 {
-    uint64_t deadline_ns = deadline(file->session);
-    uint32_t fid, generation;
+    struct attempt attempt = attempts_of(&file->file);
     struct short_call call;
-    int error;
 
     if (!file->entries)
         file->entries = ninep_allocate(NINEP_ENTRIES_BYTES);
     if (!file->entries)
         return -ENOMEM;
-    do {
-        error = ready(file, deadline_ns, &fid, &generation);
-        if (error)
-            continue;
+    while (attempt_next(&attempt)) {
         uint32_t limit = file->session->message_bytes - NINEP_DATA_OVERHEAD;
         uint32_t bytes = limit < NINEP_ENTRIES_BYTES ? limit : NINEP_ENTRIES_BYTES;
-        struct ninep_message *message = call_begin(&call, NINEP_READDIR, fid);
+        struct ninep_message *message = call_begin(&call, NINEP_READDIR, attempt.fid);
         ninep_put_u64(message, position);
         ninep_put_u32(message, bytes);
         call.request.into = file->entries;
         call.request.into_capacity = bytes;
-        error = ninep_call(file->session, &call.request, generation);
-    } while (ninep_is_broken(error));
+        attempt.error = attempt_call(&attempt, &call);
+    }
     file->entries_left = (struct ninep_reader){ .at = file->entries, .end = file->entries };
-    if (!error)
+    if (!attempt.error)
         file->entries_left.end += call.request.into_bytes;
-    return error;
+    return attempt.error;
 }
 
 int ninep_file_list(struct mount_file *mount_file, uint64_t position, struct mount_entry *entry)
@@ -462,22 +458,19 @@ static void lock_put(struct short_call *call, enum ninep_type type, uint32_t fid
 
 int ninep_file_lock(struct mount_file *mount_file, const struct mount_lock *lock)
 {
-    struct ninep_file *file = of(mount_file);
+    struct attempt attempt = attempts_of(mount_file);
+    struct ninep_file *file = attempt.file;
     struct ninep_session *session = file->session;
     bool releases = lock->type == 2;
-    uint32_t fid, generation;
     struct short_call call;
-    int error;
 
-    do {
-        error = ready(file, deadline(session), &fid, &generation);
-        if (error)
-            return error;
-        lock_put(&call, NINEP_LOCK, fid, lock);
-        error = ninep_once(ninep_call(session, &call.request, generation));
-    } while (ninep_is_broken(error));
-    if (error)
-        return error;
+    while (attempt_next(&attempt)) {
+        lock_put(&call, NINEP_LOCK, attempt.fid, lock);
+        attempt.error = ninep_once(attempt_call(&attempt, &call));
+        attempt.deadline_ns = deadline(session);
+    }
+    if (attempt.error)
+        return attempt.error;
     uint8_t status = ninep_get_u8(&call.request.reader);
     if (status)
         return status == LOCK_BLOCKED || status == LOCK_GRACE ? -EAGAIN : -ENOLCK;
@@ -486,28 +479,22 @@ int ninep_file_lock(struct mount_file *mount_file, const struct mount_lock *lock
         file->has_locks = true;
     else if (lock->start == 0 && lock->bytes == 0)
         file->has_locks = false;
-    if (!releases && file->generation != generation)
-        error = file->lost = -EIO; /* the connection has broken since, and with it the lock */
+    if (!releases && file->generation != attempt.generation)
+        attempt.error = file->lost = -EIO; /* the connection has broken since, and with it the lock */
     spin_unlock(&session->lock);
-    return error;
+    return attempt.error;
 }
 
 int ninep_file_lock_get(struct mount_file *mount_file, struct mount_lock *lock)
 {
-    struct ninep_file *file = of(mount_file);
-    uint64_t deadline_ns = deadline(file->session);
-    uint32_t fid, generation;
+    struct attempt attempt = attempts_of(mount_file);
     struct short_call call;
-    int error;
 
-    do {
-        error = ready(file, deadline_ns, &fid, &generation);
-        if (error)
-            continue;
-        lock_put(&call, NINEP_GETLOCK, fid, lock);
-        error = ninep_call(file->session, &call.request, generation);
-    } while (ninep_is_broken(error));
-    if (!error && ninep_read_lock(&call.request.reader, lock))
-        error = -EIO;
-    return error;
+    while (attempt_next(&attempt)) {
+        lock_put(&call, NINEP_GETLOCK, attempt.fid, lock);
+        attempt.error = attempt_call(&attempt, &call);
+    }
+    if (!attempt.error && ninep_read_lock(&call.request.reader, lock))
+        attempt.error = -EIO;
+    return attempt.error;
 }

@@ -19,7 +19,7 @@
 struct ninep_file {
     struct mount_file file;
     struct ninep_session *session;
-    uint64_t memory_bytes; /* of this structure with its path */
+    uint64_t memory_bytes; /* size of this structure with its path */
     uint32_t flags;        /* Linux's, with which it was opened */
     struct ninep_qid qid;
     /* Under the session's lock. */
@@ -38,7 +38,7 @@ struct ninep_file {
 /* The flags of Linux's that a server is sent; the last are O_SYNC and O_DSYNC. */
 #define NINEP_OPEN_FLAGS (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECTORY | 04010000)
 
-/* Makes a file for what the path names, without a fid. NULL if there is no memory. */
+/* Makes a file for what the path names, without a fid. Returns NULL if there is no memory. */
 struct ninep_file *ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode);
 void ninep_file_free(struct ninep_file *file);
 

@@ -19,7 +19,7 @@ struct ninep_scratch {
     char path[TREE_PATH_MAX];
     char other[TREE_PATH_MAX];
     uint8_t message[TREE_PATH_MAX + 512]; /* a link's name and target, or the names of a walk */
-    uint8_t reply[256];                   /* of a walk */
+    uint8_t reply[256];                   /* reply to a walk */
 };
 
 enum ninep_last { NINEP_LAST_NAME, NINEP_LAST_DOT, NINEP_LAST_DOTDOT, NINEP_LAST_START };

@@ -160,8 +160,8 @@ static uint32_t fixed_bytes(const struct ninep_session *session)
     return type == NINEP_READ + 1 || type == NINEP_READDIR + 1 ? 4 : session->body_bytes;
 }
 
-/* Finds the request that a complete header replies to. Returns false if the header is invalid. With the
- * lock. */
+/* Finds the request that a complete header replies to. Returns false if the header is invalid. The caller
+ * holds the lock. */
 static bool header_check(struct ninep_session *session)
 {
     struct ninep_reader reader = { .at = session->header, .end = session->header + NINEP_HEADER_BYTES };
@@ -185,7 +185,7 @@ static bool header_check(struct ninep_session *session)
     return true;
 }
 
-/* Ends a request whose reply's body is complete. With the lock. */
+/* Ends a request whose reply's body is complete. The caller holds the lock. */
 static void reply_end(struct ninep_session *session)
 {
     struct ninep_request *request = session->receiving;
@@ -222,7 +222,7 @@ static uint8_t *room(struct ninep_session *session, uint32_t *bytes)
     return got < fixed ? request->reply + got : (uint8_t *)request->into + (got - fixed);
 }
 
-/* Handles `moved` more bytes that are there. With the lock. */
+/* Handles `moved` more bytes that are there. The caller holds the lock. */
 static void received(struct ninep_session *session, uint32_t moved)
 {
     session->got += moved;
@@ -234,7 +234,8 @@ static void received(struct ninep_session *session, uint32_t moved)
         reply_end(session);
 }
 
-/* Wakes a thread that waits, so that it waits for the transport, if no thread does. With the lock. */
+/* Wakes a thread that waits, so that it waits for the transport, if no thread does. The caller holds the
+ * lock. */
 static void watcher_choose(struct ninep_session *session)
 {
     for (unsigned tag = 0; tag < NINEP_TAGS && !session->is_watched; tag++) {
@@ -298,7 +299,8 @@ static bool is_greeting(const struct ninep_request *request)
     return request->message.bytes[4] == NINEP_VERSION || request->message.bytes[4] == NINEP_ATTACH;
 }
 
-/* Gives a request a tag and its place in the queue. Returns false if there is no tag. With the lock. */
+/* Gives a request a tag and its place in the queue. Returns false if there is no tag. The caller holds the
+ * lock. */
 static bool enqueue(struct ninep_session *session, struct ninep_request *request)
 {
     unsigned tag = 0;
@@ -315,7 +317,8 @@ static bool enqueue(struct ninep_session *session, struct ninep_request *request
     return true;
 }
 
-/* Begins a request, or ends it at once with an error. Returns false if there is no tag. With the lock. */
+/* Begins a request, or ends it at once with an error. Returns false if there is no tag. The caller holds the
+ * lock. */
 static bool begin(struct ninep_session *session, struct ninep_request *request, uint32_t generation)
 {
     request->generation = generation;
@@ -621,8 +624,8 @@ void ninep_fid_free(struct ninep_session *session, uint32_t fid, uint32_t genera
     spin_unlock(&session->lock);
 }
 
-/* Queues one of the session's own requests, which releases a fid. Returns false if there is none. With the
- * lock. */
+/* Queues a request that releases a fid. Returns false if all of the session's own requests are in use, or if
+ * it cannot be sent. The caller holds the lock. */
 static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t generation)
 {
     for (unsigned i = 0; i < NINEP_CLUNKS; i++) {

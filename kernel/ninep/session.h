@@ -97,14 +97,14 @@ static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_
                                    .reply_capacity = reply_bytes };
 }
 
-/* Waits for a connection, at most until the deadline. Returns 0 or -EIO. After 0 *generation is that of the
- * fids. */
+/* Waits for a connection, at most until the deadline. Returns 0 or -EIO. *generation becomes the connection's
+ * generation; fids are valid only within one generation. */
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation);
 
 /* Makes one attempt at a connection, at boot; `why` says why it failed. */
 int ninep_session_connect(struct ninep_session *session, uint64_t deadline_ns, struct message *why);
 
-/* Hands a request over. `generation` is that of the fids in it. */
+/* Hands a request over. Its fids were allocated in `generation`. */
 void ninep_submit(struct ninep_session *session, struct ninep_request *request, uint32_t generation);
 
 /* Waits until a request has ended. Returns 0, the server's error, -ENOTCONN or -ECONNRESET (above). Each

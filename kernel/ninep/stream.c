@@ -7,7 +7,6 @@
  * expect that. While one is pending the stream cannot wait for events, and is polled every POLL_NS.
  */
 #include "ninep/transport.h"
-#include "arch.h"
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "mm/page.h"
@@ -42,16 +41,12 @@ void ninep_transport_close(struct ninep_transport *transport)
 
 int64_t ninep_transport_read(struct ninep_transport *transport, void *bytes, uint64_t count)
 {
-    int64_t moved = stream_read(transport->connection, bytes, count, 0);
-
-    return moved == -EINTR ? -EAGAIN : moved;
+    return stream_read(transport->connection, bytes, count, 0);
 }
 
 int64_t ninep_transport_write(struct ninep_transport *transport, const void *bytes, uint64_t count)
 {
-    int64_t moved = stream_write(transport->connection, bytes, count, 0);
-
-    return moved == -EINTR ? -EAGAIN : moved;
+    return stream_write(transport->connection, bytes, count, 0);
 }
 
 void ninep_transport_wait(struct ninep_transport *transport, bool write_too, uint64_t deadline_ns)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct ninep_transport {
-    uint32_t address; /* of the server; host byte order */
+    uint32_t address; /* the server's address; host byte order */
     uint16_t port;
     void *connection; /* NULL: there is none */
 };
@@ -42,7 +42,8 @@ void ninep_sleeper_begin(struct ninep_sleeper *sleeper);
 void ninep_sleep(struct ninep_sleeper *sleeper, uint64_t deadline_ns);
 void ninep_wake(struct ninep_sleeper *sleeper); /* the sleeper's memory is there until it returns */
 
-/* Allocates memory of the calling rank; before there are ranks, of the kernel. NULL if there is none. */
+/* Allocates memory of the calling rank; before there are ranks, of the kernel. Returns NULL if too little is
+ * free. */
 void *ninep_allocate(uint64_t bytes);
 void ninep_free(void *memory, uint64_t bytes);
 

@@ -21,7 +21,7 @@ struct cpu_time_record {
     uint64_t start_ns;      /* 0: has not run */
     uint32_t sequence;      /* odd while the next ones change */
     struct cpu_time past;   /* up to its last switch */
-    uint64_t arrived_ns;    /* on a CPU, which counts its kernel time since; 0: on none */
+    uint64_t arrived_ns;    /* when it came to a CPU, which counts its kernel time since; 0: it is on none */
     unsigned cpu;           /* that CPU; schedule.cpu may be the next one already */
     uint64_t idle_ns;       /* since then, in sleeps that have ended */
     uint64_t idle_since_ns; /* begin of the present sleep; 0: awake */
@@ -51,7 +51,7 @@ struct iteration_time {
 };
 
 struct process_iterations {
-    uint64_t count;              /* that have ended */
+    uint64_t count;              /* number of iterations that have ended */
     uint64_t marked_ns, used_ns; /* at the last mark: the time, the CPU time of all threads so far */
     struct iteration_time last, sum;
 };

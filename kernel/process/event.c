@@ -43,7 +43,7 @@ static unsigned shared_list(const void *object)
     return EVENTS_PRIVATE + 1 + hash(object, EVENT_LISTS - 1);
 }
 
-/* Takes a waiter out of its list and wakes its thread. With the list's lock, as wake_all. */
+/* Takes a waiter out of its list and wakes its thread. The caller holds the list's lock, as for wake_all. */
 static void wake(struct event_list *list, struct waiter *waiter)
 {
     struct thread *thread = waiter->thread;

@@ -26,7 +26,7 @@ struct process;
 
 /* Kinds of events are bits; a thread waits for some of them. Several objects may have the same kind (never
  * 0), so that a wake-up may be spurious. */
-#define EVENT_INPUT 1ULL /* of the console */
+#define EVENT_INPUT 1ULL /* input of the console */
 uint64_t event_of(const void *object);
 
 /* Threads wait in the first list of their process for events that are sent to it (event_notify), and in one

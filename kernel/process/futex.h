@@ -35,8 +35,8 @@ struct process_futexes {
 
 /* Of a thread, zero at its beginning: locks that inherit priority. */
 struct thread_locks {
-    struct list waiters;       /* for locks that it owns */
-    struct lock_waiter *waits; /* for a lock that it waits for; NULL */
+    struct list waiters;       /* waiters for locks that it owns */
+    struct lock_waiter *waits; /* its place among the waiters of a lock; NULL: it waits for none */
     bool has_ended;            /* no thread may wait for it any more */
 };
 
@@ -69,7 +69,8 @@ long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_
  * -ETIMEDOUT, -EINTR. */
 long futex_lock_pi(uint64_t address, uint64_t deadline_ns, bool tries, bool is_private);
 
-/* Passes the lock on to the first waiter of the highest rank. -EPERM if the caller does not own it. */
+/* Passes the lock on to the first waiter of the highest rank. Returns -EPERM if the caller does not own
+ * it. */
 long futex_unlock_pi(uint64_t address);
 
 /* Waits, if the word is `expected`, for futex_requeue to the lock, and takes the lock. Returns 0; -EAGAIN

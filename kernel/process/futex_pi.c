@@ -93,7 +93,8 @@ static void waiter_leave(struct lock_waiter *waiter)
     waiter->thread->locks.waits = NULL;
 }
 
-/* Makes the waiter wait for the owner. -EDEADLK if the owner, also through others, waits for the waiter. */
+/* Makes the waiter wait for the owner. Returns -EDEADLK if the owner, also through others, waits for the
+ * waiter. */
 static int wait_begin(struct lock_waiter *waiter, struct thread *owner)
 {
     unsigned length = 0;

@@ -16,9 +16,9 @@ struct thread;
 struct lock_waiter {
     struct list_link link; /* among the owner's waiters, in the order of arrival */
     struct thread *thread, *owner;
-    uint64_t key;    /* of the lock: futex_key */
-    uint32_t woken;  /* in no list any more: it has the lock, */
-    bool is_orphan;  /* or its owner has ended without a release */
+    uint64_t key;    /* the lock's futex_key */
+    uint32_t woken;  /* no longer in a list: it has the lock, or is_orphan */
+    bool is_orphan;  /* the lock's owner has ended without a release */
     bool is_private; /* FUTEX_PRIVATE_FLAG: the owner is of the same process */
 };
 
@@ -36,7 +36,7 @@ void lock_waiter_wake(struct lock_waiter *waiter);
 bool lock_withdraw(struct lock_waiter *waiter);
 
 /* Gives the lock at this address, whose word is *value and names the caller, to its highest waiter, with
- * FUTEX_OWNER_DIED in the word if the caller ends: 1. 0 if the word has changed. */
+ * FUTEX_OWNER_DIED in the word if the caller ends: 1. Returns 0 if the word has changed. */
 int lock_release(uint64_t address, uint32_t *value, bool ends);
 
 #endif

@@ -27,7 +27,7 @@ static uint64_t now_of_timer(const struct posix_timer *timer)
 
 /* ---- In an interrupt ---- */
 
-/* Sends the timer's signal; under the lock. */
+/* Sends the timer's signal. The caller holds the lock. */
 static void signal_now(struct posix_timer *timer)
 {
     struct process *process = timer->process;

@@ -17,7 +17,7 @@
 #include "smp/spinlock.h"
 #include "time/timer.h"
 
-#define POSIX_TIMERS_MAX 128 /* of timer_create, per process */
+#define POSIX_TIMERS_MAX 128 /* timers of timer_create per process */
 
 /* Set and armed; then expired, its signal pending; then armed again (periodic) or at its end. A periodic
  * timer that is set, but neither armed nor with a pending signal, is suspended: the program ignores the
@@ -27,12 +27,12 @@ struct posix_timer {
     uint64_t setting;        /* counts settings: shows whether a signal belongs to the present one */
     uint64_t deadline_ns;    /* local time, or wall time; 0: not set */
     uint64_t interval_ns;    /* 0: once */
-    bool is_wall;            /* of CLOCK_REALTIME */
+    bool is_wall;            /* the clock is CLOCK_REALTIME */
     bool goes_by_wall;       /* set to a time of the wall clock, which may step */
     bool is_silent;          /* SIGEV_NONE: no signal, nothing is armed */
     uint32_t tid;            /* the thread that gets the signal; 0: any of the process */
     bool armed;              /* `alarm` has still to be handled */
-    int32_t overrun;         /* of the last signal that was taken */
+    int32_t overrun;         /* overrun of the last signal that was taken */
     struct smart_timer alarm;
     struct signal_entry entry;
 };
@@ -40,7 +40,7 @@ struct posix_timer {
 struct process_timers {
     struct spinlock lock; /* guards these; taken before the process's lock and the signals' */
     bool some_set;        /* one has been set so far: a change of an action must search them */
-    bool limit_logged;    /* that a program needs more than POSIX_TIMERS_MAX */
+    bool limit_logged;    /* the log says that a program needs more than POSIX_TIMERS_MAX */
     struct posix_timer all[POSIX_TIMERS_MAX + 1]; /* the last one: setitimer's ITIMER_REAL, alarm */
 };
 

@@ -20,10 +20,10 @@
 #include "smp/cpu_mask.h"
 #include "smp/spinlock.h"
 
-#define PROCESS_NAME_BYTES 16                      /* Linux's TASK_COMM_LEN */
-#define PID_FIRST          1                       /* pids are this plus the rank; */
-#define PID_LAST           1000                    /* threads except the first have tids above */
-#define TID_LAST           4194303                 /* Linux's largest */
+#define PROCESS_NAME_BYTES 16      /* Linux's TASK_COMM_LEN */
+#define PID_FIRST          1       /* a pid is this plus the rank */
+#define PID_LAST           1000    /* tids of threads other than a process's first are above */
+#define TID_LAST           4194303 /* Linux's largest */
 #define PROCESSES_MAX      (MEMPLAN_RANKS_MAX + 1) /* ranks, and the service */
 #define PROCESS_LINE_BYTES 1024                    /* longer lines of a rank may be mixed with others' */
 
@@ -38,9 +38,9 @@ struct tree;
 /* Where the program and its arguments lie in its memory, and its file in the kernel's. */
 struct process_image {
     uint64_t bias;                         /* its addresses minus those in its file; 0 except a static-PIE */
-    uint64_t low, high;                    /* of its segments, page-aligned */
+    uint64_t low, high;                    /* bounds of its segments, page-aligned */
     uint64_t arguments, arguments_end;     /* strings, each after the other */
-    uint64_t environment, environment_end; /* the same */
+    uint64_t environment, environment_end; /* strings, each after the other */
     uint64_t auxiliary, auxiliary_end;     /* vector */
     uint64_t vdso;                         /* 0 if there is none */
     const void *file;                      /* the ELF file, for its symbols */
@@ -49,34 +49,34 @@ struct process_image {
 
 struct process {
     uint64_t pid;
-    unsigned rank;                  /* that of the service: process_rank_count */
+    unsigned rank;                  /* the service has process_rank_count */
     char title[PROCESS_NAME_BYTES]; /* for messages: "rank 3", "service" */
     bool is_service;
-    struct cpu_mask cpus; /* of its rank */
+    struct cpu_mask cpus; /* its rank's CPUs */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
     struct list threads;
-    unsigned thread_count;                /* in `threads`, or about to be */
+    unsigned thread_count;                /* threads in `threads`, or about to be there */
     struct list threads_free;             /* structures and stacks to use again */
     bool ending;                          /* all threads are to end with exit_status */
-    bool has_ended;                       /* all have */
+    bool has_ended;                       /* all threads have ended */
     bool threads_refused, memory_refused; /* was logged already */
     unsigned exit_status;
     uint64_t start_ns;
-    struct cpu_time ended_time; /* of threads that have ended */
+    struct cpu_time ended_time; /* time of threads that have ended */
     struct process_signals signals;
     struct process_timers timers;
     struct event_list events[EVENT_LISTS];
-    struct process_iterations iterations; /* under `lock` */
-    struct page_pool pages;               /* of its slice */
+    struct process_iterations iterations; /* `lock` guards it */
+    struct page_pool pages;               /* free pages of its slice */
     const struct memory_slice *slice;
     struct process_futexes futexes;
     struct vm vm;
     struct network_account *network; /* net/memory.h; NULL: none yet */
     struct file_table *files;
-    struct rank_timer *connections; /* of its network connections; NULL: it has had none */
+    struct rank_timer *connections; /* timer of its network connections; NULL: it has had none */
     struct tree *tree;
-    struct inode *directory; /* current; holds a reference; under the tree's lock */
-    uint32_t directory_tid;  /* under the tree's lock, too; as path_lookup.tid */
+    struct inode *directory; /* the current directory, with a reference; the tree's lock guards it */
+    uint32_t directory_tid;  /* as path_lookup.tid; the tree's lock guards it */
     struct inode *program;
     const char *program_path;
     struct process_image image;

@@ -19,33 +19,33 @@ enum level { LEVEL_PRIORITY, LEVEL_ORDINARY, LEVEL_BACKGROUND, LEVELS };
 
 struct cpu_group {
     struct spinlock lock;
-    struct cpu_group *next; /* of another rank */
+    struct cpu_group *next; /* another rank's group */
     struct cpu_mask cpus;
-    struct cpu_mask idle;      /* of them: no thread runs there, and none is queued */
-    struct cpu_mask movable;   /* of them: is_listed */
-    unsigned ready;            /* threads in their queues, */
-    unsigned ready_at[LEVELS]; /* and of each level */
+    struct cpu_mask idle;      /* CPUs where no thread runs and none is queued */
+    struct cpu_mask movable;   /* CPUs whose queue has is_listed */
+    unsigned ready;            /* threads in the queues of `cpus` */
+    unsigned ready_at[LEVELS]; /* of `ready`, those of each level */
 } __attribute__((aligned(64)));
 
 struct run_queue {
     struct cpu_group *group;
     uint64_t *idle_word; /* the word of group->idle in which this CPU's bit is */
     uint64_t idle_bit;
-    unsigned cpu;                    /* whose queue it is, */
-    struct tacet_counters *counters; /* and its counters */
+    unsigned cpu;                    /* the CPU whose queue it is */
+    struct tacet_counters *counters; /* that CPU's counters */
     struct thread *current;          /* the thread whose registers the CPU has; NULL: none */
     struct list levels[LEVELS];
-    unsigned foreground, background; /* how many are ready: of all but SCHED_IDLE; of SCHED_IDLE */
-    unsigned movable;                /* of these: may run on another CPU, too */
-    bool is_listed;                  /* in group->movable: once it has had such, until a search finds none */
-    struct run_queue *sibling;       /* the next CPU of the same core and group, in a ring */
-    struct thread *left;             /* has ended, and is still on its stack until the switch is done */
-    struct smart_timer turn;         /* pending while others of the rank of `current` are ready */
-    uint64_t turn_end_ns; /* of the turn of `current`; 0: no thread waits for it. Used by this CPU only, */
-    bool turn_is_over;    /* likewise */
-    struct cpu_time past; /* of the threads that had the CPU before `current` */
+    unsigned foreground, background; /* ready threads of all policies but SCHED_IDLE; of SCHED_IDLE */
+    unsigned movable;                /* ready threads that may run on another CPU, too */
+    bool is_listed; /* is in group->movable: from the first movable thread until a search finds none */
+    struct run_queue *sibling; /* the next CPU of the same core and group, in a ring */
+    struct thread *left;       /* has ended, and is still on its stack until the switch is done */
+    struct smart_timer turn;   /* pending while others of the rank of `current` are ready */
+    uint64_t turn_end_ns;      /* end of the turn of `current`; 0: no thread waits for it. This CPU only */
+    bool turn_is_over;         /* this CPU only */
+    struct cpu_time past;      /* time of the threads that had the CPU before `current` */
     struct smart_timer window; /* pending while the CPU has lifted threads (service_window.c) */
-    struct thread *to_lower;   /* the first of these */
+    struct thread *to_lower;   /* the first lifted thread */
 } __attribute__((aligned(64)));
 
 extern struct run_queue run_queue;
@@ -95,15 +95,17 @@ void run_queue_set(struct thread *thread, struct run_queue *queue);
 void run_queue_add(struct run_queue *queue, struct thread *thread, bool in_front);
 void run_queue_remove(struct thread *thread);
 
-/* Returns the first ready thread, or the first one that may run on an idle CPU of the group; NULL. */
+/* Returns the first ready thread, or the first one that may run on an idle CPU of the group; NULL if there is
+ * none. */
 struct thread *run_queue_first(const struct run_queue *queue);
 struct thread *run_queue_first_for_idle(const struct run_queue *queue);
 
-/* Finds the highest thread that waits for a busy CPU of the group, and may run on `cpu`; NULL. */
+/* Finds the highest thread that waits for a busy CPU of the group and may run on `cpu`; NULL if there is
+ * none. */
 struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu);
 
 /* Takes the thread that is to run on this CPU next out of its queue: its own first one, or a higher one that
- * waits for another CPU. NULL if there is none. */
+ * waits for another CPU. Returns NULL if there is none. */
 struct thread *run_queue_take(struct run_queue *queue);
 
 /* How many threads of the service are ready, in all queues. */
@@ -116,7 +118,8 @@ extern unsigned wanderers;
 bool takes_turns(const struct run_queue *queue, int rank);
 bool turn_is_armed(const struct run_queue *queue);
 
-/* Keeps what is left of the turn of `current`, when a thread of higher rank takes the CPU. False: it is over.
+/* Keeps what is left of the turn of `current`, when a thread of higher rank takes the CPU. Returns false if
+ * the turn is over.
  */
 bool turn_keep(const struct run_queue *queue);
 

@@ -138,8 +138,8 @@ static void place(struct cpu_group *group, struct thread *thread)
 
 /* ---- Idling ---- */
 
-/* Fetches a thread of the service for this CPU, which is idle, from a busy one of another group. False if
- * there is none. */
+/* Fetches a thread of the service for this CPU, which is idle, from a busy one of another group. Returns
+ * false if there is none. */
 static bool wanderer_fetch(struct run_queue *queue)
 {
     struct thread *thread = NULL;

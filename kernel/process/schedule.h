@@ -56,7 +56,7 @@ struct thread;
 enum schedule_state {
     THREAD_NEW,     /* not on a CPU, not to be woken */
     THREAD_READY,   /* queued for a CPU */
-    THREAD_RUNNING, /* on one, in its program or the kernel */
+    THREAD_RUNNING, /* on a CPU, in its program or the kernel */
     THREAD_BLOCKED, /* in thread_block */
 };
 
@@ -65,18 +65,18 @@ struct schedule_entry {
     struct list_link link; /* in its CPU's queue, while it is ready */
     enum schedule_state state;
     bool notified; /* thread_wake has come while it did not block */
-    bool rotates;  /* with those of its rank */
+    bool rotates;  /* takes turns with threads of its rank */
     int rank;      /* the higher of the next two, or RANK_LIFTED */
     int own_rank, inherited_rank;
     bool own_rotates;
-    bool is_lifted, is_to_lower; /* by a CPU; in that CPU's list of threads to lower, */
-    struct thread *lowered_next; /* before this one */
-    uint64_t turn_left_ns;       /* of the turn that a higher rank interrupted; 0: the next turn is whole */
-    unsigned cpu;                /* that has its registers, or had them last */
-    struct run_queue *queue;     /* that CPU's */
-    bool is_pinned;              /* `affinity` is one CPU */
-    bool must_move;              /* its CPU is no longer in `affinity`, or others go first */
-    struct cpu_mask affinity;    /* CPUs on which it may run */
+    bool is_lifted, is_to_lower; /* a CPU has lifted it; it is in that CPU's list of threads to lower */
+    struct thread *lowered_next; /* next in that list; it was lifted before this thread */
+    uint64_t turn_left_ns;    /* rest of the turn that a higher rank interrupted; 0: the next turn is whole */
+    unsigned cpu;             /* the CPU that has its registers, or had them last */
+    struct run_queue *queue;  /* the queue of `cpu` */
+    bool is_pinned;           /* `affinity` is one CPU */
+    bool must_move;           /* its CPU is no longer in `affinity`, or others go first */
+    struct cpu_mask affinity; /* CPUs on which it may run */
 };
 
 /* ---- Set-up ---- */
@@ -174,11 +174,12 @@ static inline __attribute__((always_inline)) bool schedule_is_background(const s
     return entry->own_rank == RANK_BACKGROUND && entry->inherited_rank == RANK_BACKGROUND;
 }
 
-/* Updates a thread's rank after is_lifted has changed. Under the lock of its group. */
+/* Updates a thread's rank after is_lifted has changed. The caller holds the lock of its group. */
 struct cpu_group;
 void schedule_rank_update(struct cpu_group *group, struct thread *thread);
 
-/* Sets the rank, or the affinity, of any thread of the caller's process; under the process's lock. */
+/* Sets the rank, or the affinity, of any thread of the caller's process. The caller holds the process's
+ * lock. */
 void schedule_rank_set(struct thread *thread, int rank, bool rotates);
 void schedule_affinity_set(struct thread *thread, const struct cpu_mask *cpus);
 

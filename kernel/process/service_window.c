@@ -70,8 +70,8 @@ static unsigned all_lift(struct run_queue *queue)
     return count;
 }
 
-/* Lowers a thread, under the lock of its group. A thread that waits where it runs goes first, also one of the
- * rank that it has now. */
+/* Lowers a thread; the caller holds the lock of its group. A thread that waits where it runs goes first, also
+ * one of the rank that it has now. */
 static void lower(struct cpu_group *group, struct thread *thread)
 {
     struct schedule_entry *entry = &thread->schedule;

@@ -59,7 +59,7 @@ static void pending_add(struct signal_pending *pending, struct signal_entry *ent
     pending->set |= signal_bit(entry->info.signal);
 }
 
-/* Returns the oldest entry of a signal; NULL. */
+/* Returns the oldest entry of a signal; NULL if there is none. */
 static struct signal_entry *pending_find(const struct signal_pending *pending, int signal)
 {
     LIST_EACH(signal_entry, entry, &pending->entries)

@@ -38,8 +38,8 @@ enum restart {
 struct signal_entry {
     struct list_link link;
     struct signal_pending *in; /* where it is pending; NULL: nowhere */
-    struct posix_timer *timer; /* NULL: of the pool */
-    uint64_t setting;          /* of the timer, when it expired */
+    struct posix_timer *timer; /* NULL: the entry is one of the pool */
+    uint64_t setting;          /* the timer's setting when it expired */
     struct signal_info info;
 };
 
@@ -62,9 +62,9 @@ struct process_signals {
     struct linux_sigaction actions[SIGNAL_COUNT];
     struct signal_pending pending; /* for any thread that does not block them */
     bool stop_taken;               /* a thread has taken a signal that stops, and no SIGCONT has come since */
-    bool stopped;                  /* by such a signal: threads wait on their way back to the program */
-    unsigned pool_used;            /* entries of the pool that have been in use so far; */
-    struct list_link *pool_free;   /* those of them that are free again */
+    bool stopped;       /* a signal has stopped the process: threads wait on their way back to the program */
+    unsigned pool_used; /* entries of the pool that have been in use so far */
+    struct list_link *pool_free; /* entries of the pool that are free again */
     struct signal_entry pool[SIGNAL_ENTRIES];
 };
 
@@ -72,8 +72,8 @@ struct thread_signals {
     uint64_t blocked;
     uint64_t accepted;             /* sigtimedwait: taken although blocked */
     struct signal_pending pending; /* for this thread alone */
-    uint64_t mask_before;          /* what signal_mask_swap has saved, */
-    bool mask_swapped;             /* if it has */
+    uint64_t mask_before;          /* the mask that signal_mask_swap has saved, if mask_swapped */
+    bool mask_swapped;             /* signal_mask_swap has saved a mask */
     bool returns;                  /* the call that ends is rt_sigreturn */
     bool is_forced;                /* `forced` is next, whatever else is pending: the signal of a fault */
     struct signal_info forced;
@@ -89,8 +89,8 @@ static inline uint64_t signal_bit(int signal)
 
 /* ---- Threads ---- */
 
-/* Discards the pending signals of a thread that ends (under its process's lock); those of its process go to
- * another thread. */
+/* Discards the pending signals of a thread that ends (the caller holds its process's lock); those of its
+ * process go to another thread. */
 void signal_thread_end(struct thread *thread);
 
 /* ---- Sending; from any CPU, in any context ---- */
@@ -123,7 +123,7 @@ void signal_accepted_set(uint64_t set);
 void signal_mask_swap(uint64_t blocked);
 void signal_mask_restore(void);
 
-/* Sets an action. -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are no longer
+/* Sets an action. Returns -EINVAL for SIGKILL and SIGSTOP. Signals that are ignored from now on are no longer
  * pending. */
 int signal_action_set(int signal, const struct linux_sigaction *action, struct linux_sigaction *old);
 

@@ -10,7 +10,7 @@
  * A system call that a signal has interrupted goes on in one of three ways. If no handler runs, it starts
  * again. If one runs that has SA_RESTART, and the call is RESTART_ALWAYS, it starts again after the handler.
  * Else it returns -EINTR. A call with a relative time limit does not start again, but goes on as
- * restart_syscall with the words of thread_interrupted_wait (syscall/restart.c): else each interruption would
+ * restart_syscall with the words of thread_interrupted_wait (syscall/syscall.c): else each interruption would
  * make the wait longer.
  */
 #include "arch.h"

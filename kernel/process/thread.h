@@ -29,7 +29,7 @@
 struct process;
 
 struct thread {
-    struct list_link link; /* in process.threads, or among its free ones */
+    struct list_link link; /* in process.threads, or in the process's threads_free */
     struct process *process;
     uint32_t tid; /* the first thread's is the process's pid */
     char name[THREAD_NAME_BYTES];
@@ -40,7 +40,7 @@ struct thread {
     uint64_t set_tid_address;   /* CLONE_CHILD_SETTID: where it writes its tid first */
     uint64_t clear_tid_address; /* set_tid_address: zeroed when the thread ends, and a waiter woken */
     uint64_t robust_list;       /* set_robust_list: locks to release when the thread ends */
-    uint64_t latency_bound_ns;  /* of its timers: latency_bound=, or prctl(PR_SET_TIMERSLACK) */
+    uint64_t latency_bound_ns;  /* its timers' bound: latency_bound=, or prctl(PR_SET_TIMERSLACK) */
     struct cpu_time_record time;
     struct thread_signals signals;
     struct smart_timer sleep_timer;
@@ -49,7 +49,7 @@ struct thread {
     bool waits_for_network; /* net/idle.c */
     unsigned waits_on_cpu;  /* the CPU that it was on when that began */
 
-    /* The system call that a signal has interrupted, and how it may go on; syscall/restart.c. `resume` (NULL:
+    /* The system call that a signal has interrupted, and how it may go on; syscall/syscall.c. `resume` (NULL:
      * none) continues a wait with a time limit as restart_syscall. */
     unsigned restart_number;
     enum restart restart;
@@ -80,10 +80,10 @@ void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, u
 struct thread_arguments {
     uint64_t stack;                 /* 0: the caller's */
     const uint64_t *thread_pointer; /* NULL: the caller's */
-    uint64_t parent_tid_address;    /* its tid is written here before it runs, */
-    uint64_t set_tid_address;       /* here by the thread itself, */
-    uint64_t clear_tid_address;     /* and zero here when it ends */
-    const void *kept_registers;     /* of the caller, for arch_start_clone */
+    uint64_t parent_tid_address;    /* the caller writes the new tid here, before the thread runs */
+    uint64_t set_tid_address;       /* the thread itself writes its tid here */
+    uint64_t clear_tid_address;     /* zero is written here when the thread ends */
+    const void *kept_registers;     /* the caller's registers, for arch_start_clone */
 };
 
 /* Starts it on an idle CPU of its affinity, else queues it. Returns its tid, or -EAGAIN if the process has as
@@ -96,20 +96,22 @@ _Noreturn void thread_exit(unsigned status);
 /* Frees the memory of a thread that has left its CPU for good. schedule.c */
 void thread_release(struct thread *thread);
 
-/* For each thread of a process, in the order of their beginning; under the process's lock, or its signals'.
+/* For each thread of a process, in the order of their beginning. The caller holds the process's lock, or its
+ * signals'.
  */
 #define PROCESS_THREADS_EACH(member, process) LIST_EACH(thread, member, &(process)->threads)
 
-/* Finds the thread of a process with this tid; NULL. Under the process's lock. */
+/* Finds the thread of a process with this tid; NULL if there is none. The caller holds the process's lock. */
 struct thread *thread_find(const struct process *process, uint32_t tid);
 
-/* Finds the thread with the lowest tid from `lowest` on; NULL. Under the process's lock. */
+/* Finds the thread with the lowest tid from `lowest` on; NULL if there is none. The caller holds the
+ * process's lock. */
 const struct thread *thread_from(const struct process *process, uint32_t lowest);
 
 /* Returns the tid of that thread; 0: there is none. Takes the lock. */
 uint32_t thread_tid_from(struct process *process, uint32_t lowest);
 
-/* Sets a thread's name; the first one's name is the process's, too. False if the process has no such
+/* Sets a thread's name; the first one's name is the process's, too. Returns false if the process has no such
  * thread. */
 bool thread_rename(struct process *process, uint32_t tid, const char name[THREAD_NAME_BYTES]);
 

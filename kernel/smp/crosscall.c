@@ -14,7 +14,7 @@
 
 struct call {
     bool is_called;
-    struct cpu_mask callers; /* whose call is pending on this CPU */
+    struct cpu_mask callers; /* CPUs whose call is pending on this CPU */
 
     /* This CPU's own call. */
     void (*function)(void *context);

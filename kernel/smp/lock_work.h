@@ -49,7 +49,7 @@ struct lock_amount {
 
 /* Of each CPU. */
 extern struct lock_work {
-    unsigned locks;    /* that it holds */
+    unsigned locks;    /* number of locks that it holds */
     const char *place; /* where the first of them was taken */
     uint64_t bytes, steps;
     struct lock_amount bytes_max, steps_max; /* since the start */

@@ -99,12 +99,6 @@ struct linux_msghdr {
     uint32_t flags, padding2;
 };
 
-struct linux_statx_time {
-    int64_t seconds;
-    uint32_t nanoseconds;
-    int32_t reserved;
-};
-
 #define STATX_BASIC    0x7ff
 #define STATX_RESERVED 0x80000000u
 
@@ -114,7 +108,8 @@ struct linux_statx {
     uint32_t links, user, group;
     uint16_t mode, spare0;
     uint64_t inode, size, blocks, attributes_mask;
-    struct linux_statx_time access, birth, change, modify;
+    /* Linux's have 32 bits of nanoseconds and 32 reserved ones, 0: the same on a little-endian machine. */
+    struct linux_timespec access, birth, change, modify;
     uint32_t represented_major, represented_minor, device_major, device_minor;
     uint64_t mount, spare[13];
 };

@@ -33,40 +33,14 @@ static int attributes_set(struct inode *inode, const struct mount_change *change
     return 0;
 }
 
-/* Sets attributes of an open file; if it was opened with O_PATH, only with `allows_path`. */
-static long open_attributes_set(uint64_t descriptor, const struct mount_change *change, bool allows_path)
+long open_attributes_set(struct file *file, struct mount_change change)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
-
-    if (!file || ((file->flags & O_PATH) && !allows_path))
-        return -EBADF;
     if (!file->inode)
         return -EROFS;
     if (file->inode->mount)
-        return file->inode->mount->operations->file_change(mount_file_of(file->inode), change);
+        return file->inode->mount->operations->file_change(mount_file_of(file->inode), &change);
     SPIN_GUARD(&file->process->tree->lock);
-    return attributes_set(file->inode, change);
-}
-
-static long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags,
-                              const struct mount_change *change)
-{
-    bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
-    struct path path;
-    char first = 1;
-
-    if ((flags & AT_EMPTY_PATH) && user_read(&first, address, 1))
-        return -EFAULT;
-    if (!first && (int32_t)directory != AT_FDCWD)
-        return open_attributes_set(directory, change, true);
-    long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
-    do
-        if (result == TREE_LEFT)
-            result = path.call.mount->operations->change(&path.call, follow, change);
-        else if (!result)
-            result = attributes_set(path.found.inode, change);
-    while (path_leads_on(&path, &result));
-    return path_end(&path, result);
+    return attributes_set(file->inode, &change);
 }
 
 static bool flags_known(uint64_t flags)
@@ -74,41 +48,39 @@ static bool flags_known(uint64_t flags)
     return !((uint32_t)flags & ~(uint32_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
 }
 
-long sys_fchmodat2(uint64_t directory, uint64_t path, uint64_t mode, uint64_t flags)
+long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, struct mount_change change)
 {
-    struct mount_change change = { .what = MOUNT_MODE, .mode = (uint32_t)mode & 07777 };
+    bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
+    struct path path;
+    char first = 1;
 
-    return flags_known(flags) ? attributes_set_at(directory, path, flags, &change) : -EINVAL;
+    if (!flags_known(flags))
+        return -EINVAL;
+    if ((flags & AT_EMPTY_PATH) && user_read(&first, address, 1))
+        return -EFAULT;
+    if (!first && (int32_t)directory != AT_FDCWD) {
+        FILE_REFERENCE file = file_get(arch_process(), directory);
+
+        return file ? open_attributes_set(file, change) : -EBADF;
+    }
+    long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
+    while (path_leads(&path, &result))
+        result = result == TREE_LEFT ? path.call.mount->operations->change(&path.call, follow, &change)
+                                     : attributes_set(path.found.inode, &change);
+    return path_end(&path, result);
 }
 
-long sys_fchmod(uint64_t descriptor, uint64_t mode)
+struct mount_change mode_change(uint64_t mode)
 {
-    struct mount_change change = { .what = MOUNT_MODE, .mode = (uint32_t)mode & 07777 };
-
-    return open_attributes_set(descriptor, &change, false);
+    return (struct mount_change){ .what = MOUNT_MODE, .mode = (uint32_t)mode & 07777 };
 }
 
-/* Makes a change of owners. An id of -1 stays as it is. */
-static struct mount_change owner_change(uint64_t user, uint64_t group)
+struct mount_change owner_change(uint64_t user, uint64_t group)
 {
     return (struct mount_change){ .what = ((uint32_t)user == UINT32_MAX ? 0U : MOUNT_USER) |
                                           ((uint32_t)group == UINT32_MAX ? 0U : MOUNT_GROUP),
                                   .user = (uint32_t)user,
                                   .group = (uint32_t)group };
-}
-
-long sys_fchownat(uint64_t directory, uint64_t path, uint64_t user, uint64_t group, uint64_t flags)
-{
-    struct mount_change change = owner_change(user, group);
-
-    return flags_known(flags) ? attributes_set_at(directory, path, flags, &change) : -EINVAL;
-}
-
-long sys_fchown(uint64_t descriptor, uint64_t user, uint64_t group)
-{
-    struct mount_change change = owner_change(user, group);
-
-    return open_attributes_set(descriptor, &change, false);
 }
 
 long sys_umask(uint64_t mask)
@@ -155,9 +127,10 @@ static long times_set(uint64_t directory, uint64_t path, const struct linux_time
         error = time_read(&change, &times[1], &change.modified_ns, MOUNT_MODIFIED, MOUNT_MODIFIED_NOW);
     if (error)
         return error;
-    if (!path)
-        return (int32_t)directory == AT_FDCWD ? -EFAULT : open_attributes_set(directory, &change, false);
-    return attributes_set_at(directory, path, flags, &change);
+    if (path || (int32_t)directory == AT_FDCWD)
+        return path ? attributes_set_at(directory, path, flags, change) : -EFAULT;
+    FILE_REFERENCE file = file_get(arch_process(), directory);
+    return file && !(file->flags & O_PATH) ? open_attributes_set(file, change) : -EBADF;
 }
 
 static const struct linux_timespec both_now[2] = { { 0, UTIME_NOW }, { 0, UTIME_NOW } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_descriptor.c: system calls on descriptors: closing, duplicating, flags, control of terminals. fcntl's
- * locks are in sys_lock.c.
+ * sys_descriptor.c: system calls on descriptors: those of files without a path, which are pipes and event
+ * counters; closing, duplicating, flags, control of terminals. fcntl's locks are in sys_lock.c.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -9,15 +9,58 @@
 #include "fs/unix_socket.h"
 #include "process/process.h"
 #include "net/interface_facts.h"
-#include "mm/shared_memory.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
-#include "process/event.h"
 
-long sys_close(uint64_t descriptor)
+/* ---- Pipes and event counters: pipe(2), eventfd(2) ---- */
+
+long ends_install(int error, struct file *const ends[2], uint64_t buffer, bool close_on_exec)
 {
-    return file_close(arch_process(), descriptor);
+    struct process *process = arch_process();
+    int descriptors[2], installed = 0;
+
+    for (unsigned end = 0; end < 2; end++) {
+        int descriptor = error ? error : file_install(process, ends[end], 0, close_on_exec);
+
+        if (descriptor < 0)
+            error = descriptor;
+        else
+            descriptors[installed++] = descriptor;
+        file_put(ends[end]);
+    }
+    if (!error && user_write(buffer, descriptors, sizeof(descriptors)))
+        error = -EFAULT;
+    while (error && installed > 0)
+        file_close(process, (uint64_t)descriptors[--installed]);
+    return error;
 }
+
+long sys_pipe2(uint64_t buffer, uint64_t flags)
+{
+    struct file *ends[2];
+
+    if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
+        return -EINVAL;
+    if (files_allocate(arch_process(), ends))
+        return -EMFILE;
+    return ends_install(pipe_create(ends, (unsigned)flags), ends, buffer, flags & O_CLOEXEC);
+}
+
+long sys_eventfd2(uint64_t value, uint64_t flags)
+{
+    struct process *process = arch_process();
+
+    if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE))
+        return -EINVAL;
+
+    FILE_REFERENCE file = file_allocate(process);
+    if (!file)
+        return -EMFILE;
+    eventfd_initialise(file, (uint32_t)value, (unsigned)flags);
+    return file_install(process, file, 0, flags & O_CLOEXEC);
+}
+
+/* ---- Closing, duplicating ---- */
 
 long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 {
@@ -36,9 +79,7 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
     return 0;
 }
 
-/* ---- Duplicating ---- */
-
-static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
+long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
 {
     FILE_REFERENCE file = file_get(arch_process(), from);
 
@@ -48,11 +89,6 @@ static long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
     if (to != (uint32_t)from) /* else nothing changes, as dup2 allows */
         file_install_at(arch_process(), file, (unsigned)to, close_on_exec);
     return (long)to;
-}
-
-long sys_dup2(uint64_t from, uint64_t to)
-{
-    return duplicate_to(from, to, false);
 }
 
 long sys_dup3(uint64_t from, uint64_t to, uint64_t flags)
@@ -73,9 +109,25 @@ static long flags_set(struct file *file, uint64_t flags)
     return 0;
 }
 
-static long file_control(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument)
+long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument)
 {
+    struct process *process = arch_process();
+    bool *close_on_exec = &process->files->close_on_exec[(uint32_t)descriptor % FILE_DESCRIPTORS_MAX];
+    FILE_REFERENCE file = file_get(process, descriptor);
+
+    if (!file)
+        return -EBADF;
     switch (command) {
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+        if (argument >= FILE_DESCRIPTORS_MAX)
+            return -EINVAL;
+        return file_install(process, file, (unsigned)argument, command == F_DUPFD_CLOEXEC);
+    case F_GETFD:
+        return *close_on_exec;
+    case F_SETFD:
+        *close_on_exec = argument & 1;
+        return 0;
     case F_GETFL:
         return (long)file->flags;
     case F_SETFL:
@@ -99,30 +151,6 @@ static long file_control(struct file *file, uint64_t descriptor, uint32_t comman
         return file->inode && file->inode->memory ? -EPERM : -EINVAL;
     default:
         return -EINVAL;
-    }
-}
-
-long sys_fcntl(uint64_t descriptor, uint64_t command, uint64_t argument)
-{
-    struct process *process = arch_process();
-    bool *close_on_exec = &process->files->close_on_exec[(uint32_t)descriptor % FILE_DESCRIPTORS_MAX];
-    FILE_REFERENCE file = file_get(process, descriptor);
-
-    if (!file)
-        return -EBADF;
-    switch ((uint32_t)command) {
-    case F_DUPFD:
-    case F_DUPFD_CLOEXEC:
-        if (argument >= FILE_DESCRIPTORS_MAX)
-            return -EINVAL;
-        return file_install(process, file, (unsigned)argument, (uint32_t)command == F_DUPFD_CLOEXEC);
-    case F_GETFD:
-        return *close_on_exec;
-    case F_SETFD:
-        *close_on_exec = argument & 1;
-        return 0;
-    default:
-        return restartable(SYSCALL_NUMBER_fcntl, file_control(file, descriptor, (uint32_t)command, argument));
     }
 }
 
@@ -184,22 +212,21 @@ static long socket_control(struct file *file, uint32_t request, uint64_t argumen
 {
     const struct socket_operations *operations = socket_of(file)->operations;
 
-    long result = operations->control ? operations->control(file, request, argument) : -ENOTTY;
-
-    return result == -ENOTTY ? interface_control(request, argument) : result; /* which any socket answers */
+    if (!operations->queued || (request != FIONREAD && request != TIOCOUTQ))
+        return interface_control(request, argument); /* which any socket answers */
+    int64_t result = operations->queued(file, request == TIOCOUTQ);
+    int32_t bytes = (int32_t)result;
+    return result < 0 ? result : user_write(argument, &bytes, sizeof(bytes));
 }
 
-long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
+long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64_t argument)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     int32_t on;
 
-    if (!file || (file->flags & O_PATH))
-        return -EBADF;
-    switch ((uint32_t)request) {
+    switch (request) {
     case FIOCLEX:
     case FIONCLEX:
-        arch_process()->files->close_on_exec[(uint32_t)descriptor] = (uint32_t)request == FIOCLEX;
+        arch_process()->files->close_on_exec[descriptor] = request == FIOCLEX;
         return 0;
     case FIONBIO:
         if (user_read(&on, argument, sizeof(on)))
@@ -207,9 +234,9 @@ long sys_ioctl(uint64_t descriptor, uint64_t request, uint64_t argument)
         return flags_set(file, on ? file->flags | O_NONBLOCK : file->flags & ~(unsigned)O_NONBLOCK);
     default:
         if (file_is_socket(file))
-            return socket_control(file, (uint32_t)request, argument);
-        if ((uint32_t)request == FIONREAD)
+            return socket_control(file, request, argument);
+        if (request == FIONREAD)
             return unread_query(file, argument);
-        return file->is_terminal ? terminal_control((uint32_t)request, argument) : -ENOTTY;
+        return file->is_terminal ? terminal_control(request, argument) : -ENOTTY;
     }
 }

@@ -3,7 +3,7 @@
  * sys_epoll.c: sets of files that the kernel keeps for a program: epoll(7). A set is a table in its process's
  * memory with a row for each descriptor, so it cannot be full. A row belongs to the file that its descriptor
  * meant when it was added: after the descriptor is closed, or means another file, the row is void. The wait
- * itself is in readiness.c.
+ * itself is in sys_poll.c.
  *
  * An edge-triggered row reports what is ready when that is new, or when the file has been active since the
  * row's last report.
@@ -24,7 +24,7 @@
 #include "process/event.h"
 
 struct row {
-    uint64_t serial; /* of the file; 0: no row */
+    uint64_t serial; /* the file's serial; 0: no row */
     uint32_t events;
     uint32_t reported; /* for EPOLLET: what was ready when the row was last scanned */
     uint64_t activity; /* likewise */
@@ -35,21 +35,26 @@ struct row {
 struct epoll {
     struct spinlock lock; /* guards the rows; taken with no lock held; a socket's may be taken under it */
     uint32_t next;        /* where the next scan begins, so that no file is always last */
-    uint64_t scanned_ns;  /* when the set was last scanned as a file, */
-    unsigned ready;       /* and its readiness then, */
-    uint64_t events;      /* and what may change that */
+    uint64_t scanned_ns;  /* when the set was last scanned as a file */
+    unsigned ready;       /* its readiness at that time */
+    uint64_t events;      /* the events that may change that readiness */
     struct row rows[FILE_DESCRIPTORS_MAX];
 };
 
 #define EPOLL_MEMORY page_up(sizeof(struct epoll))
 
-/* Returns the readiness of a set as a file, for poll and select: it is ready when a file in it is. A set in a
- * set is not supported. */
-static unsigned epoll_ready(struct file *file);
-
 static void epoll_release(struct file *file)
 {
     page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
+}
+
+/* Returns the readiness of a set as a file, for poll and select: it is ready when a file in it is. A set in a
+ * set is not supported. */
+static unsigned epoll_ready(struct file *file)
+{
+    struct scan scan = { 0 };
+
+    return epoll_readiness(file, &scan);
 }
 
 const struct file_operations epoll_operations = {
@@ -74,11 +79,6 @@ long sys_epoll_create1(uint64_t flags)
     file->flags = O_RDWR;
     file->mode = 0600;
     return file_install(process, file, 0, flags & O_CLOEXEC);
-}
-
-long sys_epoll_create(uint64_t size)
-{
-    return (int32_t)size > 0 ? sys_epoll_create1(0) : -EINVAL;
 }
 
 /* ---- Rows ---- */
@@ -109,25 +109,6 @@ static int row_change(struct row *row, struct file *file, uint32_t operation,
     return 0;
 }
 
-static long control(struct file *set, struct file *file, uint64_t descriptor, uint64_t operation,
-                    const struct linux_epoll_event *event)
-{
-    struct epoll *epoll = set->object;
-
-    if (set->operations != &epoll_operations || file == set)
-        return -EINVAL;
-    if (file->operations == &epoll_operations)
-        return -ELOOP; /* sets of sets are not supported */
-    if (file->inode && !file->inode->device)
-        return -EPERM; /* as Linux: files and directories are always ready */
-    spin_lock(&epoll->lock);
-    int error = row_change(&epoll->rows[(uint32_t)descriptor], file, (uint32_t)operation, event);
-    spin_unlock(&epoll->lock);
-    if (!error)
-        event_notify(set->process, event_of(epoll));
-    return error;
-}
-
 long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descriptor, uint64_t address)
 {
     struct linux_epoll_event event = { 0 };
@@ -137,7 +118,21 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
         return -EFAULT;
     FILE_REFERENCE set = file_get(process, set_descriptor);
     FILE_REFERENCE file = file_get(process, descriptor);
-    return set && file ? control(set, file, descriptor, operation, &event) : -EBADF;
+    if (!set || !file)
+        return -EBADF;
+    if (set->operations != &epoll_operations || file == set)
+        return -EINVAL;
+    if (file->operations == &epoll_operations)
+        return -ELOOP; /* sets of sets are not supported */
+    if (file->inode && !file->inode->device)
+        return -EPERM; /* as Linux: files and directories are always ready */
+    struct epoll *epoll = set->object;
+    spin_lock(&epoll->lock);
+    int error = row_change(&epoll->rows[(uint32_t)descriptor], file, (uint32_t)operation, &event);
+    spin_unlock(&epoll->lock);
+    if (!error)
+        event_notify(set->process, event_of(epoll));
+    return error;
 }
 
 /* ---- Waiting ---- */
@@ -216,17 +211,10 @@ unsigned epoll_readiness(struct file *file, struct scan *scan)
     return ready;
 }
 
-static unsigned epoll_ready(struct file *file)
-{
-    struct scan scan = { 0 };
-
-    return epoll_readiness(file, &scan);
-}
-
 struct epoll_wait {
     struct epoll *epoll;
-    uint64_t buffer; /* for events */
-    uint64_t room;   /* for this many */
+    uint64_t buffer; /* address of the caller's buffer for events */
+    uint64_t room;   /* number of events that fit into it */
 };
 
 static int64_t epoll_scan(void *set, struct scan *scan)
@@ -266,36 +254,30 @@ static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uin
 }
 
 /* Waits; continues when interrupted. Words: the set's descriptor, where to write events, for how many there
- * is room, the deadline; the signal mask. */
+ * is room, the deadline; the signal mask, or UINT64_MAX, which is none, for a wait without one. */
 static long epoll_resume(const uint64_t *words)
 {
-    long result = epoll_until(words[0], words[1], words[2], words[3]);
+    bool masked = words[4] != UINT64_MAX;
 
-    return result == -EINTR ? thread_interrupted_wait(epoll_resume, words) : result;
-}
-
-static long epoll_masked_resume(const uint64_t *words)
-{
-    signal_mask_swap(words[4]);
-
+    if (masked)
+        signal_mask_swap(words[4]);
     long result = epoll_until(words[0], words[1], words[2], words[3]);
     if (result == -EINTR)
-        return thread_interrupted_wait(epoll_masked_resume, words);
-    signal_mask_restore();
+        return thread_interrupted_wait(epoll_resume, words);
+    if (masked)
+        signal_mask_restore();
     return result;
 }
 
 static long epoll_masked(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t deadline_ns,
                          uint64_t mask_address, uint64_t mask_bytes)
 {
-    uint64_t mask = 0;
+    uint64_t mask = UINT64_MAX;
     int error = mask_address ? signal_mask_read(mask_address, mask_bytes, &mask) : 0;
 
     if (error)
         return error;
-
-    const uint64_t words[RESUME_WORDS] = { descriptor, buffer, room, deadline_ns, mask };
-    return mask_address ? epoll_masked_resume(words) : epoll_resume(words);
+    return epoll_resume((const uint64_t[RESUME_WORDS]){ descriptor, buffer, room, deadline_ns, mask });
 }
 
 long sys_epoll_pwait(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t timeout_ms, uint64_t mask,

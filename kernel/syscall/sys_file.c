@@ -10,11 +10,8 @@
 #include "fs/file.h"
 #include "fs/user_vector.h"
 #include "lib/errno.h"
-#include "process/process.h"
-#include "mm/page.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
-#include "process/event.h"
 
 static int direction_check(const struct file *file, bool write)
 {
@@ -47,36 +44,6 @@ static int64_t vector_move(struct file *file, struct user_vector *vector, const 
     return moved;
 }
 
-/* Reads or writes one part. */
-static int64_t transfer(struct file *file, uint64_t buffer, uint64_t bytes, const uint64_t *offset,
-                        bool write)
-{
-    int error = direction_check(file, write);
-
-    if (error)
-        return error;
-    /* As Linux: a range beyond the program's addresses is an error even if nothing would be moved. */
-    if (bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes)
-        return -EFAULT;
-
-    struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
-    return vector_move(file, &vector, offset, write);
-}
-
-/* Reads or writes several parts. Nothing is moved unless all of them are valid. */
-static int64_t vector_transfer(struct file *file, uint64_t list, uint64_t count, const uint64_t *offset,
-                               bool write)
-{
-    struct user_vector vector;
-    int error = direction_check(file, write);
-
-    if (!error)
-        error = user_vector_read(&vector, list, count);
-    if (!error)
-        error = user_vector_next(&vector);
-    return error > 0 ? vector_move(file, &vector, offset, write) : error;
-}
-
 /* ---- The calls ---- */
 
 /* Finds the file of a call; *out is a FILE_REFERENCE of the caller in any case. A call with an offset needs a
@@ -95,14 +62,40 @@ static int file_of_call(uint64_t descriptor, const uint64_t *offset, struct file
     return (*out)->operations->size ? 0 : -ESPIPE;
 }
 
-static long transfer_call(int64_t (*move)(struct file *, uint64_t, uint64_t, const uint64_t *, bool),
-                          uint64_t descriptor, uint64_t address, uint64_t count, const uint64_t *offset,
-                          bool write)
+long part_transfer(uint64_t descriptor, uint64_t buffer, uint64_t bytes, const uint64_t *offset, bool write)
 {
     FILE_REFERENCE file;
     int error = file_of_call(descriptor, offset, &file);
 
-    return error ? error : move(file, address, count, offset, write);
+    if (!error)
+        error = direction_check(file, write);
+    if (error)
+        return error;
+    /* As Linux: a range beyond the program's addresses is an error even if nothing would be moved. */
+    if (bytes > ARCH_USER_LIMIT || buffer > ARCH_USER_LIMIT - bytes)
+        return -EFAULT;
+
+    struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
+    return vector_move(file, &vector, offset, write);
+}
+
+/* Moves nothing unless all parts are valid. */
+long parts_transfer(uint64_t descriptor, uint64_t list, uint64_t count, const uint64_t *offset,
+                    uint64_t flags, bool write)
+{
+    struct user_vector vector;
+    FILE_REFERENCE file;
+    int error = file_of_call(descriptor, offset, &file);
+
+    if ((uint32_t)flags)
+        return -EOPNOTSUPP;
+    if (!error)
+        error = direction_check(file, write);
+    if (!error)
+        error = user_vector_read(&vector, list, count);
+    if (!error)
+        error = user_vector_next(&vector);
+    return error > 0 ? vector_move(file, &vector, offset, write) : error;
 }
 
 /* The two most frequent calls get code of their own, with all of the above inlined. */
@@ -110,65 +103,12 @@ static long transfer_call(int64_t (*move)(struct file *, uint64_t, uint64_t, con
 
 FREQUENT long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
-    return restartable(SYSCALL_NUMBER_read, transfer_call(transfer, descriptor, buffer, bytes, NULL, false));
+    return restartable(SYSCALL_NUMBER_read, part_transfer(descriptor, buffer, bytes, NULL, false));
 }
 
 FREQUENT long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
-    return restartable(SYSCALL_NUMBER_write, transfer_call(transfer, descriptor, buffer, bytes, NULL, true));
-}
-
-long sys_pread64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    return transfer_call(transfer, descriptor, buffer, bytes, &offset, false);
-}
-
-long sys_pwrite64(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    return transfer_call(transfer, descriptor, buffer, bytes, &offset, true);
-}
-
-long sys_readv(uint64_t descriptor, uint64_t vector, uint64_t count)
-{
-    return restartable(SYSCALL_NUMBER_readv,
-                       transfer_call(vector_transfer, descriptor, vector, count, NULL, false));
-}
-
-long sys_writev(uint64_t descriptor, uint64_t vector, uint64_t count)
-{
-    return restartable(SYSCALL_NUMBER_writev,
-                       transfer_call(vector_transfer, descriptor, vector, count, NULL, true));
-}
-
-/* Takes the whole offset from the first of two registers; Linux splits it for 32-bit programs. */
-long sys_preadv(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset)
-{
-    return transfer_call(vector_transfer, descriptor, vector, count, &offset, false);
-}
-
-long sys_pwritev(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset)
-{
-    return transfer_call(vector_transfer, descriptor, vector, count, &offset, true);
-}
-
-long sys_preadv2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, uint64_t high,
-                 uint64_t flags)
-{
-    (void)high;
-    if ((uint32_t)flags)
-        return -EOPNOTSUPP;
-    return (int64_t)offset == -1 ? sys_readv(descriptor, vector, count)
-                                 : sys_preadv(descriptor, vector, count, offset);
-}
-
-long sys_pwritev2(uint64_t descriptor, uint64_t vector, uint64_t count, uint64_t offset, uint64_t high,
-                  uint64_t flags)
-{
-    (void)high;
-    if ((uint32_t)flags)
-        return -EOPNOTSUPP;
-    return (int64_t)offset == -1 ? sys_writev(descriptor, vector, count)
-                                 : sys_pwritev(descriptor, vector, count, offset);
+    return restartable(SYSCALL_NUMBER_write, part_transfer(descriptor, buffer, bytes, NULL, true));
 }
 
 /* ---- Seeking ---- */
@@ -208,7 +148,7 @@ static int64_t seek(struct file *file, uint64_t offset, uint64_t whence)
     return (int64_t)file->offset;
 }
 
-static int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t whence)
+int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t whence)
 {
     const uint64_t start = 0;
     FILE_REFERENCE file;
@@ -226,11 +166,6 @@ static int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t wh
     result = seek(file, offset, whence);
     file_offset_release(file);
     return result;
-}
-
-long sys_lseek(uint64_t descriptor, uint64_t offset, uint64_t whence)
-{
-    return restartable(SYSCALL_NUMBER_lseek, descriptor_seek(descriptor, offset, whence));
 }
 
 /* Takes the offset in two halves, from a time when registers had 32 bits; writes the new one to memory. */

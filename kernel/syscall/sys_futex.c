@@ -4,13 +4,11 @@
  *
  * Runs in system calls, interrupts off, no locks held.
  */
-#include "arch.h"
 #include "lib/errno.h"
 #include "process/futex.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "time/clock.h"
-#include "time/timer.h"
 #include "time/timespec.h"
 
 static long wait_resume(const uint64_t *words);

@@ -64,17 +64,15 @@ long sys_setresuid(uint64_t real, uint64_t effective, uint64_t saved)
 }
 
 /* Answers that there are no supplementary groups. */
-long sys_getgroups(uint64_t count, uint64_t list)
+long sys_getgroups(uint64_t count)
 {
-    (void)list;
     return (int32_t)count < 0 ? -EINVAL : 0;
 }
 
-long sys_setgroups(uint64_t count, uint64_t list)
+long sys_setgroups(uint64_t count)
 {
     const uint32_t max = 65536; /* NGROUPS_MAX */
 
-    (void)list;
     if ((uint32_t)count > max)
         return -EINVAL;
     return (uint32_t)count ? -EPERM : 0;

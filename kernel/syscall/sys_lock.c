@@ -70,27 +70,21 @@ static int lock_set(struct file *file, const struct file_lock *requested, bool w
     }
 }
 
-/* Describes a lock of this node that conflicts. False: there is none. */
-static bool local_query(struct file *file, const struct file_lock *requested, struct mount_lock *answer)
-{
-    SPIN_GUARD(&file->process->tree->lock);
-    const struct file_lock *lock = file_lock_conflict(file->inode, requested);
-    if (!lock)
-        return false;
-    *answer = (struct mount_lock){ .type = lock->exclusive ? F_WRLCK : F_RDLCK,
-                                   .start = lock->start,
-                                   .bytes = lock->end == INT64_MAX ? 0 : lock->end - lock->start + 1,
-                                   .process = (uint32_t)lock->pid };
-    return true;
-}
-
 /* Describes a lock that conflicts, also of other nodes, or changes the answer's type to F_UNLCK. */
 static int lock_query(struct file *file, const struct file_lock *requested, struct linux_flock *answer)
 {
+    struct tree *tree = file->process->tree;
     struct mount_lock lock = { .type = F_UNLCK };
-    bool found = local_query(file, requested, &lock);
-    int error = !found && file->inode->mount ? mount_lock_query(file, requested, &lock) : 0;
 
+    spin_lock(&tree->lock);
+    const struct file_lock *local = file_lock_conflict(file->inode, requested);
+    if (local)
+        lock = (struct mount_lock){ .type = local->exclusive ? F_WRLCK : F_RDLCK,
+                                    .start = local->start,
+                                    .bytes = local->end == INT64_MAX ? 0 : local->end - local->start + 1,
+                                    .process = (uint32_t)local->pid };
+    spin_unlock(&tree->lock);
+    int error = !local && file->inode->mount ? mount_lock_query(file, requested, &lock) : 0;
     if (lock.type == F_UNLCK)
         answer->type = F_UNLCK;
     else
@@ -146,7 +140,7 @@ long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint6
     return error || open_file || lock.releases ? error : lock_confirm(file, descriptor, &lock);
 }
 
-static long whole_file_lock(struct file *file, uint32_t operation)
+long whole_file_lock(struct file *file, uint32_t operation)
 {
     struct file_lock lock = { .owner = file, .end = INT64_MAX, .whole_file = true };
 
@@ -166,13 +160,4 @@ static long whole_file_lock(struct file *file, uint32_t operation)
     }
     file->has_locks = true;
     return lock_set(file, &lock, !(operation & LOCK_NB));
-}
-
-long sys_flock(uint64_t descriptor, uint64_t operation)
-{
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
-
-    if (!file || (file->flags & O_PATH))
-        return -EBADF;
-    return restartable(SYSCALL_NUMBER_flock, whole_file_lock(file, (uint32_t)operation));
 }

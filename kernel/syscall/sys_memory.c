@@ -17,7 +17,8 @@
 #define MIB (1UL << 20)
 
 /* Converts Linux's protection bits to the kernel's rights, which have the same values. Memory that can be
- * written or executed can also be read, on both architectures. -EACCES for both. Unknown bits are ignored. */
+ * written or executed can also be read, on both architectures. Returns -EACCES for both. Unknown bits are
+ * ignored. */
 static int rights_from(uint64_t protection, unsigned *rights)
 {
     protection &= PROT_ALL;

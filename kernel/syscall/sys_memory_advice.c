@@ -100,11 +100,10 @@ static void barrier(void *context)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-long sys_membarrier(uint64_t command, uint64_t flags, uint64_t cpu)
+long sys_membarrier(uint64_t command, uint64_t flags)
 {
     struct process *process = arch_process();
 
-    (void)cpu; /* only used with a flag that is not supported */
     if ((uint32_t)flags)
         return -EINVAL;
     switch ((uint32_t)command) {

@@ -183,39 +183,32 @@ static int64_t received(const struct socket_message *message, int64_t got)
     return whole ? (int64_t)message->whole_bytes : got;
 }
 
-long sys_sendto(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t flags, uint64_t name,
-                uint64_t name_bytes)
+int64_t part_send(struct file *file, uint64_t buffer, uint64_t bytes, uint32_t flags, uint64_t name,
+                  uint64_t name_bytes)
 {
     struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
-    struct socket_message message = { .vector = &vector, .flags = (uint32_t)flags };
+    struct socket_message message = { .vector = &vector, .flags = flags };
     struct socket_address address;
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
+    int error = 0;
 
-    if (!error && name) {
+    if (name) {
         error = socket_address_read(&address, name, name_bytes);
         message.address = &address;
     }
-    return error ? error : restartable(SYSCALL_NUMBER_sendto, socket_send(file, &message));
+    return error ? error : socket_send(file, &message);
 }
 
-long sys_recvfrom(uint64_t descriptor, uint64_t buffer, uint64_t bytes, uint64_t flags, uint64_t name,
-                  uint64_t room_address)
+int64_t part_receive(struct file *file, uint64_t buffer, uint64_t bytes, uint32_t flags, uint64_t name,
+                     uint64_t room_address)
 {
     struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
     struct socket_address address;
-    struct socket_message message = { .vector = &vector,
-                                      .flags = (uint32_t)flags,
-                                      .address = name ? &address : NULL };
-    FILE_REFERENCE file;
-    int64_t result = socket_get(descriptor, &file);
+    struct socket_message message = { .vector = &vector, .flags = flags, .address = name ? &address : NULL };
 
     address.bytes = 0;
-    if (result)
-        return result;
-    result = received(&message, socket_receive(file, &message));
+    int64_t result = received(&message, socket_receive(file, &message));
     if (result < 0 || !name)
-        return restartable(SYSCALL_NUMBER_recvfrom, result);
+        return result;
     long error = socket_answer_write(address.raw, address.bytes, name, room_address, true);
     return error ? error : result;
 }
@@ -232,7 +225,7 @@ static int message_read(uint64_t address, struct linux_msghdr *header, struct us
     return error < 0 || (error = user_vector_next(vector)) < 0 ? error : 0;
 }
 
-static int64_t message_send(struct file *file, uint64_t buffer, unsigned flags)
+int64_t message_send(struct file *file, uint64_t buffer, unsigned flags)
 {
     struct linux_msghdr header;
     struct user_vector vector;
@@ -255,7 +248,7 @@ static int64_t message_send(struct file *file, uint64_t buffer, unsigned flags)
     return result;
 }
 
-static int64_t message_receive(struct file *file, uint64_t buffer, unsigned flags)
+int64_t message_receive(struct file *file, uint64_t buffer, unsigned flags)
 {
     struct linux_msghdr header;
     struct user_vector vector;
@@ -290,23 +283,6 @@ static int64_t message_receive(struct file *file, uint64_t buffer, unsigned flag
     return user_write(buffer, &header, sizeof(header)) ? -EFAULT : got;
 }
 
-long sys_sendmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
-{
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
-
-    return error ? error : restartable(SYSCALL_NUMBER_sendmsg, message_send(file, buffer, (uint32_t)flags));
-}
-
-long sys_recvmsg(uint64_t descriptor, uint64_t buffer, uint64_t flags)
-{
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
-
-    return error ? error
-                 : restartable(SYSCALL_NUMBER_recvmsg, message_receive(file, buffer, (uint32_t)flags));
-}
-
 /* ---- Many messages ---- */
 
 struct linux_mmsghdr {
@@ -314,13 +290,11 @@ struct linux_mmsghdr {
     uint32_t bytes, padding; /* what was moved */
 };
 
-/* Moves messages; returns how many, or the error of the first. The time limit counts after a message has been
- * received. */
-static int64_t messages_move(uint64_t descriptor, uint64_t list, uint64_t count, unsigned flags, bool send,
-                             uint64_t deadline_ns)
+int64_t messages_move(struct file *file, uint64_t list, uint64_t count, unsigned flags, bool send,
+                      uint64_t timeout)
 {
-    FILE_REFERENCE file;
-    int64_t result = socket_get(descriptor, &file), done = 0;
+    uint64_t deadline_ns;
+    int64_t result = deadline_read(timeout, &deadline_ns), done = 0;
 
     if (result)
         return result;
@@ -342,21 +316,4 @@ static int64_t messages_move(uint64_t descriptor, uint64_t list, uint64_t count,
         crosscall_serve();
     }
     return done ? done : result;
-}
-
-long sys_sendmmsg(uint64_t descriptor, uint64_t list, uint64_t count, uint64_t flags)
-{
-    return restartable(SYSCALL_NUMBER_sendmmsg,
-                       messages_move(descriptor, list, count, (uint32_t)flags, true, UINT64_MAX));
-}
-
-long sys_recvmmsg(uint64_t descriptor, uint64_t list, uint64_t count, uint64_t flags, uint64_t timeout)
-{
-    uint64_t deadline_ns;
-    int error = deadline_read(timeout, &deadline_ns);
-
-    if (error)
-        return error;
-    return restartable(SYSCALL_NUMBER_recvmmsg,
-                       messages_move(descriptor, list, count, (uint32_t)flags, false, deadline_ns));
 }

@@ -27,14 +27,10 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     struct path path;
     long result = path_begin(&path, directory, address, TREE_NAME);
 
-    do
-        if (result == TREE_LEFT)
-            result = path.call.mount->operations->make_directory(&path.call, rights);
-        else if (!(result = target_check(&path, result)))
-            result = path.found.inode ? -EEXIST
-                                      : tree_create(path.tree, &path.found, S_IFDIR | rights, NULL, 0,
-                                                    file_wall_clock_ns(), &inode);
-    while (path_leads_on(&path, &result));
+    while (path_leads(&path, &result))
+        result = result == TREE_LEFT ? path.call.mount->operations->make_directory(&path.call, rights)
+                                     : tree_create(path.tree, &path.found, S_IFDIR | rights, NULL, 0,
+                                                   file_wall_clock_ns(), &inode);
     return path_end(&path, result);
 }
 
@@ -120,13 +116,12 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
     if (!file)
         return -EBADF;
     long result = path_begin(&path, directory, address, TREE_NAME);
-    do
+    while (path_leads(&path, &result))
         if (result == TREE_LEFT)
             result = open_mount_link(file, &path.call);
-        else if (!(result = target_check(&path, result)))
+        else
             result =
                 file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
-    while (path_leads_on(&path, &result));
     return path_end(&path, result);
 }
 
@@ -164,16 +159,15 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
     if (bytes <= 0)
         return bytes ? bytes : -ENOENT;
     long result = path_begin(&path, directory, address, TREE_NAME);
-    do
+    while (path_leads(&path, &result))
         if (result == TREE_LEFT) {
             if (text != path.extra)
                 memcpy(path.extra, text, (uint64_t)bytes + 1);
             text = path.extra;
             result = path.call.mount->operations->make_symlink(&path.call, text);
-        } else if (!(result = target_check(&path, result))) {
+        } else {
             result = tree_symlink(&path, text, (uint64_t)bytes);
         }
-    while (path_leads_on(&path, &result));
     return path_end(&path, result);
 }
 
@@ -187,13 +181,14 @@ long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
     if (flags & ~(uint64_t)AT_REMOVEDIR)
         return -EINVAL;
     long result = path_begin(&path, directory, address, TREE_NAME);
-    do
+    while (path_leads(&path, &result))
         if (result == TREE_LEFT)
             result = path.call.mount->operations->remove(&path.call, flags & AT_REMOVEDIR);
-        else if (!result)
+        else if (!path.found.inode)
+            result = -ENOENT;
+        else
             result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.found, file_wall_clock_ns())
                                           : tree_unlink(path.tree, &path.found, file_wall_clock_ns());
-    while (path_leads_on(&path, &result));
     return path_end(&path, result);
 }
 

@@ -69,13 +69,10 @@ static int file_create(struct path *path, uint32_t rights, struct shared_memory 
 }
 
 /* Finds or creates a file of the tree, and takes a reference to it. The caller holds the tree's lock. */
-static long tree_open(struct path *path, long error, uint64_t flags, uint32_t rights,
-                      struct shared_memory *memory)
+static long tree_open(struct path *path, uint64_t flags, uint32_t rights, struct shared_memory *memory)
 {
-    if (error == -ENOENT && path->found.directory && (flags & O_CREAT))
-        error = file_create(path, rights, memory);
-    else if (!error)
-        error = open_check(&path->found, flags);
+    int error = path->found.inode ? open_check(&path->found, flags) : file_create(path, rights, memory);
+
     if (!error)
         inode_get(path->found.inode);
     return error;
@@ -95,10 +92,8 @@ static int inode_open(struct path *path, uint64_t directory, uint64_t address, u
     if (creates)
         memory = shared_memory_create(arch_process()->vm.pages);
     error = path_look_up(path, (flags & O_NOFOLLOW) || exclusive ? TREE_NO_FOLLOW : TREE_FOLLOW, creates);
-    do
-        error = error == TREE_LEFT ? mount_open(path, flags, rights)
-                                   : tree_open(path, error, flags, rights, memory);
-    while (path_leads_on(path, &error));
+    while (path_leads(path, &error))
+        error = error == TREE_LEFT ? mount_open(path, flags, rights) : tree_open(path, flags, rights, memory);
     if (memory && (error || path->found.inode->memory != memory))
         shared_memory_put(memory);
     return (int)path_end(path, error);
@@ -143,7 +138,7 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     return file_complete(file, flags);
 }
 
-/* Creates a file without a name, with one reference: shared memory by descriptor. NULL if there is no
+/* Creates a file without a name, with one reference: shared memory by descriptor. Returns NULL if there is no
  * memory. */
 static struct inode *unnamed_create(struct process *process)
 {
@@ -223,12 +218,9 @@ long sys_faccessat2(uint64_t directory, uint64_t address, uint64_t mode, uint64_
         return -EINVAL;
     bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
     long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
-    do
-        if (result == TREE_LEFT)
-            result = mount_access_check(&path.call, follow, mode);
-        else if (!result)
-            result = access_check(path.found.inode, mode);
-    while (path_leads_on(&path, &result));
+    while (path_leads(&path, &result))
+        result = result == TREE_LEFT ? mount_access_check(&path.call, follow, mode)
+                                     : access_check(path.found.inode, mode);
     result = path_end(&path, result);
     return result ? result : path_thread_check(path.found.tid);
 }
@@ -298,61 +290,51 @@ static int directory_list(const struct file *file, uint64_t position, struct mou
     return listed;
 }
 
-/* Makes one record: its size in bytes, or -EINVAL if it does not fit. */
-static int64_t record_make(char *text, uint64_t capacity, const struct mount_entry *entry)
-{
-    uint64_t bytes = (sizeof(struct linux_dirent) + entry->name_bytes + 1ULL + 7) & ~7ULL;
-    struct linux_dirent record = {
-        .inode = entry->number,
-        .next = (int64_t)entry->next,
-        .record_bytes = (uint16_t)bytes,
-        .type = entry->type,
-    };
-
-    if (bytes > capacity)
-        return -EINVAL;
-    memset(text, 0, bytes);
-    memcpy(text, &record, sizeof(record));
-    memcpy(text + sizeof(record), entry->name, entry->name_bytes);
-    return (int64_t)bytes;
-}
-
 /* Copies entries to the program one by one. The caller has locked the file's offset. */
-static int64_t directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
+static int64_t entries_read(struct file *file, uint64_t buffer, uint64_t bytes)
 {
     char text[sizeof(struct linux_dirent) + TREE_NAME_MAX + 8];
     struct mount_entry entry;
     uint64_t used = 0;
-    int64_t made;
+    int error;
 
-    for (; (made = directory_list(file, file->offset, &entry)) > 0;
-         used += (uint64_t)made, file->offset = entry.next) {
-        made = record_make(text, smaller(sizeof(text), bytes - used), &entry);
-        if (made > 0 && user_write(buffer + used, text, (uint64_t)made))
-            made = -EFAULT;
-        if (made <= 0)
+    while ((error = directory_list(file, file->offset, &entry)) > 0) {
+        uint64_t record_bytes = (sizeof(struct linux_dirent) + entry.name_bytes + 1ULL + 7) & ~7ULL;
+        struct linux_dirent record = {
+            .inode = entry.number,
+            .next = (int64_t)entry.next,
+            .record_bytes = (uint16_t)record_bytes,
+            .type = entry.type,
+        };
+
+        error = -EINVAL;
+        if (record_bytes > smaller(sizeof(text), bytes - used))
             break;
+        memset(text, 0, record_bytes);
+        memcpy(text, &record, sizeof(record));
+        memcpy(text + sizeof(record), entry.name, entry.name_bytes);
+        error = user_write(buffer + used, text, record_bytes);
+        if (error)
+            break;
+        used += record_bytes;
+        file->offset = entry.next;
     }
-    return used ? (int64_t)used : made;
+    return used ? (int64_t)used : error;
 }
 
-long sys_getdents64(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+long directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
-
     bytes = smaller((uint32_t)bytes, DIRECTORY_READ_MAX);
-    if (!file || (file->flags & O_PATH))
-        return -EBADF;
     if (!file->inode || !mode_is(file->inode->mode, S_IFDIR))
         return -ENOTDIR;
     if (!file->operations->waits) {
         SPIN_GUARD_OWN(&file->lock);
-        return directory_read(file, buffer, bytes);
+        return entries_read(file, buffer, bytes);
     }
     int error = file_offset_claim(file);
     if (error)
         return error;
-    int64_t result = directory_read(file, buffer, bytes);
+    int64_t result = entries_read(file, buffer, bytes);
     file_offset_release(file);
     return result;
 }
@@ -397,12 +379,11 @@ long sys_chdir(uint64_t address)
     struct path path;
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
 
-    do
+    while (path_leads(&path, &result))
         if (result == TREE_LEFT)
             result = mount_open(&path, O_PATH | O_DIRECTORY, 0);
-        else if (!result)
+        else
             inode_get(path.found.inode);
-    while (path_leads_on(&path, &result));
     result = path_end(&path, result);
     return result ? result : directory_change(path.tree, path.found.inode, path.found.tid);
 }
@@ -476,15 +457,14 @@ long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint6
     long result = !first && (int32_t)directory != AT_FDCWD
                       ? open_link_find(&path, directory)
                       : path_begin(&path, directory, address, TREE_NO_FOLLOW);
-    do
+    while (path_leads(&path, &result))
         if (result == TREE_LEFT) {
             result = path.call.mount->operations->read_link(&path.call, path.extra, bytes);
             text = path.extra;
-        } else if (!result) {
+        } else {
             result = link_read(path.tree, path.found.inode, path_buffer(1), bytes);
             text = path_buffer(1);
         }
-    while (path_leads_on(&path, &result));
     path_unlock(&path);
     if (result > 0 && user_write(buffer, text, (uint64_t)result))
         result = -EFAULT;

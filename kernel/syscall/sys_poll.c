@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_poll.c: waiting for one of several files that the call lists: poll, select and their variants. The wait
- * itself is readiness.c's; sets that the kernel keeps (epoll) are in sys_epoll.c.
+ * sys_poll.c: waiting for one of several files that the call lists: poll, select and their variants; and the
+ * wait itself (readiness.h), also of sets that the kernel keeps (epoll, sys_epoll.c). Scans hold no lock.
  *
  * A wait that a signal without a handler has interrupted continues: poll by restart_syscall until its
  * deadline, the others as a new call, which finds the time left in its timeout. A signal mask that comes with
@@ -14,11 +14,35 @@
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "process/process.h"
 #include "syscall/linux_calls.h"
 #include "syscall/readiness.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"
+
+int readiness_of(uint64_t descriptor, struct scan *scan)
+{
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+
+    if (!file)
+        return -EBADF;
+    unsigned ready = file->operations == &epoll_operations ? epoll_readiness(file, scan) : file_ready(file);
+    scan->events |= file_events(file); /* a set has added those of its rows */
+    return (int)ready;
+}
+
+long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set, uint64_t deadline_ns)
+{
+    for (;;) {
+        struct scan scan = { 0 };
+        long result = scan_set(set, &scan);
+
+        if (result || clock_now_ns() >= deadline_ns)
+            return result;
+        result = file_event_wait(scan.events, deadline_ns);
+        if (result)
+            return result;
+    }
+}
 
 /* ---- Time limit and signal mask, as select, pselect6 and ppoll have them ---- */
 
@@ -45,23 +69,18 @@ static int limits_begin(struct limits *limits, uint64_t timeout, uint64_t mask_a
     return error;
 }
 
-static bool time_left_write(const struct limits *limits)
+/* Writes the time left, whatever the result is. If that fails, an interrupted call does not start again,
+ * since it would wait for all of its time again. It still takes the slow return path, for its mask. */
+static long limits_end(const struct limits *limits, unsigned number, long result)
 {
     uint64_t now_ns = clock_now_ns();
     uint64_t left_ns = limits->deadline_ns > now_ns ? limits->deadline_ns - now_ns : 0;
     uint64_t left[2] = { left_ns / NS_PER_S, left_ns % NS_PER_S / limits->unit_ns };
 
-    return !limits->timeout || limits->deadline_ns == UINT64_MAX ||
-           !user_write(limits->timeout, left, sizeof(left));
-}
-
-/* Writes the time left, whatever the result is. If that fails, an interrupted call does not start again,
- * since it would wait for all of its time again. It still takes the slow return path, for its mask. */
-static long limits_end(const struct limits *limits, unsigned number, long result)
-{
     if (limits->masked && result != -EINTR)
         signal_mask_restore();
-    bool written = time_left_write(limits);
+    bool written = !limits->timeout || limits->deadline_ns == UINT64_MAX ||
+                   !user_write(limits->timeout, left, sizeof(left));
     if (result != -EINTR)
         return result;
     if (written)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_process.c: system calls about a process and the system that it sees: exit, limits, uname, sysinfo. Its
- * identity is in sys_identity.c.
+ * sys_process.c: system calls about a process and the system that it sees: exit, limits, uname, sysinfo,
+ * getrandom. Its identity is in sys_identity.c.
  */
 #include "arch.h"
 #include "fs/file.h"
 #include "time/clock.h"
-#include "time/clock_event.h"
-#include "debug/console.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "net/address.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
@@ -65,11 +62,6 @@ long sys_getrlimit(uint64_t resource, uint64_t buffer)
     return error ? error : user_write(buffer, &limit, sizeof(limit));
 }
 
-long sys_setrlimit(uint64_t resource, uint64_t buffer)
-{
-    return buffer ? sys_prlimit64(0, resource, buffer, 0) : -EFAULT;
-}
-
 long sys_sysinfo(uint64_t buffer)
 {
     const struct process *process = arch_process();
@@ -82,4 +74,15 @@ long sys_sysinfo(uint64_t buffer)
     };
 
     return user_write(buffer, &info, sizeof(info));
+}
+
+/* Writes numbers of /dev/urandom (devices.c), which never run out, so no flag makes a difference. */
+long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
+{
+    enum { NONBLOCK = 1, RANDOM = 2, INSECURE = 4 };
+
+    if (((uint32_t)flags & ~(uint32_t)(NONBLOCK | RANDOM | INSECURE)) ||
+        ((flags & RANDOM) && (flags & INSECURE)))
+        return -EINVAL;
+    return random_write(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
 }

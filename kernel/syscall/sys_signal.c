@@ -72,9 +72,11 @@ long sys_pause(void)
 
 int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask)
 {
-    if (bytes != SET_BYTES)
-        return -EINVAL;
-    return user_read(mask, address, sizeof(*mask)) ? -EFAULT : 0;
+    uint64_t set = 0;
+    int error = bytes == SET_BYTES ? user_read(&set, address, sizeof(set)) : -EINVAL;
+
+    *mask = set & ~SIGNALS_UNBLOCKABLE;
+    return error;
 }
 
 long sys_rt_sigsuspend(uint64_t mask, uint64_t set_bytes)
@@ -118,8 +120,7 @@ long sys_rt_sigtimedwait(uint64_t set_address, uint64_t info_address, uint64_t t
     if (error)
         return error;
 
-    const uint64_t words[RESUME_WORDS] = { set & ~SIGNALS_UNBLOCKABLE, info_address,
-                                           time_add(clock_now_ns(), ns) };
+    const uint64_t words[RESUME_WORDS] = { set, info_address, time_add(clock_now_ns(), ns) };
     return timed_wait(words);
 }
 
@@ -217,22 +218,13 @@ long sys_kill(uint64_t pid, uint64_t signal)
     return process_signal(process_find((uint64_t)(target < 0 ? -target : target)), &info);
 }
 
-long sys_tkill(uint64_t tid, uint64_t signal)
+long thread_kill(uint32_t group, uint64_t tid, uint64_t signal)
 {
     struct signal_info info = info_of(signal, SIGNAL_BY_TKILL);
 
     if ((uint32_t)signal > SIGNAL_COUNT || (int32_t)tid <= 0)
         return -EINVAL;
-    return thread_signal(0, (uint32_t)tid, &info);
-}
-
-long sys_tgkill(uint64_t group, uint64_t tid, uint64_t signal)
-{
-    struct signal_info info = info_of(signal, SIGNAL_BY_TKILL);
-
-    if ((uint32_t)signal > SIGNAL_COUNT || (int32_t)group <= 0 || (int32_t)tid <= 0)
-        return -EINVAL;
-    return thread_signal((uint32_t)group, (uint32_t)tid, &info);
+    return thread_signal(group, (uint32_t)tid, &info);
 }
 
 /* Reads the signal that a program describes. A program may send a signal that looks like the kernel's or

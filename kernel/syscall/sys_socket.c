@@ -13,14 +13,6 @@
 
 #define TYPE_BITS 15
 
-int socket_get(uint64_t descriptor, struct file **out)
-{
-    *out = file_get(arch_process(), descriptor);
-    if (!*out || ((*out)->flags & O_PATH))
-        return -EBADF;
-    return file_is_socket(*out) ? 0 : -ENOTSOCK;
-}
-
 int socket_address_read(struct socket_address *address, uint64_t buffer, uint64_t bytes)
 {
     *address = (struct socket_address){ .bytes = (uint32_t)bytes };
@@ -91,29 +83,19 @@ long sys_socketpair(uint64_t family, uint64_t type, uint64_t protocol, uint64_t 
         return (uint32_t)family == AF_INET ? -EOPNOTSUPP : -EAFNOSUPPORT;
     if ((uint32_t)protocol > AF_UNIX)
         return -EPROTONOSUPPORT;
-    int error = files_allocate(arch_process(), ends);
-    if (error)
-        return error;
+    if (files_allocate(arch_process(), ends))
+        return -EMFILE;
     ends[0]->flags = ends[1]->flags = (unsigned)type & O_NONBLOCK;
-    error = unix_socket_pair(ends, (int)(type & TYPE_BITS));
-    if (!error)
-        return ends_install(ends, buffer, type & O_CLOEXEC);
-    file_put(ends[0]);
-    file_put(ends[1]);
-    return error;
+    return ends_install(unix_socket_pair(ends, (int)(type & TYPE_BITS)), ends, buffer, type & O_CLOEXEC);
 }
 
 /* ---- Connecting ---- */
 
-/* Carries out bind and connect. */
-static int64_t address_call(uint64_t descriptor, uint64_t buffer, uint64_t bytes, bool connects)
+int64_t socket_address_set(struct file *file, uint64_t buffer, uint64_t bytes, bool connects)
 {
     struct socket_address address;
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
+    int error = socket_address_read(&address, buffer, bytes);
 
-    if (!error)
-        error = socket_address_read(&address, buffer, bytes);
     if (error)
         return error;
     const struct socket_operations *operations = socket_of(file)->operations;
@@ -123,105 +105,54 @@ static int64_t address_call(uint64_t descriptor, uint64_t buffer, uint64_t bytes
     return socket_interrupted(error, &socket_of(file)->send_limit_ns);
 }
 
-long sys_bind(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+long socket_listen(struct file *file, uint64_t backlog)
 {
-    return address_call(descriptor, buffer, bytes, false);
-}
-
-long sys_connect(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
-{
-    return restartable(SYSCALL_NUMBER_connect, address_call(descriptor, buffer, bytes, true));
-}
-
-long sys_listen(uint64_t descriptor, uint64_t backlog)
-{
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
-
-    if (error)
-        return error;
     const struct socket_operations *operations = socket_of(file)->operations;
+
     return operations->listen ? operations->listen(file, (int32_t)backlog) : -EOPNOTSUPP;
 }
 
-/* Accepts a connection as `accepted`, which the caller allocates before a connection is taken from the
- * listener. */
-static long accept_file(struct file *file, struct file *accepted, uint64_t buffer, uint64_t room_address,
-                        bool close_on_exec)
+/* Allocates the open file of a connection before that is taken from the listener. */
+long socket_accept(struct file *file, uint64_t buffer, uint64_t room_address, uint64_t flags)
 {
-    const struct socket_operations *operations = socket_of(file)->operations;
+    const struct socket_operations *operations;
     struct socket_address peer;
 
+    if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
+        return -EINVAL;
+    if (!file_is_socket(file))
+        return -ENOTSOCK;
+    FILE_REFERENCE accepted = file_allocate(arch_process());
+    if (!accepted)
+        return -EMFILE;
+    accepted->flags = (unsigned)flags & O_NONBLOCK;
+    operations = socket_of(file)->operations;
     peer.bytes = 0;
     long result = operations->accept ? operations->accept(file, accepted, &peer) : -EOPNOTSUPP;
     if (!result && buffer)
         result = socket_answer_write(peer.raw, peer.bytes, buffer, room_address, true);
     if (!result)
-        result = file_install(accepted->process, accepted, 0, close_on_exec);
+        result = file_install(accepted->process, accepted, 0, flags & O_CLOEXEC);
     return socket_interrupted(result, &socket_of(file)->receive_limit_ns);
 }
 
-static long accept_call(uint64_t descriptor, uint64_t buffer, uint64_t room_address, uint64_t flags)
+long socket_shutdown(struct file *file, uint64_t how)
 {
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
+    const struct socket_operations *operations = socket_of(file)->operations;
 
-    if (error)
-        return error;
-    FILE_REFERENCE accepted = file_allocate(arch_process());
-    if (!accepted)
-        return -EMFILE;
-    accepted->flags = (unsigned)flags & O_NONBLOCK;
-    return accept_file(file, accepted, buffer, room_address, flags & O_CLOEXEC);
-}
-
-long sys_accept(uint64_t descriptor, uint64_t buffer, uint64_t room_address)
-{
-    return restartable(SYSCALL_NUMBER_accept, accept_call(descriptor, buffer, room_address, 0));
-}
-
-long sys_accept4(uint64_t descriptor, uint64_t buffer, uint64_t room_address, uint64_t flags)
-{
-    if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
-        return -EINVAL;
-    return restartable(SYSCALL_NUMBER_accept4, accept_call(descriptor, buffer, room_address, flags));
-}
-
-long sys_shutdown(uint64_t descriptor, uint64_t how)
-{
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
-
-    if (error)
-        return error;
     if ((uint32_t)how > 2)
         return -EINVAL;
-    const struct socket_operations *operations = socket_of(file)->operations;
     return operations->shutdown ? operations->shutdown(file, (uint32_t)how != 1, (uint32_t)how != 0)
                                 : -EOPNOTSUPP;
 }
 
 /* ---- Names ---- */
 
-static long name_call(uint64_t descriptor, uint64_t buffer, uint64_t room_address, bool of_peer)
+long socket_name(struct file *file, uint64_t buffer, uint64_t room_address, bool of_peer)
 {
-    struct socket_address address;
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
-
-    if (error)
-        return error;
     const struct socket_operations *operations = socket_of(file)->operations;
-    error = operations->name ? operations->name(file, of_peer, &address) : -EOPNOTSUPP;
+    struct socket_address address;
+    int error = operations->name ? operations->name(file, of_peer, &address) : -EOPNOTSUPP;
+
     return error ? error : socket_answer_write(address.raw, address.bytes, buffer, room_address, true);
-}
-
-long sys_getsockname(uint64_t descriptor, uint64_t buffer, uint64_t room_address)
-{
-    return name_call(descriptor, buffer, room_address, false);
-}
-
-long sys_getpeername(uint64_t descriptor, uint64_t buffer, uint64_t room_address)
-{
-    return name_call(descriptor, buffer, room_address, true);
 }

@@ -5,8 +5,6 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
-#include "process/process.h"
 #include "syscall/linux_calls.h"
 #include "syscall/socket_call.h"
 #include "syscall/syscall.h"
@@ -87,7 +85,7 @@ static long common_read(struct socket *socket, uint32_t option, uint64_t buffer,
     return result < 0 ? result : socket_answer_write(&value, sizeof(value), buffer, room_address, false);
 }
 
-static long option_read(struct file *file, uint32_t level, uint32_t option, uint64_t buffer,
+long socket_option_read(struct file *file, uint32_t level, uint32_t option, uint64_t buffer,
                         uint64_t room_address)
 {
     struct socket *socket = socket_of(file);
@@ -169,13 +167,13 @@ static int common_set(struct socket *socket, uint32_t option, const void *value,
     }
 }
 
-static int option_set(struct file *file, uint32_t level, uint32_t option, uint64_t address, uint32_t bytes)
+long socket_option_set(struct file *file, uint32_t level, uint32_t option, uint64_t address, uint32_t bytes)
 {
     struct socket *socket = socket_of(file);
     _Alignas(8) uint8_t value[OPTION_BYTES_MAX];
     int error = level == SOL_SOCKET ? -ENOPROTOOPT : -EOPNOTSUPP, kept = -ENOPROTOOPT;
 
-    if (bytes == 0)
+    if ((int32_t)bytes <= 0)
         return -EINVAL;
     if (bytes > sizeof(value))
         bytes = sizeof(value);
@@ -188,25 +186,4 @@ static int option_set(struct file *file, uint32_t level, uint32_t option, uint64
     if (socket->operations->option_set)
         error = socket->operations->option_set(file, (int)level, (int)option, value, bytes);
     return error == -ENOPROTOOPT ? kept : error;
-}
-
-/* ---- The calls ---- */
-
-long sys_getsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer,
-                    uint64_t room_address)
-{
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
-
-    return error ? error : option_read(file, (uint32_t)level, (uint32_t)option, buffer, room_address);
-}
-
-long sys_setsockopt(uint64_t descriptor, uint64_t level, uint64_t option, uint64_t buffer, uint64_t bytes)
-{
-    FILE_REFERENCE file;
-    int error = socket_get(descriptor, &file);
-
-    if ((int32_t)bytes < 0)
-        return -EINVAL;
-    return error ? error : option_set(file, (uint32_t)level, (uint32_t)option, buffer, (uint32_t)bytes);
 }

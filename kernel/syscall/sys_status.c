@@ -106,14 +106,13 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
 
     bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
     long error = path_begin(&path, descriptor, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
-    do
+    while (path_leads(&path, &error))
         if (error == TREE_LEFT) {
             error = path.call.mount->operations->status(&path.call, follow, status);
             status->filesystem = FILESYSTEM_MOUNTS + path.call.mount->index;
-        } else if (!error) {
+        } else {
             *status = inode_status(path.found.inode, path.found.tid);
         }
-    while (path_leads_on(&path, &error));
     error = path_end(&path, error);
     return error ? (int)error : path_thread_check(path.found.tid);
 }
@@ -172,13 +171,6 @@ long sys_fstat(uint64_t descriptor, uint64_t buffer)
     return error ? error : status_write(buffer, &status);
 }
 
-static struct linux_statx_time statx_time(int64_t ns)
-{
-    struct linux_timespec time = time_split(ns);
-
-    return (struct linux_statx_time){ .seconds = time.seconds, .nanoseconds = (uint32_t)time.nanoseconds };
-}
-
 long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask, uint64_t buffer)
 {
     const uint64_t sync_flags = 0x6000;
@@ -200,9 +192,9 @@ long sys_statx(uint64_t descriptor, uint64_t path, uint64_t flags, uint64_t mask
         .inode = status.number,
         .size = status.bytes,
         .blocks = status.blocks,
-        .access = statx_time(status.accessed_ns),
-        .change = statx_time(status.changed_ns),
-        .modify = statx_time(status.modified_ns),
+        .access = time_split(status.accessed_ns),
+        .change = time_split(status.changed_ns),
+        .modify = time_split(status.modified_ns),
         .represented_major = (uint32_t)(status.device >> 8),
         .represented_minor = status.device & 255,
         .device_minor = status.filesystem + 1,
@@ -273,12 +265,11 @@ long sys_statfs(uint64_t address, uint64_t buffer)
     struct path path;
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
 
-    do
+    while (path_leads(&path, &result))
         if (result == TREE_LEFT)
             result = mount_statistics(&path.call, &statistics);
-        else if (!result)
+        else
             statistics = tree_statistics(path.found.inode->filesystem);
-    while (path_leads_on(&path, &result));
     result = path_end(&path, result);
     if (!result)
         result = path_thread_check(path.found.tid);
@@ -301,15 +292,4 @@ long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
         statistics = tree_statistics(file->inode ? file->inode->filesystem : FILESYSTEM_UNNAMED);
     }
     return error ? error : statistics_write(buffer, &statistics);
-}
-
-/* Answers as statfs: on a 64-bit architecture the structure is the same, and `bytes` its size. */
-long sys_statfs64(uint64_t address, uint64_t bytes, uint64_t buffer)
-{
-    return bytes == sizeof(struct linux_statfs) ? sys_statfs(address, buffer) : -EINVAL;
-}
-
-long sys_fstatfs64(uint64_t descriptor, uint64_t bytes, uint64_t buffer)
-{
-    return bytes == sizeof(struct linux_statfs) ? sys_fstatfs(descriptor, buffer) : -EINVAL;
 }

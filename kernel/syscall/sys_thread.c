@@ -1,17 +1,69 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sys_thread.c: system calls about threads: their numbers, names, robust lists, CPUs and scheduling policies.
- * clone is in sys_clone.c, futex in sys_futex.c.
+ * sys_thread.c: system calls about threads: making them [man 2 clone], their numbers, names, robust lists,
+ * CPUs and scheduling policies. futex is in sys_futex.c.
  */
 #include "arch.h"
 #include "time/timer.h"
+#include "debug/console.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "process/process.h"
+#include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 
 #define ROBUST_HEAD_BYTES 24
+
+/* ---- Making ---- */
+
+/* Checks the flags of clone, which thread_create carries out. */
+static int flags_check(uint64_t flags)
+{
+    const uint64_t thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    const uint64_t known = thread | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID |
+                           CLONE_CHILD_CLEARTID | CLONE_DETACHED;
+
+    if (((flags & CLONE_THREAD) && !(flags & CLONE_SIGHAND)) ||
+        ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM)))
+        return -EINVAL;
+    if (!(flags & CLONE_THREAD))
+        return (int)syscall_refuse("clone", "a program cannot start another process");
+    if ((flags & thread) != thread)
+        return (int)syscall_refuse("clone",
+                                   "threads must share memory, files, directory and signal handlers");
+    if (flags & ~known)
+        return (int)syscall_refuse("clone", "tracing and namespaces are not supported");
+    return 0;
+}
+
+long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
+                  const void *kept_registers)
+{
+    const struct thread_arguments given = {
+        .stack = stack,
+        .thread_pointer = flags & CLONE_SETTLS ? &tls : NULL,
+        .parent_tid_address = flags & CLONE_PARENT_SETTID ? parent_tid : 0,
+        .set_tid_address = flags & CLONE_CHILD_SETTID ? child_tid : 0,
+        .clear_tid_address = flags & CLONE_CHILD_CLEARTID ? child_tid : 0,
+        .kept_registers = kept_registers,
+    };
+    struct process *process = arch_process();
+    int error = flags_check(flags & ~0xffULL); /* the low byte is a signal for a parent */
+
+    if (error)
+        return error;
+    if ((flags & CLONE_SETTLS) && tls >= ARCH_USER_LIMIT)
+        return -EPERM;
+
+    long tid = thread_create(&given);
+    if (tid == -EAGAIN && !__atomic_exchange_n(&process->threads_refused, true, __ATOMIC_RELAXED))
+        kernel_print("%s (%s) wants more threads than %u, or has no memory left for one: clone answers "
+                     "EAGAIN; threads= sets how many it may have for each CPU\n",
+                     process->title, process->name, threads_max(&process->cpus));
+    return tid;
+}
+
+/* ---- Identity ---- */
 
 /* Finds a thread of the process by its tid, 0 for the caller; NULL if there is none. The caller holds the
  * process's lock. */
@@ -52,11 +104,6 @@ long sys_exit(uint64_t status)
     thread_exit(status & 0xff);
 }
 
-long sys_arch_prctl(uint64_t code, uint64_t address)
-{
-    return arch_thread_pointer_call(code, address);
-}
-
 long sys_set_tid_address(uint64_t address)
 {
     arch_thread()->clear_tid_address = address;
@@ -84,14 +131,13 @@ long sys_get_robust_list(uint64_t tid, uint64_t head_address, uint64_t bytes_add
     return user_write(head_address, &state.robust_list, sizeof(state.robust_list));
 }
 
-long sys_prctl(uint64_t operation, uint64_t argument, uint64_t a2, uint64_t a3, uint64_t a4)
+long sys_prctl(uint64_t operation, uint64_t argument)
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
     struct thread *thread = arch_thread();
     char name[THREAD_NAME_BYTES] = ""; /* zeroes after a short name, because GET_NAME shows all of it */
     int64_t length;
 
-    (void)a2, (void)a3, (void)a4;
     switch ((uint32_t)operation) {
     case SET_NAME:
         length = user_read_string(name, argument, sizeof(name));
@@ -153,11 +199,10 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     return 0;
 }
 
-long sys_getcpu(uint64_t cpu_address, uint64_t domain_address, uint64_t cache)
+long sys_getcpu(uint64_t cpu_address, uint64_t domain_address)
 {
     uint32_t cpu = arch_cpu_index(), domain = arch_cpu_numa_domain(cpu);
 
-    (void)cache; /* unused by Linux since 2.6.24 */
     if (domain == NUMA_DOMAIN_NONE)
         domain = 0;
     if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))
@@ -184,15 +229,7 @@ static int policy_check(uint32_t policy, int32_t priority)
     return priority ? -EINVAL : 0;
 }
 
-static int rank_of(uint32_t policy, int32_t priority)
-{
-    if (policy_is_realtime(policy))
-        return priority;
-    return policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
-}
-
-/* Sets a thread's policy and priority. A negative policy: the thread keeps its policy. */
-static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
+long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
 {
     struct process *process = arch_process();
     int32_t priority;
@@ -207,24 +244,14 @@ static long policy_set(uint64_t tid, int64_t policy, uint64_t parameters)
         return -ESRCH;
     bool resets = policy < 0 ? thread->resets_policy : policy & RESET_ON_FORK;
     uint32_t plain = policy < 0 ? thread->policy : (uint32_t)policy & ~(uint32_t)RESET_ON_FORK;
-    int error = policy_check(plain, priority);
+    int error = policy_check(plain, priority), rank = plain == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY;
     if (error)
         return error;
     thread->policy = plain;
     thread->priority = priority;
     thread->resets_policy = resets;
-    schedule_rank_set(thread, rank_of(plain, priority), plain != POLICY_FIFO);
+    schedule_rank_set(thread, policy_is_realtime(plain) ? priority : rank, plain != POLICY_FIFO);
     return 0;
-}
-
-long sys_sched_setscheduler(uint64_t tid, uint64_t policy, uint64_t parameters)
-{
-    return (int32_t)policy < 0 ? -EINVAL : policy_set(tid, (int32_t)policy, parameters);
-}
-
-long sys_sched_setparam(uint64_t tid, uint64_t parameters)
-{
-    return policy_set(tid, -1, parameters);
 }
 
 long sys_sched_getscheduler(uint64_t tid)
@@ -243,14 +270,9 @@ long sys_sched_getparam(uint64_t tid, uint64_t parameters)
     return error ? error : user_write(parameters, &state.priority, sizeof(state.priority));
 }
 
-long sys_sched_get_priority_max(uint64_t policy)
+long priority_bound(uint32_t policy, long realtime)
 {
-    return policy_is_realtime((uint32_t)policy) ? 99 : policy_check((uint32_t)policy, 0);
-}
-
-long sys_sched_get_priority_min(uint64_t policy)
-{
-    return policy_is_realtime((uint32_t)policy) ? 1 : policy_check((uint32_t)policy, 0);
+    return policy_is_realtime(policy) ? realtime : policy_check(policy, 0);
 }
 
 /* Writes the length of a turn; 0 if it has no end, as on Linux for SCHED_FIFO. */

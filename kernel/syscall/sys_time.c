@@ -5,8 +5,6 @@
  */
 #include "arch.h"
 #include "time/clock.h"
-#include "time/clock_event.h"
-#include "debug/console.h"
 #include "lib/errno.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
@@ -126,11 +124,10 @@ long sys_clock_settime(uint64_t clock, uint64_t address)
     return error ? error : -EPERM;
 }
 
-long sys_settimeofday(uint64_t address, uint64_t zone)
+long sys_settimeofday(uint64_t address)
 {
     struct linux_timeval time;
 
-    (void)zone;
     if (address && user_read(&time, address, sizeof(time)))
         return -EFAULT;
     if (address && (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= US_PER_S))

@@ -110,20 +110,10 @@ static int clock_check(uint64_t clock)
     }
 }
 
-/* Logs, once for each process, that it has as many timers as it may have; returns `error`. */
-static long timers_refuse(long error)
-{
-    struct process *process = arch_process();
-
-    if (!__atomic_exchange_n(&process->timers.limit_logged, true, __ATOMIC_RELAXED))
-        kernel_print("%s (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->title,
-                     process->name, POSIX_TIMERS_MAX);
-    return error;
-}
-
 long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_address)
 {
     struct linux_sigevent event = { .signal = SIGNAL_ALRM, .notify = SIGEV_SIGNAL };
+    struct process *process = arch_process();
     int error = clock_check(clock);
     bool silent;
 
@@ -137,14 +127,17 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     if (!silent && (event.signal < 1 || event.signal > SIGNAL_COUNT))
         return -EINVAL;
     if (event.notify == SIGEV_THREAD_ID &&
-        (!event.tid || thread_tid_from(arch_process(), (uint32_t)event.tid) != (uint32_t)event.tid))
+        (!event.tid || thread_tid_from(process, (uint32_t)event.tid) != (uint32_t)event.tid))
         return -EINVAL;
 
     int id = posix_timer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
                                 event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
                                 (uint32_t)clock == CLOCK_ID_REALTIME);
+    if (id < 0 && !__atomic_exchange_n(&process->timers.limit_logged, true, __ATOMIC_RELAXED))
+        kernel_print("%s (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->title,
+                     process->name, POSIX_TIMERS_MAX);
     if (id < 0)
-        return timers_refuse(id);
+        return id;
     if (user_write(id_address, &id, sizeof(id))) {
         posix_timer_delete((uint64_t)id);
         return -EFAULT;
@@ -199,9 +192,4 @@ long sys_timer_getoverrun(uint64_t id)
     const struct posix_timer *timer = posix_timer_find(id);
 
     return timer ? timer->overrun : -EINVAL;
-}
-
-long sys_timer_delete(uint64_t id)
-{
-    return posix_timer_delete(id);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * syscall.c: the table of handlers, generated from syscalls.def, and the answer to calls without one.
+ * syscall.c: the table of handlers, generated from syscalls.def; the answers to calls without one, and to
+ * calls that a signal has interrupted. Such a call records in its thread which call it was and whether it may
+ * start again; signal_deliver decides, when it knows whether a handler runs. Runs in system calls.
  */
 #include "syscall/syscall.h"
 #include "arch.h"
 #include "debug/console.h"
+#include "fs/mount.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
+#include "process/process.h"
 #include "syscall/linux_calls.h"
+#include "syscall/socket_call.h"
 #include "time/timespec.h"
 
 /* Calls that this architecture lacks have the number -1: they share the slot above all numbers. */
@@ -16,18 +20,28 @@
 /* Called by the entry code with the arguments in registers; each handler has a type of its own. */
 typedef void syscall_handler(void);
 
-/* The handlers of constants and aliases. The entry code hands over six registers, whatever the call takes. */
+/* The handlers that rows describe. The entry code hands over six registers, whatever the call takes. */
 #define REGISTER __attribute__((unused)) uint64_t
-#define CONST(name, x86_64, ppc64, value, reason) \
-    static long constant_##name(void)             \
-    {                                             \
-        return value;                             \
+#define CONST(name, x86_64, ppc64, value, reason)                                                   \
+    static long call_##name(REGISTER a, REGISTER b, REGISTER c, REGISTER d, REGISTER e, REGISTER f) \
+    {                                                                                               \
+        return value;                                                                               \
     }
-#define ALIAS(name, x86_64, ppc64, of, arguments, limits)                                            \
-    static long alias_##name(REGISTER a, REGISTER b, REGISTER c, REGISTER d, REGISTER e, REGISTER f) \
-    {                                                                                                \
-        return sys_##of arguments;                                                                   \
+#define ALIAS(name, x86_64, ppc64, of, arguments, limits) \
+    CONST(name, x86_64, ppc64, sys_##of arguments, limits)
+#define CALL(name, x86_64, ppc64, result, limits) \
+    CONST(name, x86_64, ppc64, restartable(ARCH_SYSCALL_NUMBER(x86_64, ppc64), result), limits)
+#define ON_FILE(name, x86_64, ppc64, result, limits)                                                \
+    static long call_##name(REGISTER a, REGISTER b, REGISTER c, REGISTER d, REGISTER e, REGISTER f) \
+    {                                                                                               \
+        FILE_REFERENCE file = file_get(arch_process(), a);                                          \
+                                                                                                    \
+        if (!file || (file->flags & O_PATH))                                                        \
+            return -EBADF;                                                                          \
+        return restartable(ARCH_SYSCALL_NUMBER(x86_64, ppc64), result);                             \
     }
+#define ON_SOCKET(name, x86_64, ppc64, result, limits) \
+    ON_FILE(name, x86_64, ppc64, file_is_socket(file) ? result : -ENOTSOCK, limits)
 #include "syscall/syscalls.def"
 
 #pragma GCC diagnostic push
@@ -35,10 +49,8 @@ typedef void syscall_handler(void);
 #pragma GCC diagnostic ignored "-Woverride-init"
 #define ENTRY(handler, x86_64, ppc64) \
     [SYSCALL_SLOT(ARCH_SYSCALL_NUMBER(x86_64, ppc64))] = (syscall_handler *)(handler),
-#define LOCAL(name, x86_64, ppc64, arguments, limits)     ENTRY(sys_##name, x86_64, ppc64)
-#define STUB(name, x86_64, ppc64, arguments, reason)      ENTRY(sys_##name, x86_64, ppc64)
-#define CONST(name, x86_64, ppc64, value, reason)         ENTRY(constant_##name, x86_64, ppc64)
-#define ALIAS(name, x86_64, ppc64, of, arguments, limits) ENTRY(alias_##name, x86_64, ppc64)
+#define LOCAL(name, x86_64, ppc64, arguments, limits) ENTRY(sys_##name, x86_64, ppc64)
+#define CONST(name, x86_64, ppc64, value, reason)     ENTRY(call_##name, x86_64, ppc64)
 
 syscall_handler *const syscall_table[SYSCALL_SLOTS + 1] = {
     [0 ... SYSCALL_SLOTS] = syscall_hole,
@@ -87,4 +99,35 @@ long syscall_refuse(const char *name, const char *reason)
         break;
     }
     return -ENOSYS;
+}
+
+/* ---- Calls that a signal has interrupted ---- */
+
+long thread_interrupted_call(unsigned number, enum restart restart)
+{
+    struct thread *thread = arch_thread();
+
+    thread->restart_number = number;
+    thread->restart = restart;
+    arch_request_slow_return();
+    return -EINTR;
+}
+
+long thread_interrupted_wait(long (*resume)(const uint64_t *words), const uint64_t words[RESUME_WORDS])
+{
+    struct thread *thread = arch_thread();
+
+    thread->resume = resume;
+    for (unsigned i = 0; i < RESUME_WORDS; i++)
+        thread->resume_words[i] = words[i];
+    return thread_interrupted_call(SYSCALL_NUMBER_restart_syscall, RESTART_NEVER);
+}
+
+long restartable(unsigned number, long result)
+{
+    if (result == -EINTR)
+        return thread_interrupted_call(number, RESTART_ALWAYS);
+    if (result == -ERESTARTNOHAND)
+        return thread_interrupted_call(number, RESTART_NEVER);
+    return result;
 }

@@ -25,7 +25,6 @@
 #define SYSCALL_ARGUMENTS_6 uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t
 
 #define LOCAL(name, x86_64, ppc64, arguments, limits) long sys_##name(SYSCALL_ARGUMENTS_##arguments);
-#define STUB(name, x86_64, ppc64, arguments, reason)  long sys_##name(SYSCALL_ARGUMENTS_##arguments);
 #include "syscall/syscalls.def"
 
 /* SYSCALL_NUMBER_<name>: a local call's number on this architecture, negative if it lacks the call. */
@@ -48,7 +47,7 @@ long syscall_refuse(const char *name, const char *reason);
 long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t child_tid, uint64_t tls,
                   const void *kept_registers);
 
-/* ---- Calls that a signal has interrupted (restart.c) ---- */
+/* ---- Calls that a signal has interrupted (syscall.c) ---- */
 
 /* Ends a call early with -EINTR: records in its thread which call it was, so that it can start again after,
  * or instead of, the signal's handler. */
@@ -66,15 +65,55 @@ long restartable(unsigned number, long result);
 int cpu_clock_read(uint64_t clock, uint64_t *ns);
 
 struct file;
+struct mount_change;
 
-/* Carries out fcntl's commands for record locks. sys_lock.c */
+/* Carries out fcntl's commands for record locks; flock. sys_lock.c */
 long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument);
+long whole_file_lock(struct file *file, uint32_t operation);
+
+/* ---- Called by rows of syscalls.def, which say what for ---- */
+
+/* Reads or writes one part, or several as one operation. `offset` points to the offset that a call brings
+ * along; NULL: the file's own offset, which advances. sys_file.c */
+long part_transfer(uint64_t descriptor, uint64_t buffer, uint64_t bytes, const uint64_t *offset, bool write);
+long parts_transfer(uint64_t descriptor, uint64_t list, uint64_t count, const uint64_t *offset,
+                    uint64_t flags, bool write);
+int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t whence);
+
+/* Makes a change of permissions, or of owners, of whom an id of -1 stays as it is. The calls set what a
+ * change says, of an open file, or of (directory, path, flags). sys_attributes.c */
+struct mount_change mode_change(uint64_t mode);
+struct mount_change owner_change(uint64_t user, uint64_t group);
+long open_attributes_set(struct file *file, struct mount_change change);
+long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, struct mount_change change);
+
+/* Makes the descriptor `to` refer to the file of another; carries out fcntl, ioctl. sys_descriptor.c */
+long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec);
+long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument);
+long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64_t argument);
+
+long directory_read(struct file *file, uint64_t buffer, uint64_t bytes); /* getdents64; sys_path.c */
+
+/* Sends a signal to a thread of the process `group`, or of any process if that is 0. sys_signal.c */
+long thread_kill(uint32_t group, uint64_t tid, uint64_t signal);
+
+/* Has the server of a mount store the file; the other two check their arguments. sys_storage.c */
+long storage_sync(struct file *file, bool data_only);
+long storage_read_ahead(const struct file *file);
+long storage_advise(const struct file *file, uint32_t advice);
+
+/* Sets a thread's policy and priority. A negative policy: the thread keeps its policy. Answers the bound of a
+ * policy's priorities, which is `realtime` if the policy has any. sys_thread.c */
+long policy_set(uint64_t tid, int64_t policy, uint64_t parameters);
+long priority_bound(uint32_t policy, long realtime);
 
 /* Installs both ends of a pipe or a pair of sockets, and writes their descriptors to the program; both or
- * none. Drops the caller's references in any case. sys_pipe.c */
-long ends_install(struct file *const ends[2], uint64_t buffer, bool close_on_exec);
+ * none: also none if `error` says that they could not be made. Drops the caller's references in any case.
+ * sys_descriptor.c */
+long ends_install(int error, struct file *const ends[2], uint64_t buffer, bool close_on_exec);
 
-/* Reads a signal mask from the program's memory, of the size that it gives: -EINVAL, -EFAULT. sys_signal.c */
+/* Reads a signal mask from the program's memory, of the size that it gives, and without the signals that
+ * cannot be blocked: -EINVAL, -EFAULT. sys_signal.c */
 int signal_mask_read(uint64_t address, uint64_t bytes, uint64_t *mask);
 
 #endif

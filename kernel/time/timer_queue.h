@@ -47,39 +47,39 @@ struct smart_timer {
     void (*expire)(struct smart_timer *timer, uint64_t now_ns);
     void *context;
     bool is_background; /* constant while it is pending */
-    bool is_wall;       /* as well: its owner waits by a clock that may step (clock.h) */
+    bool is_wall;       /* its owner waits by a clock that may step (clock.h); constant while pending */
 
     /* The queue's; the first four may be read by any CPU while the timer is pending. */
     uint64_t deadline_ns; /* local time, as given */
-    uint64_t bound_ns;    /* as rounded */
+    uint64_t bound_ns;    /* latency bound, rounded */
     uint64_t boundary_ns; /* local time at which it fires */
     bool pending;
-    struct timer_queue *queue;                   /* in which it was started last */
+    struct timer_queue *queue;                   /* the queue in which it was started last */
     struct smart_timer *child, *next, *previous; /* a pairing heap by boundary, then by deadline */
 };
 
 /* Counts since boot; /proc/tacet/timers shows them. Outside of timer_queue_expire interrupts = those that
  * served a timer + rearms + spurious. */
 struct timer_counts {
-    uint64_t expired;     /* served */
-    uint64_t cancelled;   /* while pending */
+    uint64_t expired;     /* timers served */
+    uint64_t cancelled;   /* timers cancelled while pending */
     uint64_t armed;       /* requests to a device */
-    uint64_t interrupts;  /* taken */
-    uint64_t rearms;      /* of these: before the boundary, because the device cannot wait as long */
-    uint64_t spurious;    /* of these: with nothing due; in flight when the request was withdrawn, or for a
+    uint64_t interrupts;  /* interrupts taken */
+    uint64_t rearms;      /* interrupts before the boundary, because the device cannot wait as long */
+    uint64_t spurious;    /* interrupts with nothing due: in flight when the request was withdrawn, or for a
                              timer that another CPU has cancelled */
     uint64_t expired_max; /* the most that a single call of timer_queue_expire has served */
 };
 
 struct timer_queue {
     struct spinlock lock;
-    struct smart_timer *heaps[2];            /* of ordinary timers, of background ones */
+    struct smart_timer *heaps[2];            /* ordinary timers, background timers */
     bool is_foreground;                      /* background timers wait: they neither interrupt nor expire */
     const struct clock_event_device *device; /* NULL: the machine has none, and nothing interrupts */
     uint64_t armed_ns;                       /* the device's request; TIMER_NEVER: none */
     uint64_t global_offset_ns;               /* global time - local time, modulo 2^64 */
-    uint64_t pending;                        /* timers */
-    uint64_t wall_steps;                     /* of clock_wall_steps, that have been served */
+    uint64_t pending;                        /* number of pending timers */
+    uint64_t wall_steps;                     /* the value of clock_wall_steps that was served last */
     bool expiring;                           /* inside timer_queue_expire: arming waits for its end */
     struct timer_counts counts;
 };

@@ -70,8 +70,12 @@ class Node:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("beats", description=SUMMARY)
     options_add(parser, "ftq")
-    parser.add_argument("--samples", type=samples, default=1000, help="quanta of 1 ms (default 1000)")
-    parser.add_argument("--nodes", type=int, choices=range(1, 17), default=4, help="1 to 16 (default 4)")
+    parser.add_argument(
+        "--samples", type=samples, default=1000, help="number of quanta of 1 ms (default 1000)"
+    )
+    parser.add_argument(
+        "--nodes", type=int, choices=range(1, 17), default=4, help="number of nodes, 1 to 16 (default 4)"
+    )
     parser.add_argument(
         "--picture", type=Path, default=ROOT / "build" / "beats.png", help="picture (default build/beats.png)"
     )

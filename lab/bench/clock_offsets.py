@@ -90,8 +90,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("clock-offsets", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
     parser.add_argument("--offsets", type=Path, default=APPS / "offsets", help="path of offsets")
-    parser.add_argument("--samples", type=samples, default=100, help="of each pair (default 100)")
-    parser.add_argument("--nodes", type=int, choices=range(2, 10), default=4, help="2 to 9 (default 4)")
+    parser.add_argument(
+        "--samples", type=samples, default=100, help="samples of each pair of nodes (default 100)"
+    )
+    parser.add_argument(
+        "--nodes", type=int, choices=range(2, 10), default=4, help="number of nodes, 2 to 9 (default 4)"
+    )
     parser.add_argument(
         "--only", choices=tuple(PLACES), help="only in tools/cluster, or only in lockstep (default: both)"
     )

@@ -134,9 +134,13 @@ def samples(text: str) -> int:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("compare", description=SUMMARY)
     options_add(parser, "ftq", any_architecture=True)
-    parser.add_argument("--samples", type=samples, default=1000, help="quanta to measure (default 1000)")
+    parser.add_argument("--samples", type=samples, default=1000, help="number of quanta (default 1000)")
     parser.add_argument(
-        "--quantum", type=time_ns, default="1ms", metavar="TIME", help="length of a quantum (default 1ms)"
+        "--quantum",
+        type=time_ns,
+        default="1ms",
+        metavar="TIME",
+        help="length of an FTQ quantum (default 1ms)",
     )
     parser.add_argument(
         "--tuned",

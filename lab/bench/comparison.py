@@ -92,7 +92,11 @@ def options_add(parser: argparse.ArgumentParser, program: str, any_architecture:
     parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
     parser.add_argument("--linux-options", default="", help="more options for Linux's command line")
     parser.add_argument(
-        "--time-limit", type=float, default=900.0, metavar="SECONDS", help="for each run (default 900)"
+        "--time-limit",
+        type=float,
+        default=900.0,
+        metavar="SECONDS",
+        help="most seconds for each run (default 900)",
     )
 
 

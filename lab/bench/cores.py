@@ -61,7 +61,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
     parser.add_argument("--apps", type=Path, default=APPS, help="folder of the programs")
     parser.add_argument(
-        "--time-limit", type=float, default=300.0, metavar="SECONDS", help="for each run (default 300)"
+        "--time-limit",
+        type=float,
+        default=300.0,
+        metavar="SECONDS",
+        help="most seconds for each run (default 300)",
     )
 
 

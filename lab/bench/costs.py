@@ -88,7 +88,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--qemu", choices=("system", "newest"), default="newest", help="which QEMU (default newest)"
     )
     parser.add_argument(
-        "--time-limit", type=float, default=600.0, metavar="SECONDS", help="for each run (default 600)"
+        "--time-limit",
+        type=float,
+        default=600.0,
+        metavar="SECONDS",
+        help="most seconds for each run (default 600)",
     )
 
 

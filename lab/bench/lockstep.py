@@ -57,8 +57,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("lockstep", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
     parser.add_argument("--ftq", type=Path, default=APPS / "ftq", help="path of ftq")
-    parser.add_argument("--samples", type=samples, default=1000, help="quanta of 1 ms (default 1000)")
-    parser.add_argument("--nodes", type=int, choices=range(1, 17), default=4, help="1 to 16 (default 4)")
+    parser.add_argument(
+        "--samples", type=samples, default=1000, help="number of quanta of 1 ms (default 1000)"
+    )
+    parser.add_argument(
+        "--nodes", type=int, choices=range(1, 17), default=4, help="number of nodes, 1 to 16 (default 4)"
+    )
     parser.add_argument("--cpus", type=int, choices=range(1, 9), default=1, help="CPUs per node (default 1)")
     for name, what in (("linux", "FTQ on Linux"), ("spread", "one beat's way to the CPUs of a node")):
         parser.add_argument(

@@ -92,10 +92,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         return [int(one) for one in text.split(",")]
 
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
-    parser.add_argument("--nodes", type=numbers, default=[2, 4, 8], metavar="N,…", help="(default 2,4,8)")
-    parser.add_argument("--iterations", type=samples, default=200, metavar="I", help="(default 200)")
-    parser.add_argument("--compute", type=time_ns, default=500_000, metavar="TIME", help="(default 500us)")
-    parser.add_argument("--quantum", type=time_ns, default=20_000, metavar="TIME", help="(default 20us)")
+    parser.add_argument(
+        "--nodes", type=numbers, default=[2, 4, 8], metavar="N,…", help="numbers of nodes (default 2,4,8)"
+    )
+    parser.add_argument(
+        "--iterations", type=samples, default=200, metavar="I", help="number of barriers (default 200)"
+    )
+    parser.add_argument(
+        "--compute",
+        type=time_ns,
+        default=500_000,
+        metavar="TIME",
+        help="computation between two barriers (default 500us)",
+    )
+    parser.add_argument(
+        "--quantum",
+        type=time_ns,
+        default=20_000,
+        metavar="TIME",
+        help="virtual time between two gates (default 20us)",
+    )
 
 
 # ---- Measured ----

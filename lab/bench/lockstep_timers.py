@@ -46,8 +46,12 @@ PERIOD_NS, WORK_NS = 10_000_000, 10_000
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("lockstep-timers", description=SUMMARY)
     parser.add_argument("--out", type=Path, default=REPORT, help="folder for the results")
-    parser.add_argument("--nodes", type=int, choices=range(2, 17), default=4, help="2 to 16 (default 4)")
-    parser.add_argument("--rounds", type=samples, default=100, metavar="N", help="expiries (default 100)")
+    parser.add_argument(
+        "--nodes", type=int, choices=range(2, 17), default=4, help="number of nodes, 2 to 16 (default 4)"
+    )
+    parser.add_argument(
+        "--rounds", type=samples, default=100, metavar="N", help="number of expiries (default 100)"
+    )
     parser.add_argument(
         "--stagger", type=time_ns, default=1_000_000, metavar="TIME", help="time between starts (default 1ms)"
     )

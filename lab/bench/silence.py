@@ -157,7 +157,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser("silence", description=SUMMARY)
     architecture.options_add(parser)
     parser.add_argument("--out", type=Path, help="folder for the results")
-    parser.add_argument("--hours", type=hours, default=1.0, help="guest time of each program (default 1)")
+    parser.add_argument("--hours", type=hours, default=1.0, help="guest hours of each program (default 1)")
     parser.add_argument(
         "--shift",
         type=shift,
@@ -174,7 +174,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--tacet-options", default="", help="more options for Tacet's command line")
     parser.add_argument(
-        "--time-limit", type=float, default=3600.0, metavar="SECONDS", help="for each run (default 3600)"
+        "--time-limit",
+        type=float,
+        default=3600.0,
+        metavar="SECONDS",
+        help="most seconds for each run (default 3600)",
     )
 
 

@@ -210,7 +210,7 @@ def add_parser(subparsers: Any) -> None:
                 type=positive,
                 default=1.0,
                 metavar="PERCENT",
-                help="a phase counts as delayed if its delay exceeds this share of its grain (default 1)",
+                help="a phase is delayed if its delay exceeds this percentage of its grain (default 1)",
             )
         if kind.name == "slowdown":
             one.add_argument(
@@ -218,7 +218,7 @@ def add_parser(subparsers: Any) -> None:
                 type=positive,
                 default=1.0,
                 metavar="PERCENT",
-                help="the slowdown at which to draw a line (default 1)",
+                help="percentage of slowdown at which to draw a line (default 1)",
             )
         add_assumed(one)
 

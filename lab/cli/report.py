@@ -69,7 +69,11 @@ def add_parser(subparsers: Any) -> None:
         help="computation between synchronisations (default 1ms)",
     )
     parser.add_argument(
-        "--tolerance", type=positive, default=1.0, metavar="PERCENT", help="slowdown to tolerate (default 1)"
+        "--tolerance",
+        type=positive,
+        default=1.0,
+        metavar="PERCENT",
+        help="percentage of slowdown to tolerate (default 1)",
     )
     parser.add_argument("--title", default="", help=f"title of the page (default {TITLE!r})")
     parser.add_argument(

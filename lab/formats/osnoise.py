@@ -232,9 +232,11 @@ def _hist_line(found: _Histogram, where: str, line: str) -> None:
         if len(found.cpus) != len(words) - 1:
             raise OsnoiseError(f"{where}: not a heading: {line[:60]!r}; it is 'Index CPU-000 CPU-001 …'")
     elif words and words[0] in ("over:", "count:"):
-        found.summary[words[0][:-1]] = _counts(where, line, words[1:], "a summary; it is a count a CPU")
+        found.summary[words[0][:-1]] = _counts(
+            where, line, words[1:], "a summary; it has one count for each CPU"
+        )
     elif words and words[0].isdigit():
-        right = f"a bucket; it is an index and a count for each of {len(found.cpus)} CPUs"
+        right = f"a bucket; it has an index, and one count for each of {len(found.cpus)} CPUs"
         index, *counts = _counts(
             where, line, words if found.cpus and len(words) == len(found.cpus) + 1 else ["?"], right
         )

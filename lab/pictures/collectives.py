@@ -101,7 +101,7 @@ def collective_picture(
     """Draws the boxes of all systems side by side at each number of ranks; latencies in ns, above 0, on a
     logarithmic axis. Raises DataError."""
     if not latencies_ns or not any(latencies_ns.values()):
-        raise DataError("no latencies to draw; give at least one system with ranks")
+        raise DataError("no latencies to draw: no system has any for a number of ranks")
     all_ranks = sorted({ranks for by_ranks in latencies_ns.values() for ranks in by_ranks})
     share = 0.8 / len(latencies_ns)
     figure, ((axes,),) = figure_new(1, 1, (14, 5.6))

@@ -113,7 +113,10 @@ def law_picture(
             if len(silent) < len(curves)
             else []
         )
-        words += [f"{name}: no curve, because no phase is delayed as much (p = 0)." for name in silent]
+        words += [
+            f"{name}: no curve: no phase is delayed by more than {percent_text(delay_ratio)} (p = 0)."
+            for name in silent
+        ]
         notes_below(figure, [*words, *notes])
         save(figure, path, width)
     finally:

@@ -14,7 +14,7 @@ LWIP_C := $(addprefix core/,def.c inet_chksum.c init.c ip.c mem.c memp.c netif.c
 LWIP_INCLUDES := -isystem ports/lwip/include -isystem $(LWIP)/src/include
 LWIP_HEADERS  := $(wildcard ports/lwip/include/*.h ports/lwip/include/*/*.h)
 
-# Packets that have passed the IP layer go to kernel/net/input.h, those to the node itself to loopback.c.
+# Packets that have passed the IP layer go to kernel/net/lwip_hooks.h, those to the node itself to loopback.c.
 # $(1): a source without its suffix.
 lwip_renamed = $(lwip_renamed_$(notdir $(1)))
 lwip_renamed_init := -Dconnection_window=0xffff

@@ -7,7 +7,7 @@
  * Nodes do no command whose number is below that of their last one. So a command gets its number when the
  * next beat is to carry it, and beats carry commands in the order of their numbers.
  *
- * Pure C; times are conductor time, ns.
+ * Portable C; times are conductor time, ns.
  */
 #ifndef TACET_SERVICE_COMMANDS_H
 #define TACET_SERVICE_COMMANDS_H
@@ -15,23 +15,24 @@
 #include "beat/beat_frame.h"
 
 #define COMMANDS_WAITING_MAX 8 /* acknowledged commands that wait for their turn */
-#define COMMAND_BEATS        3 /* at least so often is a command carried, unless it times out before */
+#define COMMAND_BEATS        3 /* beats that carry a command, at least, unless it times out before */
 
 struct command {
     struct beat_command wire; /* its number is 0 while it waits */
     const char *name;         /* for messages */
-    uint64_t deadline_ns;     /* of an acknowledged command */
+    uint64_t deadline_ns;     /* time limit of an acknowledged command */
     uint64_t asked;           /* beats that had asked for an answer when it was requested (registry.h) */
     uint64_t first_beat_ns;   /* when the first beat that carried it was due; 0: none has */
-    uint32_t beats;           /* that have carried it */
+    uint32_t beats;           /* beats that have carried it */
     bool is_answered;         /* no client waits for it */
-    unsigned client;          /* that requested it (clients.c); 0: none */
+    unsigned client;          /* the client that requested it (clients.c); 0: none */
 };
 
 struct commands {
     uint32_t last_number;
     unsigned carried_count, waiting_count;
-    struct command carried[BEAT_COMMANDS_MAX]; /* by the next beat, in the order of their numbers */
+    struct command
+        carried[BEAT_COMMANDS_MAX]; /* commands that the next beat carries, in the order of their numbers */
     struct command waiting[COMMANDS_WAITING_MAX];
 };
 

@@ -20,7 +20,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define PRIORITY         50 /* of SCHED_FIFO */
+#define PRIORITY         50 /* priority under SCHED_FIFO */
 #define RATE_DEFAULT     "10"
 #define ANSWER_EVERY_MAX 1000
 

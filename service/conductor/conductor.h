@@ -39,7 +39,7 @@ struct conductor {
     struct timeline timeline;
     uint64_t sequence;
     bool is_last;     /* the next beat tells nodes that none follows */
-    int answer_every; /* by --answer-every; -1: about one answer a second */
+    int answer_every; /* --answer-every; -1: about one answer a second */
     uint64_t asked;   /* beats sent that asked for an answer */
     struct pollfd polls[POLL_COUNT];
     bool is_fifo, is_locked;
@@ -51,12 +51,12 @@ struct conductor {
     unsigned holder;             /* the client for which flight logs are held; 0: none */
     uint64_t pages, stray_pages; /* received: those a client waits for, and others */
     uint32_t last_job;           /* the last job's number */
-    unsigned nodes_expected;     /* by --nodes; 0: those that have answered */
+    unsigned nodes_expected;     /* --nodes; 0: the nodes that have answered */
     unsigned acknowledged_to; /* nodes before this place have done the outstanding command, or are silent */
     /* Frames that came, by fault; those without a fault are answers (by place), pages or beats. */
     uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;
     unsigned answers_per_loop_max;
-    uint8_t other_address[NODE_ADDRESS_BYTES]; /* of the last other conductor heard */
+    uint8_t other_address[NODE_ADDRESS_BYTES]; /* address of the last other conductor heard */
 };
 
 extern struct conductor conductor;

@@ -17,7 +17,7 @@
  * dead. If beats are slow, it is a number of beats. */
 #define HOLD_LIMIT_S     60
 #define HOLD_LIMIT_BEATS 10
-#define RELEASE_WITHIN_S 10 /* if the client's connection is closed */
+#define RELEASE_WITHIN_S 10 /* time limit of a release if the client's connection is closed */
 
 static char answer_text[CONTROL_ANSWER_BYTES];
 

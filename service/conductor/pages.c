@@ -15,8 +15,8 @@
 static struct reader {
     unsigned client; /* 0: this place is free */
     uint8_t address[NODE_ADDRESS_BYTES];
-    uint32_t number;      /* of its command */
-    uint64_t offset;      /* of the first page */
+    uint32_t number;      /* its command's number */
+    uint64_t offset;      /* offset of the first page */
     unsigned count, come; /* pages: requested, received */
     uint32_t have;        /* a bit for each page that has come */
     uint64_t last_beat;   /* number of the last beat that carries the command */

@@ -5,7 +5,7 @@
  * one: it computes and hears nothing, or it is dead. Beats are counted, not time, so a pause of beats or of
  * the conductor makes no node silent.
  *
- * Pure C. The time that an answer takes does not depend on the number of nodes.
+ * Makes no system call. The time to enter an answer does not depend on the number of nodes.
  */
 #ifndef TACET_SERVICE_REGISTRY_H
 #define TACET_SERVICE_REGISTRY_H
@@ -14,7 +14,7 @@
 
 #define REGISTRY_NODES_MAX    16384
 #define REGISTRY_BUCKETS      16384 /* a power of two */
-#define REGISTRY_SILENT_AFTER 3     /* beats that asked without an answer */
+#define REGISTRY_SILENT_AFTER 3     /* a node is silent after more unanswered beats */
 #define NODE_ADDRESS_BYTES    BEAT_ADDRESS_BYTES
 
 struct node {
@@ -32,8 +32,8 @@ struct registry {
     struct node nodes[REGISTRY_NODES_MAX];
     uint16_t buckets[REGISTRY_BUCKETS]; /* an index + 1; 0: empty */
     uint16_t free;                      /* an index + 1 of a place that a node has left; 0: none */
-    unsigned places;                    /* of `nodes` that have been used */
-    unsigned count;                     /* nodes that are known */
+    unsigned places;                    /* number of places of `nodes` that have been used */
+    unsigned count;                     /* number of known nodes */
 };
 
 /* What the conductor knows when an answer comes. */
@@ -46,15 +46,16 @@ struct registry_moment {
 
 /* What an answer was. */
 enum registry_place {
-    REGISTRY_NEXT,          /* it counts */
-    REGISTRY_NEW,           /* it counts, and is the node's first one */
-    REGISTRY_RESTARTED,     /* it counts, and its node has restarted */
-    REGISTRY_OTHER_EPOCH,   /* to another conductor, or to an earlier start of this one */
-    REGISTRY_NOT_SENT,      /* to a beat or about a command that this conductor has not sent */
-    REGISTRY_LATE,          /* to an earlier beat than the node's last answer, or of an earlier start */
-    REGISTRY_DUPLICATE,     /* to the same beat */
-    REGISTRY_OTHER_ADDRESS, /* from an address that no network card has */
-    REGISTRY_FULL,          /* of a new node, for which there is no place */
+    REGISTRY_NEXT,        /* it counts */
+    REGISTRY_NEW,         /* it counts, and is the node's first one */
+    REGISTRY_RESTARTED,   /* it counts, and its node has restarted */
+    REGISTRY_OTHER_EPOCH, /* answers another conductor, or an earlier start of this one */
+    REGISTRY_NOT_SENT,    /* answers a beat or a command that this conductor has not sent */
+    REGISTRY_LATE, /* answers an earlier beat than the node's last answer, or is of an earlier start of the
+                      node */
+    REGISTRY_DUPLICATE,     /* answers the same beat as the node's last answer */
+    REGISTRY_OTHER_ADDRESS, /* comes from an address that no network card has */
+    REGISTRY_FULL,          /* comes from a new node, for which there is no place */
     REGISTRY_PLACES,
 };
 

@@ -6,7 +6,7 @@
  * as nodes' clocks do. Beats are due at multiples of their period in conductor time, whatever the rate was
  * before. So nodes with the same bound and the same beat agree on boundaries.
  *
- * Pure C except timeline_start and timeline_tai_utc_s; times are unsigned 64-bit ns.
+ * Portable C except timeline_start and timeline_tai_utc_s; times are unsigned 64-bit ns.
  */
 #ifndef TACET_SERVICE_TIMELINE_H
 #define TACET_SERVICE_TIMELINE_H
@@ -25,8 +25,8 @@ struct timeline {
 /* Starts conductor time now, without beats. */
 void timeline_start(struct timeline *timeline);
 
-/* Returns by how many seconds conductor time is ahead of UTC now; a leap second changes this. 0 if it began
- * as UTC, even if the machine has learned TAI since, because conductor time does not jump. */
+/* Returns by how many seconds conductor time is ahead of UTC now; a leap second changes this. Returns 0 if it
+ * began as UTC, even if the machine has learned TAI since, because conductor time does not jump. */
 uint32_t timeline_tai_utc_s(const struct timeline *timeline);
 
 /* Converts CLOCK_BOOTTIME to conductor time, and back. */

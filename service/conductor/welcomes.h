@@ -3,7 +3,7 @@
  * welcomes.h: which nodes the conductor welcomes with its next beats (beat/welcome.h): those whose last
  * answer says that they were not welcomed. Each is welcomed with three beats, like a one-way command, so that
  * a wire that loses every other beat does not lose all of them. A node that has got none says so in its next
- * answer, and is welcomed again. Pure C.
+ * answer, and is welcomed again. Portable C.
  */
 #ifndef TACET_SERVICE_WELCOMES_H
 #define TACET_SERVICE_WELCOMES_H

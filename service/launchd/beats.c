@@ -22,8 +22,8 @@ static struct {
     struct global_clock clock;
     uint64_t booted_ns, taken, lost;
     uint64_t start;   /* random; another one at each start of the program */
-    bool is_welcomed; /* by the conductor of this epoch (beat/welcome.h) */
-    uint64_t epoch;   /* of the commands */
+    bool is_welcomed; /* the conductor of this epoch has welcomed the node (beat/welcome.h) */
+    uint64_t epoch;   /* the commands' epoch */
     uint32_t done;    /* number of the last command done in this epoch; 0: none */
     uint32_t result;
 } beats;

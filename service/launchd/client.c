@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 #define CLIENTS_MAX      64
-#define GREETED_LIMIT_NS 10000000000ULL /* for the line that asks for a job */
+#define GREETED_LIMIT_NS 10000000000ULL /* time limit for the line that asks for a job */
 #define CLOSING_LIMIT_NS 10000000000ULL
-#define OUT_BYTES        (32 << 10) /* more than all lines of a job with a rank on each of 1,024 CPUs */
-#define WHY_BYTES        480        /* fits in a line */
+#define OUT_BYTES        (32 << 10) /* more than the lines of a job with a rank on each of 1,024 CPUs */
+#define WHY_BYTES        480        /* length of a reason, which fits in a line */
 #define ACCEPTS_PER_TURN 16
 #define CHUNK_BYTES      65536
-#define SILENCE_NS       (30 * SECOND_NS) /* after which the other machine counts as lost */
+#define SILENCE_NS       (30 * SECOND_NS) /* the other machine counts as lost after this time */
 
 enum client_state {
     FREE,
@@ -39,7 +39,7 @@ enum client_state {
 };
 
 static struct client {
-    struct watch watch; /* of its socket */
+    struct watch watch; /* watches the client's socket */
     bool is_full;       /* the socket takes no bytes now; EPOLLOUT is watched, too */
     enum client_state state;
     uint64_t limit_ns; /* GREETED, CLOSING */
@@ -286,7 +286,7 @@ static void greet(struct client *client)
                system.sysname, system.release);
 }
 
-/* Accepts and greets a connection. Returns false if there is none. */
+/* Accepts and greets a connection. Returns false if no connection waits. */
 static bool client_accept(int listener)
 {
     struct sockaddr_in from;

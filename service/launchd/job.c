@@ -31,10 +31,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REQUEST_LIMIT_NS 10000000000ULL /* for a request, and for each further piece of a program */
+#define REQUEST_LIMIT_NS 10000000000ULL /* limit of a request, and of each further piece of a program */
 #define DIAL_LIMIT_NS    10000000000ULL
 #define START_LIMIT_NS   60000000000ULL /* a slow file server may have the program */
-#define DRAIN_LIMIT_NS   10000000000ULL /* of a job that was killed */
+#define DRAIN_LIMIT_NS   10000000000ULL /* time limit for the last output of a job that was killed */
 #define KILL_EVERY_NS    10000000ULL
 #define DRAIN_EVERY_NS   5000000ULL
 #define KILLED_STATUS    128
@@ -62,7 +62,7 @@ static struct job {
     enum stage stage;
     struct client *client; /* NULL: its connection is closed */
     char why[512];         /* why the job has failed; "": it has not */
-    uint64_t limit_ns;     /* of RECEIVING, DIALLING, STARTING and DRAINING; UINT64_MAX: none */
+    uint64_t limit_ns;     /* when RECEIVING, DIALLING, STARTING or DRAINING times out; UINT64_MAX: never */
     char bytes[LAUNCH_REQUEST_BYTES];
     size_t bytes_due, bytes_here;
     struct launch_request request;

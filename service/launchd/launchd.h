@@ -90,7 +90,7 @@ void job_children_ended(void);
 void job_turn(void);
 
 bool job_is_over(void);
-unsigned job_ranks(void);  /* that have not ended */
+unsigned job_ranks(void);  /* ranks that have not ended */
 uint32_t job_number(void); /* 0: no job */
 
 /* Stops all processes of the job, or continues them; job_is_stopped returns which was last. Without a job the

@@ -20,7 +20,7 @@
 
 #define DIRECTORY_DEFAULT "/tmp" /* as on a Tacet node whose files are read-only */
 #define OWN_VARIABLES     3      /* TACET_RANK, TACET_SIZE, TACET_LOCAL_RANK */
-#define PROGRAM_HEADERS   64     /* that are examined */
+#define PROGRAM_HEADERS   64     /* program headers that are examined */
 #define NOT_STARTED       127
 
 #if defined(__x86_64__)

@@ -41,8 +41,8 @@ static bool is_in_foreground(void)
     return group < 0 || group == getpgrp();
 }
 
-/* Reads the next bytes when the rank has taken all earlier ones. False if there are none now, or at the
- * end. */
+/* Reads the next bytes when the rank has taken all earlier ones. Returns false if there are none now, or at
+ * the end. */
 static bool input_has_come(void)
 {
     struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };

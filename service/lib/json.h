@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * json.h: the part of JSON (RFC 8259) that conductor and conductorctl use: a writer into a buffer, and a
- * reader of single members. Pure C. The reader stops at the text's NUL, even in malformed text.
+ * reader of single members. Portable C. The reader stops at the text's NUL, even in malformed text.
  */
 #ifndef TACET_SERVICE_JSON_H
 #define TACET_SERVICE_JSON_H

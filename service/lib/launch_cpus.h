@@ -27,7 +27,7 @@ void launch_cpus_find(struct launch_cpus *cpus);
 void launch_cpus_set(struct launch_cpus *cpus, const cpu_set_t *allowed, const unsigned first[CPU_SETSIZE]);
 
 /* Returns in *set the CPUs of a rank, `rank` of the node's `ranks`: `each` CPUs; if `each` is 0, its share of
- * all. False if there are too few CPUs. */
+ * all. Returns false if there are too few CPUs. */
 bool launch_cpus_of(const struct launch_cpus *cpus, unsigned rank, unsigned ranks, unsigned each,
                     cpu_set_t *set);
 

@@ -34,7 +34,7 @@ struct stream {
 /* Standard output or standard error. */
 struct sink {
     struct watch watch;        /* first; watched while the sink is full */
-    struct event_loop streams; /* that lead here */
+    struct event_loop streams; /* streams that lead here */
     struct watch streams_watch;
     LIST_HEAD(, stream) all;
     STAILQ_HEAD(, stream) waiting; /* streams with lines that had no room */
@@ -187,7 +187,7 @@ static void stream_put(struct stream *stream)
     }
 }
 
-/* Reads a stream and writes its lines. False if nothing has come. May free the stream. */
+/* Reads a stream and writes its lines. Returns false if nothing has come. May free the stream. */
 static bool stream_read(struct stream *stream)
 {
     char why[64];

@@ -29,7 +29,7 @@ void output_open(const struct output *output);
 bool output_is_written(void);
 
 /* Takes over a rank's stream, a socket or a pipe, with `count` bytes that have been read from it already.
- * False if out of memory: the caller then still owns `fd`. */
+ * Returns false if out of memory: the caller then still owns `fd`. */
 bool stream_begin(int fd, uint32_t rank, bool is_err, const char *bytes, size_t count);
 
 /* Returns the number of streams that have not ended. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmi.h: PMI-1's wire protocol, text lines through which the ranks of MPICH-like MPI libraries find each
- * other: reading requests, and the store of keys and values that ranks put. Pure C except for memory; knows
- * nothing of connections.
+ * other: reading requests, and the store of keys and values that ranks put. Portable C except for memory;
+ * knows nothing of connections.
  *
  * Sources: PMI-1 as described by Flux RFC 13; the handshake over a port (initack) as clients send it.
  */
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define PMI_LINE_BYTES  2048 /* a request with its LF, at most */
-#define PMI_NAME_BYTES  256  /* of the store's name, of a key, of a value, each with its NUL */
+#define PMI_NAME_BYTES  256  /* room for the store's name, a key or a value, with its NUL */
 #define PMI_KEY_BYTES   64
 #define PMI_VALUE_BYTES 1024
 #define PMI_REPLY_BYTES 2048
@@ -59,7 +59,7 @@ struct pmi_pair {
 struct pmi_store {
     struct pmi_pair **pairs; /* in the order in which they were put */
     uint32_t count, room;
-    void *tree; /* the same by key (tsearch) */
+    void *tree; /* the pairs by key (tsearch) */
 };
 
 /* Adds copies of a key and its value. 0; -EEXIST, -ENOMEM, or -EINVAL (empty key, key or value too long) and

@@ -243,7 +243,7 @@ static const char *request_take(struct pmi_client *client, const struct pmi_requ
     return NULL;
 }
 
-/* Handles one line, which ends with NUL instead of LF. False if the client has been freed. */
+/* Handles one line, which ends with NUL instead of LF. Returns false if the client has been freed. */
 static bool line_take(struct pmi_client *client)
 {
     struct pmi_request request;
@@ -278,7 +278,8 @@ static void lines_take(struct pmi_client *client)
         client_refuse(client, "a line is too long");
 }
 
-/* Reads and handles requests. False if none have come or the connection has ended. May free the client. */
+/* Reads and handles requests. Returns false if none have come or the connection has ended. May free the
+ * client. */
 static bool client_read(struct pmi_client *client)
 {
     ssize_t bytes = recv(client->watch.fd, client->in + client->in_bytes,

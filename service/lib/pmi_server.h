@@ -20,7 +20,7 @@ struct pmi_client;
 struct pmi_rank {
     bool is_in_pmi;   /* between init and finalize */
     bool is_finished; /* has sent finalize */
-    uint32_t appnum;  /* which of the job's programs it runs */
+    uint32_t appnum;  /* number of the job's program that it runs */
     struct pmi_client *client;
 };
 
@@ -52,8 +52,8 @@ int pmi_server_open(struct pmi_server *server, const char *store_name, uint32_t 
                     struct message *why);
 
 /* Takes over a connection, with `count` bytes that have been read from it already. `rank` is PMI_RANK_NONE if
- * it is not known: the client then sends it by initack. False if out of memory: the caller then still owns
- * the connection. */
+ * it is not known: the client then sends it by initack. Returns false if out of memory: the caller then still
+ * owns the connection. */
 bool pmi_server_connect(struct pmi_server *server, int connection, uint32_t rank,
                         const struct sockaddr_in *from, const char *bytes, size_t count);
 

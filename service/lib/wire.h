@@ -12,7 +12,7 @@
 
 struct wire {
     int socket;
-    int index; /* of the interface */
+    int index; /* the interface's index */
     uint8_t address[6];
 };
 
@@ -30,7 +30,7 @@ struct wire_frame {
     uint8_t from[6];
     bool is_for_us;      /* to this interface, or broadcast; false if a switch has flooded it here */
     uint64_t arrived_ns; /* when the system took it from the interface (CLOCK_REALTIME, ns since 1970) */
-    size_t bytes;        /* of its payload */
+    size_t bytes;        /* length of its payload */
     uint8_t payload[1500];
 };
 

@@ -41,7 +41,7 @@ static const char usage[] =
     "and prints how many came, were lost, late, duplicate or wrong, and how the clocks differ.\n";
 
 static const char *interface, *key_path;
-static uint32_t beats_max; /* after this number it ends; 0: never */
+static uint32_t beats_max; /* it ends after this number of beats; 0: never */
 
 static const struct option_row option_rows[] = {
     { "interface", 0, OPTION_TEXT, .value = &interface },

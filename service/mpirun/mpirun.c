@@ -23,9 +23,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_MS             100             /* between checks of time limits */
+#define TICK_MS             100             /* time between checks of time limits */
 #define KILL_NS             (2 * SECOND_NS) /* from the signal that asks to end to SIGKILL */
-#define LAST_NS             SECOND_NS       /* from the last rank's end to the signal for processes left */
+#define LAST_NS             SECOND_NS /* time from the last rank's end to the signal for processes left */
 #define DESCRIPTORS_OWN     32
 #define DESCRIPTORS_OF_RANK 3
 
@@ -256,8 +256,10 @@ static void prepare(int count, char **words)
     run.plan.stdin_rank = 0;
     plan_read(count, words, run.cpus.count);
     descriptors_need(run.plan.ranks, (rlim_t)run.plan.ranks * DESCRIPTORS_OF_RANK + DESCRIPTORS_OWN);
-    if (event_loop_open(&run.loop) || descendants_adopt())
-        give_up(STATUS_FAILED, "cannot make an event loop, or cannot use /proc: %s", strerror(errno));
+    if (event_loop_open(&run.loop))
+        give_up(STATUS_FAILED, "cannot make an event loop: %s", strerror(errno));
+    if (descendants_adopt())
+        give_up(STATUS_FAILED, "cannot use /proc: %s", strerror(errno));
     run.now_ns = clock_now_ns();
     output_open(
         &(struct output){ .loop = &run.loop, .is_labelled = run.plan.is_labelled, .failed = output_failed });

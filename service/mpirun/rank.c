@@ -235,7 +235,7 @@ static bool ends_open(uint32_t number, struct rank_ends *ends, int kept[KEPT_COU
     return ends->in >= 0;
 }
 
-/* Watches the connections of a rank that has started. False if out of memory. */
+/* Watches the connections of a rank that has started. Returns false if out of memory. */
 static bool rank_watch(uint32_t number, int kept[KEPT_COUNT])
 {
     bool is_watched = true;

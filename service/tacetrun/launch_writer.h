@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * launch_writer.h: encodes the request that tacetrun sends to a node; the node decodes it with
- * launch_request_read (docs/jobs.md, "The request"). Pure C.
+ * launch_request_read (docs/jobs.md, "The request"). Portable C.
  */
 #ifndef TACET_SERVICE_LAUNCH_WRITER_H
 #define TACET_SERVICE_LAUNCH_WRITER_H

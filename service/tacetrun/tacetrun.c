@@ -68,8 +68,8 @@ static void conductor_kill(void)
     conductor_request(request, kill_answered, NULL);
 }
 
-/* Marks the job as ending early with this status. False if it has been marked before: the first reason
- * counts. */
+/* Marks the job as ending early with this status. Returns false if it has been marked before: the first
+ * reason counts. */
 static bool run_end_early(int status)
 {
     if (run.is_killed)

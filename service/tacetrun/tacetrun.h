@@ -26,8 +26,8 @@
 #include <stdint.h>
 
 #define NODE_NAME_BYTES  128
-#define ENDING_NOTE_S    5          /* from the kill to the message that the job has not ended */
-#define TICK_MS          100        /* between checks of time limits */
+#define ENDING_NOTE_S    5          /* time from the kill to the message that the job has not ended */
+#define TICK_MS          100        /* time between checks of time limits */
 #define CONDUCTOR_TIME_S 2          /* time limit for an answer of the conductor */
 #define SILENCE_DEFAULT  UINT64_MAX /* --silence is not given: the limit depends on the node's system */
 
@@ -73,9 +73,9 @@ extern struct run {
     struct event_loop loop;
     enum phase phase;
     uint64_t now_ns;
-    uint32_t job;    /* its number; 0: none yet */
-    uint64_t secret; /* authenticates its ranks */
-    uint16_t port;   /* to which they connect */
+    uint32_t job;    /* the job's number; 0: none yet */
+    uint64_t secret; /* authenticates the job's ranks */
+    uint16_t port;   /* the port to which ranks connect */
     uint8_t key[SIPHASH_KEY_BYTES];
     int program; /* the file to send; -1: none */
     uint64_t program_bytes;
@@ -86,7 +86,7 @@ extern struct run {
     bool is_killed;      /* the job ends early; nothing new is started */
     int status;          /* tacetrun's if the job ends early; -1: the highest of the ranks' */
     uint64_t command_ns; /* when the conductor was told to kill the job; 0: not */
-    uint64_t kill_ns;    /* when the nodes were told; 0: not */
+    uint64_t kill_ns;    /* when the nodes were told to kill the job; 0: not */
     bool has_noted;      /* the user has been told on which nodes the job does not end */
     unsigned interrupts;
 } run;

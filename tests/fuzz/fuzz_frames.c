@@ -25,17 +25,14 @@ _Noreturn void abort(void);
 #include "net/address.h"
 #include "net/beat_wire.h"
 #include "net/connection.h"
-#include "net/connection_timer.h"
 #include "net/datagram.h"
 #include "net/device.h"
 #include "net/inet.h"
 #include "net/interface.h"
-#include "net/loopback.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/stream.h"
 #include "net/stream_state.h"
-#include "net/time_wait.h"
 #include "process/event.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
@@ -208,6 +205,7 @@ bool inet_is_multicast(uint32_t address)
 }
 
 uint64_t latency_bound_default_ns = 50000;
+struct nettick_shared nettick_shared;
 
 int64_t file_wall_clock_ns(void)
 {
@@ -438,7 +436,7 @@ static void begin(void)
     dhcp_start(&ethernet_interface); /* it has an address already; DHCP's answers are read, too */
     listener = stream_create(NULL);
     PROMISE(listener);
-    listener->connection.port.port = listener->connection.local_port = PORT;
+    listener->connection.port.port = listener->connection.ends.local_port = PORT;
     PROMISE(binding_hold(&tcp_bindings, &listener->connection.port) == 0);
     PROMISE(stream_listen(listener, 8) == 0);
     datagrams_begin();

@@ -109,13 +109,12 @@ TEST(too_many_words_are_refused)
 
 TEST(unknown_options_are_named_with_the_known_ones)
 {
-    static const char known[] = "app, ranks, latency_bound";
+    static const char *const known[] = { "app", "ranks", "latency_bound", NULL };
+    static const char *const none[] = { NULL };
 
     CHECK_EQUAL(parse("app=x ranks=2 -- other=1"), 0);
     CHECK_EQUAL(command_line_check(&line, known, &why), 0);
-    CHECK_EQUAL(command_line_check(&line, "", &why), -EINVAL);
-    CHECK_EQUAL(parse("\"app, ranks\"=x"), 0);
-    CHECK_EQUAL(command_line_check(&line, known, &why), -EINVAL);
+    CHECK_EQUAL(command_line_check(&line, none, &why), -EINVAL);
     CHECK_EQUAL(parse("app=x rank=2"), 0);
     CHECK_EQUAL(command_line_check(&line, known, &why), -EINVAL);
     CHECK_TEXT(why.text, "command line: unknown option \"rank\"; known are app, ranks, latency_bound");
@@ -123,22 +122,37 @@ TEST(unknown_options_are_named_with_the_known_ones)
 
 TEST(long_lists_of_known_options_end_in_dots)
 {
-    static const char known[] = "a_long_name_of_an_option_10, a_long_name_of_an_option_11, "
-                                "a_long_name_of_an_option_12, a_long_name_of_an_option_13, "
-                                "a_long_name_of_an_option_14, a_long_name_of_an_option_15, "
-                                "a_long_name_of_an_option_16, a_long_name_of_an_option_17, "
-                                "a_long_name_of_an_option_18, a_long_name_of_an_option_19, "
-                                "a_long_name_of_an_option_20, a_long_name_of_an_option_21, "
-                                "a_long_name_of_an_option_22, a_long_name_of_an_option_23, "
-                                "a_long_name_of_an_option_24, a_long_name_of_an_option_25, "
-                                "a_long_name_of_an_option_26, a_long_name_of_an_option_27, "
-                                "a_long_name_of_an_option_28, a_long_name_of_an_option_29, "
-                                "a_long_name_of_an_option_30, a_long_name_of_an_option_31, "
-                                "a_long_name_of_an_option_32, a_long_name_of_an_option_33";
+    static const char *const known[] = {
+        "a_long_name_of_an_option_10",
+        "a_long_name_of_an_option_11",
+        "a_long_name_of_an_option_12",
+        "a_long_name_of_an_option_13",
+        "a_long_name_of_an_option_14",
+        "a_long_name_of_an_option_15",
+        "a_long_name_of_an_option_16",
+        "a_long_name_of_an_option_17",
+        "a_long_name_of_an_option_18",
+        "a_long_name_of_an_option_19",
+        "a_long_name_of_an_option_20",
+        "a_long_name_of_an_option_21",
+        "a_long_name_of_an_option_22",
+        "a_long_name_of_an_option_23",
+        "a_long_name_of_an_option_24",
+        "a_long_name_of_an_option_25",
+        "a_long_name_of_an_option_26",
+        "a_long_name_of_an_option_27",
+        "a_long_name_of_an_option_28",
+        "a_long_name_of_an_option_29",
+        "a_long_name_of_an_option_30",
+        "a_long_name_of_an_option_31",
+        "a_long_name_of_an_option_32",
+        "a_long_name_of_an_option_33",
+        NULL,
+    };
 
     CHECK_EQUAL(parse("x"), 0);
     CHECK_EQUAL(command_line_check(&line, known, &why), -EINVAL);
-    CHECK_CONTAINS(why.text, ", a_long_name_of_an_option_25, ...");
+    CHECK_CONTAINS(why.text, "option_25, ...");
 }
 
 TEST(numbers_are_decimal_or_hexadecimal)

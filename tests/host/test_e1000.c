@@ -317,9 +317,9 @@ void *arch_dma_allocate(uint64_t bytes)
     return memset(model.memory, 0, bytes);
 }
 
-volatile void *pci_bar_map(const struct pci_function *function, unsigned bar, uint64_t bytes)
+volatile void *pci_bar_map(const struct pci_function *function, unsigned bar, uint64_t offset, uint64_t bytes)
 {
-    MUST(function && bar == 0 && bytes <= REG_BYTES);
+    MUST(function && bar == 0 && offset == 0 && bytes <= REG_BYTES);
     return device_registers;
 }
 

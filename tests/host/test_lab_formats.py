@@ -362,8 +362,8 @@ def test_totals_alone_cannot_be_replayed(tmp_path: Path) -> None:
         (HIST.replace("88", "87"), "trace.dat: CPU 0: 524 detours in the buckets, but 525 in the summary"),
         (
             HIST.replace("       434", "       4x4"),
-            "trace.dat:5: not a bucket: '0           430       4x4'; it is an index and a count for each of "
-            "2",
+            "trace.dat:5: not a bucket: '0           430       4x4'; it has an index, and one count "
+            "for each of 2",
         ),
         (HIST.replace("       434", ""), "trace.dat:5: not a bucket"),
         (HIST.replace("Index   CPU-000", "Index   CPU-0x0"), "trace.dat:4: not a heading"),

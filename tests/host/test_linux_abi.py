@@ -248,7 +248,8 @@ def test_structures_are_linux_s(arch: str) -> None:
         assert not wrong, wrong
 
 
-ROW = re.compile(r"^(?:LOCAL|STUB|CONST|ALIAS|REFUSED|PROBED)\((\w+), (-?\d+), (-?\d+),", re.M)
+MACROS = "LOCAL|STUB|CONST|CALL|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED"
+ROW = re.compile(rf"^(?:{MACROS})\((\w+), (-?\d+), (-?\d+),", re.M)
 
 #: Linux's name where it has another one on POWER.
 CALLS_RENAMED = {("ppc64", "select"): "_newselect", ("ppc64", "getrlimit"): "ugetrlimit"}

@@ -332,7 +332,7 @@ def test_a_panic_prints_the_last_events_and_still_sends_the_log(arch: str, run: 
     result, log = run(
         "calls",
         "1",
-        kernel=planted(tmp_path, "constant_getppid", arch=arch),
+        kernel=planted(tmp_path, "call_getppid", arch=arch),
         options="klog_classes=all",
         end=("stop", 70),
     )

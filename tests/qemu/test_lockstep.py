@@ -171,7 +171,7 @@ def test_linux_stops_at_the_same_gates(tmp_path: Path) -> None:
 
 def test_a_node_that_panics_or_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     """Only node 1 binds its socket, and there its kernel faults."""
-    kernel = planted(tmp_path, "sys_bind")
+    kernel = planted(tmp_path, "call_bind")
     words = [*NETWORK, "--until", "200ms", "--kernel", str(kernel), *ping_pong()]
     done = lockstep(tmp_path, *words)
     assert done.returncode == NO_STATUS, said(done)

@@ -28,8 +28,8 @@ MACHINES = pytest.mark.parametrize("cpus", [1, 4])
 
 def witness_of_calls(folder: Path, arch: str) -> Witness:
     known = symbols(paths.kernel(arch))
-    # A call that is another one with some arguments fixed has a handler alias_NAME (syscalls.def).
-    handlers = {name: known.get(f"sys_{name}") or known[f"alias_{name}"] for name in CALLS}
+    # A call that is another one with some arguments fixed has a handler call_NAME (syscalls.def).
+    handlers = {name: known.get(f"sys_{name}") or known[f"call_{name}"] for name in CALLS}
     marks = {f"call_{name}": address for name, address in handlers.items()}
     return Witness(folder, paths.kernel(arch), marks, arch)
 

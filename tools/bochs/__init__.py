@@ -41,7 +41,7 @@ def _shown(app: Path, machine: Machine, node: qemu.TacetNode, program: qemu.Prog
 
 def run_bochs(app: Path, args: Sequence[str] = (), **settings: Any) -> qemu.Result:
     """Run a program on a Tacet node in Bochs. `settings` are fields of qemu.TacetNode, qemu.Program,
-    Machine and qemu.Watch. The program's input must be empty. RunnerError."""
+    Machine and qemu.Watch. The program's input must be empty. Raises RunnerError."""
     node, program, machine, watch = qemu.split(
         {"app": app, "args": args, **settings}, qemu.TacetNode, qemu.Program, Machine, qemu.Watch
     )

@@ -51,7 +51,7 @@ def data_name(key: str) -> str:
 
 
 def measured(folder: Path = KEPT) -> dict[str, Measured]:
-    """The folder's measurements, by system. DrawingError."""
+    """The folder's measurements, by system. Raises DrawingError."""
     missing = [name for name in ("ftq.json", *map(data_name, SYSTEMS)) if not (folder / name).is_file()]
     if missing:
         raise DrawingError(

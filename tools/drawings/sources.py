@@ -62,7 +62,7 @@ def _value(text: str, known: dict[str, int], where: str) -> int:
 
 
 def constant(path: str, name: str, **known: int) -> int:
-    """The value of a `#define` in a file; `known` has values of names that it uses. DrawingError."""
+    """The value of a `#define` in a file; `known` has values of names that it uses. Raises DrawingError."""
     match = re.search(rf"^#define {re.escape(name)}\s+(.+)$", without_comments(source(path)), re.M)
     if not match:
         raise DrawingError(f"{path} does not define {name}, which a drawing shows")
@@ -70,7 +70,7 @@ def constant(path: str, name: str, **known: int) -> int:
 
 
 def link_constant(path: str, name: str) -> int:
-    """The value of a `NAME = value;` in a linker script. DrawingError."""
+    """The value of a `NAME = value;` in a linker script. Raises DrawingError."""
     match = re.search(rf"^{re.escape(name)} = (0x[0-9a-f]+);", source(path), re.M)
     if not match:
         raise DrawingError(f"{path} does not set {name}, which a drawing shows")

@@ -53,13 +53,13 @@ BANDS = (
         (
             Box(
                 LEFT, "`sys_write`",
-                ("`file_of_call`, `transfer`: may it be", "written, is the range possible?"),
-                {CALLS: ["sys_write", "transfer_call", "file_of_call", "transfer"]},
+                ("`part_transfer`: may the file be", "written, is the range possible?"),
+                {CALLS: ["sys_write", "part_transfer", "file_of_call"]},
             ),
             Box(
                 RIGHT, "`restartable`",
                 ("a call that a signal interrupted", "is repeated or answers EINTR"),
-                {"kernel/syscall/restart.c": ["restartable"]},
+                {"kernel/syscall/syscall.c": ["restartable"]},
             ),
         ),
     ),
@@ -76,11 +76,13 @@ BANDS = (
                 {"kernel/fs/file.c": ["file_get"]},
             ),
             Box(
-                MIDDLE, "`pipe_write`",
+                MIDDLE, "`pipe_move`",
                 ("the open file's hook `move`:", "`ring_copy`, with the lock of", "those who write"),
                 {
-                    "kernel/fs/pipe.c": ["pipe_write"],
-                    "kernel/fs/unix_transfer.c": ["unix_bytes_send", "send_once", "bytes_send", "ring_copy"],
+                    "kernel/fs/pipe.c": ["pipe_move"],
+                    "kernel/fs/unix_transfer.c": [
+                        "unix_pipe_write", "send_to", "send_once", "bytes_send", "ring_copy",
+                    ],
                 },
             ),
             Box(
@@ -132,7 +134,7 @@ BANDS = (
 def arrows(d: Drawing, placed: dict[str, Placed]) -> None:
     down(d, placed, ["write(fd, buffer, 2)", "syscall_entry", "sys_write", "file_get"], LEFT[0] + 40, NAVY)
     up(d, placed, ["file_put", "restartable", "call_return", "its next instruction"], RIGHT[0] + 180, NAVY)
-    get, pipe, put = placed["file_get"], placed["pipe_write"], placed["file_put"]
+    get, pipe, put = placed["file_get"], placed["pipe_move"], placed["file_put"]
     notify = placed["event_notify"]
     d.line([(get.right, get.middle), (pipe.x, get.middle)], NAVY)
     d.line([(pipe.right, get.middle), (put.x, get.middle)], NAVY)

@@ -223,7 +223,7 @@ def quantum_of(text: str) -> int:
 
 
 def turns_of(text: str | None, quantum_ns: int) -> int:
-    """The longest turn of a CPU, in ns. RunnerError."""
+    """The longest turn of a CPU, in ns. Raises RunnerError."""
     ns = quantum_ns if text is None else time_of("--turns", text)
     if ns % timers.LEAP_NS or quantum_ns % ns:
         raise RunnerError(
@@ -233,7 +233,7 @@ def turns_of(text: str | None, quantum_ns: int) -> int:
 
 
 def latency_of(text: str | None, quantum_ns: int) -> int:
-    """The latency in quanta. RunnerError."""
+    """The latency in quanta. Raises RunnerError."""
     ns = quantum_ns if text is None else time_of("--latency", text)
     if ns < quantum_ns:
         raise RunnerError(
@@ -246,7 +246,7 @@ def latency_of(text: str | None, quantum_ns: int) -> int:
 
 
 def stagger_of(text: str | None, quantum_ns: int) -> int:
-    """The stagger in quanta. RunnerError."""
+    """The stagger in quanta. Raises RunnerError."""
     ns = 0 if text is None else time_of("--stagger", text)
     if ns % quantum_ns:
         raise RunnerError(f"--stagger {text} is not a whole number of quanta of {text_of(quantum_ns)}")
@@ -254,7 +254,7 @@ def stagger_of(text: str | None, quantum_ns: int) -> int:
 
 
 def period_of(text: str, quantum_ns: int) -> int:
-    """The period of beats in ns; 0: no beats. RunnerError."""
+    """The period of beats in ns; 0: no beats. Raises RunnerError."""
     if not re.fullmatch(r"\d{1,4}(\.\d{1,9})?", text):
         raise RunnerError(f"--beats takes beats a second, such as 10, or 0, not {text or 'nothing'}")
     if not Fraction(text):
@@ -287,7 +287,7 @@ def answer_every_of(text: str | None, is_commanding: bool) -> int:
 
 
 def command_of(text: str) -> beats.Command:
-    """Read TIME and conductorctl's words. RunnerError."""
+    """Read TIME and conductorctl's words. Raises RunnerError."""
     time_text, _, given = text.strip().partition(" ")
     words = given.split()
     at_ns = time_of("--command", time_text)
@@ -311,7 +311,7 @@ def command_of(text: str) -> beats.Command:
 
 
 def check_commands(plan: Plan) -> None:
-    """Check that beats can carry the commands. RunnerError."""
+    """Check that beats can carry the commands. Raises RunnerError."""
     if not plan.beat_ns:
         raise RunnerError("--command needs beats, which carry commands: add --beats HZ")
     if not plan.nodes:
@@ -322,11 +322,13 @@ def check_commands(plan: Plan) -> None:
         if command.at_ns < first_ns:
             raise RunnerError(f"{at}: the first beat is at {text_of(first_ns)} (--first-beat)")
         if plan.until_ns is not None and command.at_ns >= plan.until_ns:
-            raise RunnerError(f"{at}: the run ends at {text_of(plan.until_ns)} (--until)")
+            raise RunnerError(
+                f"{at}: the run ends at {text_of(plan.until_ns)} (--until); give an earlier time"
+            )
 
 
 def check(plan: Plan) -> None:
-    """Check that everything the plan needs is available. RunnerError."""
+    """Check that everything the plan needs is available. Raises RunnerError."""
     qemu.check_program(plan.app)
     if not 1 <= plan.total <= NODES_MAX:
         raise RunnerError(f"--nodes and --linux together take 1 to {NODES_MAX}, not {plan.total}")

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define FOR_PYTHON    __attribute__((visibility("default")))
-#define HEADER_BYTES  14 /* of an Ethernet frame: to, from, type */
+#define HEADER_BYTES  14 /* header of an Ethernet frame: to, from, type */
 #define ADDRESS_BYTES 6
 #define OUTCOMES_MAX  (COMMANDS_WAITING_MAX + BEAT_COMMANDS_MAX + 1) /* between two calls of the caller */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hold.c: a TCG plugin for QEMU that makes a node's CPUs wait at any instruction while QEMU reads frames, and
- * before they halt until QEMU's main loop sleeps.
+ * hold.c: a TCG plugin for QEMU. It makes a node's CPUs wait while QEMU reads frames, at any instruction. It
+ * also makes a CPU that is about to halt wait until QEMU's main loop sleeps.
  *
  * Option: fd=N, a descriptor of memory that tools/lockstep shares. While its first word is not 0, no CPU
- * begins a block. Virtual time then stops, since it counts instructions. QEMU's lock is free, unlike at a
- * gate, so its main loop can read the node's cable (the reason is in tools/lockstep/__init__.py).
+ * begins a block. Virtual time then stops, since it counts instructions. QEMU's lock is free meanwhile, so
+ * its main loop can read the node's cable (tools/lockstep/__init__.py says why).
  *
  * When all CPUs are halted, QEMU's main loop moves virtual time to the node's next timer: it adds the
  * difference between that and the time at the end of the CPU's last turn. But the CPU's thread reports that

@@ -92,7 +92,7 @@ class Node:
         self.logs = logs
         self.begins_after = 0
         self.has_begun = False
-        self.is_taking = False  #: it has not read all its frames yet
+        self.is_taking = False  #: whether QEMU still reads frames that were sent to it
         self.doorbell = Doorbell()
         self.hold = Hold()
         self.sockets, of_qemu = zip(*(socket.socketpair() for _ in range(2)), strict=True)

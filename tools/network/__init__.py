@@ -128,7 +128,7 @@ class Space:
 
     def dnsmasq(self, *words: str | Path, on_line: Callable[[str], None] | None = None) -> Server:
         """Start dnsmasq and wait until it serves. `words` are its options, or the path of a configuration.
-        Unavailable."""
+        Raises Unavailable."""
         if (program := shutil.which("dnsmasq", path=f"{os.environ.get('PATH', '')}:/usr/sbin")) is None:
             raise Unavailable("dnsmasq is not installed (ports/deps.sh network)")
         options = [f"--conf-file={word}" if isinstance(word, Path) else word for word in words]
@@ -146,7 +146,7 @@ class Space:
 
 
 class Namespace(Space):
-    """A new network; `address` is this machine's address on its bridge. Unavailable."""
+    """A new network; `address` is this machine's address on its bridge. Raises Unavailable."""
 
     def __init__(self, address: str = ADDRESS) -> None:
         check(("unshare", "nsenter", "setpriv", "ip"))

@@ -53,7 +53,8 @@ def check_turns(
     text: str | None, icount: int | None, cpus: int, qemu: str | None, arch: str = architectures.DEFAULT
 ) -> tuple[int, str | None]:
     """The longest turn in ns (0: not bounded), and the QEMU that it needs. Without --turns, turns are bounded
-    if QEMU can: otherwise times of several CPUs under a deterministic clock are meaningless. RunnerError."""
+    if QEMU can: otherwise times of several CPUs under a deterministic clock are meaningless. Raises
+    RunnerError."""
     if text is None:
         can = icount is not None and cpus > 1 and qemu != "system" and architectures.named(arch).turns
         can = can and qemu_major(qemu_binary("newest", arch)) >= turns.QEMU_MAJOR

@@ -29,13 +29,14 @@ NOBODY = 65534
 
 
 def check_mounts(words: Sequence[str]) -> list[tuple[Path, str]]:
-    """The folders and places of words DIR[:PLACE]. RunnerError."""
+    """The folders and places of words DIR[:PLACE]. Raises RunnerError."""
     mounts = []
     for word in words:
         name, _, place = word.partition(":")
         folder = Path(name).resolve()
         if not name or not folder.is_dir():
-            raise RunnerError(f"--mount {word}: there is no folder {name or 'without a name'}")
+            reason = f"there is no folder {name}" if name else "the folder's name is missing"
+            raise RunnerError(f"--mount {word}: {reason}")
         place = place or PLACE_DEFAULT
         if not place.startswith("/") or any(c in f"{folder}{place}" for c in ':," \\'):
             raise RunnerError(

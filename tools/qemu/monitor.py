@@ -59,7 +59,7 @@ class Monitor:
         self._seconds = seconds
 
     def command(self, name: str, **arguments: Any) -> Any:
-        """Send a command and return its answer. MonitorError."""
+        """Send a command and return its answer. Raises MonitorError."""
         line = json.dumps({"execute": name, "arguments": arguments}).encode() + b"\n"
         try:
             self._socket.settimeout(self._seconds)
@@ -74,7 +74,7 @@ class Monitor:
                 raise MonitorError(f"{name}: {answer['error'].get('desc', answer['error'])}")
 
     def human(self, line: str) -> str:
-        """Send a command of the human monitor and return its output. MonitorError."""
+        """Send a command of the human monitor and return its output. Raises MonitorError."""
         return str(self.command("human-monitor-command", **{"command-line": line}))
 
     def wait_event(self, name: str) -> None:

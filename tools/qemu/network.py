@@ -65,7 +65,7 @@ class Network:
 def check(
     kind: str, card: str | None, mac: str | None, forward: Sequence[str], qemu: str | None
 ) -> tuple[Network | None, str | None]:
-    """The network that the options ask for, and the QEMU that it needs. RunnerError."""
+    """The network that the options ask for, and the QEMU that it needs. Raises RunnerError."""
     if kind not in (*KINDS, "none"):
         raise RunnerError(f"--network takes user, bridge or none, not {kind or 'nothing'}")
     if kind == "none":
@@ -90,7 +90,7 @@ def check(
 
 
 def _forwarded(text: str) -> str:
-    """QEMU's option that forwards a port of 127.0.0.1 to the node. RunnerError."""
+    """QEMU's option that forwards a port of 127.0.0.1 to the node. Raises RunnerError."""
     found = _FORWARD.fullmatch(text)
     if not found or not all(0 < int(port) < 65536 for port in found.groups()[1:]):
         raise RunnerError(f"--forward takes HOSTPORT:GUESTPORT, or udp:HOSTPORT:GUESTPORT, not {text}")

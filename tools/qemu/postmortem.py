@@ -40,7 +40,7 @@ Examine = Callable[[Monitor, Path], Postmortem]
 
 
 def stopped_registers(monitor: Monitor) -> list[Registers]:
-    """Stop the machine and return its CPUs' registers. MonitorError."""
+    """Stop the machine and return its CPUs' registers. Raises MonitorError."""
     monitor.greet()
     monitor.command("stop")
     return registers_of(monitor.human("info registers -a"))
@@ -60,7 +60,7 @@ class _Memory:
     layout: Layout
 
     def read(self, address: int, count: int) -> bytes:
-        """Read `count` bytes at a kernel address. MonitorError."""
+        """Read `count` bytes at a kernel address. Raises MonitorError."""
         layout = self.layout
         physical = address - (layout.KERNEL_BASE if address >= layout.KERNEL_BASE else layout.DIRECT_MAP)
         if not 0 <= physical < 1 << 52:
@@ -108,7 +108,7 @@ class _TacetNode:
         return self.memory.word(cpu + self.layout.FIELDS[name])
 
     def find_cpus(self) -> None:
-        """Find the CPUs that the kernel has set up. MonitorError, KeyError."""
+        """Find the CPUs that the kernel has set up. Raises MonitorError, KeyError."""
         first = self.kernel.find("boot_cpu").address
         table = self.kernel.find("arch_cpu_distances")
         count = int.from_bytes(self.memory.read(self.kernel.find("cpu_count", "smp.c").address, 4), "little")

@@ -83,7 +83,7 @@ def find_program(app: Path, files: Path | None) -> tuple[Path, str | None]:
     """The program's file on this machine, and its path on the node if it is in the folder `files`, otherwise
     None.
 
-    `app` is a path of this machine; if there is no such file, a path inside `files`. RunnerError.
+    `app` is a path of this machine; if there is no such file, a path inside `files`. Raises RunnerError.
     """
     if files is None:
         return app, None

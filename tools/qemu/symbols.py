@@ -155,14 +155,15 @@ class Symbols:
         return functions[at] if at >= 0 and not functions[at].size else None
 
     def find(self, name: str, file: str | None = None) -> Symbol:
-        """The symbol with this name and, if given, this source file. KeyError."""
+        """The symbol with this name and, if given, this source file. Raises KeyError."""
         for symbol in self.symbols:
             if symbol.name == name and (file is None or symbol.file == file):
                 return symbol
         raise KeyError(name)
 
     def read(self, address: int, count: int) -> bytes:
-        """The file's bytes at a linked address; zeros beyond a segment's part in the file. KeyError."""
+        """The file's bytes at a linked address; zeros beyond a segment's part in the file. Raises
+        KeyError."""
         for segment in self.segments:
             if segment.address <= address and address + count <= segment.address + segment.memory_bytes:
                 at = segment.offset + address - segment.address

@@ -17,7 +17,7 @@ from .room import TACET_ROOM, check_room, folder_bytes
 
 
 def quote(word: str) -> str:
-    """A word for the kernel's command line, in quotes if its parser needs them. RunnerError."""
+    """A word for the kernel's command line, in quotes if its parser needs them. Raises RunnerError."""
     if "\0" in word:
         raise RunnerError("an argument cannot hold a NUL byte")
     if word and not any(c.isspace() or c in '"\\' for c in word):
@@ -115,7 +115,7 @@ class TacetNode:
 
     def _klog_options(self, architecture: architectures.Architecture) -> list[str]:
         """The kernel's options for the flight log. Empties its file, so that it never holds an earlier run's
-        log. RunnerError."""
+        log. Raises RunnerError."""
         if self.klog is None:
             return []
         try:

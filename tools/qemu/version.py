@@ -15,7 +15,7 @@ from .errors import RunnerError
 
 def qemu_binary(which: str = "system", arch: str = architectures.DEFAULT) -> str:
     """The QEMU to use: `system` is the installed one, `newest` the unpacked QEMU 10 if there is one.
-    RunnerError."""
+    Raises RunnerError."""
     name = architectures.named(arch).emulator
     folder = "qemu10" if arch == architectures.DEFAULT else f"qemu10-{arch}"
     unpacked = paths.BUILD / folder / "bin" / name

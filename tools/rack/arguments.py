@@ -24,7 +24,7 @@ from . import layout, linux
 WRONG = 2
 UNAVAILABLE = 3
 RATE_MAX = 1000
-#: Required programs. Debian installs servers in a folder that is not in every user's PATH.
+#: Required programs and servers. Debian installs servers in SBIN, which is not in every user's PATH.
 TOOLS = ("unshare", "setpriv", "ip", "mount", "grub-mkimage")
 SERVERS = ("dnsmasq", "diod")
 SBIN = "/usr/sbin:/sbin"
@@ -164,7 +164,7 @@ def whole(option: str, text: str, low: int, high: int) -> int:
 
 
 def rate(text: str) -> str:
-    """The rate, in the conductor's form. RunnerError."""
+    """The rate, in the conductor's form. Raises RunnerError."""
     if not re.fullmatch(r"\d{1,4}(\.\d{1,9})?", text) or float(text) > RATE_MAX or 0 < float(text) < 1 / 60:
         raise qemu.RunnerError(
             f"--rate takes 1/60 to {RATE_MAX} beats a second, or 0, not {text or 'nothing'}"

@@ -20,8 +20,8 @@
 #define NODES_MAX      8192 /* children of a node */
 #define PROPERTY_BYTES 16384
 #define NAME_BYTES     64
-#define LEVELS_MAX     64 /* of a property "ibm,associativity" */
-#define THREADS_MAX    8  /* of a core */
+#define LEVELS_MAX     64 /* levels of a property "ibm,associativity" */
+#define THREADS_MAX    8  /* threads of a core */
 #define PAGE_BITS      16
 
 #define LMB_BYTES    24 /* an entry of either form of ibm,dynamic-memory */
@@ -52,7 +52,7 @@ static const char *node_name(firmware_node node)
     return name[0] ? name : "a node without a name";
 }
 
-/* Loads a property. False if it is not there, or is not made of whole entries of `entry` bytes. */
+/* Loads a property. Returns false if it is not there, or is not made of whole entries of `entry` bytes. */
 static bool property_load(firmware_node node, const char *name, unsigned entry, unsigned *length)
 {
     const int there = firmware_property(node, name, bytes, sizeof(bytes));

@@ -3,7 +3,7 @@
  * multiboot2.c: GRUB's description of the machine, parsed into struct boot_info (boot_protocol.h).
  *
  * Source: "Multiboot2 Specification version 2.0" §3.6: a size, then tags of {type, size, content}, each
- * padded to eight bytes, up to a tag of type 0. Pure C; runs once, on the boot CPU, before the loader's
+ * padded to eight bytes, up to a tag of type 0. Portable C; runs once, on the boot CPU, before the loader's
  * memory is reused. Owns nothing.
  */
 #include "arch/boot_protocol.h"

@@ -4,13 +4,13 @@
  *
  * Source: Xen "x86/HVM direct boot ABI", struct hvm_start_info: fixed fields, with physical addresses of
  * strings, of a list of modules and, from version 1 on, of a memory map of E820 types. Version 0 has no map;
- * such a start is refused. Pure C; runs once, on the boot CPU, before the loader's memory is reused. Owns
+ * such a start is refused. Portable C; runs once, on the boot CPU, before the loader's memory is reused. Owns
  * nothing.
  */
 #include "arch/boot_protocol.h"
 #include "lib/kstring.h"
 
-#define START_BYTES        56 /* of version 1 */
+#define START_BYTES        56 /* length of version 1 */
 #define VERSION_WITH_MAP   1
 #define MODULE_ENTRY_BYTES 32
 #define MAP_ENTRIES_MAX    65536 /* more is no memory map but a wrong pointer */

@@ -12,7 +12,6 @@
 #include "lib/errno.h"
 #include "lib/file_mode.h"
 #include "lib/format.h"
-#include "lib/kstring.h"
 #include "fs/path.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"

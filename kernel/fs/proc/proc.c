@@ -19,7 +19,6 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/process.h"
-#include "mm/user_bytes.h"
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */

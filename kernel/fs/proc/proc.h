@@ -22,7 +22,7 @@ struct proc_file {
     const char *path;
     void (*make)(struct file *file); /* writes the contents, at each open; NULL: they are `text` */
     const char *text;
-    int (*command)(const char *line); /* executes a line that a program writes, or NULL */
+    int (*command)(const char *line);         /* executes a line that a program writes, or NULL */
     const struct file_operations *operations; /* NULL: those for reading, and for `command` */
     void (*describe)(struct text_sink *sink); /* writes the contents, if `make` is described_text */
 };

@@ -5,10 +5,8 @@
  * paging, swapping and scheduling are 0.
  */
 #include "arch.h"
-#include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "mm/user_bytes.h"
 #include "lib/elf_image.h"
 #include "lib/linux_abi.h"
 #include "fs/proc/proc.h"

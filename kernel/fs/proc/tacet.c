@@ -112,7 +112,7 @@ static int priorities_command(const char *line)
     return 0;
 }
 
-/* Writes what a function of another folder describes to a sink. */
+/* Fills a file with the text that its `describe` writes; that function belongs to another folder. */
 static void described_text(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;

@@ -7,10 +7,8 @@
  * says which thread's they are (path_lookup.tid), and open files keep that. A lookup does not search for the
  * thread, because other ranks wait for the tree's lock meanwhile: path_thread_check does, after it.
  */
-#include "arch.h"
 #include "lib/errno.h"
 #include "lib/format.h"
-#include "lib/kstring.h"
 #include "fs/path.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"

@@ -161,8 +161,8 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
 
 /* ---- Renaming ---- */
 
-/* Returns `inside` if a directory is `outer` or below it, else 0. -ENAMETOOLONG if it is so deep that no path
- * names it: the way up from there could take any time. */
+/* Returns `inside` if a directory is `outer` or below it, else 0. Returns -ENAMETOOLONG if it is so deep that
+ * no path names it: the way up from there could take any time. */
 static int place_check(const struct tree *tree, const struct inode *inode, const struct inode *outer,
                        int inside)
 {

@@ -89,8 +89,8 @@ static void page_push(struct tree *tree, char *page)
         object_push(tree, TREE_SIZE_CLASSES, page + at - BLOCK_BYTES);
 }
 
-/* Cuts a block into objects: returns the first, and puts the others into their free list. NULL if there is no
- * block. */
+/* Cuts a block into objects: returns the first, and puts the others into their free list. Returns NULL if
+ * there is no block. */
 static char *block_cut(struct tree *tree, unsigned class, size_t object_bytes)
 {
     char *page = NULL, *block;

@@ -97,13 +97,11 @@ static int parents_make(struct tree *tree, const char *path, struct inode **pare
 
 static bool type_is_known(uint32_t mode)
 {
-    static const uint32_t types[] = { S_IFREG, S_IFDIR, S_IFLNK, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK };
+    const uint32_t types = 1U << (S_IFREG >> 12) | 1U << (S_IFDIR >> 12) | 1U << (S_IFLNK >> 12) |
+                           1U << (S_IFCHR >> 12) | 1U << (S_IFBLK >> 12) | 1U << (S_IFIFO >> 12) |
+                           1U << (S_IFSOCK >> 12);
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (mode_is(mode, types[i]))
-            return true;
-    }
-    return false;
+    return types >> ((mode & S_IFMT) >> 12) & 1;
 }
 
 static void inode_set(struct inode *inode, uint32_t mode, const void *data, uint64_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * tree.h: the in-memory file tree of a stand-alone node, shared by all ranks: built from the initrd, writable
- * below the directories that are marked so. Pure C, host-tested and fuzzed.
+ * below the directories that are marked so. Portable C, host-tested and fuzzed.
  *
  * An inode is a file; a directory entry is one of its names. The names and contents that the initrd brings
  * are pointed to, not copied, so the archive stays in memory for as long as the node runs; everything else
@@ -33,12 +33,8 @@
 /* Memory for one entry of an archive, inode and name, with its share of what is lost at ends of blocks. */
 #define TREE_ENTRY_BYTES_MAX 264
 
-struct directory_entry;
 struct file;
-struct file_lock;
 struct inode;
-struct mount;
-struct shared_memory;
 struct tree;
 
 /* Operations of devices, pseudo files and links that differ from process to process, instead of those of the
@@ -48,8 +44,8 @@ struct inode_operations {
      * locks. */
     int (*open)(struct file *file);
     /* Finds where a symbolic link leads for the calling process: 0; -ENOENT if that process has no such link;
-     * another error if it cannot be followed. *tid is 0, or becomes path_lookup.tid. With the tree's lock;
-     * takes no lock but that of a descriptor table. */
+     * another error if it cannot be followed. *tid is 0, or becomes path_lookup.tid. The caller holds the
+     * tree's lock. Takes no other lock than a descriptor table's. */
     int (*follow)(const struct inode *link, struct inode **target, uint32_t *tid);
     /* Writes what readlink answers, if `follow` does not answer -ENOENT: the length, or an error. As
      * above. */
@@ -96,8 +92,8 @@ struct inode {
                                    * mount_file, NULL for the mount point */
     struct file_lock *locks;
     struct directory_entry *name;                      /* one of its names; NULL for the root */
-    struct directory_entry *entries[DIRECTORY_ORDERS]; /* of a directory: the roots of its treaps */
-    uint64_t next_position;                            /* for a new entry of a directory */
+    struct directory_entry *entries[DIRECTORY_ORDERS]; /* for a directory: the roots of its treaps */
+    uint64_t next_position;                            /* position of the next new entry of a directory */
     /* Only while an archive is read: which of its files with several names this is, 0 for all others; and
      * the next inode of the same bucket. */
     uint64_t link_key;
@@ -108,10 +104,10 @@ struct tree {
     struct spinlock lock;
     struct inode *root;
     uint64_t inode_count;
-    uint64_t last_number;                    /* of an inode */
+    uint64_t last_number;                    /* number of the newest inode */
     uint64_t secret;                         /* any number that programs do not know; directory.c */
-    void *free_lists[TREE_SIZE_CLASSES + 1]; /* of each size class; the last is that of whole blocks, */
-    unsigned free_blocks;                    /* which has this many */
+    void *free_lists[TREE_SIZE_CLASSES + 1]; /* for each size class; the last is the list of whole blocks */
+    unsigned free_blocks;                    /* whole blocks in that list */
     /* Allocates a page (ARCH_PAGE); NULL if there is none left. Called without the lock. The caller sets it
      * before anything else. */
     void *(*page_allocate)(void *context);
@@ -144,15 +140,15 @@ enum tree_last { TREE_LAST_NAME, TREE_LAST_DOT, TREE_LAST_DOTDOT, TREE_LAST_ROOT
 
 /* Where a path leads. */
 struct path_lookup {
-    struct inode *directory;       /* in which the last component is looked up */
-    struct directory_entry *entry; /* of that component; NULL if it is missing, "." or ".." */
+    struct inode *directory;       /* the directory in which the last component is looked up */
+    struct directory_entry *entry; /* entry of that component; NULL if it is missing, "." or ".." */
     struct inode *inode;           /* NULL if it is missing */
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
     uint32_t tid;      /* the thread that the inode shows; 0: it is no thread's */
     unsigned followed; /* symbolic links followed, if the path leads to a mount */
     enum tree_last last;
-    bool trailing_slash; /* after the last component: only a directory will do */
+    bool trailing_slash; /* a slash follows the last component: it must be a directory */
 };
 
 enum tree_follow {
@@ -195,10 +191,10 @@ bool tree_entry_visible(const struct directory_entry *entry);
 int tree_create(struct tree *tree, const struct path_lookup *found, uint32_t mode, const void *target,
                 uint64_t bytes, int64_t now_ns, struct inode **out);
 
-/* Creates an inode without a name, with one reference. NULL if there is no memory. */
+/* Creates an inode without a name, with one reference. Returns NULL if there is no memory. */
 struct inode *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns);
 
-/* Gives an inode one more name. -EPERM for directories, -EXDEV between file systems. */
+/* Gives an inode one more name. Returns -EPERM for directories, -EXDEV between file systems. */
 int tree_link(struct tree *tree, struct inode *inode, const struct path_lookup *found, int64_t now_ns);
 
 /* Removes a name, as unlink and rmdir do. -EISDIR, -ENOTDIR, -ENOTEMPTY, -EBUSY, -EINVAL, -EROFS. */
@@ -223,12 +219,12 @@ void inode_put(struct tree *tree, struct inode *inode);
 /* Takes the lock, with enough free blocks for what one call adds, as far as page_allocate gives any. */
 void tree_lock_to_add(struct tree *tree);
 
-/* Allocates zeroed memory, up to a block of 4096 bytes. NULL if there is none. */
+/* Allocates zeroed memory, up to a block of 4096 bytes. Returns NULL if there is no memory. */
 void *tree_allocate(struct tree *tree, size_t bytes);
 /* Frees memory; `bytes` as at the allocation. */
 void tree_free(struct tree *tree, void *memory, size_t bytes);
 
-/* Creates an inode, in no directory. NULL if there is no memory. */
+/* Creates an inode, in no directory. Returns NULL if there is no memory. */
 struct inode *inode_create(struct tree *tree, uint32_t mode);
 void inode_free(struct tree *tree, struct inode *inode);
 /* Gives an inode a copy of `bytes` as its data. -ENOSPC. */
@@ -240,8 +236,8 @@ int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, ui
  * position. */
 struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position);
 
-/* Adds a name for an inode, as the last entry of a directory; with `copy`, copies the name. NULL if there is
- * no memory. */
+/* Adds a name for an inode, as the last entry of a directory; with `copy`, copies the name. Returns NULL if
+ * there is no memory. */
 struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
                                        const char *name, uint32_t name_bytes, bool copy);
 void tree_entry_remove(struct tree *tree, struct directory_entry *entry);

@@ -76,9 +76,10 @@
 #define LWIP_CHKSUM                  checksum_add /* kernel/lib/checksum.c */
 #define LWIP_CHKSUM_ALGORITHM        0
 
-/* TCP: the window is that of the connection that kernel/net/connection.c has linked; bytes to be sent are in
- * queues of its streams, which lwIP refers to. Its clock has steps of 100 ms. */
-#ifndef connection_window /* a number in init.c, whose preprocessor compares it */
+/* TCP: the window is a variable. kernel/net/connection.c sets it for the connection that it is about to pass
+ * to lwIP. Bytes to be sent stay in the stream's queue; lwIP refers to them. The clock has steps of 100
+ * ms. */
+#ifndef connection_window /* init.c defines it as a number, for its #if */
 extern unsigned connection_window;
 #endif
 #define TCP_MSS              1460

@@ -56,7 +56,7 @@ struct mpi_world {
     int rank, size;   /* in MPI_COMM_WORLD */
     int node;         /* index of this process's node, 0 … nodes - 1, in order of their lowest ranks */
     int nodes;
-    int *node_of;             /* of each world rank */
+    int *node_of;             /* the node of each world rank */
     int node_rank, node_size; /* this process among those of its node, in order of world ranks */
     size_t eager_bytes; /* TACET_MPI_EAGER: messages of at most this many bytes are sent eagerly; SIZE_MAX:
                          * each transport's own limit holds */

@@ -24,7 +24,8 @@ void group_hold(struct mpi_group *group);
 /* Counts a handle that the program gets. Returns MPI_ERR_NO_MEM if the group is NULL. */
 int group_given(const struct mpi_group *group);
 void group_release(struct mpi_group *group);
-/* Returns for each world rank its rank in the group plus 1, or 0. The caller frees it. NULL without memory.
+/* Returns for each world rank its rank in the group plus 1, or 0. The caller frees it. Returns NULL without
+ * memory.
  */
 int *group_index(const struct mpi_group *group);
 /* Compares two groups: MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL; -1 without memory. */

@@ -17,8 +17,8 @@
 struct agreement {
     struct agreement *next;
     struct mpi_comm *comm;
-    const struct bridge *bridge;   /* or NULL */
-    const struct mpi_group *group; /* or NULL */
+    const struct bridge *bridge;   /* NULL: none */
+    const struct mpi_group *group; /* NULL: none */
     int tag;
     bool proposes; /* in the reduction that runs */
 };

@@ -14,7 +14,7 @@
 
 #define CLASSES   24 /* of the first message's size: 2^index bytes and more */
 #define TRIES     8  /* first bursts of a class, in which the ways take turns */
-#define TRY_EVERY 64 /* after those: one burst in this number */
+#define TRY_EVERY 64 /* after the first tries: one burst in this number */
 #define AGEING    16 /* each measurement raises the minimum by one part in this number */
 
 enum way { THROUGH, COPIED, WAYS };

@@ -16,7 +16,7 @@
 /* Arrivals are reused, because a C library may enter the kernel to give memory back. A class holds arrivals
  * with up to 64 << class bytes of data; the last class holds any size, and its arrivals are not kept. */
 #define CLASSES  10
-#define KEPT_MAX 64 /* of each class */
+#define KEPT_MAX 64 /* arrivals kept in each class */
 #define AT_ONCE  4  /* allocated when none is left, so that ranks that run ahead later find some */
 
 /* There is a table for each way to name source and tag. A list for a source and a tag has its own place among

@@ -72,23 +72,23 @@ const struct transport *transport_to(int peer);
 
 /* The state of a send or a receive, in addition to its request. */
 struct message {
-    void *buffer; /* of a send: only read */
+    void *buffer; /* a send only reads it */
     size_t count;
     struct mpi_datatype *type; /* held; NULL when complete */
-    size_t bytes;              /* of a send: to be sent; of a receive: room, then the length of the message */
-    size_t moved;              /* of a rendezvous: bytes received in fragments so far */
-    int peer;                  /* of the communicator, or MPI_ANY_SOURCE */
-    int world;                 /* its world rank; of a receive: set once the sender is known */
+    size_t bytes;              /* a send: bytes to be sent; a receive: room, then the length of the message */
+    size_t moved;              /* a rendezvous: bytes received in fragments so far */
+    int peer;                  /* rank in the communicator, or MPI_ANY_SOURCE */
+    int world;                 /* the peer's world rank; for a receive, set once the sender is known */
     int tag;
     uint32_t context;
     enum send_mode mode;
-    uint64_t order;  /* of a posted receive: rising in the order of posts */
+    uint64_t order;  /* number of a posted receive, rising in the order of posts */
     uint64_t cookie; /* in the table of rendezvous; 0: none */
     uint64_t other;  /* the other side's cookie */
     void *packed;    /* owned: the copy of a buffered send */
     size_t buffered; /* bytes of the attached buffer that it occupies */
     bool is_queued, is_buffered, is_rendezvous;
-    int sides_left;         /* of a receive that both ends copy: those that have not finished */
+    int sides_left;         /* for a receive that both ends copy: ends that have not finished */
     struct peer_copy *copy; /* while this rank copies */
 };
 
@@ -102,9 +102,9 @@ struct arrival {
     struct arrival_links in[MATCH_TABLES];
     struct head head;
     int world;                        /* the sender's world rank */
-    struct mpi_request *sender;       /* of a message to the own rank, not yet copied */
-    struct mpi_comm *comm;            /* of a matched probe: held */
-    unsigned char class;              /* of its size (match.c) */
+    struct mpi_request *sender;       /* for a message to the own rank that is not yet copied: its send */
+    struct mpi_comm *comm;            /* for a matched probe: its communicator, held */
+    unsigned char class;              /* its size class (match.c) */
     _Alignas(8) unsigned char data[]; /* of an eager message */
 };
 

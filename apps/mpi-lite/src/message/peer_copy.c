@@ -87,7 +87,7 @@ static uint64_t word_of(uint32_t generation, uint32_t chunk)
     return (uint64_t)generation << 32 | chunk;
 }
 
-/* Claims the next free chunk. Returns false if there is none. */
+/* Claims the next free chunk. Returns false if none is left. */
 static bool chunk_claim(struct peer_copy *copy, uint32_t *chunk)
 {
     if (!copy->share) {

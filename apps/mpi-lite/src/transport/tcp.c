@@ -41,7 +41,7 @@
 #define STRANGERS_MAX  64 /* connections whose hello has not arrived; one more closes the oldest */
 #define NAMED_MAX      16 /* maximum number reported by a rank: strangers must not fill its output */
 #define EVENTS         16 /* taken in one poll */
-#define READS          4  /* of one connection in one poll, so that none delays the others */
+#define READS          4  /* reads of one connection in one poll, so that none delays the others */
 #define DIRECT_MIN     4096
 #define HOT_ROUNDS     4 /* one poll in this number looks at all connections, the others at one alone */
 #define END_MS         5000
@@ -68,10 +68,10 @@ struct connection {
     struct watch watch;
     int rank;
     bool has_ended;    /* the other end will send nothing more */
-    uint32_t events;   /* that epoll watches it for */
-    size_t begin, end; /* of what the socket has not taken */
+    uint32_t events;   /* the events that epoll watches it for */
+    size_t begin, end; /* bounds of what the socket has not taken */
     size_t bytes;      /* received, of an incomplete record */
-    struct head head;  /* of the fragment that is read into its place */
+    struct head head;  /* head of the fragment that is read into its place */
     unsigned char *place;
     size_t fragment, left; /* its bytes, and those that have not arrived; 0: there is none */
     struct connection *next, **link;
@@ -368,8 +368,8 @@ static bool hello_is_good(struct connection *in)
     const char *why = hello_take(in);
     if (why) {
         if (strangers_named < NAMED_MAX)
-            fprintf(stderr, "mpi-lite: rank %d: a connection is closed: %s%s\n", mpi_world.rank, why,
-                    ++strangers_named == NAMED_MAX ? " (further ones are closed without a message)" : "");
+            fprintf(stderr, "mpi-lite: rank %d closed a connection made to it: %s%s\n", mpi_world.rank, why,
+                    ++strangers_named == NAMED_MAX ? " (it closes further ones without a message)" : "");
         return false;
     }
     in->bytes -= sizeof(struct hello);

@@ -22,8 +22,8 @@ struct head {
     int32_t tag;
     int32_t source;  /* the sender's rank in its communicator (MPI_Comm_rank); not used in answers */
     uint32_t kind;   /* enum head_kind */
-    uint64_t bytes;  /* of the whole message */
-    uint64_t cookie; /* of the sender's request, or of the receiver's in a rendezvous */
+    uint64_t bytes;  /* length of the whole message */
+    uint64_t cookie; /* the cookie of the sender's request, or of the receiver's in a rendezvous */
     uint64_t other;  /* cookie of the rendezvous's other side; or the address for process_vm_readv */
 };
 enum head_kind {
@@ -35,7 +35,7 @@ enum head_kind {
     HEAD_DONE,
     HEAD_OFFER,
     HEAD_COPIED,
-    HEAD_WINDOW, /* of one-sided communication */
+    HEAD_WINDOW, /* a message of one-sided communication */
     HEAD_WAKE,
     HEAD_KINDS
 };

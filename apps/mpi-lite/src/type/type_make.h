@@ -23,8 +23,8 @@ struct run {
     struct mpi_datatype *type;
 };
 
-/* Allocates room for these numbers of constructor arguments, which the functions below add. NULL without
- * memory. */
+/* Allocates room for these numbers of constructor arguments, which the functions below add. Returns NULL
+ * without memory. */
 struct mpi_contents *contents_make(int combiner, int integers, int addresses, int types);
 void contents_integer(struct mpi_contents *contents, int value);
 void contents_integers(struct mpi_contents *contents, int count, const int *values);

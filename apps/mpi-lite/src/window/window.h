@@ -37,10 +37,10 @@ enum rma_kind {
     RMA_SWAP,  /* MPI_Compare_and_swap */
     RMA_FLUSH,
     RMA_UNLOCK,
-    RMA_COMPLETE, /* of MPI_Win_complete */
+    RMA_COMPLETE, /* message of MPI_Win_complete */
     RMA_QUEUED,   /* kinds from here on do not go through a queue */
     RMA_ANSWER = RMA_QUEUED,
-    RMA_ACKNOWLEDGE, /* of a flush or an unlock */
+    RMA_ACKNOWLEDGE, /* answer to a flush or an unlock */
     RMA_LOCK,
     RMA_GRANT,
     RMA_POST,
@@ -100,7 +100,7 @@ struct rma_peer {
     enum lock_state waits_for;
     struct rma_peer *next_waiting;
     bool is_exposed_to; /* it is in the group of MPI_Win_post, and has not completed */
-    bool was_refused;   /* to be reported with the next acknowledgement */
+    bool was_refused;   /* an access was refused; the next acknowledgement reports it */
 };
 
 enum access_epoch { ACCESS_NONE, ACCESS_FENCE, ACCESS_START, ACCESS_LOCK, ACCESS_LOCK_ALL };
@@ -117,7 +117,7 @@ struct mpi_win {
     int flavor, model, disp_unit;
     unsigned char *base; /* NULL if it is dynamic */
     MPI_Aint size;
-    struct window_memory *memory; /* of MPI_Win_allocate and MPI_Win_allocate_shared */
+    struct window_memory *memory; /* memory of MPI_Win_allocate and MPI_Win_allocate_shared */
     struct rma_peer *peers;       /* by rank */
     /* This process's accesses. */
     enum access_epoch access;

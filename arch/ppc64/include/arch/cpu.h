@@ -38,14 +38,14 @@ struct cpu {
     uint8_t emergency_stack[CPU_PAGE_BYTES - CPU_FIELDS_BYTES];
 
     uint64_t kernel_stack;    /* top of the stack where entries from the program begin */
-    uint64_t call_stack;      /* r1 there, in a system call's entry: below the frame */
+    uint64_t call_stack;      /* r1 in a system call's entry: below the frame on kernel_stack */
     uint64_t table_of_kernel; /* what r2 is in the kernel */
-    const void *calls;        /* the table of system calls that the entry code uses, */
-    uint64_t call_unknown;    /* and where numbers beyond it go */
+    const void *calls;        /* the table of system calls that the entry code uses */
+    uint64_t call_unknown;    /* the function for numbers beyond that table */
     struct klog_ring *klog;   /* its ring of the flight log */
     struct process *process;  /* the process that it runs, or NULL */
     struct thread *thread;    /* the thread that it runs, or NULL */
-    uint64_t scratch[5];      /* of the entry code */
+    uint64_t scratch[5];      /* memory for the entry code */
     uint64_t kernel_ticks;    /* spent in the kernel: each entry subtracts the time base, each exit adds it */
     uint64_t distance;        /* from the first CPU's area to this one */
     uint64_t deadline;        /* when the decrementer is to interrupt, by the time base */
@@ -55,12 +55,12 @@ struct cpu {
     uint32_t core;   /* the CPU with the lowest number on the same core */
     uint32_t server; /* its number for the hypervisor, RTAS and the interrupt controller */
     uint32_t place_package, place_core;
-    bool online;       /* it has answered its start-up, */
-    bool is_known;     /* and is one of those that run */
+    bool online;       /* it has answered its start-up */
+    bool is_known;     /* it is one of the CPUs that run */
     bool has_ended;    /* arch_halt: interrupts have no effect any more */
     bool polls_ipi;    /* it looks at ipi_pending: no interrupt is needed */
     bool ipi_pending;  /* another CPU has something for it */
-    bool beat_pending; /* likewise, and it is a heartbeat */
+    bool beat_pending; /* another CPU has passed a heartbeat on to it */
     uint32_t stopping; /* a fault of the kernel is being reported */
 
     union {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * arch/device_tree.h: what the firmware's device tree says of the machine: which CPUs, memory, terminals and
- * interrupt controller there are, how time and RTAS are reached. Pure C over arch/firmware.h, host-tested and
- * fuzzed; the tree is read once, at the start. Sources: IEEE 1275-1994 §3, PAPR §B.6 (LoPAPR, appendix B).
+ * interrupt controller there are, how time and RTAS are reached. Portable C over arch/firmware.h, host-tested
+ * and fuzzed; the tree is read once, at the start. Sources: IEEE 1275-1994 §3, PAPR §B.6 (LoPAPR, appendix
+ * B).
  */
 #ifndef ARCH_DEVICE_TREE_H
 #define ARCH_DEVICE_TREE_H
@@ -10,7 +11,6 @@
 #include "arch/platform.h"
 #include "lib/boot_info.h"
 #include "lib/format.h"
-#include <stdbool.h>
 #include <stdint.h>
 
 #define TOKEN_NONE           UINT32_MAX /* RTAS has no such function */
@@ -22,18 +22,18 @@
 /* A hardware thread that the tree names. The first one is the one on which the kernel has been started; else
  * they have the tree's order, so that threads of one core follow each other. */
 struct machine_cpu {
-    uint32_t server;        /* by which the hypervisor, RTAS and the interrupt controller name it */
+    uint32_t server;        /* its number for the hypervisor, RTAS and the interrupt controller */
     uint32_t core, package; /* threads of one core share both */
-    uint32_t numa_domain;   /* or NUMA_DOMAIN_NONE */
+    uint32_t numa_domain;   /* NUMA_DOMAIN_NONE if unknown */
 };
 
 extern struct machine_cpu machine_cpus[ARCH_CPUS_MAX];
 extern unsigned machine_cpu_count;
-extern unsigned machine_cpus_named; /* with those beyond ARCH_CPUS_MAX */
+extern unsigned machine_cpus_named; /* including CPUs beyond ARCH_CPUS_MAX */
 
 /* A terminal of the hypervisor's. */
 struct machine_terminal {
-    uint32_t unit;      /* by which its calls name it */
+    uint32_t unit;      /* its number in calls */
     uint32_t interrupt; /* its source; TERMINAL_SILENT: it has none */
 };
 #define TERMINAL_SILENT UINT32_MAX

@@ -6,8 +6,6 @@
 #ifndef ARCH_FIRMWARE_H
 #define ARCH_FIRMWARE_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* The hypervisor's calls return 0, or a negative status; after a positive one the call is made again. */

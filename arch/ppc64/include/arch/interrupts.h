@@ -29,7 +29,7 @@ enum interrupt_number {
 
 struct interrupt_controller {
     const char *name;
-    uint64_t cpu_bytes; /* of the kernel's pool, for each CPU */
+    uint64_t cpu_bytes; /* bytes of the kernel's pool for each CPU */
 
     /* Called on the first CPU: `initialise` once, and then `prepare` for each CPU, the first one included,
      * before that CPU starts. Return 0, or what the hypervisor answers. `prepare` may be called again for an

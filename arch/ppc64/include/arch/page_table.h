@@ -30,7 +30,7 @@
  * right to it. Unlinked: led to a table that is to be freed after the TLB shootdown; not present any more. */
 #define PTE_ATTACHED 0x200ULL
 #define PTE_UNLINKED (1ULL << 61)
-#define PTE_ADDRESS  0x00ffffffffffff00ULL /* of a table; of a page, without the bits below 4 KiB */
+#define PTE_ADDRESS  0x00ffffffffffff00ULL /* a table's address; a page's, without the bits below 4 KiB */
 #define PTE_PAGE     0x00fffffffffff000ULL
 
 #define LEVEL_ROOT 3

@@ -14,7 +14,7 @@
 #define ARCH_PAGE 65536ULL
 
 #define ARCH_EARLY_LIMIT   ARCH_ADDRESS_LIMIT /* real mode reaches all memory */
-#define ARCH_ADDRESS_LIMIT (1UL << 46)        /* of the memory for which the direct map has room */
+#define ARCH_ADDRESS_LIMIT (1UL << 46)        /* end of the memory for which the direct map has room */
 
 #define ARCH_USER_LIMIT 0x00007fffffff0000ULL /* as far as Linux maps unless a program asks for more */
 

@@ -9,14 +9,14 @@
 #include "arch/device_tree.h"
 #include <stdint.h>
 
-#define MSR_TRANSLATION    0x30ULL /* of instructions and of data */
+#define MSR_TRANSLATION    0x30ULL /* translates instructions and data */
 #define MSR_RECOVERABLE    0x02ULL
 #define MSR_INTERRUPTS     0x8000ULL
 #define MSR_MACHINE_CHECKS 0x1000ULL
 #define MSR_LITTLE_ENDIAN  1ULL
 #define MSR_VMX            0x2000000ULL
 #define MSR_VSX            0x0800000ULL
-#define MSR_VECTORS        (MSR_VMX | MSR_VSX | 0x2000ULL) /* and floating point */
+#define MSR_VECTORS        (MSR_VMX | MSR_VSX | 0x2000ULL) /* vectors and floating point */
 
 extern uint64_t boot_ticks;
 

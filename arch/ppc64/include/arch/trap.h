@@ -11,12 +11,12 @@ struct trap_frame {
     uint64_t gpr[32];
     uint64_t instruction, msr; /* SRR0, SRR1 */
     uint64_t link, counter, xer;
-    uint64_t condition;       /* in the low word */
+    uint64_t condition;       /* the condition register, in the low word */
     uint64_t address, status; /* DAR, DSISR */
     uint64_t priority;        /* PPR: of the hardware thread */
     uint32_t vector;          /* stored as a whole word, with: */
     int32_t returns_slowly;   /* a system call: 0, or -1: by thread_slow_return */
-    uint64_t argument;        /* of a system call: the first, which the result replaces */
+    uint64_t argument;        /* first argument of a system call; the result replaces it */
     uint64_t unused;          /* the size is a multiple of 16 */
 };
 
@@ -55,7 +55,7 @@ enum trap_vector {
 /* Where scv 0 comes in with translation on: its offset in the direct map [Power ISA 3.0B III §6.5.26]. The
  * other levels come in above it, 32 bytes for each. */
 #define VECTORED_AT 0x3000
-#define VECTORS_AT  0x4000 /* and all others */
+#define VECTORS_AT  0x4000 /* all other vectors */
 
 #define SUMMARY_OVERFLOW 0x10000000ULL /* in CR0 */
 

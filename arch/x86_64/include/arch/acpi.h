@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * acpi.h: the few facts that the kernel takes from ACPI tables: how to power off, where the PM timer and the
- * HPET are, which CPUs there are, which memory is near them. Pure C, host-tested and fuzzed; tables are read
- * once at boot. Source: ACPI Specification 6.5, §5.2 (tables), §4.8.3 (PM1 control, PM timer), §7.4.2 (_S5).
+ * HPET are, which CPUs there are, which memory is near them. Portable C, host-tested and fuzzed; tables are
+ * read once at boot. Source: ACPI Specification 6.5, §5.2 (tables), §4.8.3 (PM1 control, PM timer), §7.4.2
+ * (_S5).
  */
 #ifndef ARCH_ACPI_H
 #define ARCH_ACPI_H
@@ -26,10 +27,10 @@ struct acpi_facts {
     bool hardware_reduced; /* none of the ports above; the next two switch the machine off */
     /* Of one byte each; address 0: absent. */
     struct acpi_register {
-        bool is_port; /* else in memory */
+        bool is_port; /* an I/O port; else it is in memory */
         uint64_t address;
     } sleep_control, sleep_status, reset;
-    uint8_t reset_value; /* that resets the machine, written to `reset` */
+    uint8_t reset_value; /* value that resets the machine when it is written to `reset` */
     /* from the \_S5 package of the DSDT, else of an SSDT */
     bool soft_off_known;
     uint8_t soft_off_type_a, soft_off_type_b; /* SLP_TYPa, SLP_TYPb */
@@ -51,7 +52,7 @@ struct acpi_facts {
     unsigned cpu_count;
     unsigned cpus_dropped; /* beyond ACPI_CPUS_MAX; reported, never silently lost */
     struct acpi_io_apic {
-        uint32_t address, first; /* of its inputs, which are numbered throughout the machine */
+        uint32_t address, first; /* number of its first input, in a sequence over the whole machine */
     } io_apics[ACPI_IO_APICS_MAX];
     unsigned io_apic_count;
     struct acpi_isa_line { /* as it leads to an input of an I/O APIC: else edge-triggered, active high, to its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * boot_protocol.h: the two ways into the kernel, multiboot2 (GRUB: ISO, PXE) and PVH (QEMU's -kernel, other
- * hypervisors), each parsed into the same struct boot_info. Pure C, host-tested and fuzzed. Sources:
+ * hypervisors), each parsed into the same struct boot_info. Portable C, host-tested and fuzzed. Sources:
  * "Multiboot2 Specification version 2.0" §3.6; Xen "x86/HVM direct boot ABI" (PVH), struct hvm_start_info
  * versions 0 and 1.
  *

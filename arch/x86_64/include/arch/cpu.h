@@ -69,13 +69,13 @@ struct cpu {
     uint64_t kernel_ticks;   /* spent in the kernel: each entry subtracts the TSC, each exit adds it */
     uint32_t index;
     uint32_t apic_id;
-    uint32_t numa_domain; /* or NUMA_DOMAIN_NONE */
+    uint32_t numa_domain; /* NUMA_DOMAIN_NONE if unknown */
     uint32_t core;        /* arch_core_of */
     bool panicking;
     bool polls_ipi; /* idles, and sees when ipi_pending is set (idle.c) */
     bool ipi_pending;
     bool online;            /* has reported after its start */
-    uint64_t fault_address; /* of the program's last page fault */
+    uint64_t fault_address; /* address of the program's last page fault */
     /* Ticks to add to this CPU's TSC to get the first CPU's, if the hardware could not correct it. */
     uint64_t clock_offset;
     uint64_t distance; /* from the first CPU's area to this one */

@@ -13,8 +13,8 @@
 
 #define ARCH_PAGE 4096ULL
 
-#define ARCH_EARLY_LIMIT   (4UL << 30) /* of the map that entry.asm builds */
-#define ARCH_ADDRESS_LIMIT (1UL << 46) /* of the memory for which the direct map has room */
+#define ARCH_EARLY_LIMIT   (4UL << 30) /* end of the map that entry.asm builds */
+#define ARCH_ADDRESS_LIMIT (1UL << 46) /* end of the memory for which the direct map has room */
 
 /* The last page below the canonical hole stays unmapped, so that the return address of a SYSCALL instruction
  * is always canonical. */

@@ -27,7 +27,7 @@ struct table_pointer {
 /* Logs and clears the machine checks of the calling CPU that are left from before the boot, and enables the
  * report of those that the hardware cannot correct; machine_checks_print prints what there is.
  * machine_check.c */
-#define MACHINE_CHECK_BANKS_MAX 32 /* that have registers; a CPU may count more */
+#define MACHINE_CHECK_BANKS_MAX 32 /* banks that have registers; a CPU may count more */
 void machine_checks_enable(void);
 void machine_checks_print(void);
 
@@ -35,12 +35,12 @@ struct cpu_features {
     uint32_t basic_leaves; /* highest basic CPUID leaf */
     uint32_t hwcap;        /* CPUID 1 EDX: Linux's AT_HWCAP */
     uint64_t xcr0;         /* vector state that is enabled */
-    uint32_t vector_bytes; /* that XSAVE, or FXSAVE, writes of it */
+    uint32_t vector_bytes; /* bytes of it that XSAVE, or FXSAVE, writes */
     /* Low bits of an APIC id that number the hardware threads of a core, and all those of a package; 0: CPUID
      * does not say. */
     uint32_t thread_bits, core_bits;
     bool xsave, monitor, rdrand, hypervisor, machine_check;
-    uint8_t physical_bits; /* of the addresses of its memory */
+    uint8_t physical_bits; /* width of physical addresses */
     bool smep, smap, umip, no_execute, huge_pages, invariant_tsc, tsc_adjust, rdtscp, rdpid;
 };
 
@@ -67,8 +67,8 @@ void cpu_identify(struct cpu *cpu);
 void syscall_entry(void);
 void syscall_entry_logged(void);
 
-/* Maps a page of a device's registers, until the next call: on this CPU, one after the other. NULL if the
- * present map does not reach it. kernel_map.c. */
+/* Maps a page of a device's registers, until the next call: on this CPU, one after the other. Returns NULL if
+ * the present map does not reach it. kernel_map.c. */
 volatile void *device_at(uint64_t physical);
 
 extern const uint8_t boot_guard[]; /* not mapped: below the first stack; entry.asm */
@@ -76,7 +76,7 @@ extern const uint8_t boot_guard[]; /* not mapped: below the first stack; entry.a
 void device_interrupt(void); /* of VECTOR_DEVICE; io_apic.c */
 
 /* Maps the framebuffer in its window, write-combining if the CPU has that, in the early map and in the final
- * one; once, before arch_memory_initialise. NULL if it does not fit, or the CPU has no such address.
+ * one; once, before arch_memory_initialise. Returns NULL if it does not fit, or the CPU has no such address.
  * kernel_map.c. */
 void *frame_map(uint64_t physical, uint64_t bytes);
 

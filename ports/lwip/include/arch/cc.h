@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * cc.h: the compiler and the kernel, as lwIP wants them described (its doc/sys_arch.txt). Everything that it
- * calls here is declared in kernel/net/memory.h and kernel/net/protocol_timers.h.
+ * calls here is declared in kernel/net/memory.h and kernel/net/network.h.
  */
 #ifndef TACET_LWIP_CC_H
 #define TACET_LWIP_CC_H
 
 #include "lib/checksum.h"
 #include "net/memory.h"
-#include "net/protocol_timers.h"
+#include "net/network.h"
 #include <limits.h>
 #include <stdint.h>
 
