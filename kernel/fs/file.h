@@ -180,6 +180,22 @@ int tree_writable_add(struct tree *tree, struct message *why);
 void file_touch(struct inode *inode);
 int64_t file_wall_clock_ns(void);
 
+/* ---- Pipes, pipe(7); pipe.c ---- */
+
+/* Makes two unused open files the ends of a pipe, the reading end first. Of `flags`, O_NONBLOCK counts.
+ * -ENOMEM. */
+int pipe_create(struct file *const ends[2], unsigned flags);
+
+bool file_is_pipe(const struct file *file);
+
+/* Returns the number of bytes that can be read. */
+int32_t pipe_unread(struct file *file);
+
+/* Sends SIGPIPE to the calling thread, as sockets do, too. */
+void broken_pipe_signal(void);
+
+/* ---- Others ---- */
+
 /* Makes `file`, new from file_allocate, an event counter between the threads of a process, eventfd(2). Of
  * `flags`, O_NONBLOCK and EFD_SEMAPHORE count. eventfd.c */
 void eventfd_initialise(struct file *file, uint32_t value, unsigned flags);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pipe.c: see pipe.h. A pipe is a ring of bytes as streams of AF_UNIX have (unix_socket.h), in memory of the
+ * pipe.c: pipes. A pipe is a ring of bytes as streams of AF_UNIX have (unix_socket.h), in memory of the
  * slice of the process that makes it. Each end is one open file. Any number of descriptors may refer to it,
  * also of other processes (SCM_RIGHTS). The locks of the ring's ends are held while bytes are copied, never
  * across a wait. Runs in system calls.
  *
  * Source: man 7 pipe; where it is silent, what Linux does.
  */
-#include "fs/pipe.h"
 #include "fs/linux_files.h"
 #include "fs/unix_socket.h"
 #include "lib/errno.h"
 #include "process/event.h"
 #include "process/process.h"
+
+#define PIPE_ATOMIC_BYTES 4096 /* PIPE_BUF: writes of up to this many bytes are atomic */
 
 static bool writes(const struct file *file)
 {

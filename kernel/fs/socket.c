@@ -7,7 +7,6 @@
  */
 #include "fs/socket.h"
 #include "fs/linux_files.h"
-#include "fs/pipe.h"
 #include "lib/errno.h"
 #include "process/event.h"
 #include "time/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * socket.h: what sockets of all families have in common, and what a family provides. The system calls
- * (syscall/sys_socket.c, sys_message.c, sys_socket_option.c) decode, copy addresses and control messages from
+ * (syscall/sys_socket.c, sys_message.c) decode, copy addresses and control messages from
  * and to the program, and call the operations of the open file's socket; fs/unix_*.c are AF_UNIX,
  * net/inet_*.c AF_INET, net/netlink.c what C libraries ask of AF_NETLINK.
  *
@@ -112,7 +112,7 @@ struct socket_operations {
     int64_t (*receive)(struct file *file, struct socket_message *message);
     int (*shutdown)(struct file *file, bool receiving, bool sending);
     int (*name)(struct file *file, bool of_peer, struct socket_address *address);
-    /* Options. If the family answers -ENOPROTOOPT to an option of SOL_SOCKET, sys_socket_option.c answers
+    /* Options. If the family answers -ENOPROTOOPT to an option of SOL_SOCKET, sys_socket.c answers
      * instead; it sets what it keeps (switches, SO_LINGER, …) before it calls option_set. `value` has
      * `bytes`, at least 1. *bytes: room, then what was written. -ENOPROTOOPT, -EINVAL. */
     int (*option_set)(struct file *file, int level, int option, const void *value, uint32_t bytes);

@@ -9,7 +9,6 @@
  */
 #include "arch.h"
 #include "fs/linux_files.h"
-#include "fs/pipe.h"
 #include "fs/unix_rights.h"
 #include "fs/unix_socket.h"
 #include "lib/errno.h"

@@ -19,9 +19,6 @@ struct scan {
  * deadline; -EINTR if a signal ends the wait. A scan does not wait. */
 long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set, uint64_t deadline_ns);
 
-/* Returns the readiness of a descriptor's file (enum file_ready), or -EBADF. For scans. */
-int readiness_of(uint64_t descriptor, struct scan *scan);
-
 /* Epoll sets as files. A scan that reads a set many times scans its rows once. sys_epoll.c */
 extern const struct file_operations epoll_operations;
 unsigned epoll_readiness(struct file *file, struct scan *scan);

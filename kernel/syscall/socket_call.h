@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * socket_call.h: the system calls on sockets, and what they share: sys_socket.c, sys_message.c,
- * sys_socket_option.c. Addresses are the program's.
+ * socket_call.h: the system calls on sockets, and what they share: sys_socket.c, sys_message.c. Addresses are
+ * the program's.
  */
 #ifndef TACET_SOCKET_CALL_H
 #define TACET_SOCKET_CALL_H
@@ -26,7 +26,7 @@ long socket_accept(struct file *file, uint64_t buffer, uint64_t room_address, ui
 long socket_shutdown(struct file *file, uint64_t how);
 long socket_name(struct file *file, uint64_t buffer, uint64_t room_address, bool of_peer);
 
-/* Carries out getsockopt, setsockopt. sys_socket_option.c */
+/* Carries out getsockopt, setsockopt. sys_socket.c */
 long socket_option_read(struct file *file, uint32_t level, uint32_t option, uint64_t buffer,
                         uint64_t room_address);
 long socket_option_set(struct file *file, uint32_t level, uint32_t option, uint64_t address, uint32_t bytes);

@@ -5,7 +5,6 @@
  */
 #include "arch.h"
 #include "lib/errno.h"
-#include "fs/pipe.h"
 #include "fs/unix_socket.h"
 #include "process/process.h"
 #include "net/interface_facts.h"

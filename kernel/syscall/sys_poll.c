@@ -19,7 +19,8 @@
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 
-int readiness_of(uint64_t descriptor, struct scan *scan)
+/* Returns the readiness of a descriptor's file (enum file_ready), or -EBADF. For scans. */
+static int readiness_of(uint64_t descriptor, struct scan *scan)
 {
     FILE_REFERENCE file = file_get(arch_process(), descriptor);
 

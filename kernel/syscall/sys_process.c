@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_process.c: system calls about a process and the system that it sees: exit, limits, uname, sysinfo,
- * getrandom. Its identity is in sys_identity.c.
+ * getrandom; about its identity: its number, its process group and session, its users and groups
+ * (credentials(7)); and about children, of which it has none (wait(2)). A rank is root, leads a process group
+ * and a session of its own, and none of this can change. Calls whose answer is always the same are rows of
+ * syscalls.def.
  */
 #include "arch.h"
 #include "fs/file.h"
@@ -85,4 +88,111 @@ long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
         ((flags & RANDOM) && (flags & INSECURE)))
         return -EINVAL;
     return random_write(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
+}
+
+/* ---- Numbers ---- */
+
+long sys_getpid(void)
+{
+    return (long)arch_process()->pid;
+}
+
+/* Returns the group of a rank, or its session (getsid): both have its number. */
+long sys_getpgid(uint64_t pid)
+{
+    if ((uint32_t)pid == 0)
+        return sys_getpid();
+    return process_find((uint32_t)pid) ? (long)(uint32_t)pid : -ESRCH;
+}
+
+/* Refuses to change the group: a session's leader cannot, setpgid(2). */
+long sys_setpgid(uint64_t pid, uint64_t group)
+{
+    if ((int32_t)group < 0)
+        return -EINVAL;
+    return (uint32_t)pid == 0 || (uint32_t)pid == arch_process()->pid ? -EPERM : -ESRCH;
+}
+
+/* ---- Users and groups ---- */
+
+long sys_getresuid(uint64_t real, uint64_t effective, uint64_t saved)
+{
+    const uint32_t root = 0;
+
+    if (user_write(real, &root, sizeof(root)) || user_write(effective, &root, sizeof(root)))
+        return -EFAULT;
+    return user_write(saved, &root, sizeof(root));
+}
+
+/* Returns whether setting an identity changes nothing: to root, or to -1 in calls that set several at
+ * once. */
+static bool is_unchanged(uint64_t id)
+{
+    return (uint32_t)id == 0 || (uint32_t)id == UINT32_MAX;
+}
+
+long sys_setuid(uint64_t id)
+{
+    if ((uint32_t)id == UINT32_MAX)
+        return -EINVAL;
+    return (uint32_t)id ? -EPERM : 0;
+}
+
+long sys_setresuid(uint64_t real, uint64_t effective, uint64_t saved)
+{
+    return is_unchanged(real) && is_unchanged(effective) && is_unchanged(saved) ? 0 : -EPERM;
+}
+
+/* Answers that there are no supplementary groups. */
+long sys_getgroups(uint64_t count)
+{
+    return (int32_t)count < 0 ? -EINVAL : 0;
+}
+
+long sys_setgroups(uint64_t count)
+{
+    const uint32_t max = 65536; /* NGROUPS_MAX */
+
+    if ((uint32_t)count > max)
+        return -EINVAL;
+    return (uint32_t)count ? -EPERM : 0;
+}
+
+/* ---- Children ---- */
+
+#define WAIT_NO_HANG   0x00000001U
+#define WAIT_STOPPED   0x00000002U
+#define WAIT_EXITED    0x00000004U
+#define WAIT_CONTINUED 0x00000008U
+#define WAIT_KEEP      0x01000000U
+#define WAIT_CLONES    0xe0000000U /* which kinds of children */
+
+long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t usage)
+{
+    (void)status, (void)usage;
+    if ((uint32_t)options & ~(WAIT_NO_HANG | WAIT_STOPPED | WAIT_CONTINUED | WAIT_CLONES))
+        return -EINVAL;
+    return (int32_t)pid == INT32_MIN ? -ESRCH : -ECHILD;
+}
+
+long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uint64_t usage)
+{
+    const uint32_t ends = WAIT_EXITED | WAIT_STOPPED | WAIT_CONTINUED;
+    enum { ALL, PID, GROUP, DESCRIPTOR };
+
+    (void)info, (void)usage;
+    if (((uint32_t)options & ~(WAIT_NO_HANG | WAIT_KEEP | WAIT_CLONES | ends)) || !((uint32_t)options & ends))
+        return -EINVAL;
+    switch ((uint32_t)kind) {
+    case ALL:
+        return -ECHILD;
+    case PID:
+        return (int32_t)id <= 0 ? -EINVAL : -ECHILD;
+    case GROUP:
+        return (int32_t)id < 0 ? -EINVAL : -ECHILD;
+    case DESCRIPTOR: /* no descriptor stands for a process */
+        return (int32_t)id < 0 ? -EINVAL : -EBADF;
+    default:
+        return -EINVAL;
+    }
 }
