@@ -83,11 +83,6 @@ struct mount_change owner_change(uint64_t user, uint64_t group)
                                   .group = (uint32_t)group };
 }
 
-long sys_umask(uint64_t mask)
-{
-    return (long)__atomic_exchange_n(&arch_process()->umask, (uint32_t)mask & 0777, __ATOMIC_RELAXED);
-}
-
 /* ---- Times ---- */
 
 /* Converts a time to ns, as inodes store it; a time that does not fit becomes the nearest that does. */

@@ -387,16 +387,6 @@ struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const c
     return NULL;
 }
 
-/* Adds a directory with a number in its name. */
-static struct inode *numbered_add(struct tree *tree, struct inode *directory, const char *name,
-                                  unsigned number, struct message *why)
-{
-    char text[16];
-
-    format_text(text, sizeof(text), "%s%u", name, number);
-    return proc_inode_add(tree, directory, text, true, S_IFDIR | 0755, why);
-}
-
 bool proc_made_add(struct tree *tree, struct inode *directory, const char *name, const struct proc_file *file,
                    struct message *why)
 {
@@ -416,41 +406,29 @@ static const struct proc_file topology_files[] = {
     { "core_siblings_list", .make = core_siblings_text },
     { .path = NULL },
 };
-static const struct proc_file domain_cpus_file = { "cpulist", .make = domain_cpus_text };
+static const struct proc_file domain_files[] = {
+    { "cpulist", .make = domain_cpus_text },
+    { .path = NULL },
+};
 
-static bool cpu_add(struct tree *tree, struct inode *cpus, unsigned cpu, struct message *why)
+/* Makes the directory `path`, and in it for each number one that has the files; if `inner` is not NULL, in a
+ * directory of that name. */
+static bool numbered_add(struct tree *tree, const char *path, const char *name, struct cpu_mask numbers,
+                         const char *inner, const struct proc_file *files_of_each, struct message *why)
 {
-    struct inode *directory = numbered_add(tree, cpus, "cpu", cpu, why);
-    bool added = directory;
+    struct inode *all = tree_add(tree, path, S_IFDIR | 0755, NULL, 0, why), *directory = all;
+    bool added = all;
 
-    if (directory)
-        directory = proc_inode_add(tree, directory, "topology", false, S_IFDIR | 0755, why);
-    for (const struct proc_file *file = topology_files; file->path && added; file++)
-        added = proc_made_add(tree, directory, file->path, file, why);
-    return added;
-}
+    CPU_MASK_EACH(number, &numbers) {
+        char text[16];
 
-static bool cpus_add(struct tree *tree, struct message *why)
-{
-    struct inode *cpus = tree_add(tree, "/sys/devices/system/cpu", S_IFDIR | 0755, NULL, 0, why);
-    bool added = cpus;
-
-    for (unsigned cpu = 0; cpu < arch_cpu_count() && added; cpu++)
-        added = cpu_add(tree, cpus, cpu, why);
-    return added;
-}
-
-/* Adds a directory for each NUMA domain that has CPUs. */
-static bool numa_domains_add(struct tree *tree, struct message *why)
-{
-    struct inode *domains = tree_add(tree, "/sys/devices/system/node", S_IFDIR | 0755, NULL, 0, why);
-    const struct cpu_mask present = domains_present();
-    bool added = domains;
-
-    CPU_MASK_EACH(domain, &present) {
-        struct inode *directory = added ? numbered_add(tree, domains, "node", (unsigned)domain, why) : NULL;
-
-        added = proc_made_add(tree, directory, domain_cpus_file.path, &domain_cpus_file, why);
+        format_text(text, sizeof(text), "%s%u", name, (unsigned)number);
+        if (added)
+            directory = proc_inode_add(tree, all, text, true, S_IFDIR | 0755, why);
+        if (directory && inner)
+            directory = proc_inode_add(tree, directory, inner, false, S_IFDIR | 0755, why);
+        for (const struct proc_file *file = files_of_each; file->path && added; file++)
+            added = proc_made_add(tree, directory, file->path, file, why);
     }
     return added;
 }
@@ -477,7 +455,9 @@ int proc_add(struct tree *tree, struct message *why)
         if (proc_files_add(tree, tables[i], why))
             return -ENOMEM;
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
-        !cpus_add(tree, why) || !numa_domains_add(tree, why))
+        !numbered_add(tree, "/sys/devices/system/cpu", "cpu", cpu_mask_below(arch_cpu_count()), "topology",
+                      topology_files, why) ||
+        !numbered_add(tree, "/sys/devices/system/node", "node", domains_present(), NULL, domain_files, why))
         return -ENOMEM;
     int error = proc_links_add(tree, why);
     return error ? error : proc_tasks_add(tree, why);
