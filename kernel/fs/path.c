@@ -33,18 +33,6 @@ char *path_buffer(unsigned which)
     return *pair + which * (size_t)TREE_PATH_MAX;
 }
 
-/* Finds where a relative path starts: at the current directory, or at that of a descriptor. */
-static int start_find(struct path *path, uint64_t descriptor)
-{
-    if (path->text[0] == '/' || (int32_t)descriptor == AT_FDCWD)
-        return 0;
-    path->file = file_get(arch_process(), (uint32_t)descriptor);
-    if (!path->file)
-        return -EBADF;
-    path->directory = path->file->inode;
-    return path->directory && mode_is(path->directory->mode, S_IFDIR) ? 0 : -ENOTDIR;
-}
-
 void path_buffers_drop(void)
 {
     *PER_CPU_HERE(buffers) = NULL;
@@ -59,7 +47,14 @@ int path_read(struct path *path, uint64_t directory, uint64_t address, unsigned 
     int64_t length = user_read_string(path->text, address, TREE_PATH_MAX);
     if (length <= 0)
         return length ? (int)length : -ENOENT;
-    return start_find(path, directory);
+    /* A relative path starts at the current directory, or at that of a descriptor. */
+    if (path->text[0] == '/' || (int32_t)directory == AT_FDCWD)
+        return 0;
+    path->file = file_get(arch_process(), (uint32_t)directory);
+    if (!path->file)
+        return -EBADF;
+    path->directory = path->file->inode;
+    return path->directory && mode_is(path->directory->mode, S_IFDIR) ? 0 : -ENOTDIR;
 }
 
 int path_find(struct path *path, enum tree_follow follow)
@@ -106,27 +101,21 @@ void path_unlock(struct path *path)
 /* For path->text, path->call.left and path->extra. */
 #define WORK_BYTES page_up(3 * (uint64_t)TREE_PATH_MAX)
 
-static int work_allocate(struct path *path)
-{
-    uint64_t memory = page_pool_allocate(arch_process()->vm.pages, WORK_BYTES, ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
-        return -ENOMEM;
-    path->work = memory;
-    memcpy(arch_physical(memory), path->text, strlen(path->text) + 1);
-    path->text = arch_physical(memory);
-    path->call.left = path->text + TREE_PATH_MAX;
-    path->extra = path->call.left + TREE_PATH_MAX;
-    return 0;
-}
-
 int path_depart(struct path *path)
 {
     struct mount_call *call = &path->call;
-    int error = path->work ? 0 : work_allocate(path);
 
-    if (error)
-        return error;
+    if (!path->work) {
+        uint64_t memory = page_pool_allocate(arch_process()->vm.pages, WORK_BYTES, ARCH_PAGE);
+
+        if (memory == PAGE_POOL_NONE)
+            return -ENOMEM;
+        path->work = memory;
+        memcpy(arch_physical(memory), path->text, strlen(path->text) + 1);
+        path->text = arch_physical(memory);
+        call->left = path->text + TREE_PATH_MAX;
+        path->extra = call->left + TREE_PATH_MAX;
+    }
     call->mount = path->start->mount;
     call->directory = mount_file_of(path->start);
     call->path = path->text;

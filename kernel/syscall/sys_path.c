@@ -148,8 +148,9 @@ static struct inode *unnamed_create(struct process *process)
     if (!memory)
         return NULL;
     tree_lock_to_add(process->tree);
-    inode = tree_create_unnamed(process->tree, S_IFREG | 0777, file_wall_clock_ns());
+    inode = inode_create_writable(process->tree, S_IFREG | 0777, file_wall_clock_ns());
     if (inode) {
+        inode->references = 1;
         inode->memory = memory;
         inode->filesystem = FILESYSTEM_UNNAMED;
     }

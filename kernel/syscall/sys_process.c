@@ -23,14 +23,15 @@ long sys_exit_group(uint64_t status)
 
 long sys_uname(uint64_t buffer)
 {
-    struct linux_utsname name = {
-        .system = "Linux", .node = "tacet", .domain = "(none)", .machine = ARCH_MACHINE
-    };
+    struct linux_utsname name = { .system = "Linux",
+                                  .node = "tacet",
+                                  .release = LINUX_RELEASE,
+                                  .version = "Tacet " TACET_VERSION,
+                                  .machine = ARCH_MACHINE,
+                                  .domain = "(none)" };
 
     if (node_facts.name[0])
         format_text(name.node, sizeof(name.node), "%s", node_facts.name);
-    format_text(name.release, sizeof(name.release), "%s", LINUX_RELEASE);
-    format_text(name.version, sizeof(name.version), "Tacet %s", TACET_VERSION);
     return user_write(buffer, &name, sizeof(name));
 }
 

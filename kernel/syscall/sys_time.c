@@ -84,13 +84,10 @@ long sys_clock_gettime(uint64_t clock, uint64_t buffer)
 
 long sys_clock_getres(uint64_t clock, uint64_t buffer)
 {
-    struct linux_timespec resolution = { 0, (int64_t)clock_page()->resolution_ns };
     uint64_t ns;
     int error = clock_read(clock, &ns);
 
-    if (error)
-        return error;
-    return buffer ? user_write(buffer, &resolution, sizeof(resolution)) : 0;
+    return error || !buffer ? error : timespec_write(buffer, clock_page()->resolution_ns);
 }
 
 long sys_gettimeofday(uint64_t buffer, uint64_t zone)

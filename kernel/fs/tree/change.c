@@ -27,7 +27,7 @@ static int directory_check(const struct path_lookup *found)
     return found->directory->writable ? 0 : -EROFS;
 }
 
-static struct inode *inode_create_writable(struct tree *tree, uint32_t mode, int64_t now_ns)
+struct inode *inode_create_writable(struct tree *tree, uint32_t mode, int64_t now_ns)
 {
     struct inode *inode = inode_create(tree, mode);
 
@@ -62,15 +62,6 @@ int tree_create(struct tree *tree, const struct path_lookup *found, uint32_t mod
     touch(found->directory, now_ns);
     *out = inode;
     return 0;
-}
-
-struct inode *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns)
-{
-    struct inode *inode = inode_create_writable(tree, mode, now_ns);
-
-    if (inode)
-        inode->references = 1;
-    return inode;
 }
 
 void inode_get(struct inode *inode)

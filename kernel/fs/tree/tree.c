@@ -12,11 +12,6 @@
 #define NAME_SHOWN   100 /* bytes of a name that messages repeat */
 #define NS_PER_S     1000000000LL
 
-/* Of the archive being read, the inodes of files with several names, hashed by inode.link_key. */
-struct link_table {
-    struct inode *buckets[LINK_BUCKETS];
-};
-
 int tree_initialise(struct tree *tree)
 {
     tree->inode_count = 0;
@@ -192,12 +187,14 @@ struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const
 
 /* ---- Hard links ---- */
 
-static struct inode **link_bucket(struct link_table *links, uint64_t key)
+/* Returns the bucket of a key. `links` has the inodes of files with several names of the archive being read,
+ * hashed by inode.link_key. */
+static struct inode **link_bucket(struct inode **links, uint64_t key)
 {
-    return &links->buckets[(key ^ key >> 32) % LINK_BUCKETS];
+    return &links[(key ^ key >> 32) % LINK_BUCKETS];
 }
 
-static void link_remove(struct link_table *links, struct inode *inode)
+static void link_remove(struct inode **links, struct inode *inode)
 {
     struct inode **at = link_bucket(links, inode->link_key);
 
@@ -208,17 +205,17 @@ static void link_remove(struct link_table *links, struct inode *inode)
     inode->link_key = 0;
 }
 
-static void link_table_clear(struct link_table *links)
+static void link_table_clear(struct inode **links)
 {
     for (unsigned bucket = 0; bucket < LINK_BUCKETS; bucket++) {
-        while (links->buckets[bucket])
-            link_remove(links, links->buckets[bucket]);
+        while (links[bucket])
+            link_remove(links, links[bucket]);
     }
 }
 
 /* Returns the inode for a file of the archive: that of an earlier name of the file, or else `inode`, which
  * later names will find. */
-static struct inode *link_find(struct link_table *links, struct inode *inode, uint64_t key)
+static struct inode *link_find(struct inode **links, struct inode *inode, uint64_t key)
 {
     struct inode **bucket = link_bucket(links, key);
 
@@ -231,7 +228,7 @@ static struct inode *link_find(struct link_table *links, struct inode *inode, ui
     return inode;
 }
 
-static int add_entry(struct tree *tree, const struct cpio_entry *found, struct link_table *links,
+static int add_entry(struct tree *tree, const struct cpio_entry *found, struct inode **links,
                      struct message *why)
 {
     uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
@@ -258,20 +255,20 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct l
 
 int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, struct message *why)
 {
-    struct link_table links = { { NULL } };
+    struct inode *links[LINK_BUCKETS] = { NULL };
     struct cpio_entry entry;
     uint64_t offset = 0;
     int found;
 
     while ((found = cpio_next(archive, bytes, &offset, &entry, why)) > 0) {
         if (entry.begins_archive)
-            link_table_clear(&links);
-        int error = add_entry(tree, &entry, &links, why);
+            link_table_clear(links);
+        int error = add_entry(tree, &entry, links, why);
         if (error) {
             found = error;
             break;
         }
     }
-    link_table_clear(&links);
+    link_table_clear(links);
     return found;
 }

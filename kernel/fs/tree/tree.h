@@ -191,8 +191,9 @@ bool tree_entry_visible(const struct directory_entry *entry);
 int tree_create(struct tree *tree, const struct path_lookup *found, uint32_t mode, const void *target,
                 uint64_t bytes, int64_t now_ns, struct inode **out);
 
-/* Creates an inode without a name, with one reference. Returns NULL if there is no memory. */
-struct inode *tree_create_unnamed(struct tree *tree, uint32_t mode, int64_t now_ns);
+/* Creates an inode without a name, whose contents or entries may change. Returns NULL if there is no
+ * memory. */
+struct inode *inode_create_writable(struct tree *tree, uint32_t mode, int64_t now_ns);
 
 /* Gives an inode one more name. Returns -EPERM for directories, -EXDEV between file systems. */
 int tree_link(struct tree *tree, struct inode *inode, const struct path_lookup *found, int64_t now_ns);
