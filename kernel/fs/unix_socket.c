@@ -228,13 +228,9 @@ static int listener_connect(struct file *file, struct unix_socket *listener)
     struct unix_socket *end = end_make(client, listener, rings);
     if (!end)
         return -ENOMEM;
-    do {
-        error = end_queue(listener, end);
-        if (error == -EAGAIN)
-            error = unix_wait(file, 0, &listener->audience, listener, deadline_ns);
-        else if (!error)
+    while ((error = end_queue(listener, end)) == -EAGAIN)
+        if ((error = unix_wait(file, 0, &listener->audience, listener, deadline_ns)) != 0)
             break;
-    } while (!error);
     if (error) {
         unix_socket_put(end);
     } else {
@@ -330,11 +326,9 @@ static int unix_accept(struct file *file, struct file *accepted, struct socket_a
 
     if (listener->socket.type == SOCK_DGRAM)
         return -EOPNOTSUPP;
-    while ((error = accept_once(listener, &end)) == -EAGAIN) {
-        error = unix_wait(file, 0, &listener->audience, listener, deadline_ns);
-        if (error)
-            break;
-    }
+    while ((error = accept_once(listener, &end)) == -EAGAIN)
+        if ((error = unix_wait(file, 0, &listener->audience, listener, deadline_ns)) != 0)
+            return error;
     if (error)
         return error;
     event_audience_notify(&listener->audience, event_of(listener));
