@@ -54,7 +54,6 @@ struct datagram_socket {
     struct list received;
     uint64_t received_bytes; /* including what describes them */
     uint64_t changes;
-    uint32_t room;
     uint32_t icmp_filter; /* a bit for each type that is dropped */
     struct membership memberships[MEMBERSHIPS_MAX];
 };

@@ -55,31 +55,23 @@ static struct arrival arrival_of(uint16_t port)
 /* Copies what follows the first `skipped` bytes of a packet for the socket, or drops it if there is no
  * room. */
 static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped,
-                    const struct arrival *arrival)
+                    struct arrival arrival)
 {
     uint32_t bytes = packet->tot_len - skipped;
     uint64_t charged = sizeof(struct datagram) + bytes;
 
-    if (socket->receive_shut || socket->received_bytes + charged > socket->room)
+    if (socket->receive_shut || socket->received_bytes + charged > socket->socket.receive_room)
         return;
     struct network_account *before = network_account_use(socket->account);
     struct datagram *datagram = network_allocate(charged);
     network_account_use(before);
     if (!datagram)
         return;
-    *datagram = (struct datagram){ .arrival = *arrival, .bytes = bytes };
+    *datagram = (struct datagram){ .arrival = arrival, .bytes = bytes };
     pbuf_copy_partial(packet, datagram->data, size_16(bytes), size_16(skipped));
     list_append(&socket->received, &datagram->link);
     socket->received_bytes += charged;
     datagram_changed(socket);
-}
-
-/* Does that for the packet that lwIP is handling. */
-static void deliver_now(struct datagram_socket *socket, struct pbuf *packet, unsigned skipped, uint16_t port)
-{
-    const struct arrival arrival = arrival_of(port);
-
-    deliver(socket, packet, skipped, &arrival);
 }
 
 /* ---- UDP ---- */
@@ -185,7 +177,7 @@ bool datagram_deliver_more(void)
         return true;
     }
     if (is_from_peer(socket, fan->arrival.address, fan->arrival.port))
-        deliver(socket, fan->packet, UDP_HLEN, &fan->arrival);
+        deliver(socket, fan->packet, UDP_HLEN, fan->arrival);
     return schedule_is_idle() || socket->process == arch_process();
 }
 
@@ -259,7 +251,7 @@ void network_udp_input(struct pbuf *packet, struct netif *interface)
     if (to_many && (exact || any)) {
         fan_out(exact, any, packet, from);
     } else if (!to_many && (socket = receiver_of(&ends))) {
-        deliver_now(socket, packet, UDP_HLEN, from);
+        deliver(socket, packet, UDP_HLEN, arrival_of(from));
     } else if (!to_many) {
         pbuf_header_force(packet, ip_current_header_tot_len());
         icmp_dest_unreach(packet, ICMP_DUR_PORT);
@@ -292,7 +284,7 @@ static void ping_input(struct pbuf *packet, unsigned header_bytes)
         binding = binding_find(&ping_bindings, 0, identifier);
     if (binding &&
         (!owner(binding)->connected || owner(binding)->remote_address == ip4_current_src_addr()->addr))
-        deliver_now(owner(binding), packet, header_bytes, 0);
+        deliver(owner(binding), packet, header_bytes, arrival_of(0));
 }
 
 static bool filters(const struct datagram_socket *socket, const struct pbuf *packet, unsigned header_bytes)
@@ -325,7 +317,7 @@ raw_input_state_t network_raw_input(struct pbuf *packet, struct netif *interface
             continue;
         bytes += packet->tot_len;
         if (bytes <= UINT16_MAX) /* a limit on all copies, made with the lock held */
-            deliver_now(socket, packet, 0, 0);
+            deliver(socket, packet, 0, arrival_of(0));
         delivered = true;
     }
     return delivered ? RAW_INPUT_DELIVERED : RAW_INPUT_NONE;

@@ -499,7 +499,7 @@ int inet_datagram_create(struct file *file, int type, int protocol)
         return -ENOBUFS;
     socket->process = arch_process();
     socket->account = account;
-    socket->room = DATAGRAM_ROOM_DEFAULT;
+    socket->socket.receive_room = socket->socket.send_room = DATAGRAM_ROOM_DEFAULT;
     socket->ttl = 64;
     socket->multicast_ttl = 1;
     socket->multicast_loop = true;

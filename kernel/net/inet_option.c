@@ -69,10 +69,8 @@ static int join(struct datagram_socket *socket, const struct group_request *requ
     return 0;
 }
 
-static int leave(struct datagram_socket *socket, const struct group_request *request)
+static int leave(struct datagram_socket *socket, struct membership *membership)
 {
-    struct membership *membership = membership_find(socket, request);
-
     if (!membership)
         return -EADDRNOTAVAIL;
     ip4_addr_t group = { membership->group }, interface = { membership->interface };
@@ -85,13 +83,9 @@ static int leave(struct datagram_socket *socket, const struct group_request *req
 
 void datagram_memberships_drop(struct datagram_socket *socket)
 {
-    for (unsigned i = 0; i < MEMBERSHIPS_MAX; i++) {
-        const struct group_request request = { .group = socket->memberships[i].group,
-                                               .address = socket->memberships[i].interface };
-
-        if (request.group)
-            leave(socket, &request);
-    }
+    for (unsigned i = 0; i < MEMBERSHIPS_MAX; i++)
+        if (socket->memberships[i].group)
+            leave(socket, &socket->memberships[i]);
 }
 
 static int membership_change(struct datagram_socket *socket, int option, const void *value, uint32_t bytes)
@@ -104,7 +98,8 @@ static int membership_change(struct datagram_socket *socket, int option, const v
     if (error)
         return error;
     NETWORK_GUARD();
-    return option == IP_ADD_MEMBERSHIP ? join(socket, &request) : leave(socket, &request);
+    return option == IP_ADD_MEMBERSHIP ? join(socket, &request)
+                                       : leave(socket, membership_find(socket, &request));
 }
 
 /* Sets the interface for multicast, by its address or by a whole request. */
@@ -139,7 +134,6 @@ static const struct inet_option options[] = {
     { LEVEL_IP, INET_OPTION(IP_RECVERR), FIELD(receives_errors), 0, 1, 0, false },
     { LEVEL_IP, INET_OPTION(IP_HDRINCL), FIELD(header_included), 0, 1, 0, false },
     { LEVEL_RAW, INET_OPTION(ICMP_FILTER), FIELD(icmp_filter), 0, 0, 0, false },
-    { SOL_SOCKET, INET_OPTION(SO_RCVBUF), FIELD(room), 0, 0, 0, false }, /* only for reading */
     { .level = LEVEL_IP,
       .options = INET_OPTION(IP_MTU_DISCOVER) | INET_OPTION(IP_RECVTOS) | INET_OPTION(IP_RETOPTS) |
                  INET_OPTION(IP_FREEBIND) | INET_OPTION(IP_MULTICAST_ALL),
@@ -159,7 +153,7 @@ int datagram_option_set(struct file *file, int level, int option, const void *va
     if ((level == LEVEL_RAW || option == IP_HDRINCL) && !datagram_is_raw(socket))
         return -ENOPROTOOPT;
     if (level == SOL_SOCKET && option == SO_RCVBUF) {
-        socket->room = inet_option_room(number, DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX);
+        socket->socket.receive_room = inet_option_room(number, DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX);
         return 0;
     }
     return inet_option_set(socket, options, level, option, number);
@@ -169,8 +163,6 @@ int datagram_option_get(struct file *file, int level, int option, void *value, u
 {
     struct datagram_socket *socket = file->object;
 
-    if (level == SOL_SOCKET && option == SO_SNDBUF)
-        return inet_option_answer(value, bytes, DATAGRAM_ROOM_DEFAULT);
     if (level == SOL_SOCKET && option == SO_ERROR) {
         NETWORK_GUARD();
         int error = -socket->error;

@@ -253,9 +253,6 @@ static const struct inet_option options[] = {
     { LEVEL_IP, INET_OPTION(IP_TTL), FIELD(time_to_live), 1, 255, TCP_TTL, false },
     /* Read as the socket's switch. */
     { SOL_SOCKET, INET_OPTION(SO_KEEPALIVE), FIELD(keep_alive), 0, 1, 0, true },
-    { SOL_SOCKET, INET_OPTION(SO_RCVBUF), FIELD(receive_room), 0, 0, 0,
-      false }, /* set through inet_option_room */
-    { SOL_SOCKET, INET_OPTION(SO_SNDBUF), FIELD(send_room), 0, 0, 0, false },
     /* Hints, on which nothing depends here. */
     { .level = LEVEL_TCP,
       .options = INET_OPTION(OPTION_SYNCNT) | INET_OPTION(OPTION_DEFER_ACCEPT) |
@@ -282,9 +279,9 @@ static int stream_option_set(struct file *file, int level, int option, const voi
         return -EINVAL;
     NETWORK_GUARD();
     if (level == SOL_SOCKET && option == SO_RCVBUF)
-        stream->receive_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
+        stream->socket.receive_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
     else if (level == SOL_SOCKET && option == SO_SNDBUF)
-        stream->send_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
+        stream->socket.send_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
     else
         error = inet_option_set(stream, options, level, option, number);
     if (!error)

@@ -89,8 +89,8 @@ static struct stream *stream_make(struct process *process, struct network_accoun
     stream->process = process;
     stream->is_kernel = !process;
     stream->owned = true;
-    stream->receive_room = stream->connection.window = STREAM_ROOM_DEFAULT;
-    stream->send_room = STREAM_ROOM_DEFAULT;
+    stream->socket.receive_room = stream->connection.window = STREAM_ROOM_DEFAULT;
+    stream->socket.send_room = STREAM_ROOM_DEFAULT;
     stream->time_to_live = TCP_TTL;
     stream->keep_idle_s = TCP_KEEPIDLE_DEFAULT / 1000;
     stream->keep_interval_s = TCP_KEEPINTVL_DEFAULT / 1000;
@@ -158,7 +158,7 @@ static err_t sent(void *argument, struct tcp_pcb *pcb, u16_t bytes)
         byte_queue_free(&stream->out);
         stream->fed = (struct byte_place){ 0 };
     }
-    if (stream->out.bytes <= stream->send_room / 4 * 3)
+    if (stream->out.bytes <= stream->socket.send_room / 4 * 3)
         stream_changed(stream);
     return ERR_OK;
 }
@@ -289,31 +289,26 @@ void stream_trust(struct stream *stream)
     NETWORK_GUARD();
     visit_end(stream);
     stream->connection.account = network_account_of(NULL);
-    stream->receive_room = stream->send_room;
+    stream->socket.receive_room = stream->socket.send_room;
     stream_configure(stream);
-}
-
-static struct stream *incoming_make(const struct stream *listener)
-{
-    if (listener->is_kernel)
-        return visitor_make();
-    return listener->queued_count > listener->backlog
-               ? NULL
-               : stream_make(listener->process, listener->connection.account);
 }
 
 static struct connection *incoming(struct connection *connection)
 {
-    struct stream *listener = stream_of(connection), *stream = incoming_make(listener);
+    struct stream *listener = stream_of(connection), *stream = NULL;
 
+    if (listener->is_kernel)
+        stream = visitor_make();
+    else if (listener->queued_count <= listener->backlog)
+        stream = stream_make(listener->process, listener->connection.account);
     if (!stream)
         return NULL;
     stream->owned = false;
     state_set(stream, STREAM_CONNECTING);
     stream->listener = listener;
-    stream->receive_room = stream->connection.window =
-        stream->is_visitor ? STREAM_ROOM_MIN : listener->receive_room;
-    stream->send_room = listener->send_room;
+    stream->socket.receive_room = stream->connection.window =
+        stream->is_visitor ? STREAM_ROOM_MIN : listener->socket.receive_room;
+    stream->socket.send_room = listener->socket.send_room;
     stream->no_delay = listener->no_delay;
     stream->keep_alive = listener->keep_alive;
     stream->keep_idle_s = listener->keep_idle_s;
@@ -489,7 +484,7 @@ int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 
     connection->ends.remote_address = address;
     connection->ends.remote_port = port;
-    connection->window = stream->receive_room;
+    connection->window = stream->socket.receive_room;
     stream->error = 0;
     int error = addresses_choose(stream);
     if (!error) {
@@ -507,7 +502,7 @@ void stream_attempt_clear(struct stream *stream)
     state_set(stream, STREAM_CLOSED);
     stream->error = 0;
     stream->peer_ended = stream->receive_shut = stream->send_ended = stream->end_given = false;
-    stream->connection.window = stream->receive_room;
+    stream->connection.window = stream->socket.receive_room;
 }
 
 /* Makes a listener's pcb, which lwIP makes from another one. */
@@ -574,15 +569,15 @@ void stream_configure(struct stream *stream)
     if (connection->pcb) {
         connection_enter(connection);
         pcb_configure(stream);
-        if (connection->pcb->state != LISTEN && stream->receive_room > connection->window) {
-            connection->pcb->rcv_wnd += stream->receive_room - connection->window;
-            connection->window = stream->receive_room;
+        if (connection->pcb->state != LISTEN && stream->socket.receive_room > connection->window) {
+            connection->pcb->rcv_wnd += stream->socket.receive_room - connection->window;
+            connection->window = stream->socket.receive_room;
         }
         connection_push(connection);
         connection_leave(connection);
     }
     if (!connection->pcb || stream->state == STREAM_LISTENING)
-        connection->window = stream->receive_room;
+        connection->window = stream->socket.receive_room;
 }
 
 /* ---- Ending ---- */

@@ -96,7 +96,7 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room)
     if (!stream)
         return -ENOMEM;
     stream->no_delay = stream->keep_alive = true;
-    stream->receive_room = stream->send_room = room;
+    stream->socket.receive_room = stream->socket.send_room = room;
     network_lock();
     stream->connection.port.port = port;
     error = binding_hold(&tcp_bindings, &stream->connection.port);

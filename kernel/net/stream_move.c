@@ -120,7 +120,8 @@ static int64_t send_end(struct stream *stream)
 
 static uint32_t room_find(struct stream *stream, char **to)
 {
-    uint64_t room = stream->send_room > stream->out.bytes ? stream->send_room - stream->out.bytes : 0;
+    uint64_t room =
+        stream->socket.send_room > stream->out.bytes ? stream->socket.send_room - stream->out.bytes : 0;
 
     NETWORK_PAYER(stream->connection.account);
     return room ? (uint32_t)smaller(room, byte_queue_room(&stream->out, to)) : 0;
@@ -168,7 +169,7 @@ int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t c
         if (result == 0 && count > 0)
             result = send_locked(stream, from, count, more);
         stream->writing = false;
-        if (stream->out.bytes < stream->send_room)
+        if (stream->out.bytes < stream->socket.send_room)
             stream_changed(stream);
     }
     return result;
@@ -190,27 +191,22 @@ unsigned stream_ready(struct stream *stream)
         break;
     }
     bool ended = stream->state == STREAM_ENDED, no_more = stream->peer_ended || stream->receive_shut || ended;
-    bool room = stream->out.bytes <= stream->send_room / 4 * 3 || stream->send_ended || ended;
+    bool room = stream->out.bytes <= stream->socket.send_room / 4 * 3 || stream->send_ended || ended;
     return (stream->in.bytes > 0 || no_more ? READY_IN : 0) | (room ? READY_OUT : 0) |
            (no_more ? READY_PEER_ENDED : 0) | (no_more && (stream->send_ended || ended) ? READY_HANG_UP : 0) |
            (stream->error ? READY_ERROR : 0);
-}
-
-/* Polls once, because there is no process, as at boot before timers and programs. */
-static int wait_polling(uint64_t deadline_ns)
-{
-    network_poll();
-    connection_timers_serve();
-    crosscall_serve();
-    return clock_now_ns() >= deadline_ns ? -EAGAIN : 0;
 }
 
 int stream_wait_change(struct stream *stream, uint64_t deadline_ns)
 {
     struct process *process = arch_process();
 
-    if (!process)
-        return wait_polling(deadline_ns);
+    if (!process) { /* as at boot, before timers and programs: polls once */
+        network_poll();
+        connection_timers_serve();
+        crosscall_serve();
+        return clock_now_ns() >= deadline_ns ? -EAGAIN : 0;
+    }
     if (deadline_ns) /* without a wait, another process may wait for this stream */
         __atomic_store_n(&stream->process, process, __ATOMIC_RELAXED);
     return network_wait(event_of(stream), deadline_ns);

@@ -15,7 +15,7 @@
  * A stream is freed when its owner has called stream_end and lwIP has no pcb for it.
  *
  *      program -> out: [ acknowledged | in flight: lwIP refers to them | unfed ] -> lwIP -> peer
- *      peer -> lwIP -> in: [ unread ] -> program; the window is what receive_room leaves
+ *      peer -> lwIP -> in: [ unread ] -> program; the window is what socket.receive_room leaves
  */
 #ifndef TACET_NETWORK_STREAM_STATE_H
 #define TACET_NETWORK_STREAM_STATE_H
@@ -61,7 +61,6 @@ struct stream {
     bool is_watched;  /* stream_watch */
     int error;        /* negative, pending */
     uint64_t changes; /* number of changes of its readiness */
-    uint32_t receive_room, send_room;
     struct byte_queue in, out;
     struct byte_place fed; /* lwIP has the bytes of `out` up to here */
     uint64_t unfed;

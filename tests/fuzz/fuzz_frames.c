@@ -380,7 +380,8 @@ static struct datagram_socket sockets[4];
 static void datagrams_begin(void)
 {
     for (unsigned i = 0; i < 4; i++) {
-        sockets[i] = (struct datagram_socket){ .binding = { .port = PORT, .reuse = true }, .room = 4096 };
+        sockets[i] = (struct datagram_socket){ .binding = { .port = PORT, .reuse = true },
+                                               .socket.receive_room = 4096 };
         if (i == 3)
             sockets[i].binding.address = netif_ip4_addr(&ethernet_interface)->addr;
         PROMISE(binding_hold(&udp_bindings, &sockets[i].binding) == 0);
