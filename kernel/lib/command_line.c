@@ -197,9 +197,9 @@ static const struct {
     const struct unit *units;
 } kinds[] = {
     [OPTION_NUMBER] = { "number", "", plain },
-    [OPTION_BYTES] = { "size (a number, then nothing, K, M, G or T)", " bytes", sizes },
-    [OPTION_TIME] = { "time (a number, then nothing, ns, us, ms or s)", " ns", times },
-    [OPTION_TIME_OR_OFF] = { "time (a number, then nothing, ns, us, ms or s; or off)", " ns", times },
+    [OPTION_BYTES] = { "size (a number of bytes, or one with K, M, G or T)", " bytes", sizes },
+    [OPTION_TIME] = { "time (a number of ns, or one with ns, us, ms or s)", " ns", times },
+    [OPTION_TIME_OR_OFF] = { "time (a number of ns, or one with ns, us, ms or s; or off)", " ns", times },
 };
 
 int option_value(enum option_kind kind, const char *name, const char *text, uint64_t low, uint64_t high,

@@ -231,7 +231,7 @@ void shared_memory_reclaim(void)
         if (dead)
             page_pool_free(object->owner, arch_physical_of(object), ARCH_PAGE);
         else
-            shared_memory_put(object); /* which lists it again if nothing else keeps it alive */
+            shared_memory_put(object); /* if nothing else keeps it, it is listed again, and freed later */
     }
 }
 

@@ -9,12 +9,10 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define ERROR_MAX       511 /* higher numbers are internal to a kernel */
-#define NS_PER_SECOND   1000000000LL
-#define SECONDS_MAX     (INT64_MAX / NS_PER_SECOND - 1)
-#define LOCK_TYPE_READ  0
-#define LOCK_TYPE_WRITE 1
-#define LOCK_TYPE_NONE  2
+#define ERROR_MAX      511 /* higher numbers are internal to a kernel */
+#define NS_PER_SECOND  1000000000LL
+#define SECONDS_MAX    (INT64_MAX / NS_PER_SECOND - 1)
+#define LOCK_TYPE_NONE 2
 
 /* ---- Requests ---- */
 
@@ -254,15 +252,14 @@ int ninep_read_statistics(struct ninep_reader *reader, struct mount_statistics *
 
 int ninep_read_lock(struct ninep_reader *reader, struct mount_lock *lock)
 {
-    static const int types[] = { [LOCK_TYPE_READ] = 0, [LOCK_TYPE_WRITE] = 1, [LOCK_TYPE_NONE] = 2 };
     uint8_t type = ninep_get_u8(reader);
 
     lock->start = ninep_get_u64(reader);
     lock->bytes = ninep_get_u64(reader);
     lock->process = ninep_get_u32(reader);
-    if (type >= sizeof(types) / sizeof(types[0]))
+    if (type > LOCK_TYPE_NONE)
         return -EPROTO;
-    lock->type = types[type];
+    lock->type = type; /* Linux's numbers are the same */
     return end(reader);
 }
 

@@ -29,10 +29,9 @@ static bool is_free(const struct ninep_request *request)
     return request->is_done && !request->is_queued && !request->is_pinned;
 }
 
+/* Ends one of the session's own requests, which nothing holds any longer. */
 static void clunk_end(struct ninep_session *session, struct ninep_request *request)
 {
-    if (request->clunked == NINEP_NO_FID || !is_free(request))
-        return;
     if (request->generation == session->generation)
         session->fids[request->clunked / 64] &= ~(1ULL << request->clunked % 64);
     for (unsigned i = 0; i < NINEP_CLUNKS; i++)
@@ -527,8 +526,7 @@ static void close_broken(struct ninep_session *session)
         ninep_transport_close(&session->transport);
 }
 
-/* Attempts to connect. Called by the thread that has set is_connecting. */
-static int attempt(struct ninep_session *session, uint64_t deadline_ns, struct message *why)
+int ninep_session_connect(struct ninep_session *session, uint64_t deadline_ns, struct message *why)
 {
     close_broken(session);
     int error = connect_once(session, deadline_ns, why);
@@ -545,14 +543,6 @@ static int attempt(struct ninep_session *session, uint64_t deadline_ns, struct m
     if (is_back)
         ninep_say(session->source, "the server is back");
     return error;
-}
-
-int ninep_session_connect(struct ninep_session *session, uint64_t deadline_ns, struct message *why)
-{
-    spin_lock(&session->lock);
-    session->is_connecting = true;
-    spin_unlock(&session->lock);
-    return attempt(session, deadline_ns, why);
 }
 
 static int dead(struct ninep_session *session)
@@ -588,7 +578,7 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
             return 0;
         if (is_late)
             break;
-        if (connects && attempt(session, deadline_ns, &why) == 0)
+        if (connects && ninep_session_connect(session, deadline_ns, &why) == 0)
             continue;
         ninep_sleep(&sleeper, earlier(ninep_now_ns() + pause_ns, deadline_ns));
         pause_ns = earlier(2 * pause_ns, PAUSE_MAX_NS);

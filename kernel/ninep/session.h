@@ -101,7 +101,8 @@ static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_
  * generation; fids are valid only within one generation. */
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation);
 
-/* Makes one attempt at a connection, at boot; `why` says why it failed. */
+/* Makes one attempt at a connection; `why` says why it failed. Called at boot, or by the thread that has set
+ * is_connecting. */
 int ninep_session_connect(struct ninep_session *session, uint64_t deadline_ns, struct message *why);
 
 /* Hands a request over. Its fids were allocated in `generation`. */

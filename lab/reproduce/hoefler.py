@@ -391,8 +391,8 @@ def ferreira(settings: Settings) -> Outcome:
     ]
     title = "2.5 ms at 10 Hz [Hoefler10 §IV-B2]"
     notes = (
-        "The paper gives one factor, without the system and its ranks; measured: 32. Ours is compared for "
-        "machines that were in use then.",
+        "The paper gives one factor, 30, without the system and its number of ranks; Ferreira et al. "
+        "measured 32. Ours is compared for machines that were in use then.",
     )
     return Outcome(
         title,

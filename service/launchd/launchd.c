@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define NS_PER_MS    1000000ULL
-#define END_LIMIT_NS 5000000000ULL /* for the job to end when this program ends */
+#define END_LIMIT_NS 5000000000ULL /* how long a job may take to end when this program ends */
 
 #define MEMORY_PRIORITY (-900)
 

@@ -269,7 +269,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     folder = tmp_path / "cut" / f"{name}-quick"
     assert not (folder / "result.json").exists() and len(list((tmp_path / "cut/points").iterdir())) == 3
     assert reproduce(tmp_path / "cut", name) == 0
-    assert "3 of them from before" in capsys.readouterr().out
+    assert "3 of them from earlier runs" in capsys.readouterr().out
     assert (folder / "result.json").read_text() == (
         tmp_path / "whole" / f"{name}-quick/result.json"
     ).read_text()

@@ -181,7 +181,8 @@ def test_no_folder_for_the_ports_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def log_of(*rings: tuple[int, bytes]) -> bytes:
-    return klog_file.pack("x86_64", (1000, 5), [("map", "memory", "address bytes")], rings)
+    kinds = klog_file.KIND.pack(b"map", b"memory", b"address bytes")
+    return klog_file.pack("x86_64", (1000, 5), kinds, rings)
 
 
 def ring_of(written: int) -> tuple[int, bytes]:

@@ -81,7 +81,8 @@ void caches_release(struct caches *caches)
     *caches = (struct caches){ 0 };
 }
 
-/* Returns whether the cache has the line; makes it the most recently used one. */
+/* Returns whether the cache had the line. If not, the line replaces the least recently used one of its set.
+ * In either case it becomes the most recently used one. */
 static bool line_touch(struct cache *cache, uint64_t line)
 {
     uint64_t *set = cache->lines + (line & (cache->sets - 1)) * cache->ways;

@@ -124,7 +124,7 @@ BANDS = (
                     "for an event: a thread that",
                     "computes is not interrupted",
                 ),
-                {"arch/x86_64/smp.c": ["arch_ipi_send"]},
+                {"arch/x86_64/idle.c": ["arch_ipi_send"]},
             ),
         ),
     ),

@@ -64,8 +64,9 @@ def events_of_ring(written: int, ring: bytes) -> tuple[int, bytes]:
 def pack(
     architecture: str, clock: tuple[int, int], kinds: bytes, rings: Sequence[tuple[int, bytes]]
 ) -> bytes:
-    """The bytes of a log's file. `clock`: its rate in Hz and its value at boot. `kinds`: the table of kinds of
-    events, as the kernel has it. `rings`: for each CPU the number of events ever written, and its slots."""
+    """The bytes of a log's file. `clock`: its rate in Hz and its value at boot. `kinds`: the table of kinds
+    of events, as the kernel has it. `rings`: for each CPU the number of events ever written, and its
+    slots."""
     counts = (len(rings), len(kinds) // KIND.size, EVENT_BYTES)
     parts = [HEADER.pack(MAGIC, VERSION, *counts, *clock, architecture.encode()), kinds]
     for cpu, ring in enumerate(rings):
