@@ -28,9 +28,6 @@ extern uint8_t image_start[], image_text_end[], image_rodata_end[], image_end[];
 #define DEVICE_BITS         (PTE_WRITE | PTE_WRITE_THROUGH | PTE_CACHE_DISABLE)
 #define KERNEL_TABLE_BITS   (PTE_PRESENT | PTE_WRITE)
 
-/* The framebuffer's tables: of both levels below the root, and of small pages where it does not begin, or
- * end, with a large one. */
-#define FRAME_TABLES    4
 #define FRAME_BYTES_MAX (level_bytes(2) - 2 * ARCH_LARGE_PAGE)
 
 static const struct memory_range first_megabyte = { 0, 1 << 20 };
@@ -40,6 +37,12 @@ static struct page_pool *kernel_pages;
 static uint64_t device_window_used;
 
 extern uint64_t boot_root[TABLE_ENTRIES];
+
+/* Of the framebuffer: from the root's entry down; small pages where it does not begin, or end, with a large
+ * one. */
+static uint64_t frame_pointers[TABLE_ENTRIES] __attribute__((aligned(ARCH_PAGE)));
+static uint64_t frame_directory[TABLE_ENTRIES] __attribute__((aligned(ARCH_PAGE)));
+static uint64_t frame_ends[2][TABLE_ENTRIES] __attribute__((aligned(ARCH_PAGE)));
 
 uint64_t kernel_root(void)
 {
@@ -56,7 +59,7 @@ struct memory_range arch_kernel_image(void)
  * and the device window. */
 static uint64_t range_table_bytes(const struct memory_range *range)
 {
-    uint64_t bytes = smaller(range->bytes, ARCH_ADDRESS_LIMIT);
+    uint64_t bytes = range->bytes < ARCH_ADDRESS_LIMIT ? range->bytes : ARCH_ADDRESS_LIMIT;
 
     if (range->base >= ARCH_ADDRESS_LIMIT || bytes == 0)
         return 0;
@@ -81,18 +84,13 @@ static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)
            (level > 0 ? PTE_LARGE : 0);
 }
 
-static uint64_t *kernel_entry_create(uint64_t address, int level)
+static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
 {
     uint64_t *entry = entry_create(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
 
     if (!entry)
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
-    return entry;
-}
-
-static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
-{
-    *kernel_entry_create(address, level) = kernel_entry(physical, level, bits);
+    *entry = kernel_entry(physical, level, bits);
 }
 
 static uint64_t no_execute(void)
@@ -115,9 +113,11 @@ static void direct_map_range(const struct memory_range *range)
         return;
 
     uint64_t address = range->base & ~(ARCH_PAGE - 1);
-    const uint64_t end = smaller(range->base + range->bytes, ARCH_ADDRESS_LIMIT);
+    uint64_t end = range->base + range->bytes;
     const uint64_t bits = PTE_WRITE | no_execute();
 
+    if (end > ARCH_ADDRESS_LIMIT)
+        end = ARCH_ADDRESS_LIMIT;
     while (address < end) {
         struct leaf leaf = leaf_find(root, DIRECT_MAP + address);
 
@@ -125,9 +125,13 @@ static void direct_map_range(const struct memory_range *range)
             address = (address | (level_bytes(leaf.level) - 1)) + 1;
             continue;
         }
-        /* There is a table at all levels above the leaf's. */
-        int level = (int)smaller(page_level(address, 0, end - address), leaf.level);
-        kernel_page(DIRECT_MAP + address, address, level, bits);
+        int level = page_level(address, 0, end - address);
+        if (level < leaf.level) {
+            kernel_page(DIRECT_MAP + address, address, level, bits);
+        } else { /* there is a table at all levels above the leaf's */
+            level = leaf.level;
+            *leaf.entry = kernel_entry(address, level, bits);
+        }
         address += level_bytes(level);
     }
 }
@@ -149,7 +153,8 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
     uint64_t *top = arch_physical(root);
     top[level_index(FRAME_WINDOW, LEVEL_ROOT)] = boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)];
     /* The window's tables exist before any program's root copies the upper half. */
-    kernel_entry_create(DEVICE_WINDOW, 0);
+    if (!entry_create(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
+        node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
 
     kernel_map_activate();
     is_loaded = true;
@@ -184,7 +189,7 @@ static void tables_reload(void *unused)
 void arch_guard_pages_drop(const struct memory_range *range)
 {
     const uint64_t bits = PTE_WRITE | no_execute();
-    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
+    struct cpu_mask others = { 0 };
 
     for (uint64_t at = range->base; at < range->base + range->bytes;) {
         int level = LEVEL_ROOT;
@@ -197,28 +202,46 @@ void arch_guard_pages_drop(const struct memory_range *range)
         at = (at | (level_bytes(level) - 1)) + 1;
     }
     tables_reload(NULL);
-    crosscall(&all, tables_reload, NULL);
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+        if (cpu != arch_cpu_index())
+            cpu_mask_set(&others, cpu);
+    crosscall(&others, tables_reload, NULL);
+}
+
+static uint64_t frame_table_entry(const uint64_t *table)
+{
+    return arch_physical_of(table) | KERNEL_TABLE_BITS;
+}
+
+static void frame_page(uint64_t *entry, uint64_t physical, int level)
+{
+    *entry = kernel_entry(physical, level, PTE_WRITE | PTE_WRITE_COMBINING | no_execute());
 }
 
 void *frame_map(uint64_t physical, uint64_t bytes)
 {
-    static uint8_t tables[FRAME_TABLES * ARCH_PAGE] __attribute__((aligned(ARCH_PAGE)));
-    static struct page_pool pool;
-    const struct memory_range memory = { arch_physical_of(tables), sizeof(tables) };
-    const uint64_t limit = 1ULL << cpu_features.physical_bits, end = page_up(physical + bytes);
-    const uint64_t window = FRAME_WINDOW - align_down(physical, ARCH_LARGE_PAGE);
+    const uint64_t limit = 1ULL << cpu_features.physical_bits;
+    const uint64_t first = physical & ~(ARCH_LARGE_PAGE - 1), low = physical & ~(ARCH_PAGE - 1);
 
     if (bytes > FRAME_BYTES_MAX || physical > limit || bytes > limit - physical)
         return NULL;
-    page_pool_initialise(&pool, &memory, 1);
-    for (uint64_t at = page_down(physical); at < end;) {
-        const int level = page_level(window + at, at, end - at);
+    const uint64_t end = page_up(physical + bytes);
+    for (uint64_t at = first; at < end; at += ARCH_LARGE_PAGE) {
+        uint64_t *entry = &frame_directory[(at - first) / ARCH_LARGE_PAGE];
 
-        *entry_create(arch_physical_of(boot_root), window + at, level, KERNEL_TABLE_BITS, &pool) =
-            kernel_entry(at, level, PTE_WRITE | PTE_WRITE_COMBINING | no_execute());
-        at += level_bytes(level);
+        if (at >= low && end - at >= ARCH_LARGE_PAGE) {
+            frame_page(entry, at, 1);
+            continue;
+        }
+        uint64_t *pages = frame_ends[at != first];
+        for (uint64_t page = at; page < at + ARCH_LARGE_PAGE; page += ARCH_PAGE)
+            if (page >= low && page < end)
+                frame_page(&pages[level_index(page, 0)], page, 0);
+        *entry = frame_table_entry(pages);
     }
-    return (void *)(window + physical);
+    frame_pointers[level_index(FRAME_WINDOW, 2)] = frame_table_entry(frame_directory);
+    boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)] = frame_table_entry(frame_pointers);
+    return (void *)(FRAME_WINDOW + physical - first);
 }
 
 volatile void *arch_device_map(uint64_t physical, uint64_t bytes)

@@ -34,9 +34,7 @@ void vector_state_restore(const void *area)
         __asm__ volatile("fxrstor64 (%0)" : : "r"(area) : "memory");
 }
 
-_Alignas(64) const uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTES] = {
-    [CONTROL_AT] = 0x7f, [CONTROL_AT + 1] = 0x03, [MXCSR_AT] = 0x80, [MXCSR_AT + 1] = 0x1f
-};
+_Alignas(64) uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTES];
 
 /* Prepares what stack_switch pops: registers that do not matter, and where it goes on. The word above is the
  * return address of that function, which has none. */

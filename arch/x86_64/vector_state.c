@@ -15,6 +15,7 @@
 #include "arch/trap.h"
 #include "debug/console.h"
 #include "debug/stop.h"
+#include "lib/kstring.h"
 
 #define XCR0_BASE   0x03ULL /* x87, SSE */
 #define XCR0_AVX    0x04ULL
@@ -62,6 +63,10 @@ static uint64_t components_choose(uint32_t *bytes)
 
 void vector_state_enable(unsigned cpu)
 {
+    const uint16_t control = 0x037f, mxcsr = 0x1f80;
+
+    memcpy(&vector_state_initial[CONTROL_AT], &control, sizeof(control)); /* each CPU writes the same */
+    memcpy(&vector_state_initial[MXCSR_AT], &mxcsr, sizeof(mxcsr));
     if (!cpu_features.xsave) {
         cpu_features.vector_bytes = FXSAVE_BYTES;
         return;

@@ -198,7 +198,7 @@ def test_a_node_that_has_ended_does_not_go_on_and_starts_anew(tmp_path: Path) ->
         "info symbol kernel_start\ntacet start\ncontinue\nprint boot->module_count\n"
     )
     text = batch(tmp_path, (tmp_path / "commands").read_text(), program("status.musl"), "7")
-    assert "It cannot go on; `tacet start` " in text and "REFUSED" in text, text
+    assert "It cannot continue; `tacet start` " in text and "REFUSED" in text, text
     assert "kernel_start in section .text" in text and "\n$1 = 1\n" in text, text
 
 

@@ -31,11 +31,12 @@ void vector_state_save(void *area);
 void vector_state_restore(const void *area);
 
 /* The state with which a program and a signal's handler start: all exceptions masked, x87's extended
- * precision; by XSAVE's header, everything else is initial. thread.c. */
+ * precision; by XSAVE's header, everything else is initial. In thread.c; vector_state_enable sets the
+ * controls. */
 #define CONTROL_AT  0 /* of x87's control word */
 #define MXCSR_AT    24
 #define CONTROL_END 28
-extern const uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTES];
+extern uint8_t vector_state_initial[XSAVE_HEADER + XSAVE_HEADER_BYTES];
 
 enum trap_vector {
     TRAP_DIVIDE = 0,
