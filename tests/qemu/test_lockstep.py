@@ -293,7 +293,8 @@ def refused(tmp_path: Path) -> str:
 
 def test_an_older_qemu_is_refused_in_one_line(tmp_path: Path) -> None:
     fake_qemu(tmp_path, "9.2.0", "exit 1")
-    assert re.search(r"nodes in lockstep need QEMU 10, and .* is older: make qemu10 gets it", refused(tmp_path))
+    said = refused(tmp_path)
+    assert "nodes in lockstep need QEMU 10, and " in said and " is older: make qemu10 gets it" in said
 
 
 def test_a_qemu_without_the_doorbell_is_refused_in_one_line(tmp_path: Path) -> None:
