@@ -41,6 +41,8 @@ ROUNDS = 20
 DELAY_MIN_NS, DELAY_MAX_NS = 500, 1_500
 #: FTQ begins some 20 ms after the node; its number of beats, and of quanta of 1 ms.
 BEATS, FTQ_QUANTA = 10, 1300
+#: From a beat to its record on a CPU, in turns without length.
+BEAT_COST_NS_MAX = 2_000
 STREAMS = ("console", "out", "err", "klog")
 
 
@@ -138,7 +140,8 @@ def test_a_beat_reaches_all_nodes_at_the_instant_that_it_is_due_at(tmp_path: Pat
 
 
 def test_a_beat_reaches_the_cpus_of_a_node_within_a_turn_and_all_nodes_at_one_instant(tmp_path: Path) -> None:
-    """Half a turn is each CPU's share of it."""
+    """The last CPU takes a beat after the same part of a turn. What does not grow with the turn is the beat's
+    own cost."""
     least_ns = {}
     for turns_us in (10, 20):
         words = ["--cpus", "2", "--turns", f"{turns_us}us", "--quantum", "1ms", "--beats", "100"]
@@ -152,7 +155,7 @@ def test_a_beat_reaches_the_cpus_of_a_node_within_a_turn_and_all_nodes_at_one_in
         assert found["beats"] >= 2 and found["spread_of_nodes_ns_max"] == 0
         assert 0 < found["spread_ns_max"] < 1_000 * turns_us
         least_ns[turns_us] = found["last_ns"][0]
-    assert least_ns[20] - least_ns[10] == 5_000
+    assert 0 < 2 * least_ns[10] - least_ns[20] < BEAT_COST_NS_MAX, least_ns
 
 
 def test_linux_stops_at_the_same_gates(tmp_path: Path) -> None:
