@@ -586,7 +586,7 @@ docs/abi.md: kernel/syscall/syscalls.def tools/abi.py
 	$(Q)$(PYTHON) tools/abi.py kernel/syscall/syscalls.def > $@.part || { rm -f $@.part; exit 1; }
 	$(Q)mv $@.part $@
 
-# Updates the tables of docs/costs.md and docs/lab/reproduce.md; twelve minutes. EXPERIMENTS="NAME..." or all
+# Updates the tables of docs/costs.md and docs/lab/reproduce.md; eight minutes. EXPERIMENTS="NAME..." or all
 # chooses those of reproduce.md; by default the measured ones, which a change of the kernel can move.
 .PHONY: docs
 docs: kernel apps qemu10 sim caches build/linux/version
