@@ -187,8 +187,22 @@ def test_a_node_leaves_the_description_of_the_machine_alone(app: Path) -> None:
     prepared = node.prepare(Program(app, ["x"], stdin=app), machine)
     assert machine == Machine(cpus=2) and prepared.cpus == 2 and prepared.com4 == app.with_name("log")
     assert prepared.boot is not None and prepared.boot.module == app
-    line = f"stdout=com2 stderr=com3 argv0=app klog=com4 ranks=1 stdin_bytes={app.stat().st_size} -- x"
+    line = f"stdout=com2 stderr=com3 argv0=app stdin_bytes={app.stat().st_size} klog=com4 ranks=1 -- x"
     assert prepared.boot.command_line == line
+
+
+@pytest.mark.parametrize(
+    ("options", "ends"),
+    [("", True), ("ranks=1", True), ("launch=7", False), ("stdin_bytes=5", False), ("console=com2", False)],
+)
+def test_a_node_ends_an_empty_input_itself_unless_options_are_about_it(
+    binary: None, app: Path, options: str, ends: bool
+) -> None:
+    """What the host sends comes at a time that depends on the host's speed."""
+    node, program = qemu.TacetNode(kernel=app, options=options), Program(app)
+    boot = node.prepare(program, Machine()).boot
+    assert boot is not None
+    assert ("stdin_bytes=0" in boot.command_line.split()) == node.input_is_empty(program) == ends
 
 
 @pytest.mark.parametrize(("variant", "cpus"), [("stock", 1), ("rt", 1), ("tuned", 2)])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,7 @@ def run_bochs(app: Path, args: Sequence[str] = (), **settings: Any) -> qemu.Resu
         raise qemu.RunnerError("programs in Bochs have no standard input")
     qemu.check_program(app)
     machine.check()
-    without_input = replace(node, options=f"{node.options} stdin_bytes=0".strip())
-    prepared = without_input.prepare(program, qemu.Machine(cpus=machine.cpus, memory=machine.memory))
+    prepared = node.prepare(program, qemu.Machine(cpus=machine.cpus, memory=machine.memory))
     assert prepared.boot is not None
     command = _shown(app, machine, node, program)
     result = run(machine, prepared.boot, watch, node.klog, command)

@@ -68,7 +68,7 @@ class Cluster:
 
     def _options(self, number: int) -> str:
         """The options of a Tacet node's kernel."""
-        words = ["klog=com4", "stdin_bytes=0"]
+        words = ["klog=com4"]
         if self.plan.network:
             words += [f"ip={layout.address_of(number)}/24,,,{layout.name_of(number)}"]
             words += [f"netdev={layout.data_mac(number)}"]

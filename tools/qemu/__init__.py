@@ -99,7 +99,8 @@ def run_tacet(app: Path | None, args: Sequence[str] = (), **settings: Any) -> Re
     prepared = node.prepare(program, machine)
     kernel = node.kernel_file(machine.arch)
     examine = examine_tacet(kernel, program.app)
-    result = run(prepared, watch, program.stdin, feed=True, examine=examine)
+    feed = not node.input_is_empty(program) or "-append" in machine.qemu_options  # a line of the user's own
+    result = run(prepared, watch, program.stdin, feed, examine)
     result.kernel = kernel
     return result
 

@@ -62,6 +62,10 @@ def words_of(command_line: str) -> list[str]:
     return words if word is None else [*words, word]
 
 
+#: With one of these, the program has another input, or its port may be the kernel's too.
+STREAM_OPTIONS = {"console", "launch", "stdin_bytes", "stdout"}
+
+
 @dataclass(frozen=True)
 class TacetNode:
     """The software of a Tacet node.
@@ -101,17 +105,33 @@ class TacetNode:
             module, app_options = _archive(program, name, self.service, machine.memory)
         if module is not None and module.is_file():
             check_room(module.stat().st_size, machine.memory, TACET_ROOM)
-        options = [*self._klog_options(machine.architecture()), self.options, *app_options]
+        options = [
+            *self._input_options(program),
+            *self._klog_options(machine.architecture()),
+            self.options,
+            *app_options,
+        ]
         if program.cwd is not None:
             options.append(quote(f"cwd={program.cwd}"))
-        if program.stdin is not None and program.stdin.is_file():
-            # The kernel knows the length of a regular file, so the file may contain any byte. Other input
-            # ends at its first end-of-transmission.
-            options.append(f"stdin_bytes={program.stdin.stat().st_size}")
         line = tacet_command_line(
             name, program.args, program.env, " ".join(filter(None, map(str.strip, options))), machine.arch
         )
         return replace(machine, boot=DirectBoot(kernel, line, module), com4=self.klog)
+
+    def input_is_empty(self, program: Program) -> bool:
+        """Whether the kernel itself ends the program's input. Then nothing is sent to the node, whose time of
+        arrival would depend on the host's speed. Options about the streams take this choice away."""
+        names = {word.partition("=")[0] for word in words_of(self.options)}
+        return program.stdin is None and not names & STREAM_OPTIONS
+
+    def _input_options(self, program: Program) -> list[str]:
+        """The kernel's option for the length of standard input. It knows that of a regular file, which may
+        contain any byte. Other input ends at its first end-of-transmission."""
+        if self.input_is_empty(program):
+            return ["stdin_bytes=0"]
+        if program.stdin is not None and program.stdin.is_file():
+            return [f"stdin_bytes={program.stdin.stat().st_size}"]
+        return []
 
     def _klog_options(self, architecture: architectures.Architecture) -> list[str]:
         """The kernel's options for the flight log. Empties its file, so that it never holds an earlier run's
