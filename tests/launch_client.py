@@ -120,7 +120,8 @@ class Streams:
                 words = reader.readline().split()
                 if not words:
                     return  # given up before it had begun
-                if words[:2] != [b"stream", b"%016x" % self.secret] or words[3] not in (b"out", b"err"):
+                kinds = (b"out", b"err", b"pmi")
+                if words[:2] != [b"stream", b"%016x" % self.secret] or words[3] not in kinds:
                     self.problem = f"a stream began with {words}"
                     return
                 name = (int(words[2]), words[3].decode())
@@ -200,7 +201,8 @@ class Job:
         assert not self.streams.problem, self.streams.problem
         found = Ended(lines)
         for (rank, which), content in self.streams.got.items():
-            (found.out if which == "out" else found.err)[rank] = bytes(content)
+            if which != "pmi":
+                (found.out if which == "out" else found.err)[rank] = bytes(content)
         return found
 
     def close(self) -> None:

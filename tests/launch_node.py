@@ -17,6 +17,8 @@ from tests.beat_frames import siphash
 NONCE = 0x0123456789ABCDEF
 #: No part of a test takes this long; it ends the threads of a test that has failed.
 PATIENCE_S = 120
+#: The connections of each rank.
+STREAMS = ("out", "err", "pmi")
 
 
 def ticket_of(key: bytes, nonce: int) -> str:
@@ -127,7 +129,7 @@ class Node:
         words = {"cpus": "4", "state": "idle", "name": name or "-", "system": "Linux-6.1", **words}
         need = words.pop("need", "open")
         said = " ".join(f"{word}={value}" for word, value in words.items())
-        self.greeting = f"tacet-launch 1 {NONCE:016x} {need} {said}\n" if greeting is None else greeting
+        self.greeting = f"tacet-launch 2 {NONCE:016x} {need} {said}\n" if greeting is None else greeting
         self.jobs: list[Job] = []
         self.failure: BaseException | None = None
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -167,20 +169,21 @@ def processes(job: Job) -> None:
     """Ranks are processes of this machine, as tacet-launchd's are."""
     started = {}
     for rank in job.ranks:
-        out, err = job.stream(rank, "out"), job.stream(rank, "err")
-        out.settimeout(None)  # the program's descriptors block
-        err.settimeout(None)
+        out, err, pmi = (job.stream(rank, which) for which in STREAMS)
+        for stream in (out, err, pmi):
+            stream.settimeout(None)  # the program's descriptors block
         started[rank] = subprocess.Popen(
             job.values("arg"),
             executable=job.value("path"),
             stdin=out if job.value("stdin") == str(rank) else subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            env=job.environment(rank),
+            env={**job.environment(rank), "PMI_FD": str(pmi.fileno())},
+            pass_fds=[pmi.fileno()],
             cwd=job.value("cwd") or None,
         )
-        out.close()
-        err.close()
+        for stream in (out, err, pmi):
+            stream.close()
     job.say("started")
 
     def watch() -> None:

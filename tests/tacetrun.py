@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -111,15 +110,10 @@ class PmiClient:
 
     def __init__(self, job: Job, rank: int) -> None:
         environment = job.environment(rank)
-        host, port = environment["PMI_PORT"].split(":")
-        self.connection = socket.create_connection((host, int(port)), PATIENCE_S)
+        assert environment["PMI_RANK"] == str(rank)
+        self.connection = job.stream(rank, "pmi")
         self.lines = self.connection.makefile("rb")
         self.size = int(environment["PMI_SIZE"])
-        self.send(f"cmd=initack pmiid={environment['PMI_ID']}\n")
-        assert [self.answer() for _ in range(4)] == [
-            {"cmd": "initack"}, {"cmd": "set", "size": str(self.size)},
-            {"cmd": "set", "rank": str(rank)}, {"cmd": "set", "debug": "0"},
-        ]  # fmt: skip
         said = self.exchange("cmd=init pmi_version=1 pmi_subversion=1")
         assert said == {"cmd": "response_to_init", "pmi_version": "1", "pmi_subversion": "1", "rc": "0"}
         self.store = self.exchange("cmd=get_my_kvsname")["kvsname"]

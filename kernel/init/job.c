@@ -234,8 +234,10 @@ static int rank_program_load(struct process *process, const struct program *prog
         own.rank = job.first + process->rank;
         number_add(&own, "TACET_RANK", own.rank);
         number_add(&own, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
-        if (launcher_is_on())
+        if (launcher_is_on()) {
             number_add(&own, "TACET_LOCAL_RANK", process->rank);
+            number_add(&own, "PMI_FD", LAUNCH_PMI_FD);
+        }
     }
     return program_load(process, &own, entry, stack, why);
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define LAUNCH_PORT          35019 /* where a node listens by default */
-#define LAUNCH_VERSION       1
+#define LAUNCH_VERSION       2
 #define LAUNCH_LINE_BYTES    513 /* a line with its LF, at most */
 #define LAUNCH_REQUEST_BYTES 131072
 #define LAUNCH_ARGUMENTS_MAX 1024
@@ -22,6 +22,7 @@
 #define LAUNCH_RANKS_MAX     1048576 /* ranks of a job */
 #define LAUNCH_CPUS_MAX      4095    /* CPUs of a rank; the CPUs of a job can be counted in 32 bits */
 #define LAUNCH_RANK_NONE     UINT32_MAX
+#define LAUNCH_PMI_FD        3 /* a rank's descriptor for PMI, and the value of its variable PMI_FD */
 
 /* A request that has been read; its texts are pieces of the request's bytes, which must live as long. */
 struct launch_request {

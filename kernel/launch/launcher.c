@@ -322,61 +322,77 @@ void launcher_begin(void)
     changed(); /* for what has come before */
 }
 
-static struct stream *stream_dial(struct process *process, unsigned rank, const char *kind,
-                                  struct message *why)
+/* A rank's streams, in the order of their descriptors, from 1 on. */
+static const char *const stream_kinds[] = { "out", "err", "pmi" };
+
+#define STREAMS (sizeof(stream_kinds) / sizeof(stream_kinds[0]))
+
+static int streams_begin(struct process *process, struct stream *streams[STREAMS], struct message *why)
 {
-    struct stream *stream;
+    for (unsigned i = 0; i < STREAMS; i++) {
+        int error = stream_open_begin(process, &streams[i], tacetrun_address, memory->request.port);
+
+        if (!error)
+            continue;
+        while (i-- > 0)
+            stream_end(streams[i], true);
+        return message_set(why, error, "cannot connect its streams to tacetrun (error %d)", -error);
+    }
+    return 0;
+}
+
+/* Waits for a stream's connection, and says what it is for. Returns its file; NULL if the stream has failed
+ * and ended. */
+static struct file *stream_file(struct process *process, struct stream *stream, unsigned rank,
+                                const char *kind, struct message *why)
+{
     char line[64];
     size_t bytes =
         format_text(line, sizeof(line), "stream %016lx %u %s\n", memory->request.secret, rank, kind);
-    int error =
-        stream_open(process, &stream, tacetrun_address, memory->request.port, clock_now_ns() + STREAM_NS);
+    int error = stream_open_end(stream, clock_now_ns() + STREAM_NS);
+    struct file *file = NULL;
 
-    if (!error && stream_write(stream, line, bytes, 0) != (int64_t)bytes) {
-        stream_end(stream, true);
-        error = -ECONNRESET;
-    }
-    if (error)
-        message_set(why, error, "its connection for std%s to tacetrun's port %u has failed (error %d)", kind,
+    if (error) {
+        message_set(why, error, "its connection for %s to tacetrun's port %u has failed (error %d)", kind,
                     memory->request.port, -error);
-    return error ? NULL : stream;
-}
-
-static struct file *stream_file(struct process *process, unsigned rank, const char *kind, struct message *why)
-{
-    struct stream *stream = stream_dial(process, rank, kind, why);
-    struct file *file = stream ? file_allocate(process) : NULL;
-
-    if (!stream)
         return NULL;
-    if (file) {
-        inet_stream_adopt(file, process, stream);
-        return file;
     }
-    message_set(why, -ENOMEM, "no memory for its streams");
-    stream_end(stream, true);
-    return NULL;
+    if (stream_write(stream, line, bytes, 0) != (int64_t)bytes)
+        message_set(why, -ECONNRESET, "tacetrun has closed its connection for %s", kind);
+    else if (!(file = file_allocate(process)))
+        message_set(why, -ENOMEM, "no memory for its streams");
+    if (file)
+        inet_stream_adopt(file, process, stream);
+    else
+        stream_end(stream, true);
+    return file;
 }
 
 int launcher_streams_open(struct process *process, unsigned local, struct message *why)
 {
     const unsigned rank = memory->request.first + local;
-    struct file *out = stream_file(process, rank, "out", why);
-    struct file *err = out ? stream_file(process, rank, "err", why) : NULL;
+    struct stream *streams[STREAMS];
+    unsigned i;
 
-    if (!err && out)
-        file_put(out);
-    if (!err)
+    if (streams_begin(process, streams, why))
         return -EIO;
-    if (rank == memory->request.stdin_rank)
-        file_install_at(process, out, 0, false);
-    else
+    if (rank != memory->request.stdin_rank)
         file_open_null(process);
-    file_install_at(process, out, 1, false);
-    file_install_at(process, err, 2, false);
-    file_put(out);
-    file_put(err);
-    return 0;
+    for (i = 0; i < STREAMS; i++) {
+        struct file *file = stream_file(process, streams[i], rank, stream_kinds[i], why);
+
+        if (!file)
+            break;
+        if (i == 0 && rank == memory->request.stdin_rank)
+            file_install_at(process, file, 0, false);
+        file_install_at(process, file, i + 1, false);
+        file_put(file);
+    }
+    if (i == STREAMS)
+        return 0;
+    while (++i < STREAMS)
+        stream_end(streams[i], true);
+    return -EIO; /* the process's end closes its files */
 }
 
 void launcher_rank_ended(unsigned local, unsigned status)

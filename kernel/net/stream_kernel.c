@@ -12,7 +12,7 @@
 
 #define LISTENER_BACKLOG 16
 
-static int open_wait(struct stream *stream, uint64_t deadline_ns)
+int stream_open_end(struct stream *stream, uint64_t deadline_ns)
 {
     int error = 0;
 
@@ -21,12 +21,14 @@ static int open_wait(struct stream *stream, uint64_t deadline_ns)
     if (stream->state == STREAM_OPEN)
         return 0;
     if (stream->error)
-        return stream->error;
-    return error == -EINTR ? -EINTR : -ETIMEDOUT;
+        error = stream->error;
+    else if (error != -EINTR)
+        error = -ETIMEDOUT;
+    stream_end(stream, true);
+    return error;
 }
 
-int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
-                uint64_t deadline_ns)
+int stream_open_begin(struct process *process, struct stream **out, uint32_t address, uint16_t port)
 {
     struct stream *stream = stream_create(process);
 
@@ -37,13 +39,19 @@ int stream_open(struct process *process, struct stream **out, uint32_t address, 
     network_lock();
     int error = stream_connect_begin(stream, lwip_htonl(address), port);
     network_unlock();
-    if (!error)
-        error = open_wait(stream, deadline_ns);
     if (error)
         stream_end(stream, true);
     else
         *out = stream;
     return error;
+}
+
+int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                uint64_t deadline_ns)
+{
+    int error = stream_open_begin(process, out, address, port);
+
+    return error ? error : stream_open_end(*out, deadline_ns);
 }
 
 static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns,

@@ -3,15 +3,15 @@
  * job.c: the one job of a Linux node (launchd.h), in stages:
  *
  *      RECEIVING   reads the request, then the program, if it is sent, into a file in memory
- *      DIALLING    makes two connections to tacetrun for each rank
+ *      DIALLING    makes three connections to tacetrun for each rank
  *      STARTING    forks all ranks. A pipe closes when the last rank runs its program; a rank that cannot
  *                  writes the reason into the pipe. "started" is not sent before, so the job can be refused
  *      RUNNING     reports each rank's end
  *      ENDING      kills the processes that are left, until there are none
  *      DRAINING    waits until tacetrun's side has acknowledged all that the ranks have written
  *
- * This process keeps the ranks' streams open, too, to see what is acknowledged. So it has to end them: a
- * stream ends when its rank has ended and no process is left but ranks.
+ * This process keeps the ranks' output streams open, too, to see what is acknowledged. So it has to end them:
+ * a stream ends when its rank has ended and no process is left but ranks. PMI's stream is the rank's alone.
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
@@ -48,12 +48,13 @@ enum stage { IDLE, RECEIVING, DIALLING, STARTING, RUNNING, ENDING, DRAINING };
 struct stream {
     struct watch watch; /* its socket, -1 if closed; watched until it is dialled */
     uint32_t rank;      /* its number in the job */
-    bool is_err, is_dialled;
+    const char *kind;   /* for its first line */
+    bool is_dialled;
 };
 
 struct rank {
     pid_t pid;
-    struct stream out, err;
+    struct stream out, err, pmi;
     bool has_ended, is_told, is_shut;
     unsigned status;
 };
@@ -120,6 +121,7 @@ static void streams_close(void)
     for (unsigned i = 0; job.ranks && i < job.request.ranks; i++) {
         watch_close(&job.ranks[i].out.watch);
         watch_close(&job.ranks[i].err.watch);
+        watch_close(&job.ranks[i].pmi.watch);
     }
 }
 
@@ -339,14 +341,14 @@ static void stream_ready(struct watch *watch, uint32_t events);
 
 /* Begins to connect a stream to tacetrun; stream_ready is called when this has succeeded or failed. Returns
  * false, with errno, if it cannot begin. */
-static bool stream_open(struct stream *stream, uint32_t rank, bool is_err)
+static bool stream_open(struct stream *stream, uint32_t rank, const char *kind)
 {
     const struct sockaddr_in to = { .sin_family = AF_INET,
                                     .sin_port = htons(job.request.port),
                                     .sin_addr = client_address(job.client) };
 
     stream->rank = rank;
-    stream->is_err = is_err;
+    stream->kind = kind;
     stream->watch.ready = stream_ready;
     stream->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     return stream->watch.fd >= 0 &&
@@ -374,11 +376,13 @@ static void job_dial(void)
         return;
     }
     for (unsigned i = 0; i < count; i++)
-        job.ranks[i].out.watch.fd = job.ranks[i].err.watch.fd = -1;
+        job.ranks[i].out.watch.fd = job.ranks[i].err.watch.fd = job.ranks[i].pmi.watch.fd = -1;
     for (unsigned i = 0; i < count; i++) {
         const uint32_t number = job.request.first + i;
+        struct rank *rank = &job.ranks[i];
 
-        if (!stream_open(&job.ranks[i].out, number, false) || !stream_open(&job.ranks[i].err, number, true)) {
+        if (!stream_open(&rank->out, number, "out") || !stream_open(&rank->err, number, "err") ||
+            !stream_open(&rank->pmi, number, "pmi")) {
             streams_failed(errno);
             return;
         }
@@ -399,9 +403,10 @@ static void stream_ready(struct watch *watch, uint32_t events)
         return;
     }
     watch_drop(watch);
-    if (fcntl(watch->fd, F_SETFL, 0) ||
-        dprintf(watch->fd, "stream %016" PRIx64 " %u %s\n", job.request.secret, stream->rank,
-                stream->is_err ? "err" : "out") < 0) {
+    if (stream->kind[0] == 'p') /* requests and answers: none waits for an acknowledgement */
+        setsockopt(watch->fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    if (fcntl(watch->fd, F_SETFL, 0) || dprintf(watch->fd, "stream %016" PRIx64 " %u %s\n",
+                                                job.request.secret, stream->rank, stream->kind) < 0) {
         streams_failed(errno);
         return;
     }
@@ -453,6 +458,7 @@ static void job_fork(void)
                                            .local = i,
                                            .out = rank->out.watch.fd,
                                            .err = rank->err.watch.fd,
+                                           .pmi = rank->pmi.watch.fd,
                                            .program = job.program,
                                            .problems = ends[1] };
 
@@ -463,6 +469,7 @@ static void job_fork(void)
             job_fail("rank %u: cannot fork: %s", job.request.first + i, strerror(errno));
         else
             job.ranks_running++;
+        watch_close(&rank->pmi.watch);
     }
     close(ends[1]);
 }
@@ -505,7 +512,7 @@ static void dialling_turn(void)
     bool all = true;
 
     for (unsigned i = 0; i < job.request.ranks; i++)
-        all &= job.ranks[i].out.is_dialled && job.ranks[i].err.is_dialled;
+        all &= job.ranks[i].out.is_dialled && job.ranks[i].err.is_dialled && job.ranks[i].pmi.is_dialled;
     if (all)
         job_fork();
 }

@@ -104,8 +104,9 @@ struct launch_rank {
     const struct launch_request *request;
     unsigned local; /* its number on the node */
     int out, err;   /* its streams */
-    int program;    /* a file in memory; -1: the program is at the request's path */
-    int problems;   /* a pipe for what goes wrong before exec, which closes it */
+    int pmi;
+    int program;  /* a file in memory; -1: the program is at the request's path */
+    int problems; /* a pipe for what goes wrong before exec, which closes it */
 };
 
 /* Becomes the rank's program. Called in the child. */

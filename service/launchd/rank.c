@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define DIRECTORY_DEFAULT "/tmp" /* as on a Tacet node whose files are read-only */
-#define OWN_VARIABLES     3      /* TACET_RANK, TACET_SIZE, TACET_LOCAL_RANK */
+#define OWN_VARIABLES     4      /* TACET_RANK, TACET_SIZE, TACET_LOCAL_RANK, PMI_FD */
 #define PROGRAM_HEADERS   64     /* program headers that are examined */
 #define NOT_STARTED       127
 
@@ -108,13 +108,15 @@ _Noreturn static void exec_failed(const struct launch_rank *rank, int error)
 
 /* ---- Before exec ---- */
 
+/* Sets the rank's descriptors. None of those that it has before is LAUNCH_PMI_FD: tacet-launchd's event loop
+ * has that number. */
 static void descriptors_set(const struct launch_rank *rank, uint32_t number)
 {
     const int input =
         rank->request->stdin_rank == number ? rank->out : open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(rank->out, STDOUT_FILENO) < 0 ||
-        dup2(rank->err, STDERR_FILENO) < 0)
+        dup2(rank->err, STDERR_FILENO) < 0 || dup2(rank->pmi, LAUNCH_PMI_FD) < 0)
         problem(rank, "rank %u: cannot set up its input and output: %s", number, strerror(errno));
 }
 
@@ -135,6 +137,7 @@ static void environment_make(const struct launch_rank *rank, uint32_t number, co
     *variables++ = variable_new(rank, "TACET_RANK", number);
     *variables++ = variable_new(rank, "TACET_SIZE", request->size);
     *variables++ = variable_new(rank, "TACET_LOCAL_RANK", rank->local);
+    *variables++ = variable_new(rank, "PMI_FD", LAUNCH_PMI_FD);
     for (unsigned i = 0; i < request->variable_count; i++)
         *variables++ = request->variables[i];
     for (unsigned i = 0; i < request->number_count; i++)

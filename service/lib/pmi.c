@@ -22,7 +22,6 @@ static const struct {
     enum pmi_command command;
     const char *reply;
 } commands[] = {
-    { "initack", PMI_INITACK, NULL },
     { "init", PMI_INIT, NULL },
     { "get_maxes", PMI_GET_MAXES, NULL },
     { "get_appnum", PMI_GET_APPNUM, NULL },
@@ -87,8 +86,7 @@ static int text_missing(const char *command, const char *name, struct message *w
 static int operands_read(const char *name, const struct word *words, int count, struct pmi_request *request,
                          struct message *why)
 {
-    const char *number = request->command == PMI_INITACK    ? "pmiid"
-                         : request->command == PMI_INIT     ? "pmi_version"
+    const char *number = request->command == PMI_INIT       ? "pmi_version"
                          : request->command == PMI_GETBYIDX ? "idx"
                          : request->command == PMI_ABORT    ? "exitcode"
                                                             : NULL;

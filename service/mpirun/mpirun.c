@@ -134,9 +134,8 @@ static void barrier_look(void)
 
 /* ---- Callbacks of the PMI server ---- */
 
-static void client_refused(uint32_t rank, const struct sockaddr_in *from, const char *why)
+static void client_refused(uint32_t rank, const char *why)
 {
-    (void)from; /* each connection was made for a rank */
     run_end(REASON_PMI, rank, STATUS_NOT_CLEAN,
             "rank %u (process %d) violates the PMI protocol: %s; the job ends", rank,
             (int)run.ranks[rank].pid, why);

@@ -131,19 +131,12 @@ static void node_send(struct node *node)
     watch_set(&run.loop, &node->watch, EPOLLIN);
 }
 
-/* Fills in the request for a node. `port` and `size` have `room` bytes each and hold two of its variables. */
-static void request_fill(struct launch_request *request, const struct node *node, char *port, char *size,
-                         size_t room)
+/* Fills in the request for a node. `size` has `room` bytes and holds one of its variables. */
+static void request_fill(struct launch_request *request, const struct node *node, char *size, size_t room)
 {
     const struct plan *plan = &run.plan;
-    struct sockaddr_in here = { 0 };
-    socklen_t bytes = sizeof(here);
-    char address[INET_ADDRSTRLEN] = "";
     const char *name = strrchr(plan->program[0], '/') + 1;
 
-    getsockname(node->watch.fd, (struct sockaddr *)&here, &bytes);
-    inet_ntop(AF_INET, &here.sin_addr, address, sizeof(address));
-    snprintf(port, room, "PMI_PORT=%s:%u", address, run.port);
     snprintf(size, room, "PMI_SIZE=%u", run.size);
     *request = (struct launch_request){ .job = run.job,
                                         .ranks = node->ranks,
@@ -157,12 +150,12 @@ static void request_fill(struct launch_request *request, const struct node *node
                                         .program_bytes = run.program_bytes,
                                         .directory = plan->directory,
                                         .argument_count = plan->argument_count,
-                                        .variable_count = plan->variable_count + 2,
-                                        .variables = { port, size },
-                                        .number_count = 2,
-                                        .numbers = { "PMI_ID", "PMI_RANK" } };
+                                        .variable_count = plan->variable_count + 1,
+                                        .variables = { size },
+                                        .number_count = 1,
+                                        .numbers = { "PMI_RANK" } };
     memcpy(request->arguments, plan->program, plan->argument_count * sizeof(char *));
-    memcpy(request->variables + 2, plan->variables, plan->variable_count * sizeof(char *));
+    memcpy(request->variables + 1, plan->variables, plan->variable_count * sizeof(char *));
 }
 
 /* Starts sending "launch BYTES TICKET" and the request. */
@@ -170,9 +163,9 @@ static void node_launch(struct node *node, const char *ticket)
 {
     static struct launch_request request;
     static char bytes[LAUNCH_REQUEST_BYTES];
-    char port[64], size[32], line[64];
+    char size[32], line[64];
 
-    request_fill(&request, node, port, size, sizeof(size));
+    request_fill(&request, node, size, sizeof(size));
     size_t count = launch_request_write(&request, bytes, sizeof(bytes));
     if (!count) {
         node_fail(node, "arguments and environment exceed the %u bytes of a request", LAUNCH_REQUEST_BYTES);
@@ -233,11 +226,13 @@ static void node_begin(struct node *node)
 
 /* ---- Receiving from a node ---- */
 
-/* Handles the greeting "tacet-launch 1 NONCE WANTED state=… system=…". */
+/* Handles the greeting "tacet-launch 2 NONCE WANTED state=… system=…". */
 static void greeting_take(struct node *node, char *line)
 {
     char *rest = NULL, clean[64];
     bool has_state = false;
+    const char *end;
+    uint32_t number;
 
     text_clean(line, clean, sizeof(clean));
     const char *magic = strtok_r(line, " ", &rest), *version = strtok_r(NULL, " ", &rest),
@@ -247,8 +242,11 @@ static void greeting_take(struct node *node, char *line)
         node_fail(node, "unexpected greeting \"%s\": another service listens on this port", clean);
         return;
     }
-    if (strcmp(version, "1") != 0) {
-        node_fail(node, "the node has version %.8s of the launch protocol, tacetrun has version 1", version);
+    if (!decimal_read(version, &end, UINT32_MAX, &number) || *end || number != LAUNCH_VERSION) {
+        node_fail(node,
+                  "the node has version %.8s of the launch protocol, tacetrun has version %u: use the kernel "
+                  "or tacet-launchd of tacetrun's release",
+                  version, LAUNCH_VERSION);
         return;
     }
     for (const char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {

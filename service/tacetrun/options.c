@@ -39,6 +39,9 @@ static const char usage[] =
     "      --port P             listen for ranks on this port (default: any)\n"
     "      --help               print this text\n";
 
+static const char *const own_variables[] = { "TACET_RANK", "TACET_SIZE", "TACET_LOCAL_RANK",
+                                             "PMI_FD",     "PMI_RANK",   "PMI_SIZE" };
+
 static void variable_add(const char *text)
 {
     struct plan *plan = &run.plan;
@@ -46,6 +49,9 @@ static void variable_add(const char *text)
 
     if (!sign || sign == text)
         options_wrong("--env %s: expected NAME=VALUE", text);
+    for (unsigned i = 0; i < sizeof(own_variables) / sizeof(own_variables[0]); i++)
+        if (strncmp(text, own_variables[i], (size_t)(sign - text)) == 0 && !own_variables[i][sign - text])
+            options_wrong("--env %s: each rank has a %s of its own", text, own_variables[i]);
     /* The protocol's limit includes 8 variables of the node and PMI. */
     if (plan->variable_count == LAUNCH_VARIABLES_MAX - 8)
         options_wrong("--env %s: too many variables, at most %u", text, LAUNCH_VARIABLES_MAX - 8);

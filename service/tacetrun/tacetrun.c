@@ -24,10 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENDS_SHOWN          8         /* messages about ranks that end with a status other than 0 */
-#define LAST_OUTPUT_NS      SECOND_NS /* when ranks have ended: output ends after this time without any */
-#define DESCRIPTORS_OWN     32
-#define DESCRIPTORS_OF_RANK 3
+#define ENDS_SHOWN      8 /* messages about ranks that end with a status other than 0 */
+#define DESCRIPTORS_OWN 32
 
 struct run run = { .status = -1, .program = -1 };
 
@@ -223,6 +221,7 @@ static void tick(void)
     if (run.phase == PHASE_RUN)
         nodes_tick();
     streams_tick();
+    pmi_tick();
     conductor_tick();
     if (run.phase == PHASE_RUN)
         limits_tick();
@@ -247,7 +246,10 @@ static void job_numbered(void *context, const char *answer)
 
 void run_launch(void)
 {
-    descriptors_need(run.size, (rlim_t)run.size * DESCRIPTORS_OF_RANK + nodes.count + DESCRIPTORS_OWN);
+    const rlim_t needed = (rlim_t)run.size * STREAM_KINDS + nodes.count + DESCRIPTORS_OWN;
+
+    descriptors_need(run.size, needed);
+    streams_reserve(needed);
     run.phase = PHASE_RUN;
     run.launched_ns = run.now_ns;
     conductor_request("job begin", job_numbered, NULL);
@@ -258,8 +260,8 @@ void run_launch(void)
  * time limit is for streams of dead nodes, which never end. */
 static bool output_is_complete(bool is_quiet)
 {
-    bool is_all_there =
-        (run.stream_count == 2 * run.size || run.is_killed) && !streams_count() && !newcomers_are_there();
+    bool have_come = run.stream_counts[STREAM_OUT] == run.size && run.stream_counts[STREAM_ERR] == run.size;
+    bool is_all_there = (have_come || (run.is_killed && !newcomers_are_there())) && !streams_count();
 
     if (!is_quiet || !output_is_written())
         run.heard_ns = run.now_ns;
@@ -271,7 +273,7 @@ static void phase_next(bool is_quiet)
 {
     if (run.phase == PHASE_RUN && !nodes.open) {
         run.phase = PHASE_FINISH;
-        run.heard_ns = run.now_ns;
+        run.heard_ns = run.finish_ns = run.now_ns;
         input_stop();
     }
     if (run.phase != PHASE_FINISH || !output_is_complete(is_quiet))

@@ -24,8 +24,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #define NODE_NAME_BYTES  128
+#define LAST_OUTPUT_NS   SECOND_NS  /* when ranks have ended: output ends after this time without any */
 #define ENDING_NOTE_S    5          /* time from the kill to the message that the job has not ended */
 #define TICK_MS          100        /* time between checks of time limits */
 #define CONDUCTOR_TIME_S 2          /* time limit for an answer of the conductor */
@@ -63,9 +65,12 @@ enum phase {
     PHASE_FINISH /* the job has ended on all nodes; reading the last output */
 };
 
+/* The streams of a rank, by the last word of their first line: out, err, pmi. */
+enum stream_kind { STREAM_OUT, STREAM_ERR, STREAM_PMI, STREAM_KINDS };
+
 struct rank {
     int16_t status; /* -1: not ended */
-    bool has_out, has_err;
+    bool has_stream[STREAM_KINDS];
 };
 
 extern struct run {
@@ -80,8 +85,10 @@ extern struct run {
     int program; /* the file to send; -1: none */
     uint64_t program_bytes;
     struct rank *ranks; /* by number, once nodes are chosen */
-    uint32_t size, ended_count, stream_count;
+    uint32_t size, ended_count;
+    uint32_t stream_counts[STREAM_KINDS]; /* how many have come */
     uint64_t launched_ns, first_end_ns;
+    uint64_t finish_ns;  /* when the job had ended on all nodes */
     uint64_t heard_ns;   /* when a descriptor was last ready, or output was unwritten */
     bool is_killed;      /* the job ends early; nothing new is started */
     int status;          /* tacetrun's if the job ends early; -1: the highest of the ranks' */
@@ -194,20 +201,24 @@ void conductor_tick(void);
 /* Listens for connections from ranks. */
 void streams_listen(void);
 
-/* Rejects connections whose first line has not come in time. */
+/* Sets how many strangers there may be at once, given the descriptors that the job needs. */
+void streams_reserve(rlim_t needed);
+
+/* Rejects connections whose first line has not come in time, and all some time after the job's end. */
 void streams_tick(void);
 
 /* Returns whether there are connections whose first line has not come. */
 bool newcomers_are_there(void);
 
-/* Writes a message about a connection that was rejected because it belongs to no rank. */
-void stranger_say(const struct sockaddr_in *from, const char *why);
-
 /* Opens the PMI server for the job's ranks. */
 void pmi_prepare(void);
 
-/* Gives a connection that speaks PMI to the server, with the `count` bytes that have been read from it. */
-void pmi_begin(int connection, const struct sockaddr_in *from, const char *bytes, size_t count);
+/* Gives a rank's PMI stream to the server, with the `count` bytes that have been read from it. Returns false
+ * if out of memory: the caller then still owns it. */
+bool pmi_begin(int connection, uint32_t rank, const char *bytes, size_t count);
+
+/* Ends the job if ranks wait in a barrier for a rank that has ended. */
+void pmi_tick(void);
 
 /* Returns whether the rank has sent PMI's init and not yet finalize. */
 bool pmi_has_begun(uint32_t rank);

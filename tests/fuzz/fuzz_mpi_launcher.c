@@ -4,7 +4,7 @@
  * The rank must take an answer or give a reason. Its number must be one of the world's, values must end
  * inside their room, and each rank must be on a node.
  *
- * Bit 0 of the first byte chooses PMI-2; bit 1 that the rank first asks over a port.
+ * Bit 0 of the first byte chooses PMI-2.
  */
 #include "apps/mpi-lite/src/launch/pmi.c"
 #include "fuzz.h"
@@ -50,12 +50,10 @@ static void nodes_promise(void)
         PROMISE(mpi_world.node_of[i] >= 0 && mpi_world.node_of[i] < mpi_world.nodes);
 }
 
-static void world_try(bool has_port)
+static void world_try(void)
 {
     char value[64];
 
-    if (has_port && !is_good(port_greet(&mpi_world.rank, &mpi_world.size)))
-        return;
     if (!is_good(pmi_begin(&mpi_world.rank, &mpi_world.size)))
         return;
     PROMISE(mpi_world.rank >= 0 && mpi_world.rank < mpi_world.size);
@@ -89,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     mpi_world = (struct mpi_world){ .size = 1 };
     reason[0] = '\0';
     wire_fd = ends[0];
-    world_try(data[0] & 2);
+    world_try();
     free(mpi_world.node_of);
     if (wire_fd >= 0)
         wire_close();

@@ -369,7 +369,7 @@ def frames() -> Iterator[bytes]:
 @seeds_of("pmi")
 def pmi() -> Iterator[bytes]:
     yield (
-        b"cmd=initack pmiid=0\ncmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_my_kvsname\n"
+        b"cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_my_kvsname\n"
         b"cmd=put kvsname=job_1 key=card-0 value=tcp://10.0.0.1:5000\ncmd=barrier_in\n"
         b"cmd=get kvsname=job_1 key=card-1\ncmd=getbyidx kvsname=job_1 idx=0\ncmd=finalize\n"
     )
@@ -462,14 +462,13 @@ def mpi_shared() -> Iterator[bytes]:
 
 @seeds_of("mpi_launcher")
 def mpi_launcher() -> Iterator[bytes]:
-    """A byte for the protocol (1: PMI-2; 2: over a port), then what the launcher sends."""
+    """A byte for the protocol (1: PMI-2), then what the launcher sends."""
     lines = b"cmd=put_result rc=0\ncmd=barrier_out rc=0\ncmd=get_result rc=0 value=0123456789abcdef\n"
     first = (
         b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=my_kvsname rc=0 kvsname=job_1\n"
         b"cmd=get_result rc=0 value=(vector,(0,1,3),(1,1,1))\n"
     )
     yield b"\0" + first + lines + b"cmd=finalize_ack rc=0\n"
-    yield b"\2cmd=initack rc=0\ncmd=set size=4\ncmd=set rank=1\ncmd=set debug=0\n" + first + lines
     yield b"\0" + first.replace(b"rc=0\n", b"rc=-1\n")
 
     def message(text: bytes, prefix: bytes = b"%-6d") -> bytes:

@@ -122,7 +122,7 @@ def wait_gone(*pids: int) -> None:
 
 def test_the_greeting_says_what_the_node_is(daemon: Daemon) -> None:
     control = Control(daemon.node)
-    assert control.greeting[:2] == ["tacet-launch", "1"] and control.greeting[3] == "open"
+    assert control.greeting[:2] == ["tacet-launch", "2"] and control.greeting[3] == "open"
     assert re.fullmatch(r"[0-9a-f]{16}", control.nonce)
     assert list(control.fields) == ["cpus", "memory_mib", "state", "name", "system"]
     system = f"Linux-{os.uname().release}"
@@ -158,12 +158,12 @@ def test_ranks_have_their_numbers_and_the_worst_status_is_the_job_s(daemon: Daem
 def test_a_program_gets_what_the_request_gives_and_nothing_else(daemon: Daemon, tmp_path: Path) -> None:
     variables = ["A=b c", "EMPTY=", "A=second"]
     ended = Job(daemon.node, BUSYBOX, ["env"], words=[f"env={one}" for one in variables]).finish()
-    own = ["TACET_RANK=0", "TACET_SIZE=1", "TACET_LOCAL_RANK=0"]
+    own = ["TACET_RANK=0", "TACET_SIZE=1", "TACET_LOCAL_RANK=0", "PMI_FD=3"]
     assert ended.out[0].decode().splitlines() == [*own, *variables]
     script = "pwd; ls -l /proc/self/fd | grep -c ' -> '; grep -E '^Sig(Blk|Ign)' /proc/self/status; ulimit -n"
     ended = daemon.shell(script, words=[f"cwd={tmp_path}"]).finish()
     where, descriptors, blocked, ignored, limit = ended.out[0].decode().splitlines()
-    assert where == str(tmp_path) and descriptors == "3"
+    assert where == str(tmp_path) and descriptors == "4"
     assert int(blocked.split()[1], 16) == int(ignored.split()[1], 16) == 0
     shell = subprocess.run([BUSYBOX, "sh", "-c", "ulimit -n"], capture_output=True, text=True)
     assert limit == shell.stdout.strip()
@@ -201,7 +201,7 @@ def test_a_program_that_is_sent_runs(daemon: Daemon) -> None:
     content = Path(BUSYBOX).read_bytes()
     script = "echo $0; ls -l /proc/self/fd | grep -c ' -> '"
     ended = Job(daemon.node, "mine", ["sh", "-c", script, "zero"], program=content).finish()
-    assert ended.status == 0 and ended.out[0].split() == [b"zero", b"3"], ended
+    assert ended.status == 0 and ended.out[0].split() == [b"zero", b"4"], ended
 
 
 def test_the_end_is_told_when_all_output_has_arrived(daemon: Daemon) -> None:
@@ -215,7 +215,7 @@ def test_the_end_is_told_when_all_output_has_arrived(daemon: Daemon) -> None:
         words += [f"path={BUSYBOX}", "arg=head", "arg=-c", "arg=30000", "arg=/dev/zero"]
         request = "".join(f"{word}\0" for word in words).encode()
         control.send(b"launch %d -\n" % len(request) + request)
-        streams = [listener.accept()[0] for _ in range(2)]
+        streams = [listener.accept()[0] for _ in range(3)]
         assert [control.line(), control.line()] == ["started", "rank 0 0"]
         assert select.select([control.socket], [], [], 0.5) == ([], [], [])
         whole = b"".join(one.makefile("rb").read() for one in streams)

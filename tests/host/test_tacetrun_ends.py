@@ -5,6 +5,8 @@ normally."""
 from __future__ import annotations
 
 import json
+import resource
+import select
 import signal
 import socket
 import subprocess
@@ -18,12 +20,14 @@ from pathlib import Path
 import pytest
 
 from tests.beat_frames import KEY
-from tests.launch_node import NONCE, PATIENCE_S, Job, Node, processes, ticket_of
+from tests.launch_node import NONCE, PATIENCE_S, STREAMS, Job, Node, processes, ticket_of
 from tests.making import ROOT, made
 from tests.tacetrun import (
     TACETRUN,
+    PmiClient,
     deaf,
     environment,
+    hears_all,
     names_of,
     nodes_of,
     ran,
@@ -31,6 +35,7 @@ from tests.tacetrun import (
     streams_then,
     until_killed,
     wait_for_start,
+    wait_until,
 )
 
 
@@ -110,7 +115,7 @@ def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
 
         def serve() -> None:
             connection, _ = server.accept()
-            connection.sendall(f"tacet-launch 1 {NONCE:016x} open state=idle\n".encode())
+            connection.sendall(f"tacet-launch 2 {NONCE:016x} open state=idle\n".encode())
             held.append(connection)
 
         held: list[socket.socket] = []
@@ -471,25 +476,23 @@ def test_the_second_interrupt_kills_through_nodes_and_the_third_leaves(tmp_path:
     [
         ("stream 0000000000000000 0 out\n", "secret is not the job's"),
         ("stream {secret} 1 out\n", "the job has no such rank"),
-        ("stream {secret} 0 in\n", 'neither "out" nor "err"'),
+        ("stream {secret} 0 in\n", 'none of "out", "err" and "pmi"'),
         ("stream {secret} 0 out\n", "already connected"),
-        ("stream {secret} 0\n", "its first line is neither"),
-        ("stream {secret} 0 out again\n", "its first line is neither"),
-        ("GET / HTTP/1.1\r\n\r\n", "its first line is neither"),
-        ("\n", "its first line is neither"),
+        ("stream {secret} 0 pmi\n", "already connected"),
+        ("stream 0000000000000000 0 pmi\ncmd=abort exitcode=7\n", "secret is not the job's"),
+        ("cmd=initack pmiid=0\ncmd=abort exitcode=7\n", "its first line is not"),
+        ("stream {secret} 0\n", "its first line is not"),
+        ("stream {secret} 0 out again\n", "its first line is not"),
+        ("GET / HTTP/1.1\r\n\r\n", "its first line is not"),
+        ("\n", "its first line is not"),
         pytest.param("x" * 600, "its first line is too long", id="long"),
         ("", "closed before its first line came"),
-        ("cmd=init pmi_version=1 pmi_subversion=1\n", "must be cmd=initack"),
-        ("cmd=initack pmiid=1\n", "a rank that the job does not have"),
-        ("cmd=initack pmiid=-1\n", "not a number from"),
-        ("cmd=\x1b[2J\n", "PMI-1 has no such command"),
-        pytest.param("cmd=" + "x" * 3000, "line is too long", id="long PMI"),
-        pytest.param("cmd= " + "a=b " * 40 + "\n", "16 at most", id="many words"),
+        ("\x1b[2J\n", "its first line is not"),
     ],
 )
 def test_strangers_are_sent_away_and_named(line: str, said: str) -> None:
     def run(job: Job) -> None:
-        with job.stream(0, "out") as out, job.stream(0, "err"):
+        with job.stream(0, "out") as out, job.stream(0, "err"), job.stream(0, "pmi"):
             job.say("started")
             with job.connect(line.format(secret=job.value("secret"))) as stranger:
                 with suppress(OSError):  # it may be closed already
@@ -513,5 +516,96 @@ def test_a_stranger_that_says_nothing_is_sent_away() -> None:
         job.end()
 
     with nodes_of(run) as nodes:
-        done = ran(nodes, "--within", 3, "/bin/x")
+        done = ran(nodes, "--within", 60, "/bin/x")
         assert done.returncode == 0 and "first line has not come in time" in done.stderr
+
+
+def ends(strangers: list[socket.socket]) -> int:
+    """How many of them tacetrun has closed; waits for one."""
+    readable = select.select(strangers, [], [], PATIENCE_S)[0]
+    assert all(one.recv(100) == b"" for one in readable)
+    return len(readable)
+
+
+@pytest.mark.parametrize("limit", [None, 36])
+def test_many_strangers_keep_no_rank_out(limit: int | None) -> None:
+    """They are there before the ranks' streams, say half a line or nothing, and come again. The job needs 36
+    descriptors."""
+    strangers: list[socket.socket] = []
+
+    def run(job: Job) -> None:
+        half = f"stream {job.value('secret')} 0 o"
+        strangers.extend(job.connect(half if i % 2 else "") for i in range(300))
+        with job.stream(0, "out") as out, job.stream(0, "err"), PmiClient(job, 0) as pmi:
+            job.say("started")
+            strangers.extend(job.connect("stream") for _ in range(300))
+            while ends(strangers) < 100:
+                time.sleep(0.01)
+            assert out.recv(100) == b"input"
+            out.sendall(b"output")
+            pmi.finalize()
+        job.end()
+
+    def limits() -> None:
+        hears_all()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit or 4096, limit or 4096))
+
+    with nodes_of(run) as nodes:
+        done = ran(nodes, "/bin/x", data=b"input", preexec_fn=limits)
+        assert (done.stdout, done.returncode) == ("output", 0), done.stderr
+        assert "and newer connections wait" in done.stderr
+        for stranger in strangers:
+            stranger.close()
+
+
+def test_descriptors_that_are_short_for_a_while_end_no_job() -> None:
+    """There is none left when the ranks' streams come."""
+    short, enough = threading.Event(), threading.Event()
+
+    def run(job: Job) -> None:
+        assert short.wait(PATIENCE_S)
+        with job.stream(0, "out") as out, job.stream(0, "err"):
+            job.say("started")
+            assert enough.wait(PATIENCE_S)
+            out.sendall(b"output")
+        job.end()
+
+    with nodes_of(run) as nodes:
+        process = started(nodes, "-i", "none", "/bin/x", bufsize=0)
+        assert process.stderr
+        wait_until(lambda: nodes[0].jobs and nodes[0].jobs[0].words)
+        before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+        short.set()
+        assert b"cannot accept a connection: Too many open files" in process.stderr.readline()
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, before)
+        enough.set()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert (out, err, process.returncode) == (b"output", b"", 0)
+
+
+def test_strangers_do_not_hold_up_the_end_of_a_job() -> None:
+    """One connects again and again, while a stream of a dead node never ends."""
+    over = threading.Event()
+
+    def visit(job: Job) -> None:
+        with suppress(OSError):
+            while not over.is_set():
+                job.connect("x").close()
+
+    def run(job: Job) -> None:
+        streams.extend(job.stream(0, which) for which in STREAMS)
+        job.say("started")
+        visitor = threading.Thread(target=visit, args=(job,))
+        visitor.start()
+        job.end()
+        visitor.join()
+
+    streams: list[socket.socket] = []
+    with nodes_of(run) as nodes:
+        try:
+            assert ran(nodes, "/bin/x").returncode == 0
+        finally:
+            over.set()
+        for stream in streams:
+            stream.close()

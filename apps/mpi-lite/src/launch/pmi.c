@@ -4,9 +4,8 @@
  * protocol:
  *
  *   PMI_FD and PMI_JOBID          PMI-2 over a connection that is open: srun --mpi=pmi2
- *   PMI_FD                        PMI-1: tacet-mpirun, MPICH's mpiexec; PMI_RANK and PMI_SIZE say the rest
- *   PMI_PORT=ADDRESS:PORT         PMI-1 over one that this process opens: tacetrun. It goes with PMI_ID or
- *                                 PMI_RANK; size and rank are then said by the launcher
+ *   PMI_FD                        PMI-1: tacetrun, tacet-mpirun, MPICH's mpiexec; with PMI_RANK and
+ *                                 PMI_SIZE
  *   TACET_SIZE                    none: ranks that a Tacet node has started without a launcher
  *   none of these                 a world of one, unless a launcher has started several that cannot meet
  *
@@ -68,6 +67,9 @@ static int lone_begin(void)
                          "%s: started by Open MPI's mpirun or another launcher that speaks PMIx, which this "
                          "library does not support: use tacet-mpirun, MPICH's mpiexec, or srun --mpi=pmi2",
                          open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMIX_NAMESPACE");
+    if (getenv("PMI_PORT"))
+        return mpi_error(MPI_ERR_OTHER, "PMI_PORT=%.80s: a launcher must pass PMI's connection as PMI_FD",
+                         getenv("PMI_PORT"));
     if (!open_mpi && slurm && strcmp(slurm, "1") != 0)
         return mpi_error(MPI_ERR_OTHER,
                          "SLURM_STEP_NUM_TASKS=%.20s: srun has started several tasks without PMI-2, so "
@@ -78,34 +80,6 @@ static int lone_begin(void)
 }
 
 /* ---- A launcher ---- */
-
-/* Sends "initack", and reads what the launcher sets: "cmd=set size=…", "cmd=set rank=…", "cmd=set debug=…".
- */
-static int port_greet(int *rank, int *size)
-{
-    char line[PMI_LINE_BYTES], value[32];
-    int error = line_answered(line, "initack", "cmd=initack pmiid=%d\n", *rank);
-
-    for (int i = 0; !error && i < 3; i++) {
-        error = wire_line(line);
-        if (error)
-            break;
-        if ((word_find(line, "size", value, sizeof(value)) && !number_read(value, size)) ||
-            (word_find(line, "rank", value, sizeof(value)) && !number_read(value, rank)))
-            error = mpi_error(MPI_ERR_OTHER,
-                              "the launcher says \"%.80s\", which is not a valid number of ranks", line);
-    }
-    return error;
-}
-
-static int port_begin(const char *where, int *rank, int *size)
-{
-    int error = variable_read(getenv("PMI_ID") ? "PMI_ID" : "PMI_RANK", rank);
-
-    if (!error)
-        error = wire_connect(where);
-    return error ? error : port_greet(rank, size);
-}
 
 static int handle_begin(int *rank, int *size)
 {
@@ -152,8 +126,7 @@ static int version_agree(void)
     if (strcmp(result, "0") == 0 && number_read(version, &number) && number == protocol->version)
         return MPI_SUCCESS;
     return mpi_error(MPI_ERR_OTHER, "the launcher does not speak %s, which %s: it answers \"%.80s\"",
-                     protocol->name,
-                     job ? "PMI_JOBID selects (unset it for PMI-1)" : "PMI_FD or PMI_PORT selects", line);
+                     protocol->name, job ? "PMI_JOBID selects (unset it for PMI-1)" : "PMI_FD selects", line);
 }
 
 bool pmi_is_used(void)
@@ -170,16 +143,13 @@ static void job_end(int status, const char *why)
 
 int pmi_begin(int *rank, int *size)
 {
-    const char *port = getenv("PMI_PORT");
-    bool has_handle = getenv("PMI_FD") != NULL;
-
     *rank = 0;
     *size = 1;
-    if (!has_handle && !port)
+    if (!getenv("PMI_FD"))
         return getenv("TACET_SIZE") ? node_begin(rank, size) : lone_begin();
     mpi_others_end = job_end;
-    protocol = has_handle && getenv("PMI_JOBID") ? &pmi2 : &pmi1;
-    int error = has_handle ? handle_begin(rank, size) : port_begin(port, rank, size);
+    protocol = getenv("PMI_JOBID") ? &pmi2 : &pmi1;
+    int error = handle_begin(rank, size);
     if (!error)
         error = rank_check(*rank, *size);
     if (!error)
