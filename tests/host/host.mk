@@ -38,7 +38,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
               global_clock \
               registry welcomes commands json launch_request launch_writer pmi \
-              checksum ninep ninep_mount ninep_diod launch_cpus
+              checksum ninep ninep_mount ninep_diod launch_cpus key
 PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command log_page clock
@@ -87,6 +87,7 @@ log_page_sources := $(addprefix kernel/beat/,log_page.c page_frame.c beat_frame.
 launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
 pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
+key_sources := kernel/lib/key.c kernel/lib/siphash.c
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
