@@ -65,6 +65,7 @@ static struct job {
     uint64_t limit_ns;     /* when RECEIVING, DIALLING, STARTING or DRAINING times out; UINT64_MAX: never */
     char bytes[LAUNCH_REQUEST_BYTES];
     size_t bytes_due, bytes_here;
+    struct launch_line line; /* its texts are not kept */
     struct launch_request request;
     int program; /* the file in memory; -1: no program is sent */
     uint64_t program_here;
@@ -209,14 +210,15 @@ static void job_end(void)
 
 /* ---- Request and program ---- */
 
-bool job_take(struct client *client, size_t bytes)
+bool job_take(struct client *client, const struct launch_line *line)
 {
     if (job.stage != IDLE)
         return false;
     job.stage = RECEIVING;
     job.client = client;
     job.limit_ns = clock_now_ns() + REQUEST_LIMIT_NS;
-    job.bytes_due = bytes;
+    job.line = *line;
+    job.bytes_due = line->bytes;
     job.bytes_here = 0;
     job.program_here = 0;
     job.is_killed = false;
@@ -287,7 +289,8 @@ static void request_complete(void)
     const struct launch_request *request = &job.request;
     struct message why;
 
-    if (launch_request_read(job.bytes, job.bytes_here, &job.request, &why)) {
+    if (launch_request_read(job.bytes, job.bytes_here, &job.request, &why) ||
+        launch_job_check(&job.line, &job.request, &why)) {
         job_fail("%s", why.text);
         return;
     }
