@@ -88,8 +88,10 @@ static void listen_at(uint16_t port)
         give_up(STATUS_WRONG, "cannot listen at port %u: %s", port, strerror(errno));
     watch_set(&launchd.loop, &listener, EPOLLIN);
     say_begin("tacet-launchd", say_without_waiting);
-    say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
-        launchd.has_key ? "" : "; without --key any host can run jobs here");
+    const char *why = cgroup_find();
+    say("%s takes jobs at port %u, on %u CPUs%s%s%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
+        launchd.has_key ? "" : "; without --key any host can run jobs here",
+        why ? "; jobs have no control group and are ended by a search of /proc: " : "", why ? why : "");
 }
 
 static uint32_t port = LAUNCH_PORT;

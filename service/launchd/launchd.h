@@ -6,6 +6,7 @@
  *      launchd.c     the program: options, signals, the loop
  *      client.c      connections: greeting, tickets, lines in and out
  *      job.c         the node's one job, from its request to its end
+ *      cgroup.c      the job's control group
  *      rank.c        a rank between fork and exec
  *      beats.c       the conductor's beats: answers, stop, continue, kill
  */
@@ -100,10 +101,30 @@ uint32_t job_number(void); /* 0: no job */
 void job_stop(bool stop);
 bool job_is_stopped(void);
 
+/* ---- The job's control group ---- */
+
+/* Finds out whether jobs can have one, and ends what a killed tacet-launchd has left in its. Returns NULL, or
+ * why not: then the other calls do nothing. */
+const char *cgroup_find(void);
+
+/* Makes the group of a job. Returns false, with errno, if that fails. */
+bool cgroup_make(uint32_t job);
+
+/* Moves the calling process into the group, in a child. Returns false, with errno, if that fails. */
+bool cgroup_join(void);
+
+/* Kills all processes of the group. Returns false if there is none. */
+bool cgroup_kill(void);
+
+/* Removes the group, once its processes have ended. */
+void cgroup_remove(void);
+
 /* ---- A rank ---- */
 
 struct launch_rank {
     const struct launch_request *request;
+    const struct credentials *user;
+    const char *directory;
     unsigned local; /* its number on the node */
     int out, err;   /* its streams */
     int program;    /* a file in memory; -1: the program is at the request's path */
