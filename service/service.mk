@@ -8,7 +8,7 @@ SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iq
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacetrun tacet-launchd \
                                                  tacet-mpirun)
 SERVICE_OF_KERNEL := $(patsubst %,kernel/beat/%.c,beat_frame answer_frame page_frame welcome global_clock) \
-                     $(patsubst %,kernel/lib/%.c,format siphash) kernel/launch/launch_request.c
+                     $(patsubst %,kernel/lib/%.c,format key siphash) kernel/launch/launch_request.c
 service_objects = $(patsubst %.c,$(SERVICE_BUILD)/objects/%.o,$(1))
 
 .PHONY: service

@@ -13,6 +13,7 @@
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
+#include "lib/key.h"
 #include "lib/kstring.h"
 #include "smp/per_cpu.h"
 #include "smp/spinlock.h"
@@ -287,26 +288,12 @@ const uint8_t *nettick_key(void)
     return has_key ? key : NULL;
 }
 
-static bool key_read(const char *text)
-{
-    if (strlen(text) != 2 * sizeof(key))
-        return false;
-    for (size_t i = 0; i < sizeof(key); i++) {
-        const unsigned high = hexadecimal_digit(text[2 * i]), low = hexadecimal_digit(text[2 * i + 1]);
-
-        if (high > 15 || low > 15)
-            return false;
-        key[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
-}
-
 int nettick_configure(const struct command_line *line, struct message *why)
 {
     const char *text = command_line_option(line, "nettick"),
                *digits = command_line_option(line, "nettick_key");
 
-    has_key = digits && key_read(digits);
+    has_key = digits && key_parse(digits, key);
     if (!text || strcmp(text, "off") == 0)
         return !digits || has_key
                    ? 0

@@ -8,7 +8,8 @@
  *     requests.c    requests of conductorctl, and their answers in JSON
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
- *     jobs.c        requests of tacetrun: numbers of jobs, and tickets
+ *     jobs.c        requests of tacetrun: numbers of jobs and their users, tickets; nodes' keys
+ *     access.c      who may make which request
  *     clients.c     the connections that requests come by
  *
  * tools/lockstep/conductor.c is the conductor of nodes whose time is virtual; it replaces conductor.c,
@@ -18,12 +19,14 @@
 #define TACET_SERVICE_CONDUCTOR_H
 
 #include "beat/page_frame.h"
+#include "lib/key.h"
 #include "service/conductor/commands.h"
 #include "service/conductor/registry.h"
 #include "service/conductor/timeline.h"
 #include "service/conductor/welcomes.h"
 #include "service/lib/clock.h"
 #include "service/lib/json.h"
+#include "service/lib/peer.h"
 #include "service/lib/wire.h"
 #include <poll.h>
 
@@ -35,7 +38,9 @@ enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLI
 struct conductor {
     const char *interface, *socket_path;
     struct wire wire;
-    uint8_t key[SIPHASH_KEY_BYTES];
+    uint8_t master[KEY_BYTES]; /* all other keys are made of it */
+    uint8_t key[KEY_BYTES];    /* of beats */
+    struct peer peer;          /* the client whose request is being done */
     struct timeline timeline;
     uint64_t sequence;
     bool is_last;     /* the next beat tells nodes that none follows */
@@ -136,8 +141,15 @@ void jobs_start(void);
 /* Answers with the next job's number. */
 void job_begin(struct json *answer);
 
-/* Answers with the ticket for a nonce, 16 hexadecimal digits each. */
-void ticket_write(const char *nonce, struct json *answer);
+/* Returns whose job this is; false: none that is known. The last JOBS_KEPT jobs are known; one user's jobs
+ * drop those of others only once he has fewer than JOBS_OF_USER. */
+#define JOBS_KEPT    4096
+#define JOBS_OF_USER 256
+bool job_owner(uint32_t job, uint32_t *uid);
+
+/* Answers "NONCE ID JOB" with a ticket of the client's credentials, "ID" with the keys of a node. */
+void ticket_answer(const char *words, struct json *answer);
+void keys_answer(const char *id, struct json *answer);
 
 /* ---- clients.c ---- */
 

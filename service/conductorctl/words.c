@@ -19,6 +19,8 @@ static const char usage[] =
     "  status                 prints the conductor's state and counters, and the number of nodes\n"
     "  nodes                  prints a table of the nodes; with --watch [SECONDS] repeatedly\n"
     "  remove NODE            forgets the node of this name or Ethernet address\n"
+    "  key ID                 prints a node's keys, for a file on the node, to root; ID is the Ethernet\n"
+    "                         address of its card for beats, 12 hexadecimal digits, or its name\n"
     "  rate HZ                sets the beats a second, 1/60 to 1000; 0: none\n"
     "At the next beat, on all CPUs of all nodes:\n"
     "  stop, continue, kill   all ranks; with --job N only those of job N\n"
@@ -55,6 +57,7 @@ static const struct {
     { "status", 0, 0, WHAT_ASK, 0 },
     { "rate", 1, 1, WHAT_ASK, 0 },
     { "remove", 1, 1, WHAT_ASK, 0 },
+    { "key", 1, 1, WHAT_KEY, 0 },
     { "nodes", 0, 0, WHAT_NODES, TAKES_WATCH },
     { "stop", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
     { "continue", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },

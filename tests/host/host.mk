@@ -38,7 +38,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
               global_clock \
               registry welcomes commands json launch_request launch_writer pmi \
-              checksum ninep ninep_mount ninep_diod launch_cpus
+              checksum ninep ninep_mount ninep_diod launch_cpus key
 PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command log_page clock
@@ -84,9 +84,10 @@ answer_frame_sources := $(addprefix kernel/beat/,answer_frame.c beat_frame.c) ke
 page_frame_sources := $(addprefix kernel/beat/,page_frame.c beat_frame.c answer_frame.c) kernel/lib/siphash.c
 log_page_sources := $(addprefix kernel/beat/,log_page.c page_frame.c beat_frame.c) kernel/debug/klog.c \
                     kernel/lib/siphash.c kernel/lib/format.c kernel/lib/command_line.c
-launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
+launch_request_sources := kernel/launch/launch_request.c $(addprefix kernel/lib/,format.c key.c siphash.c)
 pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
+key_sources := kernel/lib/key.c kernel/lib/siphash.c
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
@@ -98,7 +99,7 @@ clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
 nettick_sources := $(addprefix kernel/beat/,nettick.c command.c welcome.c beat_frame.c answer_frame.c \
                      global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
-                   $(addprefix kernel/lib/,siphash.c format.c command_line.c)
+                   $(addprefix kernel/lib/,siphash.c key.c format.c command_line.c)
 beat_command_sources := kernel/beat/command.c kernel/beat/welcome.c kernel/lib/siphash.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
