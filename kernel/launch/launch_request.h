@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define LAUNCH_PORT          35019 /* where a node listens by default */
-#define LAUNCH_VERSION       1
+#define LAUNCH_VERSION       2
 #define LAUNCH_LINE_BYTES    513 /* a line with its LF, at most */
 #define LAUNCH_REQUEST_BYTES 131072
 #define LAUNCH_ARGUMENTS_MAX 1024

@@ -319,8 +319,9 @@ static void prepare(char **words)
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
         give_up(STATUS_FAILED, "cannot get random numbers: %s", strerror(errno));
     program_open();
-    if (!conductor_find() && run.plan.needs_conductor)
-        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(errno));
+    run.conductor_error = conductor_find() ? 0 : errno;
+    if (run.conductor_error && run.plan.needs_conductor)
+        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(run.conductor_error));
     streams_listen();
 }
 

@@ -122,7 +122,7 @@ def wait_gone(*pids: int) -> None:
 
 def test_the_greeting_says_what_the_node_is(daemon: Daemon) -> None:
     control = Control(daemon.node)
-    assert control.greeting[:2] == ["tacet-launch", "1"] and control.greeting[3] == "open"
+    assert control.greeting[:2] == ["tacet-launch", "2"] and control.greeting[3] == "open"
     assert re.fullmatch(r"[0-9a-f]{16}", control.nonce)
     assert list(control.fields) == ["cpus", "memory_mib", "state", "name", "system"]
     system = f"Linux-{os.uname().release}"
@@ -462,9 +462,9 @@ def test_requests_may_come_byte_by_byte_and_with_more_behind(daemon: Daemon) -> 
 def test_others_are_greeted_and_refused_while_a_job_runs(daemon: Daemon) -> None:
     job = daemon.shell("exec sleep 100000").started()
     control = Control(daemon.node)
-    assert control.fields["state"] == "busy"
+    assert [control.fields[word] for word in ("state", "job", "uid")] == ["busy", "1", "0"]
     control.send(request_of(*GOOD))
-    assert control.lines() == ["refused busy: another job runs here"]
+    assert control.lines() == ["refused busy with job 1"]
     assert answer_to(daemon, b"kill\n")[0].startswith("refused ")
     job.kill()
     assert job.finish().status == 137
