@@ -379,6 +379,37 @@ def node_that_mounts(folder: Path, mount: str) -> Iterator[tuple[Node, int]]:
         node.off()
 
 
+def test_only_a_job_that_uses_a_dead_server_s_files_notices(tmp_path: Path) -> None:
+    """The server is silent, as a machine without power: a job whose cwd= is the mount runs, what needs a file
+    there names the server, and all is well when the server is back."""
+    (share := tmp_path / "share").mkdir()
+    shutil.copy(BUSYBOX, share / "busybox")
+    with (
+        qemu.FileServer([share]) as server,
+        node_that_mounts(tmp_path, f"{server.option(share)} mount_timeout=1s cwd=/mnt") as (node, port),
+    ):
+
+        def said(*words: str | Path) -> tuple[int, str, str]:
+            to = [TACETRUN, "-i", "none", "-w", f"127.0.0.1:{port}", "--within", "60", *words]
+            done = subprocess.run(to, capture_output=True, text=True, timeout=LIMIT_S * slowness())
+            return done.returncode, done.stdout, done.stderr
+
+        assert server.process is not None
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            assert said("--bcast", BUSYBOX, "pwd") == (0, "/mnt\n", "")
+            status, _, why = said("/mnt/busybox", "true")
+            assert status == LOST, why
+            assert f"path=/mnt/busybox: the file server 10.0.2.2:{server.port}:" in why, why
+            status, _, why = said("-D", "/mnt/folder", "--bcast", BUSYBOX, "true")
+            assert status == LOST and "cwd=/mnt/folder: the file server" in why, why
+            assert said("--bcast", BUSYBOX, "pwd") == (0, "/mnt\n", "")
+            assert node.said("the server does not answer") == 1
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        assert said("/mnt/busybox", "ls") == (0, "busybox\n", "")
+
+
 @pytest.mark.long
 @pytest.mark.limit(600, 7200)
 @pytest.mark.parametrize("why", REFUSED)
