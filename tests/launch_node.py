@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 
 NONCE = 0x0123456789ABCDEF
@@ -114,11 +115,28 @@ class Job:
 
 
 class Node:
-    """A node that waits for jobs; `run` is what it does with one. Used with `with`."""
+    """A node that waits for jobs; `run` is what it does with one. Used with `with`.
 
-    def __init__(self, run: Callable[[Job], None], name: str = "", greeting: str | None = None, **words: str):
+    `listener` is bound already. `greets_after`: seconds from the node's start to the first greeting.
+    `gives_up`: the seconds that a visitor has to ask for a job, the node's last words for one that does not,
+    and what is set then."""
+
+    def __init__(
+        self,
+        run: Callable[[Job], None],
+        name: str = "",
+        greeting: str | None = None,
+        listener: socket.socket | None = None,
+        greets_after: float = 0,
+        gives_up: tuple[float, str, threading.Event] | None = None,
+        **words: str,
+    ):
         self.run = run
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=16)
+        self.listener = listener or socket.socket()
+        if not listener:
+            self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(16)
+        self.greets_at, self.gives_up = time.monotonic() + greets_after, gives_up
         self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
         words = {"cpus": "4", "state": "idle", "name": name or "-", "id": ID, "system": "Linux-6.1", **words}
         need = words.pop("need", "open")
@@ -138,7 +156,12 @@ class Node:
             with connection:
                 connection.settimeout(PATIENCE_S)
                 try:
+                    time.sleep(max(0.0, self.greets_at - time.monotonic()))
                     connection.sendall(self.greeting.encode())
+                    if self.gives_up and not select.select([connection], [], [], self.gives_up[0])[0]:
+                        self.gives_up[2].set()
+                        connection.sendall(self.gives_up[1].encode())
+                        continue
                     job = Job(self, connection)
                     self.jobs.append(job)
                     self.run(job)

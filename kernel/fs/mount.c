@@ -7,6 +7,7 @@
  */
 #include "fs/mount.h"
 #include "fs/file.h"
+#include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
@@ -86,6 +87,13 @@ int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct ino
             return error;
         call.mount = found.inode->mount;
         call.symlinks += found.followed;
+        if (flags & O_PATH && !text[0] &&
+            !mount_file_of(*inode)) { /* the mount point, known without asking */
+            spin_lock(&tree->lock);
+            inode_get(*inode);
+            spin_unlock(&tree->lock);
+            return 0;
+        }
         left[0] = '\0';
         error = call.mount->operations->open(&call, flags, 0, &file);
         if (error != MOUNT_LEFT)

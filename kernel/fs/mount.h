@@ -156,7 +156,8 @@ int mount_add(struct tree *tree, struct mount *mount, struct message *why);
 int mounts_put(struct tree *tree, struct message *why);
 
 /* Looks up an absolute path before a program starts, as tree_find. What is on a mount is opened with `flags`;
- * its inode has a reference. */
+ * its inode has a reference. A mount point that is only named (O_PATH) asks no server. -EIO: the server of
+ * (*inode)->mount does not answer. */
 int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct inode **inode);
 
 /* Returns a mount by its index, which counts from 0; NULL after the last. */

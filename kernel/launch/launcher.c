@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * launcher.c: see launcher.h. Owns the listener and the connection of the present job.
+ * launcher.c: see launcher.h. Owns the listener, its visitors, and the connection of the present job.
  *
  * Lines go into a ring that has room for the ends of all ranks of a node, so that ranks do not wait for
- * tacetrun. While a job runs, one CPU at a time handles what tacetrun sends; the others only count that there
- * is more (`events`).
+ * tacetrun. One CPU at a time handles what comes (`changed`, the stream_watch_hook); the others only count
+ * that there is more (`events`).
+ *
+ *      accepted ──► greeted ── a valid line ──► the job's connection ── its last line ──► parting ──► ended
+ *         │            └── a wrong line, no line, or another visitor has the node ───────────┘
+ *         └── while the node has a job: greeted as busy, and ended
  */
 #include "launch/launcher.h"
 #include "arch.h"
@@ -25,12 +29,13 @@
 #include "time/timer.h"
 
 #define ROOM_BYTES   (64 * 1024U)    /* room of a connection in either direction */
-#define REQUEST_NS   (5 * NS_PER_S)  /* time limit for a request, once the node has greeted */
+#define REQUEST_NS   (5 * NS_PER_S)  /* time limit for the launch line, and for the request */
 #define PROGRAM_NS   (30 * NS_PER_S) /* time limit for each part of a program */
 #define PROGRAM_PART (1024 * 1024U)
 #define STREAM_NS    (10 * NS_PER_S) /* time limit for a rank's connection to tacetrun */
 #define LINE_NS      NS_PER_S        /* time limit for a line, if tacetrun reads none */
 #define PART_NS      (5 * NS_PER_S)  /* time limit for tacetrun to end a connection that the node has ended */
+#define PLACES       (2 * STREAM_VISITORS_MAX)
 #define KILL_TEXT    "kill"
 
 static bool is_on;
@@ -42,22 +47,34 @@ static char node_id[NETWORK_NODE_ID_BYTES];
 
 static struct launcher_memory {
     struct launch_request request;
-    struct launch_line line; /* refers to `text` */
-    char text[LAUNCH_TICKET_LINE];
+    struct launch_line line;       /* of the connection that has the node */
+    char text[LAUNCH_TICKET_LINE]; /* what a visitor has sent */
     char bytes[LAUNCH_REQUEST_BYTES];
 } * memory;
 
 _Static_assert(sizeof(struct launcher_memory) <= LAUNCHER_BYTES, "it has that much");
 
-static struct stream *listener, *connection; /* NULL: there is no request */
+static struct stream *listener, *connection; /* NULL: the node is idle */
 static uint32_t tacetrun_address;
+
+/* Connections that do not have the node. */
+static struct visitor {
+    struct stream *stream; /* NULL: a free place */
+    uint64_t nonce, deadline_ns;
+    bool is_parting; /* the node has ended its direction; what comes is dropped */
+} visitors[PLACES];
+static uint64_t visitors_deadline_ns; /* the earliest deadline */
 
 void (*launcher_kill_hook)(void);
 
 static uint32_t events; /* events that are not handled yet */
+static bool is_running; /* between launcher_begin and launcher_watch_end */
+static bool is_over;    /* the connection has had its last line */
 static bool is_alone;
 static char heard[LAUNCH_LINE_BYTES]; /* what has come of a line that has not ended */
 static unsigned heard_bytes;
+
+static void changed(void);
 
 int launcher_configure(const struct command_line *line, struct message *why)
 {
@@ -102,12 +119,15 @@ int launcher_start(void *given, uint64_t mib, struct message *why)
     if (error)
         return message_set(why, error, "launch: cannot listen at port %u", port);
     network_node_id(node_id);
+    stream_watch_hook = changed;
+    stream_watch(listener, true);
     kernel_print("launch: the node waits for jobs at port %u\n", port);
     return 0;
 }
 
 /* ---- Lines ---- */
 
+/* Sends a line. Waits for room only on the job's connection. */
 __attribute__((format(printf, 2, 3))) static void say(struct stream *to, const char *format, ...)
 {
     const uint64_t deadline_ns = clock_now_ns() + LINE_NS;
@@ -126,14 +146,141 @@ __attribute__((format(printf, 2, 3))) static void say(struct stream *to, const c
         done += put > 0 ? (size_t)put : 0;
         if (put == -EAGAIN) /* another CPU is writing a line, or the ring is full */
             crosscall_serve();
-    } while (done < bytes && (put > 0 || (put == -EAGAIN && clock_now_ns() < deadline_ns)));
+    } while (done < bytes &&
+             (put > 0 || (put == -EAGAIN && to == connection && clock_now_ns() < deadline_ns)));
 }
 
-static void greet(struct stream *who, uint64_t nonce, bool is_busy)
+static void greet(struct stream *who, uint64_t nonce)
 {
+    char state[40] = "idle";
+
+    if (connection)
+        format_text(state, sizeof(state), "busy job=%u uid=%u", memory->line.job, memory->line.user.uid);
     say(who, "tacet-launch %u %016lx %s cpus=%u memory_mib=%lu state=%s name=%s id=%s system=Tacet-%s",
-        LAUNCH_VERSION, nonce, has_key ? "ticket" : "open", arch_cpu_count(), memory_mib,
-        is_busy ? "busy" : "idle", node_facts.name[0] ? node_facts.name : "-", node_id, TACET_VERSION);
+        LAUNCH_VERSION, nonce, has_key ? "ticket" : "open", arch_cpu_count(), memory_mib, state,
+        node_facts.name[0] ? node_facts.name : "-", node_id, TACET_VERSION);
+}
+
+/* ---- Visitors; called by `changed` ---- */
+
+static void visitor_end(struct visitor *visitor, bool abort)
+{
+    stream_end(visitor->stream, abort);
+    visitor->stream = NULL;
+}
+
+/* Ends the node's direction after the last line. What the visitor still sends is dropped for PART_NS: a
+ * closed connection would answer that with a reset, which would overtake the last line. */
+static void visitor_part(struct visitor *visitor)
+{
+    (void)stream_shutdown(visitor->stream, false, true); /* fails only if the connection has ended */
+    visitor->is_parting = true;
+    visitor->deadline_ns = clock_now_ns() + PART_NS;
+}
+
+static void visitor_refuse(struct visitor *visitor, const char *why)
+{
+    say(visitor->stream, "refused %s", why);
+    visitor_part(visitor);
+}
+
+/* Makes a visitor the one that has the node if its line, of `length` bytes, is valid. */
+static void visitor_take(struct visitor *visitor, char *line, uint64_t length)
+{
+    struct message why;
+
+    line[length - 1] = '\0';
+    int error = launch_line_read(line, &memory->line, &why);
+    if (!error)
+        error = launch_ticket_check(&memory->line, has_key ? key : NULL, visitor->nonce, node_id,
+                                    clock_wall_ns(NULL) / NS_PER_S, &why);
+    if (error) {
+        kernel_print("launch: refused: %s\n", why.text);
+        visitor_refuse(visitor, why.text);
+        return;
+    }
+    stream_read(visitor->stream, line, length, 0);
+    stream_trust(visitor->stream);
+    tacetrun_address = stream_peer_address(visitor->stream);
+    connection = visitor->stream;
+    visitor->stream = NULL;
+}
+
+static void visitor_serve(struct visitor *visitor, uint64_t now_ns)
+{
+    char *line = memory->text;
+    const int64_t got = visitor->is_parting ? stream_read(visitor->stream, line, LAUNCH_TICKET_LINE, 0)
+                                            : stream_peek(visitor->stream, line, LAUNCH_TICKET_LINE);
+    int64_t length = 0;
+
+    while (length < got && (!length || line[length - 1] != '\n'))
+        length++;
+    if (got <= 0 && got != -EAGAIN)
+        visitor_end(visitor, !visitor->is_parting);
+    else if (visitor->is_parting && now_ns >= visitor->deadline_ns)
+        visitor_end(visitor, false);
+    else if (visitor->is_parting)
+        return;
+    else if (connection)
+        visitor_refuse(visitor, "busy: another job has begun here");
+    else if (length && line[length - 1] == '\n')
+        visitor_take(visitor, line, (uint64_t)length);
+    else if (length == LAUNCH_TICKET_LINE)
+        visitor_refuse(visitor, "the line is too long");
+    else if (now_ns >= visitor->deadline_ns)
+        visitor_refuse(visitor, "no request has come");
+}
+
+static void visitor_accept(struct visitor *visitor)
+{
+    visitor->stream = stream_accept(listener);
+    if (!visitor->stream)
+        return;
+    visitor->nonce = arch_random();
+    visitor->is_parting = false;
+    visitor->deadline_ns = clock_now_ns() + REQUEST_NS;
+    stream_watch(visitor->stream, true);
+    greet(visitor->stream, visitor->nonce);
+    if (connection)
+        visitor_end(visitor, false);
+}
+
+/* Makes a visitor of the connection whose job is over; ends it if there is no place. */
+static void connection_leave(void)
+{
+    struct visitor *visitor = visitors;
+
+    while (visitor < visitors + PLACES - 1 && visitor->stream)
+        visitor++;
+    if (visitor->stream)
+        visitor_end(visitor, false);
+    visitor->stream = connection;
+    visitor_part(visitor);
+    connection = NULL;
+    is_over = false;
+}
+
+static void visitors_serve(void)
+{
+    visitors_deadline_ns = WAIT_FOREVER;
+    if (is_over)
+        connection_leave();
+    for (struct visitor *visitor = visitors; visitor < visitors + PLACES; visitor++) {
+        if (!visitor->stream)
+            visitor_accept(visitor);
+        if (visitor->stream)
+            visitor_serve(visitor, clock_now_ns());
+        if (visitor->stream)
+            visitors_deadline_ns = smaller(visitors_deadline_ns, visitor->deadline_ns);
+    }
+}
+
+/* Serves all connections on this CPU, or waits until another CPU has done so. */
+static void serve(void)
+{
+    changed();
+    while (__atomic_load_n(&events, __ATOMIC_ACQUIRE))
+        crosscall_serve();
 }
 
 /* ---- Between jobs ---- */
@@ -161,14 +308,14 @@ void launcher_rests(bool begins)
     schedule_idle_hook(begins);
 }
 
-/* Reads bytes up to `end` inclusive, or `count` bytes if `end` is negative. Returns their number or an error:
- * -EAGAIN if time is up, -ECONNRESET if the connection has ended. */
-static int64_t take(char *to, uint64_t count, int end, uint64_t within_ns)
+/* Reads `count` bytes. Returns their number or an error: -EAGAIN if time is up, -ECONNRESET if the connection
+ * has ended. */
+static int64_t take(char *to, uint64_t count, uint64_t within_ns)
 {
     uint64_t got = 0, deadline_ns = clock_now_ns() + within_ns;
 
-    while (got < count && !(end >= 0 && got && to[got - 1] == end)) {
-        int64_t part = stream_read(connection, to + got, end < 0 ? count - got : 1, 0);
+    while (got < count) {
+        int64_t part = stream_read(connection, to + got, count - got, 0);
 
         if (part == -EAGAIN && clock_now_ns() < deadline_ns) {
             launcher_rest(deadline_ns);
@@ -181,27 +328,11 @@ static int64_t take(char *to, uint64_t count, int end, uint64_t within_ns)
     return (int64_t)got;
 }
 
-static void connection_end(bool abort)
-{
-    stream_end(connection, abort);
-    connection = NULL;
-}
-
-/* Ends the connection after the last line. Takes what tacetrun still sends: a closed connection would answer
- * that with a reset, which would overtake the last line. */
+/* Leaves the connection, after its last line, to visitors_serve. */
 static void connection_part(void)
 {
-    const uint64_t deadline_ns = clock_now_ns() + PART_NS;
-    char rest[256];
-    int64_t got = 1;
-
-    (void)stream_shutdown(connection, false, true); /* fails only if the connection has ended */
-    while ((got > 0 || got == -EAGAIN) && clock_now_ns() < deadline_ns) {
-        got = stream_read(connection, rest, sizeof(rest), 0);
-        if (got == -EAGAIN)
-            launcher_rest(deadline_ns);
-    }
-    connection_end(false);
+    is_over = true;
+    serve();
 }
 
 void launcher_refuse(const char *why)
@@ -211,38 +342,16 @@ void launcher_refuse(const char *why)
     connection_part();
 }
 
-static void connection_await(void)
-{
-    while (!(connection = stream_accept(listener)))
-        launcher_rest(WAIT_FOREVER);
-    tacetrun_address = stream_peer_address(connection);
-}
-
 /* Reads the request. Returns 0, or an error with `why`. */
-static int request_take(uint64_t nonce, struct message *why)
+static int request_take(struct message *why)
 {
-    struct launch_line *line = &memory->line;
-    char *text = memory->text;
-    int64_t got = take(text, sizeof(memory->text), '\n', REQUEST_NS);
+    const int64_t got = take(memory->bytes, memory->line.bytes, REQUEST_NS);
 
-    if (got <= 0)
-        return message_set(why, got == -EAGAIN ? -ETIMEDOUT : -ECONNRESET, "no request has come");
-    if (text[got - 1] != '\n')
-        return message_set(why, -EINVAL, "a line of more than %u characters", LAUNCH_TICKET_LINE - 1);
-    text[got - 1] = '\0';
-    int error = launch_line_read(text, line, why);
-    if (!error)
-        error = launch_ticket_check(line, has_key ? key : NULL, nonce, node_id,
-                                    clock_wall_ns(NULL) / NS_PER_S, why);
-    if (error)
-        return error;
-    stream_trust(connection);
-    got = take(memory->bytes, line->bytes, -1, REQUEST_NS);
     if (got < 0)
         return message_set(why, got == -EAGAIN ? -ETIMEDOUT : -ECONNRESET,
-                           "the request's %lu bytes have not come", line->bytes);
-    error = launch_request_read(memory->bytes, line->bytes, &memory->request, why);
-    return error ? error : launch_job_check(line, &memory->request, why);
+                           "the request's %lu bytes have not come", memory->line.bytes);
+    int error = launch_request_read(memory->bytes, memory->line.bytes, &memory->request, why);
+    return error ? error : launch_job_check(&memory->line, &memory->request, why);
 }
 
 const struct credentials *launcher_user(void)
@@ -255,16 +364,14 @@ const struct launch_request *launcher_wait(void)
     struct message why;
 
     for (;;) {
-        connection_await();
-        uint64_t nonce = arch_random();
-        greet(connection, nonce, false);
-        int error = request_take(nonce, &why);
-        if (!error)
-            return &memory->request;
-        if (error == -ECONNRESET) /* a client that has only read the greeting */
-            connection_end(true);
-        else
+        serve();
+        if (!connection) {
+            launcher_rest(visitors_deadline_ns);
+        } else if (request_take(&why)) {
             launcher_refuse(why.text);
+        } else {
+            return &memory->request;
+        }
     }
 }
 
@@ -274,7 +381,7 @@ int launcher_receive(void *to, uint64_t bytes)
 
     for (uint64_t part; bytes; bytes -= part, at += part) {
         part = smaller(bytes, PROGRAM_PART);
-        if (take(at, part, -1, PROGRAM_NS) != (int64_t)part)
+        if (take(at, part, PROGRAM_NS) != (int64_t)part)
             return -EIO;
     }
     return 0;
@@ -305,16 +412,6 @@ static void connection_serve(void)
     }
 }
 
-static void visitors_serve(void)
-{
-    struct stream *visitor;
-
-    while ((visitor = stream_accept(listener))) {
-        greet(visitor, 0, true);
-        stream_end(visitor, false);
-    }
-}
-
 static void changed(void)
 {
     uint32_t seen = __atomic_add_fetch(&events, 1, __ATOMIC_ACQ_REL);
@@ -322,19 +419,20 @@ static void changed(void)
     if (seen != 1)
         return; /* the CPU in the loop below repeats it */
     do {
-        connection_serve();
+        if (is_running)
+            connection_serve();
         visitors_serve();
     } while ((seen = __atomic_sub_fetch(&events, seen, __ATOMIC_ACQ_REL)));
+    if (!is_running && arch_cpu_index())
+        arch_ipi_send(0); /* it may rest */
 }
 
 void launcher_begin(void)
 {
-    stream_watch_hook = changed;
     is_alone = false;
     heard_bytes = 0;
     say(connection, "started");
-    stream_watch(connection, true);
-    stream_watch(listener, true);
+    __atomic_store_n(&is_running, true, __ATOMIC_RELEASE);
     changed(); /* for what has come before */
 }
 
@@ -431,10 +529,8 @@ bool launcher_is_alone(void)
 
 void launcher_watch_end(void)
 {
-    stream_watch(connection, false);
-    stream_watch(listener, false);
-    while (__atomic_load_n(&events, __ATOMIC_ACQUIRE)) /* another CPU still handles them */
-        crosscall_serve();
+    __atomic_store_n(&is_running, false, __ATOMIC_RELEASE);
+    serve();
 }
 
 void launcher_end(unsigned status)

@@ -82,6 +82,13 @@ int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t
     return kernel_move(stream, bytes, count, deadline_ns, false);
 }
 
+int64_t stream_peek(struct stream *stream, void *bytes, uint64_t count)
+{
+    struct stream_bytes kernel = { .kernel = bytes };
+
+    return stream_receive(stream, &kernel, count, true);
+}
+
 int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
 {
     unsigned awaited = READY_IN | READY_ERROR | READY_HANG_UP | (write_too ? READY_OUT : 0);

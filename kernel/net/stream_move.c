@@ -100,7 +100,7 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
         stream->reading = true;
         result = stream->in.bytes == 0 ? receive_end(stream) : receive_locked(stream, to, count, peek);
         stream->reading = false;
-        if (stream->in.bytes > 0)
+        if (stream->in.bytes > 0 && !(peek && stream->is_kernel))
             stream_changed(stream); /* other threads may have found it busy */
     }
     return result;
@@ -124,7 +124,12 @@ static uint32_t room_find(struct stream *stream, char **to)
         stream->socket.send_room > stream->out.bytes ? stream->socket.send_room - stream->out.bytes : 0;
 
     NETWORK_PAYER(stream->connection.account);
-    return room ? (uint32_t)smaller(room, byte_queue_room(&stream->out, to)) : 0;
+    uint32_t found = room ? byte_queue_room(&stream->out, to) : 0;
+    if (room && !found && stream->is_visitor) {
+        stream_visitor_dismiss();
+        found = byte_queue_room(&stream->out, to);
+    }
+    return (uint32_t)smaller(room, found);
 }
 
 static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)

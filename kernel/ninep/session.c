@@ -14,7 +14,8 @@
 
 #define PAUSE_MIN_NS 5000000ULL
 #define PAUSE_MAX_NS 1000000000ULL
-#define PIECES_MAX   64 /* pieces from the transport, in one turn of receiving */
+#define DEAD_NS      2000000000ULL /* time limit for an attempt at a server that the console calls dead */
+#define PIECES_MAX   64            /* pieces from the transport, in one turn of receiving */
 #define BUFFER_BYTES 512
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -573,6 +574,8 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
         bool connects = !is_up && !is_late && !session->is_connecting;
         *generation = session->generation;
         session->is_connecting |= connects;
+        if (session->is_dead)
+            deadline_ns = earlier(deadline_ns, ninep_now_ns() + DEAD_NS);
         spin_unlock(&session->lock);
         if (is_up)
             return 0;

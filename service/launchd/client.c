@@ -157,7 +157,7 @@ static void ask_heard(struct client *client, const char *text)
                             beats_utc_s(), &why))
         client_refuse(client, "%s", why.text);
     else if (!job_take(client, &line))
-        client_refuse(client, "busy: another job runs here");
+        client_refuse(client, "busy with job %" PRIu32, job_number());
     else
         client->state = FED;
 }
@@ -261,14 +261,17 @@ static void greet(struct client *client)
 {
     struct sysinfo memory = { 0 };
     struct utsname system;
+    char job[40] = "";
 
     sysinfo(&memory);
     uname(&system);
+    if (strcmp(job_state(), "busy") == 0)
+        snprintf(job, sizeof(job), " job=%" PRIu32 " uid=%u", job_number(), job_user());
     client_say(client,
-               "tacet-launch %u %016" PRIx64 " %s cpus=%u memory_mib=%llu state=%s name=%s id=%s "
+               "tacet-launch %u %016" PRIx64 " %s cpus=%u memory_mib=%llu state=%s%s name=%s id=%s "
                "system=%s-%s",
                LAUNCH_VERSION, client->nonce, launchd.has_key ? "ticket" : "open", launchd.cpus.count,
-               (unsigned long long)memory.totalram * memory.mem_unit >> 20, job_state(), launchd.name,
+               (unsigned long long)memory.totalram * memory.mem_unit >> 20, job_state(), job, launchd.name,
                launchd.id, system.sysname, system.release);
 }
 

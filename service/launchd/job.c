@@ -102,7 +102,12 @@ unsigned job_ranks(void)
 
 uint32_t job_number(void)
 {
-    return job.stage == IDLE ? 0 : job.request.job;
+    return job.stage == IDLE ? 0 : job.line.job;
+}
+
+uint32_t job_user(void)
+{
+    return job.line.user.uid;
 }
 
 bool job_is_stopped(void)

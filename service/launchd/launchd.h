@@ -95,6 +95,7 @@ void job_turn(void);
 bool job_is_over(void);
 unsigned job_ranks(void);  /* ranks that have not ended */
 uint32_t job_number(void); /* 0: no job */
+uint32_t job_user(void);   /* its uid */
 
 /* Stops all processes of the job, or continues them; job_is_stopped returns which was last. Without a job the
  * node counts as stopped until the next job starts. */

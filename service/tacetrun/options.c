@@ -30,6 +30,7 @@ static const char usage[] =
     "  -W, --wait S             end the other ranks S seconds after the first one has ended\n"
     "  -t, --time S             end the job after S seconds\n"
     "      --within S           time limit for answers of nodes, in seconds (default: 10)\n"
+    "      --wait-for-nodes S   wait up to S seconds until enough nodes are idle\n"
     "      --silence S          treat a node as dead if its network does not answer for S seconds;\n"
     "                           0: never (default: 10; never for Tacet nodes, which do not answer\n"
     "                           while a program only computes)\n"
@@ -89,6 +90,7 @@ static const struct option_row option_rows[] = {
     { "wait", 'W', OPTION_SECONDS, .value = &run.plan.wait_ns, .min = 1 },
     { "time", 't', OPTION_SECONDS, .value = &run.plan.time_ns, .min = 1 },
     { "within", 0, OPTION_SECONDS, .value = &run.plan.within_ns, .min = 1 },
+    { "wait-for-nodes", 0, OPTION_SECONDS, .value = &run.plan.idle_ns, .min = 1 },
     { "silence", 0, OPTION_SECONDS, .value = &run.plan.silence_ns },
     { "conductor", 0, OPTION_TEXT, .value = &run.plan.conductor },
     { "key", 0, OPTION_TEXT, .value = &run.plan.key_file },

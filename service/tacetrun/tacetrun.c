@@ -324,8 +324,9 @@ static void prepare(char **words)
     if (credentials_own(&run.user))
         give_up(STATUS_FAILED, "you are in more than %d groups", CREDENTIALS_GROUPS_MAX);
     program_open();
-    if (!conductor_find() && run.plan.needs_conductor)
-        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(errno));
+    run.conductor_error = conductor_find() ? 0 : errno;
+    if (run.conductor_error && run.plan.needs_conductor)
+        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(run.conductor_error));
     streams_listen();
 }
 

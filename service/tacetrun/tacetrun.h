@@ -7,7 +7,8 @@
  *     options.c     the command line
  *     names.c       the list of nodes, and their addresses
  *     conductor.c   requests to the conductor, and its answers
- *     nodes.c       connections to nodes: greeting, choice, launch, ends of ranks
+ *     nodes.c       connections to nodes: greeting, launch, ends of ranks
+ *     choice.c      which nodes get the job
  *     streams.c     connections from ranks, sorted by their first line
  *     pmi.c         the PMI server
  */
@@ -27,11 +28,12 @@
 #include <sys/resource.h>
 
 #define NODE_NAME_BYTES  128
-#define LAST_OUTPUT_NS   SECOND_NS  /* when ranks have ended: output ends after this time without any */
-#define ENDING_NOTE_S    5          /* time from the kill to the message that the job has not ended */
-#define TICK_MS          100        /* time between checks of time limits */
-#define CONDUCTOR_TIME_S 2          /* time limit for an answer of the conductor */
-#define SILENCE_DEFAULT  UINT64_MAX /* --silence is not given: the limit depends on the node's system */
+#define LAST_OUTPUT_NS   SECOND_NS       /* when ranks have ended: output ends after this time without any */
+#define ENDING_NOTE_S    5               /* time from the kill to the message that the job has not ended */
+#define TICK_MS          100             /* time between checks of time limits */
+#define CONDUCTOR_TIME_S 2               /* time limit for an answer of the conductor */
+#define AGAIN_NS         (SECOND_NS / 2) /* time before a connection that has ended is made again */
+#define SILENCE_DEFAULT  UINT64_MAX      /* --silence is not given: the limit depends on the node's system */
 
 /* ---- The command line ---- */
 
@@ -45,6 +47,7 @@ struct plan {
     bool is_labelled, is_sent, kills_on_bad_exit;
     uint32_t stdin_rank;                              /* LAUNCH_RANK_NONE: no rank */
     uint64_t wait_ns, time_ns, within_ns, silence_ns; /* 0: no limit; SILENCE_DEFAULT */
+    uint64_t idle_ns;                                 /* --wait-for-nodes */
     const char *conductor;
     bool needs_conductor; /* --conductor is given */
     const char *key_file; /* NULL: the conductor makes the tickets */
@@ -77,13 +80,14 @@ extern struct run {
     struct plan plan;
     struct event_loop loop;
     enum phase phase;
-    uint64_t now_ns;
-    uint32_t job;            /* the job's number; 0: none yet */
-    uint64_t secret;         /* authenticates the job's ranks */
-    uint16_t port;           /* the port to which ranks connect */
-    uint8_t key[KEY_BYTES];  /* the site's, with --key */
-    struct credentials user; /* this process's */
-    int program;             /* the file to send; -1: none */
+    uint64_t now_ns, greet_ns; /* the time of this turn; when the nodes were first connected to */
+    uint32_t job;              /* the job's number; 0: none yet */
+    uint64_t secret;           /* authenticates the job's ranks */
+    uint16_t port;             /* the port to which ranks connect */
+    uint8_t key[KEY_BYTES];    /* the site's, with --key */
+    struct credentials user;   /* this process's */
+    int conductor_error;       /* errno: why there is no conductor */
+    int program;               /* the file to send; -1: none */
     uint64_t program_bytes;
     struct rank *ranks; /* by number, once nodes are chosen */
     uint32_t size, ended_count;
@@ -136,18 +140,24 @@ struct node {
     uint64_t nonce;
     char id[LAUNCH_NODE_ID_BYTES + 1]; /* of what its key is made; "": its greeting has none */
     bool needs_ticket, is_busy, is_tacet, is_kill_sent;
+    uint32_t job, user;    /* what runs there if it is busy; job 0: not known yet */
+    bool has_user;         /* `user` is known */
+    uint32_t heard_job;    /* what runs there as the conductor has heard; 0: nothing, or unknown */
     uint32_t first, ranks; /* its ranks, when it is chosen */
     char *out;             /* "launch …" and the request */
     size_t out_bytes, out_sent;
     uint64_t program_sent;
     uint64_t deadline_ns; /* if its state has not changed by then, it fails */
+    uint64_t connect_ns, greeted_ns;
+    uint64_t again_ns; /* NODE_CONNECTING without a connection: when it is made */
     char why[256];
 };
 
 extern struct nodes {
     struct node **all; /* after the choice: the job's nodes, in the order of their ranks */
     uint32_t count;
-    uint32_t open; /* nodes on which the job has not ended */
+    uint32_t open;    /* nodes on which the job has not ended */
+    uint32_t skipped; /* nodes that the conductor reports as silent */
 } nodes;
 
 /* Adds a node by its name or "name:port". `address`: its address if it is known, or NULL. */
@@ -156,7 +166,14 @@ void node_add(const char *text, const struct in_addr *address);
 /* Connects to all nodes. */
 void nodes_connect(void);
 
-/* Checks time limits; when enough nodes have sent their greeting, chooses the job's nodes. */
+/* Connects to a node again at this time, before nodes are chosen. */
+void node_again(struct node *node, uint64_t at_ns);
+
+/* Chooses the job's nodes and launches it if enough nodes are idle; ends tacetrun if there will not be
+ * enough. Called in each turn until nodes are chosen. */
+void choice_try(void);
+
+/* Checks time limits; connects again to nodes whose connection has ended; tries the choice. */
 void nodes_tick(void);
 
 /* Sends requests to the chosen nodes. Called when the job has a number. */
@@ -182,6 +199,9 @@ const struct node *node_of_rank(uint32_t rank);
 /* Fills `nodes` from --nodelist, TACET_NODES, or the conductor; then calls `done`, now or from the event
  * loop. */
 void names_find(void (*done)(void));
+
+/* Asks the conductor which jobs run on the nodes; sets their heard_job. */
+void names_heard(void);
 
 /* ---- The conductor ---- */
 

@@ -415,9 +415,9 @@ def test_requests_may_come_byte_by_byte_and_with_more_behind(daemon: Daemon) -> 
 def test_others_are_greeted_and_refused_while_a_job_runs(daemon: Daemon) -> None:
     job = daemon.shell("exec sleep 100000").started()
     control = Control(daemon.node)
-    assert control.fields["state"] == "busy"
+    assert [control.fields[word] for word in ("state", "job", "uid")] == ["busy", "1", "0"]
     control.ask(request_of(*GOOD))
-    assert control.lines() == ["refused busy: another job runs here"]
+    assert control.lines() == ["refused busy with job 1"]
     assert answer_to(daemon, b"kill\n")[0].startswith("refused ")
     job.kill()
     assert job.finish().status == 137

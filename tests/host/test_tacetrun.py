@@ -344,11 +344,76 @@ def test_busy_nodes_are_passed_over_where_there_are_enough_others() -> None:
         done = ran([busy, *idle], "-N", 3, "/bin/true")
         assert done.returncode == 125
         assert (
-            f"{busy.address}: busy" in done.stderr
+            f"{busy.address}: busy: a job begins there" in done.stderr
             and "too few idle nodes: 2 of 3 are idle, and the job needs 3" in done.stderr
         )
         done = ran([busy, *idle], "/bin/true")
         assert done.returncode == 125 and "-N 2 runs on the idle nodes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"job": "17", "uid": "0"}, "busy with job 17 of root"),
+        ({"job": "17", "uid": "3999999999"}, "busy with job 17 of user 3999999999"),
+        ({"job": "17"}, "busy with job 17"),
+        ({"job": "0", "uid": "0"}, "busy: a job begins there"),
+        ({"job": "x", "uid": "-1"}, "busy: a job begins there"),
+    ],
+)
+def test_a_busy_node_is_named_with_its_job_and_user(words: dict[str, str], said: str) -> None:
+    with Node(processes, state="busy", **words) as busy:
+        done = ran([busy], "--within", 60, "/bin/true")
+        assert done.returncode == 125 and f"{busy.address}: {said}\n" in done.stderr
+
+
+def test_a_job_waits_for_nodes_that_are_busy_or_do_not_listen_yet(tmp_path: Path) -> None:
+    """It says for whom, and goes on as soon as they are idle."""
+    with Node(processes, state="busy", job="9", uid="0") as busy, socket.socket() as later:
+        later.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"127.0.0.1:{later.getsockname()[1]}"
+        job = started(None, "-w", f"{busy.address},{address}", "--wait-for-nodes", 100, *shell("echo ran"))
+        assert job.stderr is not None
+        said = [job.stderr.readline().decode() for _ in range(3)]
+        assert "at most 100 s (--wait-for-nodes): 0 of 2 are idle, and the job needs 2" in said[0]
+        assert (
+            f"{busy.address}: busy with job 9 of root" in said[1] and f"{address}: connection ref" in said[2]
+        )
+        busy.greeting = busy.greeting.replace("state=busy", "state=idle")
+        with Node(processes, listener=later):
+            out, err = job.communicate(timeout=PATIENCE_S)
+    assert (job.returncode, out, err) == (0, b"ran\nran\n", b"")
+
+
+def test_a_job_does_not_wait_for_more_nodes_than_there_are(tmp_path: Path) -> None:
+    with nodes_of(processes) as nodes:
+        done = ran(nodes, "--wait-for-nodes", 1000, "-N", 2, "/bin/true")
+        assert done.returncode == 125 and "-N 2: there are only 1 nodes" in done.stderr
+
+
+def test_nodes_that_stay_busy_are_named_when_the_wait_is_over() -> None:
+    with Node(processes, state="busy", job="9") as busy:
+        done = ran([busy], "--wait-for-nodes", 1, "/bin/true")
+        assert done.returncode == 125 and done.stderr.count(f"{busy.address}: busy with job 9\n") == 2
+        assert len(busy.jobs) <= 4  # it is asked about once a second
+
+
+@pytest.mark.parametrize("ends", ["refused no request has come\n", ""], ids=["refused", "closed"])
+def test_a_slow_node_loses_none_that_ends_silent_connections(ends: str) -> None:
+    """The others greet at once, and give up 5 s later, before the slow one greets."""
+    given_up = threading.Event()
+
+    def waits(job: Job) -> None:
+        processes(job)
+
+    with (
+        Node(processes, greets_after=6.5) as slow,
+        Node(waits, gives_up=(5, ends, given_up)) as first,
+        Node(waits, gives_up=(0.2, ends, given_up)) as hasty,
+    ):
+        done = ran([first, slow, hasty], "--within", 60, *shell("echo ran"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n" * 3, "")
+    assert given_up.is_set()
 
 
 def test_a_node_that_never_greets_delays_nobody_else() -> None:

@@ -368,6 +368,9 @@ def test_a_ticket_that_cannot_be_had_or_is_wrong_is_said(tmp_path: Path) -> None
     with Node(refusing, need="ticket") as node:
         done = ran([node], "/bin/x")
         assert done.returncode == 125 and "--conductor" in done.stderr and "--key" in done.stderr
+        assert f"{node.address} wants a ticket" in done.stderr and "on the service node" in done.stderr
+        assert "/nonexistent/conductor (No such file or directory)" in done.stderr
+        assert not any(job.launch for job in node.jobs)
         with Conductor(tmp_path / "a", lambda request: {"error": "it has no key"}) as conductor:
             done = ran([node], "--conductor", conductor.path, "/bin/x")
             assert done.returncode == 125 and "refused a ticket: it has no key" in done.stderr
@@ -401,6 +404,24 @@ def test_nodes_come_from_the_conductor_page_by_page(tmp_path: Path) -> None:
     with Conductor(tmp_path / "d", lambda request: {"nodes": [], "next": 0}) as conductor:
         done = ran(None, "--conductor", conductor.path, "/bin/x")
         assert done.returncode == 125 and "knows only silent nodes" in done.stderr
+
+
+def test_a_node_that_hears_nothing_is_busy_if_the_conductor_knows_its_job(tmp_path: Path) -> None:
+    """Long before --within is over. So is one that can be reached no longer."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        closed.bind(("127.0.0.2", 0))  # and does not listen
+        node = {"name": "n1", "ipv4": "127.0.0.1", "state": "running", "job": 12, "uid": 0}
+        pages = {
+            "nodes 0": {"nodes": [{**node, "ipv4": "127.0.0.9", "job": 10}], "next": 1},
+            "nodes 1": {"nodes": [node, {**node, "ipv4": "127.0.0.2", "job": 13}], "next": 0},
+        }
+        names = [f"127.0.0.{i + 1}:{s.getsockname()[1]}" for i, s in enumerate((silent, closed))]
+        with Conductor(tmp_path / "c", lambda request: pages.get(request, {})) as conductor:
+            words = ["-w", ",".join(names), "--within", 1000, "--conductor", conductor.path]
+            done = ran(None, *words, "/bin/x")
+    assert done.returncode == 125 and f"{names[0]}: busy with job 12 of root\n" in done.stderr
+    assert f"{names[1]}: connection refused" in done.stderr
+    assert conductor.requests == ["nodes 0", "nodes 1"]
 
 
 def test_a_conductor_that_does_not_answer_delays_a_job_and_no_more(tmp_path: Path) -> None:

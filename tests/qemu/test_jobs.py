@@ -11,6 +11,7 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -145,10 +146,35 @@ def test_a_job_ends_with_the_tacetrun_that_was_killed(pair: WaitingNodes) -> Non
 def test_a_node_that_runs_a_job_says_so(pair: WaitingNodes) -> None:
     job = pair.start("--bcast", JOBS, "wait")
     assert job.stdout is not None and job.stdout.readline() == "waits\n"
+    numbers = [re.findall(r"job (\d+): 1 ranks", "\n".join(node.lines))[-1] for node in pair.nodes]
     done = pair.tacetrun("--bcast", BUSYBOX, "true")
-    assert done.returncode == LOST and "busy" in done.stderr, done
+    assert done.returncode == LOST, done
+    for node, number in zip(pair.nodes, numbers, strict=True):
+        assert f"{node.address}: busy with job {number} of root" in done.stderr, done
+    waits = pair.start("--wait-for-nodes", "1000", "-i", "none", "--bcast", BUSYBOX, "echo", "waited")
+    assert waits.stderr is not None and "waiting for idle nodes" in waits.stderr.readline()
     job.send_signal(signal.SIGINT)
     job.wait(LIMIT_S * slowness())
+    assert waits.communicate(timeout=LIMIT_S * slowness())[0] == "waited\n" * 2
+
+
+#: Asks a node twice at once; prints what it says to the second one, after its greeting.
+ASKS_TWICE = """
+import socket, sys
+visitors = [socket.create_connection((sys.argv[1], 35019)) for _ in range(2)]
+answers = [visitor.makefile("rb") for visitor in visitors]
+assert all(b" state=idle " in answer.readline() for answer in answers)
+for visitor in visitors:
+    visitor.sendall(b"launch 8 -\\n")
+print(answers[1].read().decode(), end="")
+"""
+
+
+def test_one_of_two_that_ask_at_once_gets_the_node_and_the_other_is_told(pair: WaitingNodes) -> None:
+    asks = ["/usr/bin/python3", "-c", ASKS_TWICE, pair.nodes[0].address]
+    done = pair.space.run(asks, capture_output=True, text=True, timeout=60 * slowness())
+    assert done.stdout == "refused busy: another job has begun here\n", done
+    assert run(pair, "--bcast", BUSYBOX, "true") == ""
 
 
 @pytest.mark.parametrize(
@@ -334,6 +360,53 @@ REFUSED = {
 }
 
 
+@contextmanager
+def node_that_mounts(folder: Path, mount: str) -> Iterator[tuple[Node, int]]:
+    """A node on QEMU's own network that waits for jobs, and the port at this machine that leads to it."""
+    port = qemu.free_port()
+    line = f"stdout=com2 stderr=com3 launch {mount}"
+    monitor = f"unix:{folder}/monitor1,server=on,wait=off"
+    network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{port}:{PORT}"])
+    options = ["-kernel", str(qemu.KERNEL), "-append", line, "-qmp", monitor]
+    node = Node(folder, 1, [], "", network=network, qemu_options=options)
+    try:
+        node.wait(WAITS)
+        yield node, port
+    finally:
+        node.off()
+
+
+def test_only_a_job_that_uses_a_dead_server_s_files_notices(tmp_path: Path) -> None:
+    """The server is silent, as a machine without power: a job whose cwd= is the mount runs, what needs a file
+    there names the server, and all is well when the server is back."""
+    (share := tmp_path / "share").mkdir()
+    shutil.copy(BUSYBOX, share / "busybox")
+    with (
+        qemu.FileServer([share]) as server,
+        node_that_mounts(tmp_path, f"{server.option(share)} mount_timeout=1s cwd=/mnt") as (node, port),
+    ):
+
+        def said(*words: str | Path) -> tuple[int, str, str]:
+            to = [TACETRUN, "-i", "none", "-w", f"127.0.0.1:{port}", "--within", "60", *words]
+            done = subprocess.run(to, capture_output=True, text=True, timeout=LIMIT_S * slowness())
+            return done.returncode, done.stdout, done.stderr
+
+        assert server.process is not None
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            assert said("--bcast", BUSYBOX, "pwd") == (0, "/mnt\n", "")
+            status, _, why = said("/mnt/busybox", "true")
+            assert status == LOST, why
+            assert f"path=/mnt/busybox: the file server 10.0.2.2:{server.port}:" in why, why
+            status, _, why = said("-D", "/mnt/folder", "--bcast", BUSYBOX, "true")
+            assert status == LOST and "cwd=/mnt/folder: the file server" in why, why
+            assert said("--bcast", BUSYBOX, "pwd") == (0, "/mnt\n", "")
+            assert node.said("the server does not answer") == 1
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        assert said("/mnt/busybox", "ls") == (0, "busybox\n", "")
+
+
 @pytest.mark.long
 @pytest.mark.limit(600, 7200)
 @pytest.mark.parametrize("why", REFUSED)
@@ -348,25 +421,15 @@ def test_requests_that_are_refused_keep_nothing_of_a_file_server(why: str, tmp_p
     foreign = bytearray((share / "small").read_bytes())
     foreign[18:20] = struct.pack("<H", 183)  # AArch64
     (share / "foreign").write_bytes(foreign)
-    port = qemu.free_port()
-    with qemu.FileServer([share]) as server:
-        line = f"stdout=com2 stderr=com3 launch {server.option(share)}"
-        monitor = f"unix:{tmp_path}/monitor1,server=on,wait=off"
-        network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{port}:{PORT}"])
-        options = ["-kernel", str(qemu.KERNEL), "-append", line, "-qmp", monitor]
-        node = Node(tmp_path, 1, [], "", network=network, qemu_options=options)
+    with qemu.FileServer([share]) as server, node_that_mounts(tmp_path, server.option(share)) as (_, port):
 
         def starts() -> bool:
             words = [*(TACETRUN, "-i", "none", "-w", f"127.0.0.1:{port}"), "/mnt/busybox", "echo", "starts"]
             done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S * slowness())
             return (done.returncode, done.stdout) == (0, "starts\n")
 
-        try:
-            node.wait(WAITS)
-            assert starts()
-            asks = ["/usr/bin/python3", "-c", ASKS, str(port), str(ASKED), *words]
-            said = subprocess.run(asks, check=True, stdout=subprocess.PIPE, text=True, timeout=7200).stdout
-            assert re.fullmatch(rf"{ASKED} .*{reason}.*\n", said), said
-            assert starts()
-        finally:
-            node.off()
+        assert starts()
+        asks = ["/usr/bin/python3", "-c", ASKS, str(port), str(ASKED), *words]
+        said = subprocess.run(asks, check=True, stdout=subprocess.PIPE, text=True, timeout=7200).stdout
+        assert re.fullmatch(rf"{ASKED} .*{reason}.*\n", said), said
+        assert starts()
