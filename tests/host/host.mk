@@ -38,7 +38,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
               global_clock \
               registry welcomes commands json launch_request launch_writer pmi \
-              checksum ninep ninep_mount ninep_diod launch_cpus key
+              checksum ninep ninep_mount ninep_diod launch_cpus key seal
 PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command log_page clock
@@ -88,6 +88,7 @@ launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c ker
 pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
 key_sources := kernel/lib/key.c kernel/lib/siphash.c
+seal_sources := kernel/lib/seal.c
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
@@ -226,6 +227,18 @@ $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk
 	$$(HOST_CC) $$(HOST_CFLAGS) -fsanitize=fuzzer -o $$@ $$(filter %.o,$$^)
 endef
 $(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_binary,$(fuzzer))))
+
+ifndef BEARSSL
+include ports/bearssl/bearssl.mk
+endif
+BEARSSL_HOST := $(BEARSSL_C:%.c=$(HOST_BUILD)/bearssl/%.o)
+$(HOST_BUILD)/test_seal: $(BEARSSL_HOST)
+$(HOST_BUILD)/kernel/lib/seal.o: HOST_MORE := -isystem $(BEARSSL)/inc
+$(HOST_BUILD)/kernel/lib/seal.o: $(BEARSSL)/stamp
+
+$(HOST_BUILD)/bearssl/%.o: $(BEARSSL)/stamp $(HOST_FLAGS)
+	@mkdir -p $(@D)
+	$(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE) $(BEARSSL_CFLAGS) -c -o $@ $(BEARSSL)/src/$*.c
 
 # What includes lwIP's headers. The kernel and the MPI library are compiled without this warning.
 $(FUZZ_BUILD)/fuzz_frames: $(LWIP_C:%.c=$(HOST_BUILD)/lwip/%.o)
