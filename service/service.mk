@@ -7,7 +7,7 @@ SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacetrun tacet-launchd \
                                                  tacet-mpirun)
-SERVICE_OF_KERNEL := $(patsubst %,kernel/beat/%.c,beat_frame answer_frame page_frame welcome global_clock) \
+SERVICE_OF_KERNEL := $(patsubst %,kernel/beat/%.c,beat_frame answer_frame key_frame page_frame welcome global_clock) \
                      $(patsubst %,kernel/lib/%.c,format key seal siphash) kernel/launch/launch_request.c
 service_objects = $(patsubst %.c,$(SERVICE_BUILD)/objects/%.o,$(1))
 

@@ -60,9 +60,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     beat_tag_write(payload, ANSWER_BYTES, key);
 }
 
-/* Returns whether the name is printable ASCII, padded and terminated with NULs: it may be printed to a
- * terminal. */
-static bool name_is_fine(const char name[ANSWER_NAME_BYTES])
+bool answer_name_is_fine(const char name[ANSWER_NAME_BYTES])
 {
     unsigned length = 0;
 
@@ -106,7 +104,7 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     answer->start = load_be64(payload + AT_START);
     const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
     return is_known && payload[AT_WELCOMED] <= 1 && payload[AT_POLLS] <= 1 && answer->epoch &&
-                   answer->sequence && answer->cpus && name_is_fine(answer->name)
+                   answer->sequence && answer->cpus && answer_name_is_fine(answer->name)
                ? BEAT_FINE
                : BEAT_ABSURD;
 }

@@ -35,6 +35,10 @@ struct answer {
     uint32_t job;                 /* the number of its job; 0: no job runs, or it has no number */
 };
 
+/* Returns whether a name is printable ASCII, padded and terminated with NULs: it may be printed to a
+ * terminal. */
+bool answer_name_is_fine(const char name[ANSWER_NAME_BYTES]);
+
 /* Writes the payload, ANSWER_BYTES. */
 void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BYTES],
                    uint8_t payload[ANSWER_BYTES]);

@@ -38,7 +38,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
               global_clock \
               registry welcomes commands json launch_request launch_writer pmi \
-              checksum ninep ninep_mount ninep_diod launch_cpus key seal
+              checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
 PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command log_page clock
@@ -89,6 +89,8 @@ pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
 key_sources := kernel/lib/key.c kernel/lib/siphash.c
 seal_sources := kernel/lib/seal.c
+key_frame_sources := $(addprefix kernel/beat/,key_frame.c answer_frame.c beat_frame.c) \
+                     $(addprefix kernel/lib/,seal.c siphash.c)
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
@@ -142,7 +144,7 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
-beat_frame_fuzz_sources := $(page_frame_sources)
+beat_frame_fuzz_sources := $(sort $(page_frame_sources) $(key_frame_sources))
 device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
 launch_request_fuzz_sources := $(launch_writer_sources)
@@ -232,7 +234,7 @@ ifndef BEARSSL
 include ports/bearssl/bearssl.mk
 endif
 BEARSSL_HOST := $(BEARSSL_C:%.c=$(HOST_BUILD)/bearssl/%.o)
-$(HOST_BUILD)/test_seal: $(BEARSSL_HOST)
+$(addprefix $(HOST_BUILD)/test_,seal key_frame) $(FUZZ_BUILD)/fuzz_beat_frame: $(BEARSSL_HOST)
 $(HOST_BUILD)/kernel/lib/seal.o: HOST_MORE := -isystem $(BEARSSL)/inc
 $(HOST_BUILD)/kernel/lib/seal.o: $(BEARSSL)/stamp
 
