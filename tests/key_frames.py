@@ -18,8 +18,11 @@ from tests.beat_frames import ETHERTYPE, PAYLOAD_AT, framed
 
 KEY_REQUEST, KEY_ANSWER = 4, 5
 VERSION = 2
-#: Version, kind, length, number, start, public key, name.
+#: The command at which nodes ask once more.
+REKEY = 11
+#: Version, kind, length, number, start, public key, name; then a proof.
 REQUEST = struct.Struct(">BBHIQ32s32s")
+REQUEST_BYTES = REQUEST.size + 16
 #: Version, kind, length, number; then the nonce, both keys sealed, the tag.
 ANSWER_HEAD = struct.Struct(">BBHI")
 ANSWER_BYTES = ANSWER_HEAD.size + 12 + 32 + 16
@@ -104,6 +107,45 @@ def unseal(key: bytes, nonce: bytes, header: bytes, sealed: bytes) -> bytes | No
     return chacha20(key, nonce, 1, text) if _tag(key, nonce, header, text) == tag else None
 
 
+def siphash_128(key: bytes, message: bytes) -> bytes:
+    """SipHash-2-4 with 128 bits, from its authors' reference."""
+    word = (1 << 64) - 1
+    k0, k1 = struct.unpack("<QQ", key)
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D ^ 0xEE, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+
+    def turn(value: int, bits: int) -> int:
+        return (value << bits | value >> (64 - bits)) & word
+
+    def rounds(count: int) -> None:
+        for _ in range(count):
+            v[0] = (v[0] + v[1]) & word
+            v[2] = (v[2] + v[3]) & word
+            v[1] = turn(v[1], 13) ^ v[0]
+            v[3] = turn(v[3], 16) ^ v[2]
+            v[0] = turn(v[0], 32)
+            v[2] = (v[2] + v[1]) & word
+            v[0] = (v[0] + v[3]) & word
+            v[1] = turn(v[1], 17) ^ v[2]
+            v[3] = turn(v[3], 21) ^ v[0]
+            v[2] = turn(v[2], 32)
+
+    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
+    for (block,) in struct.iter_unpack("<Q", whole):
+        v[3] ^= block
+        rounds(2)
+        v[0] ^= block
+    v[2] ^= 0xEE
+    rounds(4)
+    first = v[0] ^ v[1] ^ v[2] ^ v[3]
+    v[1] ^= 0xDD
+    rounds(4)
+    return struct.pack("<QQ", first, v[0] ^ v[1] ^ v[2] ^ v[3])
+
+
+def derived(master: bytes, label: bytes, of: bytes = b"") -> bytes:
+    return siphash_128(master, label + b"\0" + of)
+
+
 def fingerprint(public: bytes) -> str:
     digits = public[:10].hex()
     return "-".join(digits[at : at + 5] for at in range(0, 20, 5))
@@ -120,14 +162,21 @@ class Asker:
     number: int = 1
     secret: bytes = field(default_factory=lambda: os.urandom(32))
     version: int = VERSION
+    #: Its key for tickets, once it has one.
+    ticket: bytes = b""
 
     @property
     def public(self) -> bytes:
         return x25519(self.secret)
 
+    @property
+    def print(self) -> str:
+        return fingerprint(self.public)
+
     def payload(self) -> bytes:
-        head = (self.version, KEY_REQUEST, REQUEST.size, self.number, self.start)
-        return REQUEST.pack(*head, self.public, self.name.ljust(32, b"\0"))
+        head = (self.version, KEY_REQUEST, REQUEST_BYTES, self.number, self.start)
+        body = REQUEST.pack(*head, self.public, self.name.ljust(32, b"\0"))
+        return body + (siphash_128(self.ticket, body) if self.ticket else bytes(16))
 
     def frame(self) -> bytes:
         return framed(self.payload(), source=self.address)

@@ -39,7 +39,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     __builtin_memset(payload, 0, ANSWER_BYTES);
     beat_head_write(payload, BEAT_KIND_ANSWER, ANSWER_BYTES);
     store_be(payload + AT_STATE, 1, answer->state);
-    store_be(payload + AT_WELCOMED, 1, answer->is_welcomed);
+    store_be(payload + AT_WELCOMED, 1, answer->is_welcomed + 2U * answer->has_next_keys);
     store_be(payload + AT_CPUS, 2, answer->cpus);
     store_be(payload + AT_EPOCH, 8, answer->epoch);
     store_be(payload + AT_SEQUENCE, 8, answer->sequence);
@@ -82,7 +82,8 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     if (fault != BEAT_FINE)
         return fault;
     answer->state = payload[AT_STATE];
-    answer->is_welcomed = payload[AT_WELCOMED] == 1;
+    answer->is_welcomed = payload[AT_WELCOMED] & 1;
+    answer->has_next_keys = payload[AT_WELCOMED] & 2;
     answer->cpus = load_be16(payload + AT_CPUS);
     answer->epoch = load_be64(payload + AT_EPOCH);
     answer->sequence = load_be64(payload + AT_SEQUENCE);
@@ -103,7 +104,7 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     answer->job = load_be32(payload + AT_JOB);
     answer->start = load_be64(payload + AT_START);
     const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
-    return is_known && payload[AT_WELCOMED] <= 1 && payload[AT_POLLS] <= 1 && answer->epoch &&
+    return is_known && payload[AT_WELCOMED] <= 3 && payload[AT_POLLS] <= 1 && answer->epoch &&
                    answer->sequence && answer->cpus && answer_name_is_fine(answer->name)
                ? BEAT_FINE
                : BEAT_ABSURD;

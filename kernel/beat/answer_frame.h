@@ -18,6 +18,7 @@ struct answer {
     uint8_t state; /* enum answer_state */
     uint16_t cpus;
     bool is_welcomed;         /* the node obeys commands of this epoch (welcome.h) */
+    bool has_next_keys;       /* it has the keys that it has requested since the last BEAT_REKEY */
     uint64_t epoch, sequence; /* epoch and number of the beat that is answered */
     uint64_t booted_ns;       /* when the node was started, since 1970 by its own clock */
     uint64_t start;           /* a random number that the node draws at each start */

@@ -5,10 +5,18 @@
 #include "beat/key_frame.h"
 #include "lib/bytes.h"
 
-enum { REQUEST_AT_NUMBER = 4, REQUEST_AT_START = 8, REQUEST_AT_PUBLIC = 16, REQUEST_AT_NAME = 48 };
+enum {
+    REQUEST_AT_NUMBER = 4,
+    REQUEST_AT_START = 8,
+    REQUEST_AT_PUBLIC = 16,
+    REQUEST_AT_NAME = 48,
+    REQUEST_AT_PROOF = 80
+};
 enum { ANSWER_AT_NUMBER = 4, ANSWER_AT_NONCE = 8, ANSWER_AT_KEYS = 20, ANSWER_AT_TAG = 52 };
 
-_Static_assert(REQUEST_AT_NAME + ANSWER_NAME_BYTES == KEY_REQUEST_BYTES, "the name ends a request");
+_Static_assert(REQUEST_AT_NAME + ANSWER_NAME_BYTES == REQUEST_AT_PROOF &&
+                   REQUEST_AT_PROOF + SIPHASH_128_BYTES == KEY_REQUEST_BYTES,
+               "the proof follows the name, and ends a request");
 _Static_assert(ANSWER_AT_KEYS + sizeof(struct node_keys) == ANSWER_AT_TAG &&
                    ANSWER_AT_TAG + SEAL_TAG_BYTES == KEY_ANSWER_BYTES,
                "the keys and the tag end an answer");
@@ -27,13 +35,27 @@ static enum beat_fault head_check(const uint8_t *payload, size_t bytes, enum bea
 
 /* ---- Requests ---- */
 
-void key_request_encode(const struct key_request *request, uint8_t payload[KEY_REQUEST_BYTES])
+void key_request_encode(const struct key_request *request, const uint8_t *ticket,
+                        uint8_t payload[KEY_REQUEST_BYTES])
 {
+    __builtin_memset(payload, 0, KEY_REQUEST_BYTES);
     beat_head_write(payload, BEAT_KIND_KEY_REQUEST, KEY_REQUEST_BYTES);
     store_be(payload + REQUEST_AT_NUMBER, 4, request->number);
     store_be(payload + REQUEST_AT_START, 8, request->start);
     __builtin_memcpy(payload + REQUEST_AT_PUBLIC, request->public, CURVE_BYTES);
     __builtin_memcpy(payload + REQUEST_AT_NAME, request->name, ANSWER_NAME_BYTES);
+    if (ticket)
+        siphash_128(payload + REQUEST_AT_PROOF, ticket, payload, REQUEST_AT_PROOF);
+}
+
+bool key_request_proves(const uint8_t payload[KEY_REQUEST_BYTES], const uint8_t ticket[KEY_BYTES])
+{
+    uint8_t proof[SIPHASH_128_BYTES], differs = 0;
+
+    siphash_128(proof, ticket, payload, REQUEST_AT_PROOF);
+    for (unsigned i = 0; i < sizeof(proof); i++)
+        differs |= proof[i] ^ payload[REQUEST_AT_PROOF + i];
+    return differs == 0;
 }
 
 enum beat_fault key_request_decode(const uint8_t *payload, size_t bytes, struct key_request *request)

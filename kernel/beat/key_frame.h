@@ -13,14 +13,8 @@
 #include "lib/key.h"
 #include "lib/seal.h"
 
-#define KEY_REQUEST_BYTES 80
+#define KEY_REQUEST_BYTES 96
 #define KEY_ANSWER_BYTES  68
-
-/* A node's keys, as the answer has them. */
-struct node_keys {
-    uint8_t beats[KEY_BYTES];
-    uint8_t ticket[KEY_BYTES];
-};
 
 struct key_request {
     uint32_t number; /* 1, 2, 3 … in one start of the node */
@@ -37,11 +31,17 @@ struct key_session {
     uint8_t key[SEAL_KEY_BYTES]; /* secret */
 };
 
-void key_request_encode(const struct key_request *request, uint8_t payload[KEY_REQUEST_BYTES]);
+/* Writes a payload. `ticket` is the node's key for tickets, which proves that it is the node; NULL: it has
+ * none yet. */
+void key_request_encode(const struct key_request *request, const uint8_t *ticket,
+                        uint8_t payload[KEY_REQUEST_BYTES]);
 
-/* Reads a payload, which has no tag: the node has no key yet. *request is valid after BEAT_FINE only; its
- * name is printable ASCII then. */
+/* Reads a payload, which any host may have made. *request is valid after BEAT_FINE only; its name is
+ * printable ASCII then. */
 enum beat_fault key_request_decode(const uint8_t *payload, size_t bytes, struct key_request *request);
+
+/* Returns whether a fine request was made with this key for tickets. */
+bool key_request_proves(const uint8_t payload[KEY_REQUEST_BYTES], const uint8_t ticket[KEY_BYTES]);
 
 /* Writes an answer to the request of this number. The nonce is random. */
 void key_answer_encode(const struct key_session *session, uint32_t number, const struct node_keys *keys,

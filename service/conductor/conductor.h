@@ -8,6 +8,7 @@
  *     requests.c    requests of conductorctl, and their answers in JSON
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
+ *     keys.c        nodes that ask for their keys, their admission, and rotation (keys.h)
  *     jobs.c        requests of tacetrun: numbers of jobs, and tickets
  *     clients.c     the connections that requests come by
  *
@@ -18,6 +19,7 @@
 #define TACET_SERVICE_CONDUCTOR_H
 
 #include "beat/page_frame.h"
+#include "lib/key.h"
 #include "service/conductor/commands.h"
 #include "service/conductor/registry.h"
 #include "service/conductor/timeline.h"
@@ -35,7 +37,9 @@ enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLI
 struct conductor {
     const char *interface, *socket_path;
     struct wire wire;
-    uint8_t key[SIPHASH_KEY_BYTES];
+    const char *key_path;
+    uint8_t master[KEY_BYTES]; /* all other keys are made of it */
+    uint8_t key[KEY_BYTES];    /* of beats */
     struct timeline timeline;
     uint64_t sequence;
     bool is_last;     /* the next beat tells nodes that none follows */
@@ -70,6 +74,9 @@ uint64_t conductor_now_ns(void);
 void beat_timer_set(void);
 
 /* ---- beats.c ---- */
+
+/* Makes the beats' key of a master key. */
+void beats_key_make(uint8_t key[KEY_BYTES], const uint8_t master[KEY_BYTES]);
 
 /* Sends a beat if one is due. */
 void beat_due(void);
@@ -107,6 +114,10 @@ void orders_settle(void);
 
 /* Returns the ms until the first command times out; -1: none waits. */
 int orders_timeout_ms(void);
+
+/* Begins a rotation to the key that is in the key file now, as `conductorctl rotate` does; logs its outcome.
+ */
+void orders_rotate(void);
 
 /* Releases the flight logs that are held for a client whose connection is closed. */
 void orders_client_gone(unsigned client);

@@ -8,6 +8,12 @@
 
 #include "lib/siphash.h"
 
+#define IDENTITY_BYTES 32
+
+/* Reads a key, or the secret of the conductor's public key. Returns NULL, or what is wrong with the file. */
+const char *key_file_load(const char *path, uint8_t key[SIPHASH_KEY_BYTES]);
+const char *key_file_load_identity(const char *path, uint8_t secret[IDENTITY_BYTES]);
+
 /* Reads the key; on failure says what is wrong with the file and ends the program with status `failed`. */
 void key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], int failed);
 

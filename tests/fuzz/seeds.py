@@ -334,7 +334,7 @@ def beat_frame() -> Iterator[bytes]:
         length = page.size + len(data) + 8
         begin = (2, 3, length, 6, 5, 99, 7 * bool(size))
         yield page.pack(*begin, 10**9, 10**18, -3, offset, size) + data + bytes(8)
-    yield struct.pack(">BBHIQ32s32s", 2, 4, 80, 1, 9, bytes(range(32)), b"node3")
+    yield struct.pack(">BBHIQ32s32s16x", 2, 4, 96, 1, 9, bytes(range(32)), b"node3")
     yield struct.pack(">BBHI60s", 2, 5, 68, 1, bytes(60))
 
 

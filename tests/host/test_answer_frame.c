@@ -99,14 +99,14 @@ TEST(whatever_bit_is_changed_the_answer_is_refused)
 
 TEST(an_answer_that_says_neither_how_it_hears_beats_nor_that_it_is_welcome_is_refused)
 {
-    const unsigned flags[] = { 5, 102 };
+    const unsigned flags[] = { 5, 102 }, wrong[] = { 4, 2 };
     uint8_t payload[ANSWER_BYTES];
 
     for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         struct answer answer = some_answer(), read;
 
         answer_encode(&answer, key, payload);
-        payload[flags[i]] = 2;
+        payload[flags[i]] = (uint8_t)wrong[i];
         beat_tag_write(payload, ANSWER_BYTES, key);
         CHECK_EQUAL(answer_decode(payload, ANSWER_BYTES, key, &read), BEAT_ABSURD);
     }

@@ -37,7 +37,7 @@ TEST(a_request_is_read_as_it_was_written)
         struct key_request read;
 
         memset(&read, 0, sizeof(read));
-        key_request_encode(&request, payload);
+        key_request_encode(&request, NULL, payload);
         CHECK_EQUAL(key_request_decode(payload, KEY_REQUEST_BYTES + round % 20, &read), BEAT_FINE);
         CHECK_EQUAL(memcmp(&read, &request, sizeof(read)), 0);
     }
@@ -48,7 +48,7 @@ TEST(a_request_that_no_node_sends_is_refused)
     uint8_t payload[KEY_REQUEST_BYTES];
     struct key_request request = some_request(), read;
 
-    key_request_encode(&request, payload);
+    key_request_encode(&request, NULL, payload);
     for (size_t bytes = 0; bytes < KEY_REQUEST_BYTES; bytes++)
         CHECK_EQUAL(key_request_decode(payload, bytes, &read), BEAT_TRUNCATED);
     payload[0]++;
@@ -60,12 +60,31 @@ TEST(a_request_that_no_node_sends_is_refused)
     payload[3]--;
     CHECK_EQUAL(key_request_decode(payload, sizeof(payload), &read), BEAT_TRUNCATED);
     request.name[0] = '\033';
-    key_request_encode(&request, payload);
+    key_request_encode(&request, NULL, payload);
     CHECK_EQUAL(key_request_decode(payload, sizeof(payload), &read), BEAT_ABSURD);
     request = some_request();
     request.number = 0;
-    key_request_encode(&request, payload);
+    key_request_encode(&request, NULL, payload);
     CHECK_EQUAL(key_request_decode(payload, sizeof(payload), &read), BEAT_ABSURD);
+}
+
+TEST(only_the_key_for_tickets_proves_a_request)
+{
+    const uint8_t ticket[KEY_BYTES] = { 1, 2, 3 };
+    uint8_t other[KEY_BYTES] = { 1, 2, 4 }, payload[KEY_REQUEST_BYTES];
+    const struct key_request request = some_request();
+    struct key_request read;
+
+    key_request_encode(&request, NULL, payload);
+    CHECK(!key_request_proves(payload, ticket));
+    key_request_encode(&request, ticket, payload);
+    CHECK_EQUAL(key_request_decode(payload, sizeof(payload), &read), BEAT_FINE);
+    CHECK(key_request_proves(payload, ticket) && !key_request_proves(payload, other));
+    for (size_t bit = 0; bit < 8 * KEY_REQUEST_BYTES; bit++) {
+        payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        CHECK(!key_request_proves(payload, ticket));
+        payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
 }
 
 static struct key_session some_session(void)
@@ -152,6 +171,7 @@ int main(void)
 {
     RUN(a_request_is_read_as_it_was_written);
     RUN(a_request_that_no_node_sends_is_refused);
+    RUN(only_the_key_for_tickets_proves_a_request);
     RUN(an_answer_has_the_keys_and_does_not_show_them);
     RUN(an_answer_that_was_cut_or_changed_is_refused);
     RUN(an_answer_to_another_session_or_request_is_forged);
