@@ -9,6 +9,7 @@
 #include "launch/launcher.h"
 #include "arch.h"
 #include "beat/nettick.h"
+#include "beat/node_keys.h"
 #include "debug/console.h"
 #include "fs/file.h"
 #include "lib/errno.h"
@@ -121,7 +122,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct stream *to, const c
 static void greet(struct stream *who, uint64_t nonce, bool is_busy)
 {
     say(who, "tacet-launch %u %016lx %s cpus=%u memory_mib=%lu state=%s name=%s system=Tacet-%s",
-        LAUNCH_VERSION, nonce, nettick_key() ? "ticket" : "open", arch_cpu_count(), memory_mib,
+        LAUNCH_VERSION, nonce, node_keys_have() ? "ticket" : "open", arch_cpu_count(), memory_mib,
         is_busy ? "busy" : "idle", node_facts.name[0] ? node_facts.name : "-", TACET_VERSION);
 }
 
@@ -147,7 +148,8 @@ void launcher_rest(uint64_t deadline_ns)
 
 void launcher_rests(bool begins)
 {
-    schedule_idle_hook(begins);
+    if (schedule_idle_hook)
+        schedule_idle_hook(begins);
 }
 
 /* Reads bytes up to `end` inclusive, or `count` bytes if `end` is negative. Returns their number or an error:
@@ -224,7 +226,9 @@ static int request_take(uint64_t nonce, struct message *why)
     int error = launch_line_read(line, &bytes, &has_ticket, &ticket, why);
     if (error)
         return error;
-    if (nettick_key() && (!has_ticket || ticket != launch_ticket(nettick_key(), nonce)))
+    const uint64_t right = launch_ticket(node_keys_open()->now.beats, nonce);
+    node_keys_close();
+    if (node_keys_have() && (!has_ticket || ticket != right))
         return message_set(why, -EACCES, "the ticket is not that of the conductor's key");
     stream_trust(connection);
     got = take(memory->bytes, bytes, -1, REQUEST_NS);

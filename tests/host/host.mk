@@ -99,10 +99,11 @@ commands_sources := service/conductor/commands.c
 json_sources := service/lib/json.c
 global_clock_sources := kernel/beat/global_clock.c
 clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
-nettick_sources := $(addprefix kernel/beat/,nettick.c command.c welcome.c beat_frame.c answer_frame.c \
+nettick_sources := $(addprefix kernel/beat/,nettick.c node_keys.c key_frame.c command.c welcome.c \
+                     beat_frame.c answer_frame.c \
                      global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
-                   $(addprefix kernel/lib/,siphash.c format.c command_line.c)
+                   $(addprefix kernel/lib/,siphash.c format.c command_line.c seal.c)
 beat_command_sources := kernel/beat/command.c kernel/beat/welcome.c kernel/lib/siphash.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
@@ -234,9 +235,10 @@ ifndef BEARSSL
 include ports/bearssl/bearssl.mk
 endif
 BEARSSL_HOST := $(BEARSSL_C:%.c=$(HOST_BUILD)/bearssl/%.o)
-$(addprefix $(HOST_BUILD)/test_,seal key_frame) $(FUZZ_BUILD)/fuzz_beat_frame: $(BEARSSL_HOST)
-$(HOST_BUILD)/kernel/lib/seal.o: HOST_MORE := -isystem $(BEARSSL)/inc
-$(HOST_BUILD)/kernel/lib/seal.o: $(BEARSSL)/stamp
+$(addprefix $(HOST_BUILD)/test_,seal key_frame nettick) $(FUZZ_BUILD)/fuzz_beat_frame: $(BEARSSL_HOST)
+host_seal := $(addsuffix /kernel/lib/seal.o,$(HOST_BUILD) $(HOST_BUILD)/arena)
+$(host_seal): HOST_MORE := -isystem $(BEARSSL)/inc
+$(host_seal): $(BEARSSL)/stamp
 
 $(HOST_BUILD)/bearssl/%.o: $(BEARSSL)/stamp $(HOST_FLAGS)
 	@mkdir -p $(@D)
