@@ -92,7 +92,7 @@ static struct asker *asker_add(const uint8_t *address, const char *fingerprint)
 /* ---- Admission ---- */
 
 /* Returns whether an asker may be admitted at first sight: no node answers beats from its address, and no
- * other asker of the address has got keys just now. */
+ * other asker of the address has got keys just now and not answered a beat yet. */
 static bool is_first(const struct asker *asker)
 {
     const struct node *node = registry_node(&conductor.registry, asker->session.address);
@@ -103,7 +103,8 @@ static bool is_first(const struct asker *asker)
         return false;
     for (unsigned i = 0; i < KEYS_WAYS; i++)
         if (&set[i] != asker && is_from(&set[i], asker->session.address) && set[i].answered_ns &&
-            now_ns - set[i].answered_ns < TRUSTED_FOR_NS)
+            now_ns - set[i].answered_ns < TRUSTED_FOR_NS &&
+            !(node && node->answer.start == set[i].session.start))
             return false;
     return true;
 }
