@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Heartbeats as bytes (docs/nettick.md), written from the documents for the tests alone: SipHash-2-4, and a
-builder of frames in which every field can be anything.
+"""Heartbeats as bytes (docs/nettick.md), written from the documents for the tests alone: a builder of
+frames in which every field can be anything.
 
     wire.send(Beat(sequence=7).frame())
     wire.send(Beat(sequence=8, commands=[Command(code=1, number=5, body=b"x")]).frame(key))
@@ -15,7 +15,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-KEY = bytes(range(16))
+from tests.keys import KEY, siphash
+
 #: Version, kind, length, answer every, commands, epoch, sequence, time, period, late, TAI - UTC.
 HEADER = struct.Struct(">BBHHHQQQQII")
 TAG_BYTES = 8
@@ -45,38 +46,6 @@ PAGE_BYTES = 1408
 #: four counters, IPv4 address, ranks, whether it polls, 0, name, job, start.
 ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHBB32sIQ")
 RUNNING, STOPPED = 1, 2
-_WORD = (1 << 64) - 1
-
-
-def siphash(key: bytes, message: bytes) -> int:
-    """SipHash-2-4, written from the paper."""
-    k0, k1 = struct.unpack("<QQ", key)
-    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
-
-    def turn(value: int, bits: int) -> int:
-        return (value << bits | value >> (64 - bits)) & _WORD
-
-    def rounds(count: int) -> None:
-        for _ in range(count):
-            v[0] = (v[0] + v[1]) & _WORD
-            v[2] = (v[2] + v[3]) & _WORD
-            v[1] = turn(v[1], 13) ^ v[0]
-            v[3] = turn(v[3], 16) ^ v[2]
-            v[0] = turn(v[0], 32)
-            v[2] = (v[2] + v[1]) & _WORD
-            v[0] = (v[0] + v[3]) & _WORD
-            v[1] = turn(v[1], 17) ^ v[2]
-            v[3] = turn(v[3], 21) ^ v[0]
-            v[2] = turn(v[2], 32)
-
-    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
-    for (word,) in struct.iter_unpack("<Q", whole):
-        v[3] ^= word
-        rounds(2)
-        v[0] ^= word
-    v[2] ^= 0xFF
-    rounds(4)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
 @dataclass(frozen=True)

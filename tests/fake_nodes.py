@@ -25,7 +25,6 @@ from tests import waiting
 from tests.beat_frames import (
     ACKNOWLEDGE,
     HOLD,
-    KEY,
     PAGE_BYTES,
     PAGE_REQUEST,
     PAYLOAD_AT,
@@ -39,8 +38,8 @@ from tests.beat_frames import (
     welcome_of,
     welcomes_in,
 )
-
 from tests.key_frames import KEY_ANSWER, REKEY
+from tests.keys import KEY, MASTER, key_write
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "build" / "service"
@@ -308,9 +307,7 @@ def play(scene: Callable[[Wire], None], folder: Path) -> None:
 
 def assert_plays(file: str, scene: str, folder: Path) -> None:
     """A test's file plays the scene in a process, with a network and a key of its own."""
-    key = folder / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
+    key_write(folder / "key", MASTER.hex() + "\n")
     inside = ["unshare", "-rn", sys.executable, file, scene, str(folder)]
     ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests for keys and their answers as bytes (docs/nettick.md), written from the documents and the standards
-for the tests alone: X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439), HChaCha20, SipHash-2-4-128, and a node
-that asks for its keys.
+"""Requests for keys and their answers as bytes (docs/nettick.md), written from the documents and standards for
+the tests alone: X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439), HChaCha20, and a node that asks for its keys.
 
     asker = Asker(b"n1", address, conductor_key)
     wire.send(asker.frame())
@@ -15,6 +14,7 @@ import struct
 from dataclasses import dataclass, field
 
 from tests.beat_frames import ETHERTYPE, PAYLOAD_AT, framed
+from tests.keys import siphash_128
 
 KEY_REQUEST, KEY_ANSWER = 4, 5
 VERSION = 2
@@ -105,45 +105,6 @@ def unseal(key: bytes, nonce: bytes, header: bytes, sealed: bytes) -> bytes | No
     """The text, or None if these do not belong together."""
     text, tag = sealed[:-16], sealed[-16:]
     return chacha20(key, nonce, 1, text) if _tag(key, nonce, header, text) == tag else None
-
-
-def siphash_128(key: bytes, message: bytes) -> bytes:
-    """SipHash-2-4 with 128 bits, from its authors' reference."""
-    word = (1 << 64) - 1
-    k0, k1 = struct.unpack("<QQ", key)
-    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D ^ 0xEE, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
-
-    def turn(value: int, bits: int) -> int:
-        return (value << bits | value >> (64 - bits)) & word
-
-    def rounds(count: int) -> None:
-        for _ in range(count):
-            v[0] = (v[0] + v[1]) & word
-            v[2] = (v[2] + v[3]) & word
-            v[1] = turn(v[1], 13) ^ v[0]
-            v[3] = turn(v[3], 16) ^ v[2]
-            v[0] = turn(v[0], 32)
-            v[2] = (v[2] + v[1]) & word
-            v[0] = (v[0] + v[3]) & word
-            v[1] = turn(v[1], 17) ^ v[2]
-            v[3] = turn(v[3], 21) ^ v[0]
-            v[2] = turn(v[2], 32)
-
-    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
-    for (block,) in struct.iter_unpack("<Q", whole):
-        v[3] ^= block
-        rounds(2)
-        v[0] ^= block
-    v[2] ^= 0xEE
-    rounds(4)
-    first = v[0] ^ v[1] ^ v[2] ^ v[3]
-    v[1] ^= 0xDD
-    rounds(4)
-    return struct.pack("<QQ", first, v[0] ^ v[1] ^ v[2] ^ v[3])
-
-
-def derived(master: bytes, label: bytes, of: bytes = b"") -> bytes:
-    return siphash_128(master, label + b"\0" + of)
 
 
 def fingerprint(public: bytes) -> str:

@@ -7,20 +7,14 @@ from __future__ import annotations
 import select
 import signal
 import socket
-import struct
 import subprocess
 import threading
 from collections.abc import Callable
 
-from tests.beat_frames import siphash
-
 NONCE = 0x0123456789ABCDEF
+ID = "525400000001"
 #: No part of a test takes this long; it ends the threads of a test that has failed.
 PATIENCE_S = 120
-
-
-def ticket_of(key: bytes, nonce: int) -> str:
-    return f"{siphash(key, b'tacet-launch' + struct.pack('>Q', nonce)):016x}"
 
 
 class Job:
@@ -124,10 +118,10 @@ class Node:
         self.run = run
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=16)
         self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        words = {"cpus": "4", "state": "idle", "name": name or "-", "system": "Linux-6.1", **words}
+        words = {"cpus": "4", "state": "idle", "name": name or "-", "id": ID, "system": "Linux-6.1", **words}
         need = words.pop("need", "open")
         said = " ".join(f"{word}={value}" for word, value in words.items())
-        self.greeting = f"tacet-launch 1 {NONCE:016x} {need} {said}\n" if greeting is None else greeting
+        self.greeting = f"tacet-launch 2 {NONCE:016x} {need} {said}\n" if greeting is None else greeting
         self.jobs: list[Job] = []
         self.failure: BaseException | None = None
         self.thread = threading.Thread(target=self.serve, daemon=True)

@@ -15,6 +15,7 @@
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
+#include "lib/key.h"
 #include "lib/kstring.h"
 #include "smp/per_cpu.h"
 #include "smp/spinlock.h"

@@ -21,9 +21,9 @@ static struct secrets {
 
 static struct spinlock lock;
 static uint8_t public[CURVE_BYTES];
-static bool has_key, has_next, comes, waits; /* changed under the lock, read without it */
-static uint32_t number;                      /* of the last request */
-static uint64_t due_ns, pause_ns = PAUSE_NS; /* of the next request */
+static bool has_key, has_ticket, has_next, comes, waits; /* changed under the lock, read without it */
+static uint32_t number;                                  /* of the last request */
+static uint64_t due_ns, pause_ns = PAUSE_NS;             /* of the next request */
 
 /* Reads hexadecimal digits, and nothing else. */
 static bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count)
@@ -75,19 +75,30 @@ static int session_make(const char *text, uint64_t start, struct message *why)
 int node_keys_configure(const struct command_line *line, uint64_t start, struct message *why)
 {
     const char *digits = command_line_option(line, "nettick_key"),
+               *ticket = command_line_option(line, "ticket_key"),
                *conductor = command_line_option(line, "conductor_key");
 
-    has_key = digits && hexadecimal_read(digits, secrets.keys.now.beats, KEY_BYTES);
+    has_key = digits && key_parse(digits, secrets.keys.now.beats);
+    has_ticket = ticket && key_parse(ticket, secrets.keys.now.ticket);
     if (digits && !has_key)
         return message_set(why, -EINVAL, "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
-    if (digits && conductor)
-        return message_set(why, -EINVAL, "nettick_key= and conductor_key=: give one of them");
+    if (ticket && !has_ticket)
+        return message_set(why, -EINVAL, "ticket_key= must be 32 hexadecimal digits (conductorctl key)");
+    if ((digits || ticket) && conductor)
+        return message_set(why, -EINVAL,
+                           "conductor_key= brings both keys: leave out nettick_key= and "
+                           "ticket_key=");
     return conductor ? session_make(conductor, start, why) : 0;
 }
 
 bool node_keys_have(void)
 {
     return __atomic_load_n(&has_key, __ATOMIC_ACQUIRE);
+}
+
+bool node_keys_have_ticket(void)
+{
+    return has_ticket;
 }
 
 bool node_keys_come(void)
@@ -169,6 +180,7 @@ enum beat_fault node_keys_take(const uint8_t *payload, size_t bytes)
         *(has_key ? &secrets.keys.next : &secrets.keys.now) = keys;
         has_next = has_key;
         waits = false;
+        has_ticket = true;
         __atomic_store_n(&has_key, true, __ATOMIC_RELEASE);
     }
     wipe(&keys, sizeof(keys));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * node_keys.h: the node's keys, and where they come from: the command line (`nettick_key=`), or after boot
- * the conductor (`conductor_key=`, key_frame.h). Then the node draws a secret, of which only the key that it
- * shares with the conductor is kept, and requests its keys until it has them; and once more at each
- * BEAT_REKEY. What it gets then are the next keys: they count from the first beat under them on.
+ * node_keys.h: the node's keys, and where they come from: the command line (`nettick_key=`, `ticket_key=`),
+ * or after boot the conductor (`conductor_key=`, key_frame.h). Then the node draws a secret, of which only
+ * the key that it shares with the conductor is kept, and requests its keys until it has them; and once more
+ * at each BEAT_REKEY. What it gets then are the next keys: they count from the first beat under them on.
  *
  *      none --answer--> has keys --BEAT_REKEY--> requests next --answer--> has next --beat under them--> has
  * keys
@@ -17,12 +17,13 @@
 #include "beat/key_frame.h"
 #include "lib/command_line.h"
 
-/* Applies `nettick_key=` and `conductor_key=`. `start` is the number drawn at this start. -EINVAL or -ENODEV
- * with `why`. */
+/* Applies `nettick_key=`, `ticket_key=` and `conductor_key=`. `start` is the number drawn at this start.
+ * -EINVAL or -ENODEV with `why`. */
 int node_keys_configure(const struct command_line *line, uint64_t start, struct message *why);
 
 /* Returns whether the node has keys, or gets them after boot. */
 bool node_keys_have(void);
+bool node_keys_have_ticket(void);
 bool node_keys_come(void);
 
 /* Sets the address of the card that requests go from. */

@@ -66,6 +66,7 @@ static const char *const known_options[] = {
     "stdin_bytes",
     "stdout",
     "threads",
+    "ticket_key",
     NULL,
 };
 

@@ -8,7 +8,6 @@
  */
 #include "launch/launcher.h"
 #include "arch.h"
-#include "beat/nettick.h"
 #include "beat/node_keys.h"
 #include "debug/console.h"
 #include "fs/file.h"
@@ -38,9 +37,12 @@
 static bool is_on;
 static uint16_t port = LAUNCH_PORT;
 static uint64_t memory_mib;
+static char node_id[NETWORK_NODE_ID_BYTES];
 
 static struct launcher_memory {
     struct launch_request request;
+    struct launch_line line; /* refers to `text` */
+    char text[LAUNCH_TICKET_LINE];
     char bytes[LAUNCH_REQUEST_BYTES];
 } * memory;
 
@@ -60,12 +62,15 @@ int launcher_configure(const struct command_line *line, struct message *why)
 {
     static const char *const of_programs[] = { "app",     "argv0",          "prefix",     "ranks",
                                                "service", "service_memory", "stdin_bytes" };
-    const char *text = command_line_option(line, "launch");
+    const char *text = command_line_option(line, "launch"), *digits = command_line_option(line, "ticket_key");
     uint64_t number = LAUNCH_PORT;
 
     is_on = text != NULL;
     if (!is_on)
         return 0;
+    if (!digits && command_line_option(line, "nettick_key"))
+        return message_set(why, -EINVAL,
+                           "launch with nettick_key= needs ticket_key=, too (conductorctl key)");
     if (*text && option_value(OPTION_NUMBER, "launch", text, 1, UINT16_MAX, &number, why))
         return -EINVAL;
     for (unsigned i = 0; i < sizeof(of_programs) / sizeof(of_programs[0]); i++)
@@ -92,6 +97,7 @@ int launcher_start(void *given, uint64_t mib, struct message *why)
     int error = stream_listen_kernel(&listener, port, ROOM_BYTES);
     if (error)
         return message_set(why, error, "launch: cannot listen at port %u", port);
+    network_node_id(node_id);
     kernel_print("launch: the node waits for jobs at port %u\n", port);
     return 0;
 }
@@ -121,9 +127,9 @@ __attribute__((format(printf, 2, 3))) static void say(struct stream *to, const c
 
 static void greet(struct stream *who, uint64_t nonce, bool is_busy)
 {
-    say(who, "tacet-launch %u %016lx %s cpus=%u memory_mib=%lu state=%s name=%s system=Tacet-%s",
-        LAUNCH_VERSION, nonce, node_keys_have() ? "ticket" : "open", arch_cpu_count(), memory_mib,
-        is_busy ? "busy" : "idle", node_facts.name[0] ? node_facts.name : "-", TACET_VERSION);
+    say(who, "tacet-launch %u %016lx %s cpus=%u memory_mib=%lu state=%s name=%s id=%s system=Tacet-%s",
+        LAUNCH_VERSION, nonce, node_keys_have_ticket() ? "ticket" : "open", arch_cpu_count(), memory_mib,
+        is_busy ? "busy" : "idle", node_facts.name[0] ? node_facts.name : "-", node_id, TACET_VERSION);
 }
 
 /* ---- Between jobs ---- */
@@ -209,33 +215,46 @@ static void connection_await(void)
     tacetrun_address = stream_peer_address(connection);
 }
 
+static int ticket_check(const struct launch_line *line, uint64_t nonce, struct message *why)
+{
+    const uint64_t now_s = clock_wall_ns(NULL) / NS_PER_S;
+    const struct node_key_pair *keys = node_keys_open();
+    const int error = launch_ticket_check(line, node_keys_have_ticket() ? keys->now.ticket : NULL, nonce,
+                                          node_id, now_s, why);
+
+    node_keys_close();
+    return error;
+}
+
 /* Reads the request. Returns 0, or an error with `why`. */
 static int request_take(uint64_t nonce, struct message *why)
 {
-    char line[LAUNCH_LINE_BYTES];
-    bool has_ticket;
-    uint64_t ticket;
-    size_t bytes;
-    int64_t got = take(line, sizeof(line), '\n', REQUEST_NS);
+    struct launch_line *line = &memory->line;
+    char *text = memory->text;
+    int64_t got = take(text, sizeof(memory->text), '\n', REQUEST_NS);
 
     if (got <= 0)
         return message_set(why, got == -EAGAIN ? -ETIMEDOUT : -ECONNRESET, "no request has come");
-    if (line[got - 1] != '\n')
-        return message_set(why, -EINVAL, "a line of more than %u characters", LAUNCH_LINE_BYTES - 1);
-    line[got - 1] = '\0';
-    int error = launch_line_read(line, &bytes, &has_ticket, &ticket, why);
+    if (text[got - 1] != '\n')
+        return message_set(why, -EINVAL, "a line of more than %u characters", LAUNCH_TICKET_LINE - 1);
+    text[got - 1] = '\0';
+    int error = launch_line_read(text, line, why);
+    if (!error)
+        error = ticket_check(line, nonce, why);
     if (error)
         return error;
-    const uint64_t right = launch_ticket(node_keys_open()->now.beats, nonce);
-    node_keys_close();
-    if (node_keys_have() && (!has_ticket || ticket != right))
-        return message_set(why, -EACCES, "the ticket is not that of the conductor's key");
     stream_trust(connection);
-    got = take(memory->bytes, bytes, -1, REQUEST_NS);
+    got = take(memory->bytes, line->bytes, -1, REQUEST_NS);
     if (got < 0)
         return message_set(why, got == -EAGAIN ? -ETIMEDOUT : -ECONNRESET,
-                           "the request's %lu bytes have not come", bytes);
-    return launch_request_read(memory->bytes, bytes, &memory->request, why);
+                           "the request's %lu bytes have not come", line->bytes);
+    error = launch_request_read(memory->bytes, line->bytes, &memory->request, why);
+    return error ? error : launch_job_check(line, &memory->request, why);
+}
+
+const struct credentials *launcher_user(void)
+{
+    return &memory->line.user;
 }
 
 const struct launch_request *launcher_wait(void)

@@ -24,8 +24,8 @@
 
 struct process;
 
-/* Applies `launch` or `launch=PORT`: the node waits for jobs. -EINVAL with `why`, also if an option of a
- * program is given as well. */
+/* Applies `launch` or `launch=PORT`: the node waits for jobs, and `ticket_key=`, without which it takes those
+ * of any host. -EINVAL with `why`, also if an option of a program is given as well. */
 int launcher_configure(const struct command_line *line, struct message *why);
 bool launcher_is_on(void);
 
@@ -42,6 +42,9 @@ void launcher_rest(uint64_t deadline_ns);
 
 /* Waits for the next request. It is valid until the next call. */
 const struct launch_request *launcher_wait(void);
+
+/* Returns whom that request's job belongs to. */
+const struct credentials *launcher_user(void);
 
 /* Receives the program of the request. -EIO if it does not arrive. */
 int launcher_receive(void *to, uint64_t bytes);

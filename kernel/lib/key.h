@@ -8,6 +8,7 @@
 #define TACET_KEY_H
 
 #include "lib/siphash.h"
+#include <stdbool.h>
 
 #define KEY_BYTES       SIPHASH_KEY_BYTES
 #define KEY_DERIVED_MAX 128 /* bytes of a label with its NUL and an id, at most */
@@ -25,5 +26,8 @@ struct node_keys {
  * NULL if `bytes` is 0. `out` may be `master`. */
 void key_derive(uint8_t out[KEY_BYTES], const uint8_t master[KEY_BYTES], const char *label, const void *id,
                 size_t bytes);
+
+/* Reads a key: 32 hexadecimal digits, and nothing else. */
+bool key_parse(const char *text, uint8_t key[KEY_BYTES]);
 
 #endif

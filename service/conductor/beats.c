@@ -9,16 +9,10 @@
 #include "service/conductor/conductor.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define RATE_MAX_HZ 1000.0
 #define RATE_MIN_HZ (1.0 / 60)
 #define GREETINGS   3 /* first beats of an epoch, all of which ask for answers */
-
-void beats_key_make(uint8_t key[KEY_BYTES], const uint8_t master[KEY_BYTES])
-{
-    memcpy(key, master, KEY_BYTES);
-}
 
 bool is_beating(void)
 {

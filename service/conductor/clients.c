@@ -3,6 +3,7 @@
  * clients.c: the connections that requests come by (conductor.h). A client that waits for an answer is not
  * read from meanwhile. The conductor never waits for a client: one that does not take its answer is closed.
  */
+#include "service/conductor/access.h"
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
 #include <errno.h>
@@ -84,7 +85,12 @@ void client_serve(unsigned place)
     request[bytes] = '\0';
     request[strcspn(request, "\n")] = '\0';
     client->events = 0;
-    if (request_take(request, serials[place], &answer))
+    if (peer_read(client->fd, &conductor.peer)) {
+        json_error(&answer, errno == ERANGE ? "you are in more than 256 groups" : strerror(errno));
+        message_send(place, &answer, true);
+        return;
+    }
+    if (!access_check(&conductor.peer, request, &answer) || request_take(request, serials[place], &answer))
         message_send(place, &answer, true);
 }
 

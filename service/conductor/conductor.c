@@ -5,6 +5,7 @@
  * or sends commands when conductorctl asks for it. It is one thread, with SCHED_FIFO and locked memory if the
  * system allows them. A beat's deadline is absolute, so that a late beat does not shift the next one.
  */
+#include "service/conductor/access.h"
 #include "service/conductor/conductor.h"
 #include "service/conductor/keys.h"
 #include "service/lib/control.h"
@@ -70,11 +71,11 @@ static void timer_look(void)
 static const char usage[] =
     "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
     "PATH]\n"
-    "                 [--identity FILE [--trust-first]]\n"
+    "                 [--group GROUP] [--operators GROUP] [--identity FILE [--trust-first]]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
     "  --interface NAME  sends beats to this interface, on the network of the nodes\n"
-    "  --key FILE        a file of 32 hexadecimal digits, the same key as the nodes'\n"
+    "  --key FILE        a file of 32 hexadecimal digits, of which nodes' keys are made\n"
     "  --identity FILE   a file of 64 hexadecimal digits, the secret of the conductor's public key: nodes "
     "get\n"
     "                    their keys from it (conductorctl keys)\n"
@@ -82,9 +83,11 @@ static const char usage[] =
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
     "  --nodes N         number of nodes: a command waits for N nodes, even if fewer have answered yet\n"
-    "  --socket PATH     the Unix socket for conductorctl (default: " CONTROL_SOCKET ")\n";
+    "  --socket PATH     the Unix socket for conductorctl (default: " CONTROL_SOCKET ")\n"
+    "  --group GROUP     whose members may run jobs (default: only root)\n"
+    "  --operators GROUP whose members may command all nodes and jobs (default: only root)\n";
 
-static const char *identity_path, *rate_text = RATE_DEFAULT;
+static const char *identity_path, *group_name, *operators_name, *rate_text = RATE_DEFAULT;
 static uint32_t answer_every_given = UINT32_MAX;
 static bool trusts_first;
 
@@ -97,6 +100,8 @@ static const struct option_row option_rows[] = {
     { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
     { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
     { "socket", 0, OPTION_TEXT, .value = &conductor.socket_path },
+    { "group", 0, OPTION_TEXT, .value = &group_name },
+    { "operators", 0, OPTION_TEXT, .value = &operators_name },
     { 0 },
 };
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
@@ -126,12 +131,17 @@ static void prepare(char **words)
     key_file_read(conductor.key_path, conductor.master, STATUS_WRONG);
     beats_key_make(conductor.key, conductor.master);
     identity_read();
+    access_operators_set(operators_name);
+    const gid_t group = group_name ? access_group("group", group_name) : 0;
     if (wire_open(&conductor.wire, conductor.interface, &what))
         give_up(STATUS_WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
     conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
     if (conductor.polls[POLL_LISTENER].fd < 0)
         give_up(STATUS_WRONG, "socket %s: %s", conductor.socket_path,
                 errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
+    if (group_name && control_share(conductor.socket_path, group))
+        give_up(STATUS_WRONG, "--group %s: socket %s: %s", group_name, conductor.socket_path,
+                strerror(errno));
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);

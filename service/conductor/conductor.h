@@ -9,7 +9,8 @@
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
  *     keys.c        nodes that ask for their keys, their admission, and rotation (keys.h)
- *     jobs.c        requests of tacetrun: numbers of jobs, and tickets
+ *     jobs.c        requests of tacetrun: numbers of jobs and their users, tickets; nodes' keys
+ *     access.c      who may make which request
  *     clients.c     the connections that requests come by
  *
  * tools/lockstep/conductor.c is the conductor of nodes whose time is virtual; it replaces conductor.c,
@@ -26,6 +27,7 @@
 #include "service/conductor/welcomes.h"
 #include "service/lib/clock.h"
 #include "service/lib/json.h"
+#include "service/lib/peer.h"
 #include "service/lib/wire.h"
 #include <poll.h>
 
@@ -40,6 +42,7 @@ struct conductor {
     const char *key_path;
     uint8_t master[KEY_BYTES]; /* all other keys are made of it */
     uint8_t key[KEY_BYTES];    /* of beats */
+    struct peer peer;          /* the client whose request is being done */
     struct timeline timeline;
     uint64_t sequence;
     bool is_last;     /* the next beat tells nodes that none follows */
@@ -74,9 +77,6 @@ uint64_t conductor_now_ns(void);
 void beat_timer_set(void);
 
 /* ---- beats.c ---- */
-
-/* Makes the beats' key of a master key. */
-void beats_key_make(uint8_t key[KEY_BYTES], const uint8_t master[KEY_BYTES]);
 
 /* Sends a beat if one is due. */
 void beat_due(void);
@@ -147,8 +147,15 @@ void jobs_start(void);
 /* Answers with the next job's number. */
 void job_begin(struct json *answer);
 
-/* Answers with the ticket for a nonce, 16 hexadecimal digits each. */
-void ticket_write(const char *nonce, struct json *answer);
+/* Returns whose job this is; false: none that is known. The last JOBS_KEPT jobs are known; one user's jobs
+ * drop those of others only once he has fewer than JOBS_OF_USER. */
+#define JOBS_KEPT    4096
+#define JOBS_OF_USER 256
+bool job_owner(uint32_t job, uint32_t *uid);
+
+/* Answers "NONCE ID JOB" with a ticket of the client's credentials, "ID" with the keys of a node. */
+void ticket_answer(const char *words, struct json *answer);
+void keys_answer(const char *id, struct json *answer);
 
 /* ---- clients.c ---- */
 

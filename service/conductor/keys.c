@@ -141,6 +141,11 @@ static void asker_admit(struct asker *asker, const char *how)
     answer_queue(asker);
 }
 
+void beats_key_make(uint8_t key[KEY_BYTES], const uint8_t master[KEY_BYTES])
+{
+    key_derive(key, master, KEY_BEATS, NULL, 0);
+}
+
 static void ticket_key_make(uint8_t key[KEY_BYTES], const uint8_t master[KEY_BYTES],
                             const uint8_t address[NODE_ADDRESS_BYTES])
 {

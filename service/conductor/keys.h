@@ -21,6 +21,9 @@
 /* Begins, with the secret of the conductor's public key; NULL: no keys are given. */
 void keys_start(const uint8_t *identity, bool trusts_first);
 
+/* Makes the beats' key of a master key. */
+void beats_key_make(uint8_t key[KEY_BYTES], const uint8_t master[KEY_BYTES]);
+
 /* Takes a node's request for its keys. Returns what is wrong with the frame. */
 enum beat_fault key_request_heard(const struct wire_frame *frame);
 

@@ -178,7 +178,9 @@ bool request_take(const char *request, unsigned client, struct json *answer)
     else if (strncmp(request, "remove ", 7) == 0)
         remove_do(request + 7, answer);
     else if (strncmp(request, "ticket ", 7) == 0)
-        ticket_write(request + 7, answer);
+        ticket_answer(request + 7, answer);
+    else if (strncmp(request, "key ", 4) == 0)
+        keys_answer(request + 4, answer);
     else if (strcmp(request, "job begin") == 0)
         job_begin(answer);
     else if (strncmp(request, "page ", 5) == 0)

@@ -104,6 +104,16 @@ static void command_print(const char *answer)
     error_print(answer);
 }
 
+/* Prints a node's keys in the form of a file of keys. */
+static void keys_print(const char *answer)
+{
+    static const char *const names[] = { "beats", "ticket" };
+    char key[64];
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        printf("%s %s\n", names[i], json_member_text(answer, names[i], key, sizeof(key)));
+}
+
 static bool has_failed(const char *answer)
 {
     return json_member(answer, "error") != NULL;
@@ -243,6 +253,8 @@ int main(int count, char **given)
 
         return ask_and_print(request, command_print, within_s);
     }
+    case WHAT_KEY:
+        return ask_and_print(words.text, keys_print, ANSWER_WITHIN_S);
     case WHAT_ASK:
         break;
     }

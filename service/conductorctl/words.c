@@ -21,6 +21,8 @@ static const char usage[] =
     "  keys                   prints the conductor's public key, and the nodes that have asked for keys\n"
     "  admit NODE FINGERPRINT lets this node, by name or Ethernet address, have its keys\n"
     "  remove NODE            forgets the node of this name or Ethernet address\n"
+    "  key ID                 prints a node's keys, for a file on the node, to root; ID is the Ethernet\n"
+    "                         address of its card for beats, 12 hexadecimal digits, or its name\n"
     "  rate HZ                sets the beats a second, 1/60 to 1000; 0: none\n"
     "At the next beat, on all CPUs of all nodes:\n"
     "  stop, continue, kill   all ranks; with --job N only those of job N\n"
@@ -59,6 +61,7 @@ static const struct {
     { "status", 0, 0, WHAT_ASK, 0 },
     { "rate", 1, 1, WHAT_ASK, 0 },
     { "remove", 1, 1, WHAT_ASK, 0 },
+    { "key", 1, 1, WHAT_KEY, 0 },
     { "nodes", 0, 0, WHAT_NODES, TAKES_WATCH },
     { "keys", 0, 0, WHAT_KEYS, 0 },
     { "admit", 2, 2, WHAT_ASK, 0 },

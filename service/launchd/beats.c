@@ -10,6 +10,7 @@
 #include "lib/bytes.h"
 #include "service/lib/wire.h"
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -21,6 +22,7 @@ static struct {
     struct beat_order order;
     struct global_clock clock;
     uint64_t booted_ns, taken, lost;
+    uint32_t tai_utc_s;
     uint64_t start;   /* random; another one at each start of the program */
     bool is_welcomed; /* the conductor of this epoch has welcomed the node (beat/welcome.h) */
     uint64_t epoch;   /* the commands' epoch */
@@ -53,8 +55,8 @@ static void commands_do(const struct beat *beat)
         beats.done = beats.result = 0;
         beats.is_welcomed = false;
     }
-    beats.is_welcomed =
-        beats.is_welcomed || welcome_is_in(beat, welcome_of(launchd.key, beats.wire.address, beats.start));
+    beats.is_welcomed = beats.is_welcomed ||
+                        welcome_is_in(beat, welcome_of(launchd.keys.beats, beats.wire.address, beats.start));
     for (unsigned i = 0; beats.is_welcomed && i < beat->command_count; i++) {
         if (beat->commands[i].number <= beats.done)
             continue;
@@ -92,7 +94,7 @@ static void answer_send(const uint8_t to[6])
 
     memcpy(answer.address, &launchd.address, sizeof(answer.address));
     memcpy(answer.name, launchd.name, sizeof(answer.name));
-    answer_encode(&answer, launchd.key, payload);
+    answer_encode(&answer, launchd.keys.beats, payload);
     wire_send_to(&beats.wire, to, payload, sizeof(payload)); /* if this fails, the next beat asks again */
 }
 
@@ -109,6 +111,7 @@ static void beat_take(const struct beat *beat, const struct wire_frame *frame)
     beats.lost += missing;
     /* The monotonic clock, because the wall clock may be set. */
     global_clock_update(&beats.clock, clock_now_ns(), beat->time_ns + beat->late_ns);
+    beats.tai_utc_s = beat->tai_utc_s;
     commands_do(beat);
     if (answer_is_due(beat))
         answer_send(frame->from);
@@ -122,8 +125,16 @@ static void beats_ready(struct watch *watch, uint32_t events)
     (void)watch;  /* there is one wire */
     (void)events; /* reads until nothing is left, or the turn's frames are used up */
     for (unsigned i = 0; i < FRAMES_PER_TURN && wire_receive(&beats.wire, &frame) == 0; i++)
-        if (frame.is_for_us && beat_decode(frame.payload, frame.bytes, launchd.key, &beat) == BEAT_FINE)
+        if (frame.is_for_us &&
+            beat_decode(frame.payload, frame.bytes, launchd.keys.beats, &beat) == BEAT_FINE)
             beat_take(&beat, &frame);
+}
+
+uint64_t beats_utc_s(void)
+{
+    if (!beats.clock.is_set)
+        return clock_read_ns(CLOCK_REALTIME) / SECOND_NS;
+    return global_line_at(&beats.clock.line, clock_now_ns()) / SECOND_NS - beats.tai_utc_s;
 }
 
 int beats_open(const char *interface, const char **what)
@@ -135,6 +146,8 @@ int beats_open(const char *interface, const char **what)
     if (getrandom(&beats.start, sizeof(beats.start), 0) != sizeof(beats.start))
         return -1;
     *what = "listening";
+    for (unsigned i = 0; i < sizeof(beats.wire.address); i++)
+        sprintf(launchd.id + 2 * i, "%02x", beats.wire.address[i]);
     beats.watch = (struct watch){ .fd = beats.wire.socket, .ready = beats_ready };
     return watch_try(&launchd.loop, &beats.watch, EPOLLIN) ? -1 : 0;
 }

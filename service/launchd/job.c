@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,9 +66,11 @@ static struct job {
     uint64_t limit_ns;     /* when RECEIVING, DIALLING, STARTING or DRAINING times out; UINT64_MAX: never */
     char bytes[LAUNCH_REQUEST_BYTES];
     size_t bytes_due, bytes_here;
+    struct launch_line line; /* its texts are not kept */
     struct launch_request request;
     int program; /* the file in memory; -1: no program is sent */
     uint64_t program_here;
+    char directory[64];    /* made for the job; "": the request names another */
     struct watch problems; /* the pipe's reading end */
     struct rank *ranks;
     unsigned ranks_running;
@@ -176,6 +179,13 @@ void job_stop(bool stop)
         descendants_signal(stop ? SIGSTOP : SIGCONT);
 }
 
+/* Kills all processes of the job that it finds. */
+static void processes_kill(void)
+{
+    if (!cgroup_kill())
+        descendants_signal(SIGKILL);
+}
+
 static unsigned worst_status(void)
 {
     unsigned worst = 0;
@@ -200,6 +210,10 @@ static void job_end(void)
     streams_close();
     watch_close(&job.problems);
     close_set(&job.program);
+    cgroup_remove();
+    if (job.directory[0])
+        rmdir(job.directory); /* if the job has left files, it stays */
+    job.directory[0] = '\0';
     free(job.ranks);
     job.ranks = NULL;
     job.ranks_running = 0;
@@ -209,14 +223,15 @@ static void job_end(void)
 
 /* ---- Request and program ---- */
 
-bool job_take(struct client *client, size_t bytes)
+bool job_take(struct client *client, const struct launch_line *line)
 {
     if (job.stage != IDLE)
         return false;
     job.stage = RECEIVING;
     job.client = client;
     job.limit_ns = clock_now_ns() + REQUEST_LIMIT_NS;
-    job.bytes_due = bytes;
+    job.line = *line;
+    job.bytes_due = line->bytes;
     job.bytes_here = 0;
     job.program_here = 0;
     job.is_killed = false;
@@ -268,6 +283,7 @@ static void program_complete(void)
     char path[64];
 
     if (job.request.program_bytes) {
+        fchmod(job.program, 0555); /* of a file in memory this does not fail */
         /* Linux does not run a file that is open for writing. */
         snprintf(path, sizeof(path), "/proc/self/fd/%d", job.program);
         const int readable = open(path, O_RDONLY | O_CLOEXEC);
@@ -282,15 +298,31 @@ static void program_complete(void)
     job_dial();
 }
 
+/* Fails the job if this process cannot become its user. */
+static bool user_check(void)
+{
+    const uint32_t uid = job.line.user.uid, own = geteuid();
+
+    if (own == 0 || uid == own)
+        return true;
+    job_fail(
+        "user %u: this node's tacet-launchd runs as user %u, and without root it runs jobs only as itself",
+        uid, own);
+    return false;
+}
+
 static void request_complete(void)
 {
     const struct launch_request *request = &job.request;
     struct message why;
 
-    if (launch_request_read(job.bytes, job.bytes_here, &job.request, &why)) {
+    if (launch_request_read(job.bytes, job.bytes_here, &job.request, &why) ||
+        launch_job_check(&job.line, &job.request, &why)) {
         job_fail("%s", why.text);
         return;
     }
+    if (!user_check())
+        return;
     const uint64_t cpus = (uint64_t)request->ranks * (request->cpus ? request->cpus : 1);
     if (cpus > launchd.cpus.count) {
         job_fail("%u ranks of %u CPUs each: this node has %u CPUs", request->ranks,
@@ -431,6 +463,24 @@ static void problems_ready(struct watch *watch, uint32_t events)
     client_say(job.client, "started");
 }
 
+/* Makes what the job's processes need: a folder of its user, if the request names none, and the control
+ * group. Returns false if that fails; the job has failed then. */
+static bool place_make(void)
+{
+    const struct credentials *user = &job.line.user;
+
+    if (!job.request.directory) {
+        snprintf(job.directory, sizeof(job.directory), "/tmp/tacet-%u-XXXXXX", job.request.job);
+        if (!mkdtemp(job.directory) || (geteuid() == 0 && chown(job.directory, user->uid, user->gid))) {
+            job_fail("cannot make the working directory %s: %s", job.directory, strerror(errno));
+            return false;
+        }
+    }
+    if (!cgroup_make(job.request.job))
+        job_fail("cannot make the job's control group: %s", strerror(errno));
+    return !job.why[0];
+}
+
 static void job_fork(void)
 {
     const pid_t parent = getpid();
@@ -439,6 +489,8 @@ static void job_fork(void)
     job.stage = STARTING;
     job.limit_ns = clock_now_ns() + START_LIMIT_NS;
     stopped.is_set = false; /* a new job runs, even after stop */
+    if (!place_make())
+        return;
     if (pipe2(ends, O_CLOEXEC)) {
         job_fail("cannot make a pipe: %s", strerror(errno));
         return;
@@ -450,6 +502,9 @@ static void job_fork(void)
     for (unsigned i = 0; i < job.request.ranks && job.stage == STARTING; i++) {
         struct rank *rank = &job.ranks[i];
         const struct launch_rank start = { .request = &job.request,
+                                           .user = &job.line.user,
+                                           .directory =
+                                               job.request.directory ? job.request.directory : job.directory,
                                            .local = i,
                                            .out = rank->out.watch.fd,
                                            .err = rank->err.watch.fd,
@@ -548,7 +603,7 @@ static void running_turn(void)
 
 static void ending_turn(void)
 {
-    descendants_signal(SIGKILL);
+    processes_kill();
     job_children_ended();
     turn_by(clock_now_ns() + KILL_EVERY_NS);
     if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
@@ -615,7 +670,7 @@ void job_turn(void)
     if (job.stage == DIALLING)
         dialling_turn();
     if (job.stage == RUNNING && job.is_killed) {
-        descendants_signal(SIGKILL);
+        processes_kill();
         turn_by(clock_now_ns() + KILL_EVERY_NS);
     }
     if (job.stage == RUNNING)

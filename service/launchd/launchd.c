@@ -5,7 +5,6 @@
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
-#include "service/lib/key_file.h"
 #include "service/lib/options.h"
 #include "service/lib/process.h"
 #include "service/lib/say.h"
@@ -40,7 +39,8 @@ static const char usage[] =
     "\n"
     "Runs jobs of tacetrun on this Linux node, one at a time.\n"
     "  --port PORT        listens at this TCP port, 1 to 65535; 0: a free one (default: 35019)\n"
-    "  --key FILE         the conductor's key; without it every host can run jobs here\n"
+    "  --key FILE         the node's keys (conductorctl key); without it, which root may not do, any\n"
+    "                     host can run jobs here\n"
     "  --name NAME        the node's name, at most 31 characters (default: the host's name)\n"
     "  --address ADDRESS  the IPv4 address to listen at and to tell the conductor (default: all)\n"
     "  --beats INTERFACE  takes the conductor's beats from this interface and answers them; needs --key\n";
@@ -88,8 +88,10 @@ static void listen_at(uint16_t port)
         give_up(STATUS_WRONG, "cannot listen at port %u: %s", port, strerror(errno));
     watch_set(&launchd.loop, &listener, EPOLLIN);
     say_begin("tacet-launchd", say_without_waiting);
-    say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
-        launchd.has_key ? "" : "; without --key any host can run jobs here");
+    const char *why = cgroup_find();
+    say("%s takes jobs at port %u, on %u CPUs%s%s%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
+        launchd.has_key ? "" : "; without --key any host can run jobs here",
+        why ? "; jobs have no control group and are ended by a search of /proc: " : "", why ? why : "");
 }
 
 static uint32_t port = LAUNCH_PORT;
@@ -113,12 +115,16 @@ static void prepare(char **words)
     if (words[end])
         options_wrong("unexpected word: %s", words[end]);
     if (beats_interface && !key_path)
-        give_up(STATUS_WRONG, "--beats needs the conductor's key: --key FILE");
+        give_up(STATUS_WRONG, "--beats needs the node's keys: --key FILE");
     name_set(name_given);
     address_set(address_given);
+    if (geteuid() == 0 && !key_path)
+        give_up(STATUS_WRONG, "as root it needs the node's keys, --key FILE: without them any host could run "
+                              "programs as root here");
     launchd.has_key = key_path;
     if (key_path)
-        key_file_read(key_path, launchd.key, STATUS_WRONG);
+        key_file_read_node(key_path, &launchd.keys, STATUS_WRONG);
+    strcpy(launchd.id, launchd.name);
     launch_cpus_find(&launchd.cpus);
     if (beats_interface && beats_open(beats_interface, &what))
         give_up(STATUS_WRONG, "--beats %s: %s: %s", beats_interface, what, strerror(errno));

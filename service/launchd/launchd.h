@@ -6,6 +6,7 @@
  *      launchd.c     the program: options, signals, the loop
  *      client.c      connections: greeting, tickets, lines in and out
  *      job.c         the node's one job, from its request to its end
+ *      cgroup.c      the job's control group
  *      rank.c        a rank between fork and exec
  *      beats.c       the conductor's beats: answers, stop, continue, kill
  */
@@ -16,6 +17,7 @@
 #include "launch/launch_request.h"
 #include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
+#include "service/lib/key_file.h"
 #include "service/lib/launch_cpus.h"
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -25,8 +27,9 @@
 /* The node; set when the program starts. */
 extern struct launchd {
     char name[ANSWER_NAME_BYTES];
-    struct in_addr address; /* 0.0.0.0: all of the node's addresses */
-    uint8_t key[SIPHASH_KEY_BYTES];
+    struct in_addr address;            /* 0.0.0.0: all of the node's addresses */
+    char id[LAUNCH_NODE_ID_BYTES + 1]; /* of what its key for tickets is made (docs/jobs.md) */
+    struct node_keys keys;
     bool has_key;
     struct launch_cpus cpus;
     /* As they were before this program changed its own; ranks get them back. */
@@ -68,8 +71,8 @@ struct in_addr client_address(const struct client *client);
 /* Returns "idle" or "busy". */
 const char *job_state(void);
 
-/* Begins a job for this client, whose request has `bytes` bytes. Returns false if the node has a job. */
-bool job_take(struct client *client, size_t bytes);
+/* Begins a job for this client, whose request follows this line. Returns false if the node has a job. */
+bool job_take(struct client *client, const struct launch_line *line);
 
 /* Takes bytes of the request, then of the program. Returns how many it took; 0 once it has all of them. */
 size_t job_feed(const char *bytes, size_t count);
@@ -98,10 +101,30 @@ uint32_t job_number(void); /* 0: no job */
 void job_stop(bool stop);
 bool job_is_stopped(void);
 
+/* ---- The job's control group ---- */
+
+/* Finds out whether jobs can have one, and ends what a killed tacet-launchd has left in its. Returns NULL, or
+ * why not: then the other calls do nothing. */
+const char *cgroup_find(void);
+
+/* Makes the group of a job. Returns false, with errno, if that fails. */
+bool cgroup_make(uint32_t job);
+
+/* Moves the calling process into the group, in a child. Returns false, with errno, if that fails. */
+bool cgroup_join(void);
+
+/* Kills all processes of the group. Returns false if there is none. */
+bool cgroup_kill(void);
+
+/* Removes the group, once its processes have ended. */
+void cgroup_remove(void);
+
 /* ---- A rank ---- */
 
 struct launch_rank {
     const struct launch_request *request;
+    const struct credentials *user;
+    const char *directory;
     unsigned local; /* its number on the node */
     int out, err;   /* its streams */
     int program;    /* a file in memory; -1: the program is at the request's path */
@@ -115,5 +138,8 @@ _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent);
 
 /* Starts to take beats from this interface. Returns 0, or -1 with errno and the failed step in *what. */
 int beats_open(const char *interface, const char **what);
+
+/* Returns the time of the conductor's beats, UTC in seconds since 1970; this host's if it hears none. */
+uint64_t beats_utc_s(void);
 
 #endif

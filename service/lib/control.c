@@ -41,6 +41,11 @@ int control_connect(const char *path)
     return -1;
 }
 
+int control_share(const char *path, gid_t group)
+{
+    return chown(path, (uid_t)-1, group) || chmod(path, 0660) ? -1 : 0;
+}
+
 int control_listen(const char *path)
 {
     struct sockaddr_un address;

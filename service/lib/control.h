@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * control.h: the protocol between conductorctl and the conductor: a Unix socket of whole messages
- * (SOCK_SEQPACKET), which only the conductor's user can reach. A request is a line of words. The answer is
+ * (SOCK_SEQPACKET), which its user and a group can reach. A request is a line of words. The answer is
  * one JSON object in one message; it has "error" if the request failed:
  *
  *     status                              answers with the conductor's state
@@ -12,8 +12,9 @@
  *                                         public key
  *     admit NODE FINGERPRINT              lets the node of this name or Ethernet address have its keys
  *     remove NAME                         forgets the node of this name or Ethernet address
- *     ticket NONCE                        {"ticket": "…"}: the ticket for a node's nonce, 16 hexadecimal
- *                                         digits each (docs/jobs.md)
+ *     ticket NONCE ID JOB                 {"ticket": "JOB UID GID GROUPS EXPIRES MAC"}: a ticket for the
+ *                                         client's own credentials, and a node's nonce and id (docs/jobs.md)
+ *     key ID                              {"beats": "…", "ticket": "…"}: the keys of the node with this id
  *     job begin                           {"job": N}: a number that no other job has
  *     page ADDRESS OFFSET COUNT           reads pages of the held flight log of the node with this Ethernet
  *                                         address: each in its own message, {"page": …}, in any order; then
@@ -25,6 +26,8 @@
 #ifndef TACET_SERVICE_CONTROL_H
 #define TACET_SERVICE_CONTROL_H
 
+#include <sys/types.h>
+
 #define CONTROL_FOLDER        "/run/tacet-conductor"
 #define CONTROL_SOCKET        CONTROL_FOLDER "/socket"
 #define CONTROL_VARIABLE      "TACET_CONDUCTOR" /* environment variable: another path of the socket */
@@ -34,6 +37,9 @@
 /* Opens the conductor's listening socket at `path`; replaces the socket of a conductor that has ended. Makes
  * CONTROL_SOCKET's folder if it is missing. -1 with errno (EADDRINUSE: a conductor listens there). */
 int control_listen(const char *path);
+
+/* Lets a group reach the socket. Returns 0; -1 with errno. */
+int control_share(const char *path, gid_t group);
 
 /* Connects to the conductor at `path`. Returns the socket; -1 with errno. */
 int control_connect(const char *path);

@@ -54,11 +54,13 @@ static const struct options options = { .rows = option_rows, .usage = usage, .fa
 static void prepare(char **words)
 {
     const int end = options_read(&options, words, 1);
+    struct node_keys keys;
     const char *what;
 
     if (!interface || !key_path || words[end])
         options_wrong("it takes --interface NAME and --key FILE; --beats N is optional");
-    key_file_read(key_path, listener.key, STATUS_WRONG);
+    key_file_read_node(key_path, &keys, STATUS_WRONG);
+    memcpy(listener.key, keys.beats, sizeof(listener.key));
     if (wire_open(&listener.wire, interface, &what))
         give_up(STATUS_WRONG, "interface %s: %s: %s", interface, what, strerror(errno));
 }

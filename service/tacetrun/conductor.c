@@ -102,6 +102,9 @@ bool conductor_find(void)
     conductor.last = &conductor.first;
     conductor.watch.ready = conductor_ready;
     conductor.is_there = conductor_connect();
+    if (!conductor.is_there && errno == EACCES)
+        say("the conductor's socket %s refuses you: only its group (conductor --group) may run jobs",
+            run.plan.conductor);
     watch_close(&conductor.watch);
     return conductor.is_there;
 }

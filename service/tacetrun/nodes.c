@@ -7,6 +7,7 @@
 #include "service/lib/json.h"
 #include "service/lib/tcp.h"
 #include "service/lib/text.h"
+#include "service/lib/ticket.h"
 #include "service/tacetrun/launch_writer.h"
 #include "service/tacetrun/tacetrun.h"
 #include <arpa/inet.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <time.h>
 
 /* How long the choice waits for nodes earlier in the list after enough others are idle. */
 #define CHOICE_PATIENCE_NS SECOND_NS
@@ -165,12 +167,13 @@ static void request_fill(struct launch_request *request, const struct node *node
     memcpy(request->variables + 2, plan->variables, plan->variable_count * sizeof(char *));
 }
 
-/* Starts sending "launch BYTES TICKET" and the request. */
+/* Starts sending "launch BYTES TICKET" and the request. A ticket begins with the job's number and its user.
+ */
 static void node_launch(struct node *node, const char *ticket)
 {
     static struct launch_request request;
     static char bytes[LAUNCH_REQUEST_BYTES];
-    char port[64], size[32], line[64];
+    char port[64], size[32], line[LAUNCH_TICKET_LINE + 64];
 
     request_fill(&request, node, port, size, sizeof(size));
     size_t count = launch_request_write(&request, bytes, sizeof(bytes));
@@ -194,13 +197,13 @@ static void node_launch(struct node *node, const char *ticket)
 static void ticket_answered(void *context, const char *answer)
 {
     struct node *node = context;
-    char ticket[32], error[128];
+    char ticket[LAUNCH_TICKET_LINE], error[128];
 
     if (node->state != NODE_TICKET)
         return;
     json_member_text(answer ? answer : "", "ticket", ticket, sizeof(ticket));
     json_member_text(answer ? answer : "", "error", error, sizeof(error));
-    if (strlen(ticket) == 16 && strspn(ticket, "0123456789abcdef") == 16)
+    if (*ticket && strspn(ticket, "0123456789abcdef,- ") == strlen(ticket))
         node_launch(node, ticket);
     else if (*error)
         node_fail(node, "the conductor refused a ticket: %s", error);
@@ -212,28 +215,32 @@ static void ticket_answered(void *context, const char *answer)
 /* Launches the job on a chosen node; gets a ticket first if the node requires one. */
 static void node_begin(struct node *node)
 {
-    char text[64];
+    char text[LAUNCH_TICKET_LINE];
+    const struct ticket ticket = { .master = node->needs_ticket ? run.key : NULL,
+                                   .nonce = node->nonce,
+                                   .id = node->id,
+                                   .job = run.job,
+                                   .who = &run.user,
+                                   .now_s = (uint64_t)time(NULL) };
     uint64_t silence_ns = run.plan.silence_ns;
 
     if (silence_ns == SILENCE_DEFAULT)
         silence_ns = node->is_tacet ? 0 : 10 * SECOND_NS;
     tcp_keep(node->watch.fd, silence_ns);
     node->deadline_ns = run.now_ns + run.plan.within_ns;
-    if (!node->needs_ticket) {
-        node_launch(node, "-");
-    } else if (run.plan.key_file) {
-        snprintf(text, sizeof(text), "%016" PRIx64, launch_ticket(run.key, node->nonce));
+    if (!node->needs_ticket || run.plan.key_file) {
+        ticket_write(&ticket, text);
         node_launch(node, text);
     } else {
         node->state = NODE_TICKET;
-        snprintf(text, sizeof(text), "ticket %016" PRIx64, node->nonce);
+        snprintf(text, sizeof(text), "ticket %016" PRIx64 " %s %" PRIu32, node->nonce, node->id, run.job);
         conductor_request(text, ticket_answered, node);
     }
 }
 
 /* ---- Receiving from a node ---- */
 
-/* Handles the greeting "tacet-launch 1 NONCE WANTED state=… system=…". */
+/* Handles the greeting "tacet-launch 2 NONCE WANTED state=… system=…". */
 static void greeting_take(struct node *node, char *line)
 {
     char *rest = NULL, clean[64];
@@ -247,19 +254,24 @@ static void greeting_take(struct node *node, char *line)
         node_fail(node, "unexpected greeting \"%s\": another service listens on this port", clean);
         return;
     }
-    if (strcmp(version, "1") != 0) {
-        node_fail(node, "the node has version %.8s of the launch protocol, tacetrun has version 1", version);
+    if (strcmp(version, "2") != 0) {
+        node_fail(node,
+                  "the node has version %.8s of the launch protocol, tacetrun has version %d: install "
+                  "the same Tacet on both",
+                  version, LAUNCH_VERSION);
         return;
     }
     for (const char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         has_state = has_state || strcmp(word, "state=idle") == 0 || strcmp(word, "state=busy") == 0;
         node->is_busy = node->is_busy || strcmp(word, "state=busy") == 0;
         node->is_tacet = node->is_tacet || strncmp(word, "system=Tacet", 12) == 0;
+        if (strncmp(word, "id=", 3) == 0 && node_id_is_valid(word + 3))
+            strcpy(node->id, word + 3);
     }
     node->needs_ticket = need && strcmp(need, "ticket") == 0;
-    if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state ||
+    if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state || !*node->id ||
         !(node->needs_ticket || (need && strcmp(need, "open") == 0))) {
-        node_fail(node, "invalid greeting \"%s\": no nonce, no ticket or open, or no state", clean);
+        node_fail(node, "invalid greeting \"%s\": no nonce, no ticket or open, no state, or no id", clean);
         return;
     }
     node->state = NODE_READY;

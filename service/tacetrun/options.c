@@ -35,7 +35,7 @@ static const char usage[] =
     "                           while a program only computes)\n"
     "      --conductor SOCKET   the conductor's socket (default: $" CONTROL_VARIABLE ",\n"
     "                           or " CONTROL_SOCKET ")\n"
-    "      --key FILE           make tickets with this key, without the conductor\n"
+    "      --key FILE           make tickets with the site's key, without the conductor\n"
     "      --port P             listen for ranks on this port (default: any)\n"
     "      --help               print this text\n";
 

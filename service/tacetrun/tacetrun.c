@@ -9,6 +9,7 @@
 #include "service/lib/json.h"
 #include "service/lib/key_file.h"
 #include "service/lib/output.h"
+#include "service/lib/peer.h"
 #include "service/lib/process.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -318,6 +319,8 @@ static void prepare(char **words)
         key_file_read(run.plan.key_file, run.key, STATUS_FAILED);
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
         give_up(STATUS_FAILED, "cannot get random numbers: %s", strerror(errno));
+    if (credentials_own(&run.user))
+        give_up(STATUS_FAILED, "you are in more than %d groups", CREDENTIALS_GROUPS_MAX);
     program_open();
     if (!conductor_find() && run.plan.needs_conductor)
         give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(errno));

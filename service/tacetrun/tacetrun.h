@@ -73,11 +73,12 @@ extern struct run {
     struct event_loop loop;
     enum phase phase;
     uint64_t now_ns;
-    uint32_t job;    /* the job's number; 0: none yet */
-    uint64_t secret; /* authenticates the job's ranks */
-    uint16_t port;   /* the port to which ranks connect */
-    uint8_t key[SIPHASH_KEY_BYTES];
-    int program; /* the file to send; -1: none */
+    uint32_t job;            /* the job's number; 0: none yet */
+    uint64_t secret;         /* authenticates the job's ranks */
+    uint16_t port;           /* the port to which ranks connect */
+    uint8_t key[KEY_BYTES];  /* the site's, with --key */
+    struct credentials user; /* this process's */
+    int program;             /* the file to send; -1: none */
     uint64_t program_bytes;
     struct rank *ranks; /* by number, once nodes are chosen */
     uint32_t size, ended_count, stream_count;
@@ -126,6 +127,7 @@ struct node {
     char line[LAUNCH_LINE_BYTES]; /* received, not yet handled */
     size_t line_bytes;
     uint64_t nonce;
+    char id[LAUNCH_NODE_ID_BYTES + 1]; /* of what its key is made; "": its greeting has none */
     bool needs_ticket, is_busy, is_tacet, is_kill_sent;
     uint32_t first, ranks; /* its ranks, when it is chosen */
     char *out;             /* "launch …" and the request */

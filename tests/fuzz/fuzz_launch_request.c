@@ -97,25 +97,49 @@ static void try_request(const char *bytes, size_t count)
     promise_same(&request, &second);
 }
 
-static void try_line(const char *line)
+/* Writes a line again from what was read. */
+static void line_write(const struct launch_line *line, char *text, size_t room)
 {
-    char again[LAUNCH_LINE_BYTES], digits[17] = "-";
-    struct message why = { "" };
-    size_t bytes, second_bytes;
-    uint64_t ticket, second_ticket;
-    bool has_ticket, second_has;
+    size_t at = (size_t)snprintf(text, room, "launch %zu %u %u %u ", line->bytes, line->job, line->user.uid,
+                                 line->user.gid);
 
-    if (launch_line_read(line, &bytes, &has_ticket, &ticket, &why) != 0) {
+    for (unsigned i = 0; i < line->user.group_count; i++)
+        at += (size_t)snprintf(text + at, room - at, "%s%u", i ? "," : "", line->user.groups[i]);
+    at += (size_t)snprintf(text + at, room - at, "%s %llu ", line->user.group_count ? "" : "-",
+                           (unsigned long long)line->expires_s);
+    for (unsigned i = 0; line->has_ticket && i < sizeof(line->mac); i++)
+        at += (size_t)snprintf(text + at, room - at, "%02x", line->mac[i]);
+    snprintf(text + at, room - at, "%s", line->has_ticket ? "" : "-");
+}
+
+static void try_line(const char *text)
+{
+    static const uint8_t key[KEY_BYTES] = { 1 };
+    static struct launch_line line, second;
+    char again[LAUNCH_TICKET_LINE];
+    struct message why = { "" };
+
+    if (launch_line_read(text, &line, &why) != 0) {
         promise_reason(&why);
         return;
     }
-    PROMISE(bytes > 0 && bytes <= LAUNCH_REQUEST_BYTES);
-    PROMISE(has_ticket || !ticket);
-    if (has_ticket)
-        snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)ticket);
-    snprintf(again, sizeof(again), "launch %zu %s", bytes, digits);
-    PROMISE(launch_line_read(again, &second_bytes, &second_has, &second_ticket, &why) == 0);
-    PROMISE(bytes == second_bytes && has_ticket == second_has && ticket == second_ticket);
+    PROMISE(line.bytes > 0 && line.bytes <= LAUNCH_REQUEST_BYTES && line.job > 0);
+    PROMISE(line.user.uid != UINT32_MAX && line.user.gid != UINT32_MAX);
+    PROMISE(line.user.group_count <= CREDENTIALS_GROUPS_MAX);
+    PROMISE(line.sealed > text && line.sealed + line.sealed_bytes < text + strlen(text));
+    PROMISE(line.sealed[line.sealed_bytes] == ' ');
+    if (launch_ticket_check(&line, key, 1, "n1", 0, &why)) /* no input has the right ticket */
+        promise_reason(&why);
+    else
+        PROMISE(false);
+    line_write(&line, again, sizeof(again));
+    PROMISE(launch_line_read(again, &second, &why) == 0);
+    PROMISE(line.bytes == second.bytes && line.job == second.job && line.expires_s == second.expires_s);
+    PROMISE(line.user.uid == second.user.uid && line.user.gid == second.user.gid);
+    PROMISE(line.user.group_count == second.user.group_count);
+    PROMISE(memcmp(line.user.groups, second.user.groups, line.user.group_count * sizeof(uint32_t)) == 0);
+    PROMISE(line.has_ticket == second.has_ticket);
+    PROMISE(!line.has_ticket || memcmp(line.mac, second.mac, sizeof(line.mac)) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

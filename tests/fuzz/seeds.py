@@ -328,7 +328,9 @@ def beat_frame() -> Iterator[bytes]:
         length = header.size + len(body) + 8
         yield header.pack(2, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(8)
     answer = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQ8x")
-    yield answer.pack(2, 2, 156, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38, 1, 2, 3, 4, bytes(4), 4, 0, b"node3", 6, 99)
+    yield answer.pack(
+        2, 2, 156, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38, 1, 2, 3, 4, bytes(4), 4, 0, b"node3", 6, 99
+    )
     page = struct.Struct(">BBHIQQQQQqQQ")
     for data, offset, size in ((bytes(1408), 1408, 5000), (b"TACETLOG", 0, 8), (b"", 8, 8), (b"", 0, 0)):
         length = page.size + len(data) + 8

@@ -84,7 +84,7 @@ answer_frame_sources := $(addprefix kernel/beat/,answer_frame.c beat_frame.c) ke
 page_frame_sources := $(addprefix kernel/beat/,page_frame.c beat_frame.c answer_frame.c) kernel/lib/siphash.c
 log_page_sources := $(addprefix kernel/beat/,log_page.c page_frame.c beat_frame.c) kernel/debug/klog.c \
                     kernel/lib/siphash.c kernel/lib/format.c kernel/lib/command_line.c
-launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
+launch_request_sources := kernel/launch/launch_request.c $(addprefix kernel/lib/,format.c key.c siphash.c)
 pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
 key_sources := kernel/lib/key.c kernel/lib/siphash.c
@@ -103,7 +103,7 @@ nettick_sources := $(addprefix kernel/beat/,nettick.c node_keys.c key_frame.c co
                      beat_frame.c answer_frame.c \
                      global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
-                   $(addprefix kernel/lib/,siphash.c format.c command_line.c seal.c)
+                   $(addprefix kernel/lib/,siphash.c key.c format.c command_line.c seal.c)
 beat_command_sources := kernel/beat/command.c kernel/beat/welcome.c kernel/lib/siphash.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c

@@ -21,7 +21,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import HEADER, KEY, siphash
+from tests.beat_frames import HEADER
+from tests.keys import KEY, MASTER, key_write, node_lines, siphash
 from tests.making import made
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
@@ -58,7 +59,7 @@ def inside() -> None:
     control = folder / "control"
     command = [ROOT / "build/service/conductor", "--interface", "beats", "--key", folder / "key"]
     rate = plan[0][1]
-    hears = [ROOT / "build/service/listener", "--interface", "node", "--key", folder / "key"]
+    hears = [ROOT / "build/service/listener", "--interface", "node", "--key", folder / "node-key"]
     listener = subprocess.Popen(hears, stdout=subprocess.PIPE, text=True)
     while str(listener.pid) not in open_sockets(0x88CB):
         time.sleep(0.01)
@@ -124,9 +125,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no network namespace without root here (unshare -rn)")
     made("service")
     path = tmp_path_factory.mktemp("conductor")
-    key = path / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
+    key_write(path / "key", MASTER.hex() + "\n")
+    key_write(path / "node-key", node_lines("n1"))
     return path
 
 
@@ -176,15 +176,20 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
     seen = conduct(folder, "1:100")
     assert "from 1/60 to 1000" in seen["wrong"] and seen["wrong_status"] == 1
     assert "another conductor listens there" in seen["second"]
-    open_key, short_key = folder / "open", folder / "short"
-    open_key.write_text(KEY.hex())
+    open_key = key_write(folder / "open", MASTER.hex())
     open_key.chmod(0o644)
-    short_key.write_text("0123")
-    short_key.chmod(0o600)
+    keys = {"short": "0123", "half": MASTER.hex()[:31], "more": MASTER.hex() + "0", "node": node_lines("n1")}
+    wrong_keys = [str(key_write(folder / name, text)) for name, text in keys.items()]
+    (folder / "pipe").unlink(missing_ok=True)
+    os.mkfifo(folder / "pipe", 0o600)
     cases = (
         (["--interface", "lo"], "--interface NAME and --key FILE"),
         (["--interface", "lo", "--key", str(open_key)], "chmod 600"),
-        (["--interface", "lo", "--key", str(short_key)], "32 hexadecimal digits"),
+        *((["--interface", "lo", "--key", key], "it must hold 32 hexadecimal digits") for key in wrong_keys),
+        (["--interface", "lo", "--key", str(key_write(folder / "empty", "\n"))], "it is empty"),
+        (["--interface", "lo", "--key", str(folder / "pipe")], "not a regular file"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--group", "no-such"], "no group has this name"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--operators", "-1"], "no group has this name"),
         (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
         (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "0 to 1000"),
         (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),

@@ -20,9 +20,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import KEY, PAYLOAD_AT, framed
+from tests.beat_frames import framed
 from tests.fake_nodes import SERVICE, FakeNode, Wire, assert_plays, play
-from tests.key_frames import KEY_REQUEST, REQUEST, REQUEST_BYTES, VERSION, Asker, derived, fingerprint, x25519
+from tests.key_frames import KEY_REQUEST, REQUEST, REQUEST_BYTES, VERSION, Asker, fingerprint, x25519
+from tests.keys import KEY, MASTER, derive
 from tests.making import made
 
 IDENTITY = bytes(range(32, 64))
@@ -32,7 +33,7 @@ OFTEN = ("--rate", "100", "--answer-every", "20")
 
 
 def beats_key(master: bytes) -> bytes:
-    return master
+    return derive(master, "tacet beats")
 
 
 def address(number: int) -> bytes:
@@ -44,7 +45,7 @@ def shown(of: bytes) -> str:
 
 
 def ticket_key(master: bytes, of: bytes) -> bytes:
-    return derived(master, b"tacet ticket", of.hex().encode())
+    return derive(master, "tacet ticket", of.hex().encode())
 
 
 def start(wire: Wire, *words: str) -> None:
@@ -85,7 +86,7 @@ def scene_a_node_gets_its_keys_once_it_is_admitted(wire: Wire) -> None:
     assert "fingerprint that its console shows" in wire.run("admit", "n1", asker.print[:-1]).stderr
     assert not wire.key_answers
     assert wire.ctl("admit", "n1", asker.print)["state"] == "admitted"
-    assert keys_of(wire, asker) == (beats_key(KEY), ticket_key(KEY, asker.address))
+    assert keys_of(wire, asker) == (beats_key(MASTER), ticket_key(MASTER, asker.address))
     assert wire.key_answers[0][:6] == asker.address
     wire.until(lambda: states(wire) == {asker.print: "answered"})
     count = len(wire.key_answers)
@@ -177,7 +178,7 @@ def nodes_that_ask(wire: Wire, *nodes: FakeNode) -> list[Asker]:
     """Nodes with keys, which ask at each rotation; a thread of the wire hears the beats."""
     askers = []
     for node in nodes:
-        asker = Asker(node.name, node.address, PUBLIC, ticket=ticket_key(KEY, node.address))
+        asker = Asker(node.name, node.address, PUBLIC, ticket=ticket_key(MASTER, node.address))
 
         def ask(asker: Asker = asker) -> None:
             asker.number += 1
@@ -256,14 +257,14 @@ def test_keys(scene: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text, mode, reason",
     [
-        ("", 0o600, "64 hexadecimal digits"),
+        ("", 0o600, "it is empty"),
         (IDENTITY.hex()[:-2], 0o600, "64 hexadecimal digits"),
         (IDENTITY.hex(), 0o644, "other users can read"),
     ],
 )
 def test_an_identity_that_is_no_secret_is_refused(text: str, mode: int, reason: str, tmp_path: Path) -> None:
     made("service")
-    for name, content, rights in (("key", KEY.hex(), 0o600), ("identity", text, mode)):
+    for name, content, rights in (("key", MASTER.hex(), 0o600), ("identity", text, mode)):
         (tmp_path / name).write_text(content)
         (tmp_path / name).chmod(rights)
     words = ["--interface", "lo", "--key", tmp_path / "key", "--identity", tmp_path / "identity"]

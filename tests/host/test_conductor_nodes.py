@@ -8,6 +8,7 @@ Each test runs as `scene_…` in a namespace of its own.
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import socket
@@ -25,7 +26,6 @@ sys.path.insert(0, str(ROOT))
 from tests.beat_frames import (
     ACKNOWLEDGE,
     BROADCAST,
-    KEY,
     STOPPED,
     WELCOME,
     Answer,
@@ -33,11 +33,11 @@ from tests.beat_frames import (
     Command,
     answer_of,
     framed,
-    siphash,
     welcome_of,
     welcomes_in,
 )
 from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of, assert_plays, play
+from tests.keys import TICKET_S, node_lines, ticket
 from tests.making import made
 
 ENOSYS = 38
@@ -182,11 +182,22 @@ def scene_jobs_have_numbers_of_their_own(wire: Wire) -> None:
 
 def scene_a_ticket_takes_the_key(wire: Wire) -> None:
     wire.start("--rate", "0")
+    job = asked(wire, "job begin")["job"]
     for nonce in ("0123456789abcdef", "FFFFFFFFFFFFFFFF", "0000000000000000"):
-        ticket = siphash(KEY, b"tacet-launch" + bytes.fromhex(nonce))
-        assert asked(wire, f"ticket {nonce}") == {"ticket": f"{ticket:016x}"}
+        said = asked(wire, f"ticket {nonce} n1 {job}")["ticket"]
+        groups = said.split()[3]
+        numbers = [] if groups == "-" else list(map(int, groups.split(",")))
+        assert sorted(numbers) == sorted(os.getgroups())
+        expires = int(said.split()[4])
+        assert abs(expires - time.time()) <= LIMIT_S + TICKET_S
+        assert said == ticket(nonce, "n1", job=job, groups=numbers, expires=expires)
     for wrong in ("", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg", " 123456789abcdef"):
-        assert "16 hexadecimal digits" in asked(wire, f"ticket {wrong}")["error"]
+        assert "16 hexadecimal digits" in asked(wire, f"ticket {wrong} n1 {job}")["error"]
+    for wrong in ("n1", f"n1 {job} 1", f"n/1 {job}", f"{'n' * 65} {job}", "n1 0x1", "n1 -1"):
+        assert "ticket takes" in asked(wire, f"ticket 0123456789abcdef {wrong}")["error"], wrong
+    assert asked(wire, "key n1") == dict(line.split() for line in node_lines("n1").splitlines())
+    assert wire.run("key", "n1").stdout == node_lines("n1")
+    assert "a node's id" in asked(wire, "key n/1")["error"]
 
 
 def scene_a_one_way_command_goes_with_three_beats(wire: Wire) -> None:

@@ -69,7 +69,8 @@ def test_a_request_says_what_the_command_line_says() -> None:
         words = ["-c", 2, "-D", "/mnt", "--env", "A=1", "--env", "B=x y=z", "/mnt/ftq", "-n", "3", "a b"]
         assert ran(nodes, *words).returncode == 0
         job = nodes[0].jobs[0]
-    assert job.launch == ["launch", job.launch[1], "-"]
+    assert job.launch[3:5] == [str(os.getuid()), str(os.getgid())] and job.launch[6:] == ["0", "-"]
+    assert (job.launch[0], job.launch[2]) == ("launch", job.value("job"))
     assert (job.value("path"), job.values("arg")) == ("/mnt/ftq", ["/mnt/ftq", "-n", "3", "a b"])
     assert (job.value("cwd"), job.value("cpus"), job.value("stdin")) == ("/mnt", "2", "0")
     assert job.values("env")[-2:] == ["A=1", "B=x y=z"] and 0 < job.number("job") < 1 << 32
@@ -382,11 +383,13 @@ def test_nodes_that_cannot_be_reached_are_named() -> None:
     ("greeting", "said"),
     [
         ("SSH-2.0-OpenSSH_9.2\n", "another service listens on this port"),
-        ("tacet-launch 2 0123456789abcdef open state=idle\n", "version 2 of the launch protocol"),
-        ("tacet-launch 1 0123 open state=idle\n", "no nonce"),
-        ("tacet-launch 1 0123456789abcdef maybe state=idle\n", "no nonce, no ticket or open"),
-        ("tacet-launch 1 0123456789abcdef open cpus=4\n", "no nonce, no ticket or open, or no state"),
-        ("tacet-launch 1\n", "no nonce"),
+        ("tacet-launch 3 0123456789abcdef open state=idle\n", "version 3 of the launch protocol"),
+        ("tacet-launch 2 0123 open state=idle\n", "no nonce"),
+        ("tacet-launch 2 0123456789abcdef maybe state=idle\n", "no nonce, no ticket or open"),
+        ("tacet-launch 2 0123456789abcdef open cpus=4\n", "no nonce, no ticket or open, no state"),
+        ("tacet-launch 2 0123456789abcdef open state=idle\n", "or no id"),
+        ("tacet-launch 1 0123456789abcdef open state=idle\n", "version 1 of the launch protocol"),
+        ("tacet-launch 2\n", "no nonce"),
         ("\n", "another service listens on this port"),
         pytest.param("x" * 600, "a line of more than 512 characters", id="long"),
         ("refused it is full\n", "it is full"),

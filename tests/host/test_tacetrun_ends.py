@@ -5,6 +5,7 @@ normally."""
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -17,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.beat_frames import KEY
-from tests.launch_node import NONCE, PATIENCE_S, Job, Node, processes, ticket_of
+from tests.keys import MASTER, TICKET_S, key_write, ticket
+from tests.launch_node import ID, NONCE, PATIENCE_S, Job, Node, processes
 from tests.making import ROOT, made
 from tests.tacetrun import (
     TACETRUN,
@@ -110,7 +111,7 @@ def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
 
         def serve() -> None:
             connection, _ = server.accept()
-            connection.sendall(f"tacet-launch 1 {NONCE:016x} open state=idle\n".encode())
+            connection.sendall(f"tacet-launch 2 {NONCE:016x} open state=idle id={ID}\n".encode())
             held.append(connection)
 
         held: list[socket.socket] = []
@@ -315,11 +316,16 @@ class Conductor:
         self.thread.join(PATIENCE_S)
 
 
+#: Of the conductor's tickets; these nodes do not look.
+EXPIRES = 4102444800
+
+
 def conducting(request: str) -> dict | None:
     if request == "job begin":
         return {"job": 4711}
     if request.startswith("ticket "):
-        return {"ticket": ticket_of(KEY, int(request.split()[1], 16))}
+        _, nonce, node, job = request.split()
+        return {"ticket": ticket(nonce, node, job=int(job), expires=EXPIRES)}
     return {}
 
 
@@ -329,17 +335,25 @@ def test_the_conductor_numbers_the_job_and_makes_tickets(tmp_path: Path) -> None
         done = ran([node], "--conductor", conductor.path, "/bin/x")
         assert (done.returncode, done.stderr) == (0, "")
         assert node.jobs[0].number("job") == 4711
-        assert node.jobs[0].launch[2] == ticket_of(KEY, NONCE)
-    assert conductor.requests == ["job begin", f"ticket {NONCE:016x}"]
+        said = ticket(f"{NONCE:016x}", ID, job=4711, expires=EXPIRES)
+        assert node.jobs[0].launch[2:] == said.split()
+    assert conductor.requests == ["job begin", f"ticket {NONCE:016x} {ID} 4711"]
 
 
 def test_a_key_makes_tickets_without_a_conductor(tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
+    key = key_write(tmp_path / "key", MASTER.hex() + "\n")
     with Node(streams_then("started", "rank 0 0", "end 0"), need="ticket") as node:
         assert ran([node], "--key", key, "/bin/x").returncode == 0
-        assert node.jobs[0].launch[2] == ticket_of(KEY, NONCE)
+        job, uid, gid, groups, expires, mac = node.jobs[0].launch[2:]
+        assert (int(uid), int(gid)) == (os.getuid(), os.getgid())
+        assert sorted(groups.split(",")) == sorted(map(str, os.getgroups())) or (groups, os.getgroups()) == (
+            "-",
+            [],
+        )
+        assert abs(int(expires) - time.time()) <= PATIENCE_S + TICKET_S
+        said = [] if groups == "-" else list(map(int, groups.split(",")))
+        made = ticket(f"{NONCE:016x}", ID, job=int(job), groups=said, expires=int(expires))
+        assert made.split()[-1] == mac
 
 
 def test_a_ticket_that_cannot_be_had_or_is_wrong_is_said(tmp_path: Path) -> None:
@@ -352,7 +366,7 @@ def test_a_ticket_that_cannot_be_had_or_is_wrong_is_said(tmp_path: Path) -> None
         with Conductor(tmp_path / "a", lambda request: {"error": "it has no key"}) as conductor:
             done = ran([node], "--conductor", conductor.path, "/bin/x")
             assert done.returncode == 125 and "refused a ticket: it has no key" in done.stderr
-        with Conductor(tmp_path / "b", lambda request: {"ticket": "0" * 16}) as conductor:
+        with Conductor(tmp_path / "b", lambda request: {"ticket": "1 0 0 - 5 " + "0" * 32}) as conductor:
             done = ran([node], "--conductor", conductor.path, "/bin/x")
             assert done.returncode == 125 and f"{node.address}: the ticket is wrong" in done.stderr
 

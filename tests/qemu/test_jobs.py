@@ -19,6 +19,7 @@ from nodes import other_machine
 from waiting_nodes import LIMIT_S, PORT, TACETRUN, WAITS, Node, WaitingNodes
 
 import qemu
+from tests.keys import MASTER, key_write, node_lines
 from tests.making import ROOT, made
 
 JOBS = ROOT / "build/x86_64/tests/jobs.musl"
@@ -247,15 +248,12 @@ def test_nodes_are_free_when_the_service_node_comes_back_after_a_power_failure(t
 
 
 def test_only_who_has_the_key_starts_jobs(tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    key.write_text("00112233445566778899aabbccddeeff\n")
-    key.chmod(0o600)
-    with WaitingNodes(tmp_path, options=f"nettick_key={key.read_text().strip()}", memory="128M") as nodes:
+    key = key_write(tmp_path / "key", MASTER.hex())
+    ticket = node_lines("525400010001").split()[-1]
+    with WaitingNodes(tmp_path, options=f"ticket_key={ticket}", memory="128M") as nodes:
         refused = nodes.tacetrun("--bcast", BUSYBOX, "true")
         assert refused.returncode == LOST and "ticket" in refused.stderr, refused
-        key_of_others = tmp_path / "other"
-        key_of_others.write_text("ff112233445566778899aabbccddeeff\n")
-        key_of_others.chmod(0o600)
+        key_of_others = key_write(tmp_path / "other", "ff112233445566778899aabbccddeeff")
         refused = nodes.tacetrun("--key", key_of_others, "--bcast", BUSYBOX, "true")
         assert refused.returncode == LOST and "ticket" in refused.stderr, refused
         assert run(nodes, "--key", key, "--bcast", BUSYBOX, "echo", "ours") == "ours\n"
@@ -266,7 +264,7 @@ SENDS_ON = """
 import socket, sys, time
 node = socket.create_connection((sys.argv[1], 35019))
 node.recv(512)
-node.sendall(b"launch 8 0123456789abcdef\\n" + bytes(100))
+node.sendall(b"launch 8 1 0 0 - 0 0123456789abcdef\\n" + bytes(100))
 said = node.recv(512)
 for part in range(4):
     node.sendall(bytes(100_000))
@@ -317,7 +315,7 @@ def idle():
 said = collections.Counter()
 for number in range(count):
     node, answers = idle()
-    node.sendall(b"launch %d -\\n" % len(request) + request)
+    node.sendall(b"launch %d 1 0 0 - 0 -\\n" % len(request) + request)
     said[answers.readline().decode().strip()] += 1
     node.close()
 for line, times in said.items():

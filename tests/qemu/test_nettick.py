@@ -29,6 +29,7 @@ from wire import Wire, WireError
 import qemu
 from qemu.version import qemu_binary, qemu_major
 from tests.beat_frames import ANSWER, EPOCH, KEY, PAYLOAD_AT, Beat, Command, flipped, framed
+from tests.keys import MASTER, key_write
 from tests.making import made
 
 MAC = "52:54:00:00:00:01"
@@ -447,9 +448,7 @@ def test_beats_and_connections_have_a_card_each(beats: str, data: str, cpus: int
 def test_a_node_hears_the_real_conductor(tacet: Run, tmp_path: Path) -> None:
     """Node and conductor on a bridge; the conductor has the key in a file, the node by its option."""
     made("service")
-    key = tmp_path / "beats.key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
+    key = key_write(tmp_path / "key", MASTER.hex())
     with namespace() as space:
         words: list[str | Path] = [ROOT / "build/service/conductor", "--interface", network.BRIDGE]
         words += ["--key", key, "--rate", "100", "--socket", tmp_path / "control"]

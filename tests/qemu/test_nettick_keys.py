@@ -17,8 +17,8 @@ from waiting_nodes import WAITS, WaitingNodes
 
 import qemu
 from tests import waiting
-from tests.beat_frames import KEY
 from tests.key_frames import x25519
+from tests.keys import MASTER
 from tests.making import made
 
 SERVICE = qemu.BUILD / "service"
@@ -62,7 +62,7 @@ class Conducted:
 def conducted(folder: Path, *words: str, mode: str = "irq", of: bytes = IDENTITY) -> Iterator[Conducted]:
     """The node knows the public key of `of`; the conductor has IDENTITY."""
     made("service")
-    for name, secret in (("key", KEY), ("identity", IDENTITY)):
+    for name, secret in (("key", MASTER), ("identity", IDENTITY)):
         (folder / name).write_text(secret.hex() + "\n")
         (folder / name).chmod(0o600)
     nodes = WaitingNodes(
@@ -96,7 +96,7 @@ def test_a_node_waits_for_its_keys_and_gets_new_ones_while_a_job_runs(mode: str,
         here.until(lambda: [node["welcomed"] for node in here.ctl("nodes")["nodes"]] == [True])
         job = here.job("sleep", "3600")
         here.until(lambda: here.ctl("nodes")["nodes"][0]["ranks"] == 1)
-        (tmp_path / "new").write_text(KEY[::-1].hex() + "\n")
+        (tmp_path / "new").write_text(MASTER[::-1].hex() + "\n")
         (tmp_path / "new").chmod(0o600)
         (tmp_path / "new").replace(tmp_path / "key")
         assert here.ctl("rotate", "--within", "300")["done"] == 1

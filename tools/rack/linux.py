@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a cluster's Linux nodes boot: Debian's kernel, which QEMU loads itself, and an initramfs with busybox,
-tacet-launchd and the conductor's key. All nodes have the same files. The kernel's command line sets
+tacet-launchd and the nodes' keys. All nodes have the same files. The kernel's command line sets
 environment variables that tell the first process its node."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,8 +56,8 @@ until mount -t 9p -o {options} {server} {place}; do
     fi
     sleep 1
 done
-chmod 600 /key
-{launchd} --name "$NODE" --address "$ADDRESS" --key /key --beats "$beats"
+chmod 600 /keys/*
+{launchd} --name "$NODE" --address "$ADDRESS" --key "/keys/$NODE" --beats "$beats"
 echo "linux: exit status=$?"
 poweroff -f
 """
@@ -85,8 +86,9 @@ def check() -> None:
         raise qemu.RunnerError(f"there is no {qemu.BUSYBOX} (ports/deps.sh run)")
 
 
-def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
-    """All files of a Linux node; `hosts` has the names of all nodes."""
+def initramfs(keys: Mapping[str, str], mount: Mount, hosts: str) -> bytes:
+    """All files of a Linux node; `keys` has the file of keys of each, `hosts` the names of
+    all nodes."""
     modules = LinuxNode().module_folder()
     launchd = f"sbin/{layout.LAUNCHD}"
     init = _INIT.format(
@@ -96,7 +98,7 @@ def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
         place=layout.PLACE,
         launchd=f"/{launchd}",
     )
-    folders = ("proc", "sys", "dev", "tmp", "bin", "sbin", layout.PLACE.lstrip("/"))
+    folders = ("proc", "sys", "dev", "tmp", "bin", "sbin", "keys", layout.PLACE.lstrip("/"))
     entries = [
         *NETWORK.entries(modules),
         *map(cpio.Entry.folder, folders),
@@ -104,7 +106,7 @@ def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
         cpio.Entry.file("bin/busybox", qemu.BUSYBOX.read_bytes(), executable=True),
         cpio.Entry.file(launchd, (layout.SERVICE / layout.LAUNCHD).read_bytes(), executable=True),
         cpio.Entry.file("etc/hosts", hosts.encode()),
-        cpio.Entry.file("key", f"{key}\n".encode()),
+        *(cpio.Entry.file(f"keys/{name}", content.encode()) for name, content in keys.items()),
         cpio.Entry.file("init", init.encode(), executable=True),
     ]
     return cpio.pack(entries)

@@ -24,12 +24,20 @@ from .arguments import Plan
 WAITS = "launch"
 
 
-def key_new(path: Path) -> str:
-    """A new key, in the form of the kernel's option; also written to a file that only its owner can read."""
-    key = os.urandom(16).hex()
+def key_new(path: Path) -> None:
+    """Write a new key to a file that only its owner can read: the one of which nodes' keys are made."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(key + "\n")
-    return key
+        file.write(os.urandom(16).hex() + "\n")
+
+
+def node_keys(space: network.Space, control: Path, number: int) -> str:
+    """The file of a node's keys, from the conductor. network.Unavailable if it does not answer."""
+    words = [layout.SERVICE / "conductorctl", "--socket", control, "key"]
+    words.append(layout.beats_mac(number).replace(":", ""))
+    done = space.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise network.Unavailable(done.stderr.strip() or done.stdout.strip())
+    return done.stdout
 
 
 def run_own() -> None:
@@ -73,9 +81,10 @@ def beats_card(tap: str, mac: str) -> list[str]:
     ]
 
 
-def beats_options(mac: str, key: str) -> list[str]:
-    """The kernel's options for heartbeats on this card."""
-    return ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={key}"]
+def beats_options(mac: str, keys: str) -> list[str]:
+    """The kernel's options for heartbeats on this card, with a node's keys."""
+    of = dict(line.split() for line in keys.splitlines())
+    return ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={of['beats']}", f"ticket_key={of['ticket']}"]
 
 
 def conductor_words(
@@ -111,15 +120,15 @@ def rate_set(space: network.Space, control: Path, rate: str) -> None:
         raise network.Unavailable(done.stderr.strip() or done.stdout.strip())
 
 
-def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
-    """The boot files of all Tacet nodes, each with its own card for heartbeats."""
+def tree(plan: Plan, keys: Callable[[int], str], mount: str) -> pxe.Tree:
+    """The boot files of all Tacet nodes, each with its own card for heartbeats, and its keys."""
     common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
     if plan.app is None:
         common.append(WAITS)
     nodes = {
         layout.data_mac(number): pxe.Node(
             plan.app,
-            [*common, *beats_options(layout.beats_mac(number), key), *plan.options],
+            [*common, *beats_options(layout.beats_mac(number), keys(number)), *plan.options],
             plan.args,
             layout.address_of(number),
             layout.name_of(number),
@@ -157,8 +166,16 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> l
     RunnerError if something does not start."""
     started = []
     names_known(plan)
-    key = key_new(layout.KEY)
+    key_new(layout.KEY)
     beats_bridge(space, [layout.tap_of(number) for number in plan.numbers])
+    server = conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
+    again = [*conductor_words(layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers)), "&"]
+    lost = f"jobs go on, without beats or tickets for new jobs; to restart it: {' '.join(again)}"
+    started.append(Started("conductor", server.process, lost))
+
+    def keys(number: int) -> str:
+        return node_keys(space, layout.SOCKET, number)
+
     share = plan.share or layout.SHARE
     layout.SHARE.mkdir()
     files = qemu.FileServer([share], layout.SERVER, layout.SERVER, mapped=True)
@@ -167,13 +184,11 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> l
         started.append(Started("diod", files.process, f"nodes can no longer use {layout.PLACE}"))
     if plan.nodes:
         grub.check_tools(pxe.TOOLS)
-        pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
+        pxe.make(tree(plan, keys, files.option(share, layout.PLACE)), layout.TREE)
         server = space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
         started.append(Started("dnsmasq", server.process, "running nodes go on, but no node can boot"))
     if plan.linux:
         mount = linux.Mount(files.host, files.port, share)
-        layout.LINUX_FILES.write_bytes(linux.initramfs(key, mount, layout.HOSTS.read_text()))
-    server = conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
-    again = [*conductor_words(layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers)), "&"]
-    lost = f"jobs go on, without beats or tickets for new jobs; to restart it: {' '.join(again)}"
-    return [*started, Started("conductor", server.process, lost)]
+        linux_keys = {layout.name_of(number): keys(number) for number in plan.numbers if number > plan.nodes}
+        layout.LINUX_FILES.write_bytes(linux.initramfs(linux_keys, mount, layout.HOSTS.read_text()))
+    return started
