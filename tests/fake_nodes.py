@@ -27,6 +27,7 @@ from tests.beat_frames import (
     HOLD,
     PAGE_BYTES,
     PAGE_REQUEST,
+    PAYLOAD_AT,
     SEND_PAGES,
     STOPPED,
     Answer,
@@ -37,7 +38,8 @@ from tests.beat_frames import (
     welcome_of,
     welcomes_in,
 )
-from tests.keys import MASTER, key_write
+from tests.key_frames import KEY_ANSWER, REKEY
+from tests.keys import KEY, MASTER, key_write
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "build" / "service"
@@ -80,6 +82,9 @@ class FakeNode:
     #: Beats whose welcome it does not hear.
     lose_welcomes: int = 0
     done: int = 0
+    #: Whether it has got the keys of the last command 11; it asks for them then.
+    rekeyed: bool = False
+    asks_keys: Callable[[], None] = lambda: None
     beats: int = 0
     state: int = 1
     #: Its flight log's file; the beat at which it is held, 0: it is not; what each page becomes on its way.
@@ -123,6 +128,9 @@ class FakeNode:
             address, offset, count = PAGE_REQUEST.unpack(command.body)
             if address == self.address:
                 self.send_pages(command.number, offset, count)
+        if code == REKEY:
+            self.rekeyed = False
+            self.asks_keys()
         if code in (1, 2):
             self.state = {1: STOPPED, 2: 1}[code]
         if code == 3 and self.dies:
@@ -160,7 +168,7 @@ class FakeNode:
             ipv4=self.ipv4,
             job=self.job,
             start=self.start,
-            welcomed=self.welcomed,
+            welcomed=self.welcomed + 2 * self.rekeyed,
         )
 
     def restart(self) -> None:
@@ -187,23 +195,40 @@ class Wire:
         self.to = address_of("beats")
         self.nodes: list[FakeNode] = []
         self.beats: list[Beat] = []
+        #: The key of beats and answers, the one that follows it, and frames that bring keys.
+        self.key, self.next_key = KEY, b""
+        self.key_answers: list[bytes] = []
         self.lock = threading.Lock()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         while True:
-            beat = beat_of(self.socket.recv(2000))
+            frame = self.socket.recv(2000)
+            if frame[PAYLOAD_AT + 1] == KEY_ANSWER:
+                self.key_answers.append(frame)
+                continue
+            beat = self._beat_of(frame)
             with self.lock:
                 self.beats.append(beat)
                 for node in self.nodes:
                     answer = node.hear(beat)
                     if answer:
-                        frame = answer.frame(self.to, node.address)
+                        frame = answer.frame(self.to, node.address, self.key)
                         node.sent.append(frame)
                         self.send(frame)
                     for page in node.pages:
-                        self.send(page.frame(self.to, node.address))
+                        self.send(page.frame(self.to, node.address, self.key))
                     node.pages.clear()
+
+    def _beat_of(self, frame: bytes) -> Beat:
+        try:
+            return beat_of(frame, self.key)
+        except AssertionError:
+            beat = beat_of(frame, self.next_key) if self.next_key else None
+            if not beat:
+                raise
+            self.key = self.next_key
+            return beat
 
     def send(self, frame: bytes) -> None:
         self.socket.send(frame)

@@ -18,6 +18,7 @@ struct answer {
     uint8_t state; /* enum answer_state */
     uint16_t cpus;
     bool is_welcomed;         /* the node obeys commands of this epoch (welcome.h) */
+    bool has_next_keys;       /* it has the keys that it has requested since the last BEAT_REKEY */
     uint64_t epoch, sequence; /* epoch and number of the beat that is answered */
     uint64_t booted_ns;       /* when the node was started, since 1970 by its own clock */
     uint64_t start;           /* a random number that the node draws at each start */
@@ -30,9 +31,14 @@ struct answer {
     uint64_t system_calls, exceptions, interrupts, switches;
     uint8_t address[4];           /* its IPv4 address; zeros: none */
     uint16_t ranks;               /* ranks that have not ended */
+    bool polls;                   /* it hears no beat while all its CPUs compute */
     char name[ANSWER_NAME_BYTES]; /* its host name, NUL-padded and NUL-terminated */
     uint32_t job;                 /* the number of its job; 0: no job runs, or it has no number */
 };
+
+/* Returns whether a name is printable ASCII, padded and terminated with NULs: it may be printed to a
+ * terminal. */
+bool answer_name_is_fine(const char name[ANSWER_NAME_BYTES]);
 
 /* Writes the payload, ANSWER_BYTES. */
 void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BYTES],

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define BEAT_ETHERTYPE     0x88cb
-#define BEAT_VERSION       1
+#define BEAT_VERSION       2
 #define BEAT_HEADER_BYTES  48
 #define BEAT_TAG_BYTES     8
 #define BEAT_ADDRESS_BYTES 6              /* Ethernet's */
@@ -27,7 +27,13 @@
 #define BEAT_TAI_UTC_S_MAX 100000         /* Linux's own limit */
 #define BEAT_WINDOW_US_MAX 100000         /* the longest window of BEAT_SERVICES */
 
-enum beat_kind { BEAT_KIND_BEAT = 1, BEAT_KIND_ANSWER = 2, BEAT_KIND_PAGE = 3 };
+enum beat_kind {
+    BEAT_KIND_BEAT = 1,
+    BEAT_KIND_ANSWER = 2,
+    BEAT_KIND_PAGE = 3,
+    BEAT_KIND_KEY_REQUEST = 4, /* key_frame.h */
+    BEAT_KIND_KEY_ANSWER = 5
+};
 
 /* The conductor's commands, and their bodies. [n] is a length in bytes; numbers are in network byte order.
  * STOP, CONTINUE and KILL have no body, or [4] a job's number: then they are for that job's ranks alone. */
@@ -42,6 +48,7 @@ enum beat_code {
     BEAT_WELCOME = 8,  /* [8 each] welcomes for nodes, which may obey then (welcome.h); its number is 0 */
     BEAT_HOLD = 9,     /* [4] s: hold the flight log for this long after the last BEAT_PAGE; 0: release */
     BEAT_PAGE = 10,    /* [6] Ethernet address, [8] offset, [2] count: its node sends pages (page_frame.h) */
+    BEAT_REKEY = 11,   /* the node requests its keys once more (key_frame.h) */
     BEAT_CODE_MASK = 0x7fff,
     BEAT_ACKNOWLEDGE = 0x8000, /* added to a code: nodes answer each beat that carries the command */
 };

@@ -9,7 +9,9 @@
 #include "beat/command.h"
 #include "beat/global_clock.h"
 #include "beat/log_page.h"
+#include "beat/node_keys.h"
 #include "beat/welcome.h"
+#include "debug/console.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -21,9 +23,9 @@
 #include "time/timer.h"
 #include "time/timespec.h"
 
+#define KEYS_LOST_NS (10 * NS_PER_S)
+
 static enum nettick_mode mode;
-static uint8_t key[SIPHASH_KEY_BYTES];
-static bool has_key;
 static const struct clock_event_device *local; /* the best one of the CPUs' own */
 
 static struct spinlock lock;
@@ -39,6 +41,8 @@ static struct heard {
 } heard;
 static uint64_t booted_ns; /* since 1970, by the node's own clock */
 static uint64_t start;     /* drawn for this start of the node */
+static uint8_t own_address[BEAT_ADDRESS_BYTES];
+static uint64_t under_key_ns; /* when a beat under the node's keys came, or it requested others */
 
 /* Of the last beat that counted; each CPU reads them without the lock. */
 static uint64_t period_ns, offset_ns;
@@ -207,15 +211,67 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
     return stepped || commanded || clock_event_top() == &device;
 }
 
+/* Sets what depends on the beats' key. */
+static void welcome_set(void)
+{
+    commands_welcome_set(welcome_of(node_keys_open()->now.beats, own_address, start));
+    node_keys_close();
+}
+
+/* Takes an answer with keys. */
+static enum beat_fault keys_take(const uint8_t *payload, size_t bytes)
+{
+    const bool are_first = !node_keys_have();
+    const enum beat_fault fault = node_keys_take(payload, bytes);
+
+    if (fault == BEAT_FINE && are_first) {
+        welcome_set();
+        kernel_print("nettick: the conductor's keys have come\n");
+    }
+    return fault;
+}
+
+/* Reads a beat under the keys that count, or under the next ones: then *is_next. */
+static enum beat_fault beat_read(const uint8_t *payload, size_t bytes, bool *is_next)
+{
+    const struct node_key_pair *keys = node_keys_open();
+    enum beat_fault fault = beat_decode(payload, bytes, keys->now.beats, &beat);
+
+    *is_next = fault == BEAT_FORGED && node_keys_have_next();
+    if (*is_next)
+        fault = beat_decode(payload, bytes, keys->next.beats, &beat);
+    node_keys_close();
+    return fault;
+}
+
+/* Requests keys once more if beats have come under other keys alone for some time. */
+static void keys_check(enum beat_fault fault, uint64_t now_ns)
+{
+    if (fault == BEAT_FORGED && node_keys_come() && now_ns - under_key_ns > KEYS_LOST_NS) {
+        node_keys_renew();
+        under_key_ns = now_ns;
+    }
+    if (fault == BEAT_FINE)
+        under_key_ns = now_ns;
+}
+
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])
 {
     uint64_t missing;
+    bool is_next;
 
     if (mode == NETTICK_OFF)
         return false;
+    if (bytes > 1 && payload[1] == BEAT_KIND_KEY_ANSWER) {
+        keys_take(payload, bytes);
+        return false;
+    }
+    if (!node_keys_have())
+        return false;
     SPIN_GUARD(&lock);
     const uint64_t now_ns = clock_now_ns(); /* not before the time of another CPU's beat */
-    const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
+    const enum beat_fault fault = beat_read(payload, bytes, &is_next);
+    keys_check(fault, now_ns);
     heard.faults[fault]++;
     if (fault == BEAT_FINE) {
         const enum beat_place place = beat_order_take(&heard.order, &beat, &missing);
@@ -223,6 +279,10 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
         heard.places[place]++;
         heard.lost += missing;
         if (place != BEAT_DUPLICATE && place != BEAT_LATE) {
+            if (is_next) {
+                node_keys_advance();
+                welcome_set();
+            }
             __builtin_memcpy(heard.conductor, from, sizeof(heard.conductor));
             return beat_take(now_ns, place, missing);
         }
@@ -245,7 +305,10 @@ bool nettick_answer_due(void)
 bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
-    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns, .start = start };
+    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(),
+                             .booted_ns = booted_ns,
+                             .start = start,
+                             .polls = mode == NETTICK_POLL };
 
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         answer.name[i] = name[i];
@@ -265,8 +328,10 @@ bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
     answer.lost = heard.lost;
     memcpy(conductor, heard.conductor, sizeof(heard.conductor));
     commands_answer(&answer);
+    answer.has_next_keys = node_keys_have_next();
     spin_unlock(&lock);
-    answer_encode(&answer, key, payload);
+    answer_encode(&answer, node_keys_open()->now.beats, payload);
+    node_keys_close();
     return true;
 }
 
@@ -283,33 +348,30 @@ void nettick_moment(struct nettick_moment *moment)
 
 /* ---- Start ---- */
 
-const uint8_t *nettick_key(void)
-{
-    return has_key ? key : NULL;
-}
-
 int nettick_configure(const struct command_line *line, struct message *why)
 {
-    const char *text = command_line_option(line, "nettick"),
-               *digits = command_line_option(line, "nettick_key");
+    const char *text = command_line_option(line, "nettick");
+    const bool is_off = !text || strcmp(text, "off") == 0;
 
-    has_key = digits && key_parse(digits, key);
-    if (!text || strcmp(text, "off") == 0)
-        return !digits || has_key
-                   ? 0
-                   : message_set(why, -EINVAL,
-                                 "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
+    booted_ns = clock_wall_ns(NULL);
+    start = arch_random() ^ booted_ns; /* if nothing better is random, time is */
+    const int error = node_keys_configure(line, start, why);
+    if (error || is_off)
+        return !error && node_keys_come()
+                   ? message_set(why, -EINVAL, "conductor_key= needs nettick=irq or nettick=poll")
+                   : error;
     if (strcmp(text, "irq") == 0)
         mode = NETTICK_INTERRUPT;
     else if (strcmp(text, "poll") == 0)
         mode = NETTICK_POLL;
     else
         return message_set(why, -EINVAL, "nettick=%s: unknown; use irq, poll or off", text);
-    if (!has_key)
-        return message_set(why, -EINVAL,
-                           "nettick=%s needs nettick_key=, the conductor's key: 32 hexadecimal digits", text);
-    booted_ns = clock_wall_ns(NULL);
-    start = arch_random() ^ booted_ns; /* if nothing better is random, time is */
+    if (!node_keys_have() && !node_keys_come())
+        return message_set(
+            why, -EINVAL,
+            "nettick=%s needs conductor_key=, the conductor's public key, or nettick_key=, its "
+            "key for beats: 32 hexadecimal digits",
+            text);
     local = clock_event_top();
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,
@@ -327,8 +389,10 @@ enum nettick_mode nettick_mode(void)
 
 void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
 {
-    commands_welcome_set(welcome_of(key, address, start));
-    log_pages_set(key, address, start);
+    memcpy(own_address, address, sizeof(own_address));
+    node_keys_card_set(address);
+    welcome_set();
+    log_pages_set(address, start);
 }
 
 /* ---- For people ---- */

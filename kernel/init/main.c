@@ -7,6 +7,7 @@
  */
 #include "arch.h"
 #include "beat/nettick.h"
+#include "net/beat_wire.h"
 #include "time/clock.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
@@ -31,6 +32,7 @@ static const char *const known_options[] = {
     "bootif",
     "clockevent",
     "clockevents",
+    "conductor_key",
     "console",
     "cwd",
     "end",
@@ -81,6 +83,16 @@ static void options_read(struct boot_info *boot)
                 &why);
 }
 
+/* Waits for the node's keys, if they come from the conductor: no job runs before. */
+static void keys_await(void)
+{
+    if (!node_keys_wait())
+        return;
+    launcher_rests(true);
+    beat_keys_await(launcher_rest);
+    launcher_rests(false);
+}
+
 _Noreturn void kernel_cpu_start(unsigned cpu)
 {
     klog(cpu_online, cpu, 0);
@@ -128,6 +140,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
 
     memory_network_give();
     start_check(network_start(&line, &why) != 0, &why);
+    keys_await();
     struct tree *tree = files_build();
     start_check(mounts_start(&line, tree, &why), &why);
     if (launcher_is_on())

@@ -12,6 +12,7 @@
  */
 #include "launch/launcher.h"
 #include "arch.h"
+#include "beat/node_keys.h"
 #include "debug/console.h"
 #include "fs/file.h"
 #include "lib/errno.h"
@@ -41,8 +42,6 @@
 static bool is_on;
 static uint16_t port = LAUNCH_PORT;
 static uint64_t memory_mib;
-static uint8_t key[KEY_BYTES]; /* for tickets */
-static bool has_key;
 static char node_id[NETWORK_NODE_ID_BYTES];
 
 static struct launcher_memory {
@@ -84,9 +83,6 @@ int launcher_configure(const struct command_line *line, struct message *why)
     uint64_t number = LAUNCH_PORT;
 
     is_on = text != NULL;
-    has_key = digits && key_parse(digits, key);
-    if (digits && !has_key)
-        return message_set(why, -EINVAL, "ticket_key= must be 32 hexadecimal digits (conductorctl key)");
     if (!is_on)
         return 0;
     if (!digits && command_line_option(line, "nettick_key"))
@@ -157,8 +153,8 @@ static void greet(struct stream *who, uint64_t nonce)
     if (connection)
         format_text(state, sizeof(state), "busy job=%u uid=%u", memory->line.job, memory->line.user.uid);
     say(who, "tacet-launch %u %016lx %s cpus=%u memory_mib=%lu state=%s name=%s id=%s system=Tacet-%s",
-        LAUNCH_VERSION, nonce, has_key ? "ticket" : "open", arch_cpu_count(), memory_mib, state,
-        node_facts.name[0] ? node_facts.name : "-", node_id, TACET_VERSION);
+        LAUNCH_VERSION, nonce, node_keys_have_ticket() ? "ticket" : "open", arch_cpu_count(), memory_mib,
+        state, node_facts.name[0] ? node_facts.name : "-", node_id, TACET_VERSION);
 }
 
 /* ---- Visitors; called by `changed` ---- */
@@ -184,6 +180,17 @@ static void visitor_refuse(struct visitor *visitor, const char *why)
     visitor_part(visitor);
 }
 
+static int ticket_check(const struct launch_line *line, uint64_t nonce, struct message *why)
+{
+    const uint64_t now_s = clock_wall_ns(NULL) / NS_PER_S;
+    const struct node_key_pair *keys = node_keys_open();
+    const int error = launch_ticket_check(line, node_keys_have_ticket() ? keys->now.ticket : NULL, nonce,
+                                          node_id, now_s, why);
+
+    node_keys_close();
+    return error;
+}
+
 /* Makes a visitor the one that has the node if its line, of `length` bytes, is valid. */
 static void visitor_take(struct visitor *visitor, char *line, uint64_t length)
 {
@@ -192,8 +199,7 @@ static void visitor_take(struct visitor *visitor, char *line, uint64_t length)
     line[length - 1] = '\0';
     int error = launch_line_read(line, &memory->line, &why);
     if (!error)
-        error = launch_ticket_check(&memory->line, has_key ? key : NULL, visitor->nonce, node_id,
-                                    clock_wall_ns(NULL) / NS_PER_S, &why);
+        error = ticket_check(&memory->line, visitor->nonce, &why);
     if (error) {
         kernel_print("launch: refused: %s\n", why.text);
         visitor_refuse(visitor, why.text);
@@ -305,7 +311,8 @@ void launcher_rest(uint64_t deadline_ns)
 
 void launcher_rests(bool begins)
 {
-    schedule_idle_hook(begins);
+    if (schedule_idle_hook)
+        schedule_idle_hook(begins);
 }
 
 /* Reads `count` bytes. Returns their number or an error: -EAGAIN if time is up, -ECONNRESET if the connection

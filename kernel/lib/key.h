@@ -13,6 +13,11 @@
 #define KEY_BYTES       SIPHASH_KEY_BYTES
 #define KEY_DERIVED_MAX 128 /* bytes of a label with its NUL and an id, at most */
 
+/* What a node has. */
+struct node_keys {
+    uint8_t beats[KEY_BYTES], ticket[KEY_BYTES];
+};
+
 /* Labels. */
 #define KEY_BEATS  "tacet beats"  /* without id: the same on all nodes */
 #define KEY_TICKET "tacet ticket" /* id: the node's, as its greeting says (docs/jobs.md) */

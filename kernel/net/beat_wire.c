@@ -118,6 +118,10 @@ void beat_shared_release(struct network_device *device)
  * right in the next answer. */
 static size_t payload_make(uint8_t *conductor, uint8_t *payload)
 {
+    if (node_keys_wait() && node_keys_request(node_facts.name, payload)) {
+        memset(conductor, 0xff, BEAT_ADDRESS_BYTES); /* it is not known yet */
+        return KEY_REQUEST_BYTES;
+    }
     if (nettick_answer_due() &&
         nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, conductor, payload))
         return ANSWER_BYTES;
@@ -137,6 +141,15 @@ __attribute__((noinline)) void beat_frames_send(struct network_device *card)
         lock(card);
         card->operations->send(card, &whole, 1); /* lost if the card's ring is full */
         unlock(card);
+    }
+}
+
+void beat_keys_await(void (*rest)(uint64_t until_ns))
+{
+    node_keys_say();
+    while (node_keys_wait()) {
+        beat_frames_send(beat_card ? beat_card : network_device);
+        rest(node_keys_due_ns());
     }
 }
 

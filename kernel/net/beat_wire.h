@@ -30,6 +30,7 @@
 #include "beat/beat_frame.h"
 #include "beat/log_page.h"
 #include "beat/nettick.h"
+#include "beat/node_keys.h"
 #include "lib/command_line.h"
 #include "lib/format.h"
 #include "net/device.h"
@@ -60,14 +61,18 @@ void beat_shared_release(struct network_device *device);
  * that idles takes it. Returns false if there was nothing. */
 bool beat_wire_interrupt(void);
 
-/* Sends what is due to the conductor: an answer to a beat, then pages of the node's flight log. Without
- * locks. */
+/* Sends what is due to the conductor: a request for keys, an answer to a beat, then pages of the node's
+ * flight log. Without locks. */
 void beat_frames_send(struct network_device *card);
+
+/* Requests keys until they have come. Called at boot, after network_start; `rest` waits for frames or a time.
+ */
+void beat_keys_await(void (*rest)(uint64_t until_ns));
 
 /* Returns whether something may be due. */
 static inline bool beat_frame_is_due(void)
 {
-    return nettick_answer_due() || log_page_is_due();
+    return nettick_answer_due() || log_page_is_due() || node_keys_wait();
 }
 
 /* What is left to do with a frame once the lock is released. */

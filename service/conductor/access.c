@@ -89,8 +89,9 @@ struct rule {
 
 /* What is not here is a command to all nodes, or unknown. */
 static const struct rule rules[] = {
-    { "status", USER, false }, { "nodes ", USER, false },    { "ticket ", USER, false },
-    { "job ", USER, false },   { "page ", OPERATOR, false }, { "key ", ROOT, true },
+    { "status", USER, false },    { "nodes ", USER, false },    { "ticket ", USER, false },
+    { "job ", USER, false },      { "page ", OPERATOR, false }, { "key ", ROOT, true },
+    { "keys ", OPERATOR, false }, { "admit ", ROOT, true },
 };
 static const struct rule rule_others = { "", OPERATOR, true };
 

@@ -6,6 +6,7 @@
  * room are lost and counted.
  */
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include "service/lib/say.h"
 #include <string.h>
 
@@ -59,11 +60,13 @@ static void frame_heard(const struct wire_frame *frame)
         fault = beat_decode(frame->payload, frame->bytes, conductor.key, &beat);
     else if (kind == BEAT_KIND_PAGE)
         fault = page_decode(frame->payload, frame->bytes, conductor.key, &page);
+    else if (kind == BEAT_KIND_KEY_REQUEST)
+        fault = key_request_heard(frame);
     else
         fault = answer_decode(frame->payload, frame->bytes, conductor.key, &answer);
 
     conductor.faults[fault]++;
-    if (fault != BEAT_FINE)
+    if (fault != BEAT_FINE || kind == BEAT_KIND_KEY_REQUEST)
         return;
     if (kind == BEAT_KIND_BEAT)
         beat_heard(frame, &beat);

@@ -24,6 +24,7 @@ static const struct {
     { "services", BEAT_SERVICES, BODY_MICROSECONDS },
     { "hold", BEAT_HOLD, BODY_ZERO },
     { "release", BEAT_HOLD, BODY_ZERO },
+    { "rotate", BEAT_REKEY, BODY_NONE },
 };
 
 static bool is_number(const char *text, uint64_t min, uint64_t max)
@@ -120,6 +121,18 @@ struct command *commands_outstanding(struct commands *commands)
         if (is_outstanding(&commands->carried[i]))
             return &commands->carried[i];
     return NULL;
+}
+
+bool commands_have(const struct commands *commands, enum beat_code code)
+{
+    for (unsigned i = 0; i < commands->waiting_count; i++)
+        if ((commands->waiting[i].wire.code & BEAT_CODE_MASK) == code)
+            return true;
+    for (unsigned i = 0; i < commands->carried_count; i++)
+        if (is_outstanding(&commands->carried[i]) &&
+            (commands->carried[i].wire.code & BEAT_CODE_MASK) == code)
+            return true;
+    return false;
 }
 
 static void carry(struct commands *commands, const struct command *command)

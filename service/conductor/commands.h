@@ -49,6 +49,9 @@ void commands_put(const struct commands *commands, struct beat *beat);
 /* Notes that a beat, due at `due_ns`, was sent with them. Drops those that are done; carries the next one. */
 void commands_sent(struct commands *commands, uint64_t due_ns);
 
+/* Returns whether an acknowledged command of this code waits, or is not yet answered. */
+bool commands_have(const struct commands *commands, enum beat_code code);
+
 /* Returns the acknowledged command that is carried and not yet answered; NULL: none. */
 struct command *commands_outstanding(struct commands *commands);
 

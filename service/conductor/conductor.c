@@ -7,6 +7,7 @@
  */
 #include "service/conductor/access.h"
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include "service/lib/control.h"
 #include "service/lib/key_file.h"
 #include "service/lib/options.h"
@@ -27,12 +28,14 @@
 
 struct conductor conductor; /* large: zeros, so that the program's file need not hold it */
 
-static volatile sig_atomic_t ended;
+static volatile sig_atomic_t ended, reload_is_due;
 
 static void on_signal(int number)
 {
-    (void)number;
-    ended = 1;
+    if (number == SIGHUP)
+        reload_is_due = 1;
+    else
+        ended = 1;
 }
 
 uint64_t conductor_now_ns(void)
@@ -68,11 +71,15 @@ static void timer_look(void)
 static const char usage[] =
     "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
     "PATH]\n"
-    "                 [--group GROUP] [--operators GROUP]\n"
+    "                 [--group GROUP] [--operators GROUP] [--identity FILE [--trust-first]]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
     "  --interface NAME  sends beats to this interface, on the network of the nodes\n"
     "  --key FILE        a file of 32 hexadecimal digits, of which nodes' keys are made\n"
+    "  --identity FILE   a file of 64 hexadecimal digits, the secret of the conductor's public key: nodes "
+    "get\n"
+    "                    their keys from it (conductorctl keys)\n"
+    "  --trust-first     admits nodes that ask for keys from an Ethernet address that is not in use\n"
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
     "  --nodes N         number of nodes: a command waits for N nodes, even if fewer have answered yet\n"
@@ -80,12 +87,15 @@ static const char usage[] =
     "  --group GROUP     whose members may run jobs (default: only root)\n"
     "  --operators GROUP whose members may command all nodes and jobs (default: only root)\n";
 
-static const char *key_path, *group_name, *operators_name, *rate_text = RATE_DEFAULT;
+static const char *identity_path, *group_name, *operators_name, *rate_text = RATE_DEFAULT;
 static uint32_t answer_every_given = UINT32_MAX;
+static bool trusts_first;
 
 static const struct option_row option_rows[] = {
     { "interface", 0, OPTION_TEXT, .value = &conductor.interface },
-    { "key", 0, OPTION_TEXT, .value = &key_path },
+    { "key", 0, OPTION_TEXT, .value = &conductor.key_path },
+    { "identity", 0, OPTION_TEXT, .value = &identity_path },
+    { "trust-first", 0, OPTION_FLAG, .value = &trusts_first },
     { "rate", 0, OPTION_TEXT, .value = &rate_text },
     { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
     { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
@@ -96,17 +106,31 @@ static const struct option_row option_rows[] = {
 };
 static const struct options options = { .rows = option_rows, .usage = usage, .failed = 1 };
 
+static void identity_read(void)
+{
+    uint8_t secret[IDENTITY_BYTES];
+    const char *why = identity_path ? key_file_load_identity(identity_path, secret) : NULL;
+
+    if (why)
+        give_up(STATUS_WRONG, "the identity %s: %s", identity_path, why);
+    if (trusts_first && !identity_path)
+        options_wrong("--trust-first needs --identity FILE");
+    keys_start(identity_path ? secret : NULL, trusts_first);
+    wipe(secret, sizeof(secret));
+}
+
 static void prepare(char **words)
 {
     const char *what;
 
     conductor.socket_path = CONTROL_SOCKET;
     const int end = options_read(&options, words, 1);
-    if (!conductor.interface || !key_path || words[end])
+    if (!conductor.interface || !conductor.key_path || words[end])
         options_wrong("it takes --interface NAME and --key FILE");
     conductor.answer_every = answer_every_given == UINT32_MAX ? -1 : (int)answer_every_given;
-    key_file_read(key_path, conductor.master, STATUS_WRONG);
-    key_derive(conductor.key, conductor.master, KEY_BEATS, NULL, 0);
+    key_file_read(conductor.key_path, conductor.master, STATUS_WRONG);
+    beats_key_make(conductor.key, conductor.master);
+    identity_read();
     access_operators_set(operators_name);
     const gid_t group = group_name ? access_group("group", group_name) : 0;
     if (wire_open(&conductor.wire, conductor.interface, &what))
@@ -131,6 +155,8 @@ static int timeout_ms(void)
 {
     const int orders = orders_timeout_ms(), pages = pages_timeout_ms();
 
+    if (keys_are_due())
+        return 0;
     return orders < 0 || (pages >= 0 && pages < orders) ? pages : orders;
 }
 
@@ -156,8 +182,13 @@ static void loop(void)
             }
         if (polls[POLL_LISTENER].revents & POLLIN)
             client_accept();
+        if (reload_is_due) {
+            reload_is_due = 0;
+            orders_rotate();
+        }
         orders_settle();
         pages_settle();
+        keys_settle();
     }
 }
 
@@ -172,6 +203,7 @@ int main(int count, char **words)
     say_begin("conductor", say_without_waiting);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
     conductor.is_fifo = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
     conductor.is_locked = mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     printf("conductor: beats on %s%s%s; conductorctl --socket %s\n", conductor.interface,

@@ -8,6 +8,7 @@
  *     requests.c    requests of conductorctl, and their answers in JSON
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
+ *     keys.c        nodes that ask for their keys, their admission, and rotation (keys.h)
  *     jobs.c        requests of tacetrun: numbers of jobs and their users, tickets; nodes' keys
  *     access.c      who may make which request
  *     clients.c     the connections that requests come by
@@ -38,6 +39,7 @@ enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLI
 struct conductor {
     const char *interface, *socket_path;
     struct wire wire;
+    const char *key_path;
     uint8_t master[KEY_BYTES]; /* all other keys are made of it */
     uint8_t key[KEY_BYTES];    /* of beats */
     struct peer peer;          /* the client whose request is being done */
@@ -112,6 +114,10 @@ void orders_settle(void);
 
 /* Returns the ms until the first command times out; -1: none waits. */
 int orders_timeout_ms(void);
+
+/* Begins a rotation to the key that is in the key file now, as `conductorctl rotate` does; logs its outcome.
+ */
+void orders_rotate(void);
 
 /* Releases the flight logs that are held for a client whose connection is closed. */
 void orders_client_gone(unsigned client);

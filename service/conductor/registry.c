@@ -48,8 +48,7 @@ static struct node *node_add(struct registry *registry, const uint8_t *address)
     return node;
 }
 
-/* Returns whether an address can be a network card's: not a group's, and not all zeros. */
-static bool is_one_card_s(const uint8_t *address)
+bool is_one_card_s(const uint8_t *address)
 {
     static const uint8_t none[NODE_ADDRESS_BYTES];
 
@@ -95,8 +94,7 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
     return place;
 }
 
-/* Reads an Ethernet address. Returns false if the text is none. */
-static bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES])
+bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES])
 {
     unsigned bytes[NODE_ADDRESS_BYTES];
     int end = 0;

@@ -75,6 +75,12 @@ void registry_remove(struct registry *registry, struct node *node);
 
 bool node_is_silent(const struct node *node, uint64_t asked);
 
+/* Returns whether an address can be a network card's: not a group's, and not all zeros. */
+bool is_one_card_s(const uint8_t *address);
+
+/* Reads an Ethernet address. Returns false if the text is none. */
+bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES]);
+
 #define NODE_ADDRESS_TEXT (3 * NODE_ADDRESS_BYTES)
 void node_address_print(const uint8_t address[NODE_ADDRESS_BYTES], char text[NODE_ADDRESS_TEXT]);
 

@@ -4,6 +4,7 @@
  * nodes is a page of them: as many as fit into a message.
  */
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,10 @@ bool request_take(const char *request, unsigned client, struct json *answer)
         json_error(answer, "a rate is 0, or from 1/60 to 1000 beats a second");
     else if (strncmp(request, "nodes ", 6) == 0)
         nodes_write(answer, strtoul(request + 6, NULL, 10));
+    else if (strncmp(request, "keys ", 5) == 0)
+        keys_write(answer, strtoul(request + 5, NULL, 10));
+    else if (strncmp(request, "admit ", 6) == 0)
+        keys_admit(request + 6, answer);
     else if (strncmp(request, "remove ", 7) == 0)
         remove_do(request + 7, answer);
     else if (strncmp(request, "ticket ", 7) == 0)

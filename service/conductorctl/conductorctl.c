@@ -172,6 +172,17 @@ static int nodes_show(void)
     return 0;
 }
 
+static int keys_show(void)
+{
+    struct node_list list;
+
+    if (!key_list_ask(&list, &conductor))
+        return 1;
+    key_list_print(&list, words.is_json);
+    node_list_free(&list);
+    return 0;
+}
+
 /* Has the nodes count, and asks for their counts. Returns false if the conductor gives none. Sets *status to
  * 1 if not all nodes have counted. */
 static bool count_take(struct node_list *list, uint64_t *beat_ns, uint32_t *number, int *status)
@@ -231,6 +242,8 @@ int main(int count, char **given)
     switch (words.what) {
     case WHAT_NODES:
         return nodes_show();
+    case WHAT_KEYS:
+        return keys_show();
     case WHAT_COUNTERS:
         return counters_show(words.seconds);
     case WHAT_KLOG:

@@ -18,6 +18,8 @@ static const char usage[] =
     "\n"
     "  status                 prints the conductor's state and counters, and the number of nodes\n"
     "  nodes                  prints a table of the nodes; with --watch [SECONDS] repeatedly\n"
+    "  keys                   prints the conductor's public key, and the nodes that have asked for keys\n"
+    "  admit NODE FINGERPRINT lets this node, by name or Ethernet address, have its keys\n"
     "  remove NODE            forgets the node of this name or Ethernet address\n"
     "  key ID                 prints a node's keys, for a file on the node, to root; ID is the Ethernet\n"
     "                         address of its card for beats, 12 hexadecimal digits, or its name\n"
@@ -29,6 +31,8 @@ static const char usage[] =
     "  services US            runs the service's ready threads first, for at most US microseconds,\n"
     "                         1 to 100000\n"
     "  counters [SECONDS]     counts each node's kernel entries during this time (default: 1)\n"
+    "  rotate                 has all nodes ask for new keys, made of what the key file holds now, and ends\n"
+    "                         the old ones\n"
     "  klog --to DIR          writes the flight logs of all nodes, held at the same beat, to files\n"
     "                         in DIR; with --nodes NAME,... only those of these nodes\n"
     "\n"
@@ -59,6 +63,9 @@ static const struct {
     { "remove", 1, 1, WHAT_ASK, 0 },
     { "key", 1, 1, WHAT_KEY, 0 },
     { "nodes", 0, 0, WHAT_NODES, TAKES_WATCH },
+    { "keys", 0, 0, WHAT_KEYS, 0 },
+    { "admit", 2, 2, WHAT_ASK, 0 },
+    { "rotate", 0, 0, WHAT_COMMAND, TAKES_WITHIN },
     { "stop", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
     { "continue", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
     { "kill", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },

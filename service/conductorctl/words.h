@@ -11,7 +11,7 @@
 
 #define WITHIN_S_MAX 86400 /* longest wait for a command, longest interval of counters */
 
-enum what { WHAT_ASK, WHAT_NODES, WHAT_COUNTERS, WHAT_COMMAND, WHAT_KLOG, WHAT_KEY };
+enum what { WHAT_ASK, WHAT_NODES, WHAT_KEYS, WHAT_COUNTERS, WHAT_COMMAND, WHAT_KLOG, WHAT_KEY };
 
 struct words {
     enum what what;

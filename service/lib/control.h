@@ -8,6 +8,9 @@
  *     rate HZ                             sets the beats per second; answers as status does
  *     nodes FROM                          lists nodes from index FROM, as many as fit into an answer; "next"
  *                                         is the index to ask for next, 0 at the end
+ *     keys FROM                           lists nodes that ask for keys, as nodes does, and the conductor's
+ *                                         public key
+ *     admit NODE FINGERPRINT              lets the node of this name or Ethernet address have its keys
  *     remove NAME                         forgets the node of this name or Ethernet address
  *     ticket NONCE ID JOB                 {"ticket": "JOB UID GID GROUPS EXPIRES MAC"}: a ticket for the
  *                                         client's own credentials, and a node's nonce and id (docs/jobs.md)

@@ -4,6 +4,7 @@
  */
 #include "service/lib/key_file.h"
 #include "service/lib/say.h"
+#include "service/lib/text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -62,6 +63,18 @@ const char *key_file_load(const char *path, uint8_t key[KEY_BYTES])
     if (why)
         return why;
     return key_parse(text, key) ? NULL : MASTER_WRONG;
+}
+
+const char *key_file_load_identity(const char *path, uint8_t secret[IDENTITY_BYTES])
+{
+    char text[TEXT_BYTES];
+    const char *why = text_load(path, text);
+
+    if (why)
+        return why;
+    return strlen(text) == 2 * IDENTITY_BYTES && hexadecimal_read(text, secret, IDENTITY_BYTES)
+               ? NULL
+               : "it must hold 64 hexadecimal digits, as `openssl rand -hex 32` prints";
 }
 
 /* Reads the line NAME KEY at *at, which is moved past it. */

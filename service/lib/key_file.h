@@ -11,13 +11,12 @@
 
 #include "lib/key.h"
 
-struct node_keys {
-    uint8_t beats[KEY_BYTES], ticket[KEY_BYTES];
-};
+#define IDENTITY_BYTES 32
 
-/* Reads a file of the master key, or of a node's. Returns NULL, or what is wrong with it; then the keys are
- * unchanged. */
+/* Reads a file of the master key, of the secret of the conductor's public key, or of a node's keys. Returns
+ * NULL, or what is wrong with it; then the keys are unchanged. */
 const char *key_file_load(const char *path, uint8_t key[KEY_BYTES]);
+const char *key_file_load_identity(const char *path, uint8_t secret[IDENTITY_BYTES]);
 const char *key_file_load_node(const char *path, struct node_keys *keys);
 
 /* Does so; on failure says what is wrong with the file and ends the program with status `failed`. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_beat_frame.c: decodes any bytes as the payload of a beat, an answer and a page: unchanged, and with a
- * correct tag, to reach the checks after the tag's. A payload that is accepted and encoded again must decode
- * to the same.
+ * fuzz_beat_frame.c: decodes any bytes as the payload of a beat, an answer, a page, a request for keys and
+ * its answer: unchanged, and with a correct tag, to reach the checks after the tag's. A payload that is
+ * accepted and encoded again must decode to the same.
  */
 #include "fuzz.h"
 #include "beat/answer_frame.h"
+#include "beat/key_frame.h"
 #include "beat/page_frame.h"
 #include <string.h>
 
@@ -71,6 +72,38 @@ static void try_page(const uint8_t *data, size_t bytes)
     PROMISE(memcmp(&page, &second, sizeof(page)) == 0);
 }
 
+/* Tries the bytes as a request for keys. */
+static void try_key_request(const uint8_t *data, size_t bytes)
+{
+    uint8_t again[KEY_REQUEST_BYTES];
+    struct key_request request;
+
+    memset(&request, 0, sizeof(request));
+    if (key_request_decode(data, bytes, &request) != BEAT_FINE)
+        return;
+    for (unsigned i = 0; request.name[i]; i++)
+        PROMISE(i < ANSWER_NAME_BYTES - 1 && request.name[i] > ' ' && request.name[i] < 0x7f);
+    key_request_encode(&request, NULL, again);
+    PROMISE(memcmp(data, again, sizeof(again) - SIPHASH_128_BYTES) == 0);
+}
+
+/* Tries the bytes as an answer with keys: only one that the conductor made gives any. */
+static void try_key_answer(const uint8_t *data, size_t bytes)
+{
+    static const struct key_session session = { .key = { 42 } };
+    const struct node_keys keys = { { 1 }, { 2 } };
+    uint8_t whole[KEY_ANSWER_BYTES];
+    struct node_keys read;
+
+    if (bytes < KEY_ANSWER_BYTES) {
+        PROMISE(key_answer_decode(&session, 1, data, bytes, &read) == BEAT_TRUNCATED);
+        return;
+    }
+    key_answer_encode(&session, 1, &keys, data + 8, whole);
+    PROMISE((key_answer_decode(&session, 1, data, bytes, &read) == BEAT_FINE) ==
+            (memcmp(data, whole, sizeof(whole)) == 0));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     uint8_t payload[BEAT_BYTES_MAX], again[BEAT_BYTES_MAX];
@@ -80,6 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         return 0;
     try_answer(data, bytes);
     try_page(data, bytes);
+    try_key_request(data, bytes);
+    try_key_answer(data, bytes);
     memset(&beat, 0, sizeof(beat));
     memset(&second, 0, sizeof(second));
     beat_decode(data, bytes, key, &beat);

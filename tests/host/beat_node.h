@@ -15,6 +15,7 @@
 #include "beat/beat_frame.h"
 #include "beat/log_page.h"
 #include "beat/nettick.h"
+#include "beat/node_keys.h"
 #include "lib/errno.h"
 #include "per_cpu_areas.h"
 #include "smp/crosscall.h"
@@ -115,6 +116,14 @@ uint64_t deadline_wall_wait_ns(uint64_t deadline)
     return deadline & ~DEADLINE_TAI;
 }
 
+static bool has_random = true;
+
+bool arch_random_strong(uint64_t *value)
+{
+    *value = check_random(&seed);
+    return has_random;
+}
+
 uint64_t arch_random(void)
 {
     return 4; /* no node is welcomed here */
@@ -140,10 +149,8 @@ int klog_switch(const char *text)
 }
 
 /* Does nothing: test_log_page.c tests log pages. */
-void log_pages_set(const uint8_t of_key[SIPHASH_KEY_BYTES], const uint8_t address[BEAT_ADDRESS_BYTES],
-                   uint64_t start)
+void log_pages_set(const uint8_t address[BEAT_ADDRESS_BYTES], uint64_t start)
 {
-    (void)of_key;
     (void)address;
     (void)start;
 }
@@ -164,6 +171,17 @@ uint64_t clock_wall_ns(uint64_t *tai_ns)
 {
     (void)tai_ns;
     return BEGIN;
+}
+
+static char printed[256]; /* the last line */
+
+void kernel_print(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(printed, sizeof(printed), format, arguments);
+    va_end(arguments);
 }
 
 void arch_beat_send(bool to_itself)

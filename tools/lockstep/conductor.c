@@ -8,6 +8,7 @@
  * One conductor per process, used by one thread at a time.
  */
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include "service/lib/control.h"
 #include "service/lib/say.h"
 #include <errno.h>
@@ -86,6 +87,23 @@ void client_part(unsigned command, const struct json *part)
 {
     (void)command;
     (void)part;
+}
+
+/* Nodes in lockstep have their keys from the command line. */
+enum beat_fault key_request_heard(const struct wire_frame *frame)
+{
+    (void)frame;
+    return BEAT_OTHER_KIND;
+}
+
+const char *rotation_begin(void)
+{
+    return "nodes in lockstep keep their key";
+}
+
+void rotation_end(bool is_done)
+{
+    (void)is_done;
 }
 
 /* ---- For Python ---- */
