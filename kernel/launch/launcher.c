@@ -375,7 +375,8 @@ int launcher_streams_open(struct process *process, unsigned local, struct messag
     file_install_at(process, out, 1, false);
     file_install_at(process, err, 2, false);
     file_put(out);
-    file_put(err);
+    process->messages = err;
+    process->say = inet_stream_say;
     return 0;
 }
 
