@@ -253,6 +253,8 @@ static struct thread *process_load(unsigned rank, const struct memory_slice *sli
     struct process *process = NULL;
     int error = process_create(rank, slice, cpus, program->arguments[0], &process, &why);
 
+    if (!error && launcher_is_on())
+        format_text(process->title, sizeof(process->title), "rank %u", job.first + rank);
     if (!error)
         error = files_open(process, &why);
     if (!error) {

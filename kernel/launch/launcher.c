@@ -444,9 +444,8 @@ void launcher_begin(void)
 }
 
 /* A rank's streams, in the order of their descriptors, from 1 on. */
-static const char *const stream_kinds[] = { "out", "err", "pmi" };
-
-#define STREAMS (sizeof(stream_kinds) / sizeof(stream_kinds[0]))
+enum { OUT_STREAM, ERR_STREAM, PMI_STREAM, STREAMS };
+static const char *const stream_kinds[STREAMS] = { "out", "err", "pmi" };
 
 static int streams_begin(struct process *process, struct stream *streams[STREAMS], struct message *why)
 {
@@ -504,11 +503,15 @@ int launcher_streams_open(struct process *process, unsigned local, struct messag
 
         if (!file)
             break;
-        if (i == 0 && rank == memory->request.stdin_rank)
+        if (i == OUT_STREAM && rank == memory->request.stdin_rank)
             file_install_at(process, file, 0, false);
         file_install_at(process, file, i + 1, false);
-        file_put(file);
+        if (i == ERR_STREAM)
+            process->messages = file;
+        else
+            file_put(file);
     }
+    process->say = inet_stream_say;
     if (i == STREAMS)
         return 0;
     while (++i < STREAMS)

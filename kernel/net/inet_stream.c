@@ -9,16 +9,19 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
+#include "net/memory.h"
 #include "net/network.h"
 #include "net/stream.h"
 #include "net/stream_state.h"
 #include "process/event.h"
 #include "process/process.h"
+#include "smp/crosscall.h"
 #include "time/clock.h"
 #include "time/timespec.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define TCP_INFO_BYTES 104 /* Linux's struct tcp_info, up to the last field that is known here */
+#define SAY_ROOM       4096 /* for lines of the kernel, beyond the program's room */
+#define TCP_INFO_BYTES 104  /* Linux's struct tcp_info, up to the last field that is known here */
 
 /* Linux's options of level TCP. */
 enum tcp_option {
@@ -237,6 +240,42 @@ static int64_t stream_receive_call(struct file *file, struct socket_message *mes
 static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
 {
     return stream_shutdown(file->object, receiving, sending);
+}
+
+/* ---- Lines of the kernel ---- */
+
+uint64_t inet_lines_dropped;
+
+/* Appends a line, after a newline if bytes are before it in its line: both, or nothing. The caller holds the
+ * lock. */
+static bool line_append(struct stream *stream, const char *line, uint32_t bytes)
+{
+    const uint32_t before = !byte_queue_ends_line(&stream->out);
+
+    NETWORK_PAYER(stream->connection.account);
+    if (stream->state != STREAM_OPEN || stream->send_ended ||
+        stream->out.bytes > stream->socket.send_room + SAY_ROOM ||
+        !byte_queue_reserve(&stream->out, before + bytes))
+        return false;
+    byte_queue_append(&stream->out, "\n", before);
+    byte_queue_append(&stream->out, line, bytes);
+    stream->unfed += before + bytes;
+    connection_flush(&stream->connection);
+    return true;
+}
+
+void inet_stream_say(struct file *file, const char *line, size_t bytes)
+{
+    struct stream *stream = file->object;
+
+    network_lock();
+    while (stream->writing) { /* another thread copies, which ends soon */
+        network_unlock();
+        crosscall_serve();
+        network_lock();
+    }
+    inet_lines_dropped += !line_append(stream, line, (uint32_t)bytes);
+    network_unlock();
 }
 
 /* ---- Options ---- */

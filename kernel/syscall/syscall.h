@@ -34,11 +34,24 @@ enum {
 #include "syscall/syscalls.def"
 };
 
-/* Logs a call without a handler, once, and answers -ENOSYS. Called by the entry code's syscall_hole. */
+/* Kinds of reports (process_report): the numbers of calls without a handler, which fork is one of, and
+ * these. */
+enum refusal {
+    REFUSAL_FORK = ARCH_SYSCALL_NUMBER(57, 2),
+    REFUSAL_MEMORY = SYSCALL_SLOTS + 1,
+    REFUSAL_THREADS,
+    REFUSAL_TIMERS,
+    REFUSAL_THREAD_KIND,
+    REFUSAL_TRACING,
+    REFUSAL_CPU_TIMERS
+};
+
+/* Reports a call without a handler to the user, and answers -ENOSYS. Called by the entry code's
+ * syscall_hole. */
 long syscall_unknown(uint64_t number);
 
-/* Refuses a part of a call: logs `name` and the reason, once for each reason; answers -ENOSYS. */
-long syscall_refuse(const char *name, const char *reason);
+/* Refuses a call, or a part of one: reports its name and the reason to the user; answers -ENOSYS. */
+long syscall_refuse(unsigned kind, const char *name, const char *reason);
 
 /* ---- Entry point of the architecture: clone, from the assembly of sys_clone ---- */
 

@@ -25,7 +25,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENDS_SHOWN      8 /* messages about ranks that end with a status other than 0 */
+#define STATUS_SIGNALED 128 /* and the signal's number, for a rank that a signal has ended */
+#define ENDS_SHOWN      8   /* messages about ranks that end with a status other than 0 */
 #define DESCRIPTORS_OWN 32
 
 struct run run = { .status = -1, .program = -1 };
@@ -114,11 +115,23 @@ static _Noreturn void run_leave(void)
     exit(run.status >= 0 ? run.status : ranks_status());
 }
 
+/* Says how a rank has ended, as srun does: a signal by its name. */
+static void rank_end_say(uint32_t number, int status, const char *more)
+{
+    const int number_of_signal = status - STATUS_SIGNALED;
+    const char *node = node_of_rank(number)->name, *name = sigabbrev_np(number_of_signal);
+
+    if (name)
+        say("rank %u on %s: %s (SIG%s, status %d)%s", number, node, strsignal(number_of_signal), name, status,
+            more);
+    else
+        say("rank %u on %s has ended with status %d%s", number, node, status, more);
+}
+
 void run_rank_ended(uint32_t number, int status)
 {
     static uint32_t shown;
     struct rank *rank = &run.ranks[number];
-    const char *node = node_of_rank(number)->name;
 
     rank->status = (int16_t)status;
     run.ended_count++;
@@ -126,13 +139,12 @@ void run_rank_ended(uint32_t number, int status)
     if (run.is_killed)
         return;
     if (status && shown++ < ENDS_SHOWN)
-        say("rank %u on %s has ended with status %d%s", number, node, status,
-            shown == ENDS_SHOWN ? "; further ones are not shown" : "");
+        rank_end_say(number, status, shown == ENDS_SHOWN ? "; further ones are not shown" : "");
     if (status && run.plan.kills_on_bad_exit)
         run_kill(status, "killing the other ranks (--kill-on-bad-exit)");
     else if (pmi_has_begun(number) && run.ended_count < run.size)
         run_kill(status ? status : 1, "rank %u on %s has ended before PMI's finalize: killing the others",
-                 number, node);
+                 number, node_of_rank(number)->name);
 }
 
 /* ---- The user ---- */
@@ -143,9 +155,9 @@ static void interrupted_first(int number)
 
     if (run.phase < PHASE_RUN) {
         say("interrupted: no job was started");
-        exit(128 + number);
+        exit(STATUS_SIGNALED + number);
     }
-    if (run.phase == PHASE_FINISH || !run_end_early(128 + number)) {
+    if (run.phase == PHASE_FINISH || !run_end_early(STATUS_SIGNALED + number)) {
         run_leave();
     } else if (is_soft) {
         say("interrupted: the conductor kills job %u at the next beat; press Ctrl-C again to kill it through "

@@ -121,6 +121,24 @@ def test_exit_status_is_the_highest_of_the_ranks_and_signals_count() -> None:
         assert ran(nodes, *shell("[ $TACET_RANK = 1 ] && kill -SEGV $$; exit 3")).returncode == 139
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (139, "rank 1 on {}: Segmentation fault (SIGSEGV, status 139)"),
+        (137, "rank 1 on {}: Killed (SIGKILL, status 137)"),
+        (134, "rank 1 on {}: Aborted (SIGABRT, status 134)"),
+        (128, "rank 1 on {} has ended with status 128"),
+        (162, "rank 1 on {} has ended with status 162"),
+        (255, "rank 1 on {} has ended with status 255"),
+    ],
+)
+def test_a_signal_that_ends_a_rank_is_named(status: int, said: str) -> None:
+    with nodes_of(processes, processes) as nodes:
+        done = ran(nodes, *shell(f"[ $TACET_RANK = 0 ] || exit {status}"))
+        assert done.returncode == status
+        assert f"tacetrun: {said.format(nodes[1].address)}\n" in done.stderr, done.stderr
+
+
 def test_input_goes_to_rank_0_and_its_end_too() -> None:
     text = b"".join(b"line %d\n" % n for n in range(100_000))
     with nodes_of(processes, processes) as nodes:
