@@ -26,6 +26,7 @@ SOURCE = bytes.fromhex("025400000001")
 PAYLOAD_AT, FRAME_MIN = 14, 60
 EPOCH = 10**18
 BEAT, ANSWER, PAGE = 1, 2, 3
+VERSION = 2
 #: A command: code, bytes of the body, number.
 COMMAND = struct.Struct(">HHI")
 #: Added to the code of a command that is to be acknowledged.
@@ -41,8 +42,8 @@ PAGE_REQUEST = struct.Struct(">6sQH")
 PAGE_HEAD = struct.Struct(">BBHIQQQQQqQQ")
 PAGE_BYTES = 1408
 #: Version, kind, length, state, welcomed, CPUs, epoch, sequence, booted, error, beats, lost, done, result,
-#: four counters, IPv4 address, ranks, 0, name, job, start.
-ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQ")
+#: four counters, IPv4 address, ranks, whether it polls, 0, name, job, start.
+ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHBB32sIQ")
 RUNNING, STOPPED = 1, 2
 _WORD = (1 << 64) - 1
 
@@ -106,7 +107,7 @@ class Beat:
     commands: Sequence[Command] = ()
     command_count: int | None = None
     length: int | None = None
-    version: int = 1
+    version: int = VERSION
     kind: int = BEAT
 
     def payload(self, key: bytes = KEY) -> bytes:
@@ -146,14 +147,15 @@ class Answer:
     start: int = 1
     welcomed: int = 0
     length: int = ANSWER_BODY.size + TAG_BYTES
-    version: int = 1
+    version: int = VERSION
     kind: int = ANSWER
+    polls: int = 0
 
     def payload(self, key: bytes = KEY) -> bytes:
         begin = (self.version, self.kind, self.length, self.state, self.welcomed, self.cpus)
         beat = (self.epoch, self.sequence)
         middle = (self.booted_ns, self.error_ns, self.beats, self.lost, self.done, self.result)
-        end = (self.ipv4, self.ranks, 0, self.name, self.job, self.start)
+        end = (self.ipv4, self.ranks, self.polls, 0, self.name, self.job, self.start)
         tagged = ANSWER_BODY.pack(*begin, *beat, *middle, *self.counts, *end)
         return tagged + struct.pack(">Q", siphash(key, tagged))
 
@@ -176,7 +178,7 @@ class Page:
     size: int = 0
     data: bytes = b""
     length: int | None = None
-    version: int = 1
+    version: int = VERSION
     kind: int = PAGE
 
     def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
@@ -195,7 +197,7 @@ def tagged_payload(frame: bytes, kind: int, key: bytes) -> bytes:
     """The payload of a frame without its tag. AssertionError if it is of another kind, or forged."""
     version, its_kind, length = struct.unpack_from(">BBH", frame, PAYLOAD_AT)
     payload = frame[PAYLOAD_AT : PAYLOAD_AT + length]
-    assert frame[12:14] == ETHERTYPE and (version, its_kind, len(payload)) == (1, kind, length)
+    assert frame[12:14] == ETHERTYPE and (version, its_kind, len(payload)) == (VERSION, kind, length)
     assert struct.unpack(">Q", payload[-TAG_BYTES:])[0] == siphash(key, payload[:-TAG_BYTES])
     return payload[:-TAG_BYTES]
 
@@ -220,9 +222,9 @@ def answer_of(frame: bytes, key: bytes = KEY) -> Answer:
     """The answer of a frame, its name without the zeros that pad it."""
     fields = ANSWER_BODY.unpack(tagged_payload(frame, ANSWER, key))
     version, kind, length, state, welcomed, cpus, epoch, sequence, *said = fields[:14]
-    ipv4, ranks, _, name, job, start = fields[18:]
+    ipv4, ranks, polls, _, name, job, start = fields[18:]
     begin = (sequence, epoch, name.rstrip(b"\0"), state, cpus, ranks, *said)
-    return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, length, version, kind)
+    return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, length, version, kind, polls)
 
 
 def page_of(frame: bytes, key: bytes = KEY) -> Page:

@@ -20,6 +20,7 @@ enum {
     AT_COUNTS = 64,
     AT_ADDRESS = 96,
     AT_RANKS = 100,
+    AT_POLLS = 102,
     AT_NAME = 104,
     AT_JOB = 136,
     AT_START = 140,
@@ -52,6 +53,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
         store_be(payload + AT_COUNTS + 8 * i, 8, counts[i]);
     __builtin_memcpy(payload + AT_ADDRESS, answer->address, sizeof(answer->address));
     store_be(payload + AT_RANKS, 2, answer->ranks);
+    store_be(payload + AT_POLLS, 1, answer->polls);
     __builtin_memcpy(payload + AT_NAME, answer->name, ANSWER_NAME_BYTES);
     store_be(payload + AT_JOB, 4, answer->job);
     store_be(payload + AT_START, 8, answer->start);
@@ -98,12 +100,13 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     answer->switches = load_be64(payload + AT_COUNTS + 24);
     __builtin_memcpy(answer->address, payload + AT_ADDRESS, sizeof(answer->address));
     answer->ranks = load_be16(payload + AT_RANKS);
+    answer->polls = payload[AT_POLLS] == 1;
     __builtin_memcpy(answer->name, payload + AT_NAME, ANSWER_NAME_BYTES);
     answer->job = load_be32(payload + AT_JOB);
     answer->start = load_be64(payload + AT_START);
     const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
-    return is_known && payload[AT_WELCOMED] <= 1 && answer->epoch && answer->sequence && answer->cpus &&
-                   name_is_fine(answer->name)
+    return is_known && payload[AT_WELCOMED] <= 1 && payload[AT_POLLS] <= 1 && answer->epoch &&
+                   answer->sequence && answer->cpus && name_is_fine(answer->name)
                ? BEAT_FINE
                : BEAT_ABSURD;
 }

@@ -30,6 +30,7 @@ struct answer {
     uint64_t system_calls, exceptions, interrupts, switches;
     uint8_t address[4];           /* its IPv4 address; zeros: none */
     uint16_t ranks;               /* ranks that have not ended */
+    bool polls;                   /* it hears no beat while all its CPUs compute */
     char name[ANSWER_NAME_BYTES]; /* its host name, NUL-padded and NUL-terminated */
     uint32_t job;                 /* the number of its job; 0: no job runs, or it has no number */
 };

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define BEAT_ETHERTYPE     0x88cb
-#define BEAT_VERSION       1
+#define BEAT_VERSION       2
 #define BEAT_HEADER_BYTES  48
 #define BEAT_TAG_BYTES     8
 #define BEAT_ADDRESS_BYTES 6              /* Ethernet's */

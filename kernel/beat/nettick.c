@@ -244,7 +244,10 @@ bool nettick_answer_due(void)
 bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
-    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns, .start = start };
+    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(),
+                             .booted_ns = booted_ns,
+                             .start = start,
+                             .polls = mode == NETTICK_POLL };
 
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         answer.name[i] = name[i];

@@ -38,6 +38,7 @@ static struct answer some_answer(void)
     for (unsigned i = 0; i < sizeof(answer.address); i++)
         answer.address[i] = (uint8_t)any();
     answer.ranks = (uint16_t)any();
+    answer.polls = any() % 2;
     for (unsigned length = (unsigned)(any() % ANSWER_NAME_BYTES), i = 0; i < length; i++)
         answer.name[i] = (char)('!' + any() % ('~' - '!' + 1));
     answer.job = (uint32_t)any();
@@ -96,6 +97,21 @@ TEST(whatever_bit_is_changed_the_answer_is_refused)
     }
 }
 
+TEST(an_answer_that_says_neither_how_it_hears_beats_nor_that_it_is_welcome_is_refused)
+{
+    const unsigned flags[] = { 5, 102 };
+    uint8_t payload[ANSWER_BYTES];
+
+    for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        struct answer answer = some_answer(), read;
+
+        answer_encode(&answer, key, payload);
+        payload[flags[i]] = 2;
+        beat_tag_write(payload, ANSWER_BYTES, key);
+        CHECK_EQUAL(answer_decode(payload, ANSWER_BYTES, key, &read), BEAT_ABSURD);
+    }
+}
+
 /* One field each that no node says, under the right tag. */
 TEST(an_absurd_answer_is_refused)
 {
@@ -150,6 +166,7 @@ int main(void)
     RUN(an_answer_is_read_as_it_was_written);
     RUN(what_is_cut_is_refused);
     RUN(whatever_bit_is_changed_the_answer_is_refused);
+    RUN(an_answer_that_says_neither_how_it_hears_beats_nor_that_it_is_welcome_is_refused);
     RUN(an_absurd_answer_is_refused);
     RUN(a_beat_is_no_answer_and_an_answer_no_beat);
     return check_report("answer_frame");
