@@ -65,8 +65,8 @@ static void timer_look(void)
 /* ---- The program ---- */
 
 static const char usage[] =
-    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
-    "PATH]\n"
+    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--state "
+    "FOLDER] [--socket PATH]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
     "  --interface NAME  sends beats to this interface, on the network of the nodes\n"
@@ -74,6 +74,7 @@ static const char usage[] =
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
     "  --nodes N         number of nodes: a command waits for N nodes, even if fewer have answered yet\n"
+    "  --state FOLDER    keeps what outlives a restart here: the jobs that run (default: nothing is kept)\n"
     "  --socket PATH     the Unix socket for conductorctl (default: " CONTROL_SOCKET ")\n";
 
 static const char *key_path, *rate_text = RATE_DEFAULT;
@@ -85,6 +86,7 @@ static const struct option_row option_rows[] = {
     { "rate", 0, OPTION_TEXT, .value = &rate_text },
     { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
     { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
+    { "state", 0, OPTION_TEXT, .value = &conductor.state_folder },
     { "socket", 0, OPTION_TEXT, .value = &conductor.socket_path },
     { 0 },
 };
@@ -110,6 +112,10 @@ static void prepare(char **words)
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
     jobs_start();
+    leases_start();
+    conductor.polls[POLL_CLIENTS].fd = clients_start();
+    if (conductor.polls[POLL_CLIENTS].fd < 0)
+        give_up(STATUS_WRONG, "epoll: %s", strerror(errno));
     if (!rate_set(rate_text))
         give_up(STATUS_WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate_text);
 }
@@ -117,9 +123,13 @@ static void prepare(char **words)
 /* Returns how long poll may wait, ms; -1: without a limit. */
 static int timeout_ms(void)
 {
-    const int orders = orders_timeout_ms(), pages = pages_timeout_ms();
+    const int all[] = { orders_timeout_ms(), pages_timeout_ms(), leases_timeout_ms() };
+    int first = -1;
 
-    return orders < 0 || (pages >= 0 && pages < orders) ? pages : orders;
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i] >= 0 && (first < 0 || all[i] < first))
+            first = all[i];
+    return first;
 }
 
 /* Serves until a signal comes. Beats come first: a due beat waits at most for one request, or for
@@ -128,8 +138,7 @@ static void loop(void)
 {
     struct pollfd *polls = conductor.polls;
 
-    clients_start();
-    for (unsigned i = 0; i < POLL_CLIENTS; i++)
+    for (unsigned i = 0; i < POLL_COUNT; i++)
         polls[i].events = POLLIN;
     while (!ended) {
         if (poll(polls, POLL_COUNT, timeout_ms()) < 0)
@@ -137,15 +146,13 @@ static void loop(void)
         timer_look();
         if (polls[POLL_WIRE].revents)
             answers_take();
-        for (unsigned i = POLL_CLIENTS; i < POLL_COUNT; i++)
-            if (polls[i].fd >= 0 && polls[i].revents) {
-                timer_look();
-                client_serve(i);
-            }
+        if (polls[POLL_CLIENTS].revents)
+            clients_serve();
         if (polls[POLL_LISTENER].revents & POLLIN)
             client_accept();
         orders_settle();
         pages_settle();
+        leases_settle();
     }
 }
 

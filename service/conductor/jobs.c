@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * jobs.c: what tacetrun asks the conductor for (conductor.h, docs/jobs.md): a number for a job, and the
- * ticket that a node requires, which the conductor makes with the nodes' key.
+ * jobs.c: numbers of jobs, and tickets for them (conductor.h, docs/jobs.md). A node may require a ticket,
+ * which a node requires, which the conductor makes with the nodes' key.
  */
 #include "service/conductor/conductor.h"
 #include "launch/launch_request.h"
@@ -23,9 +23,9 @@ void jobs_start(void)
     conductor.last_job = (uint32_t)(conductor.timeline.epoch_ns / SECOND_NS);
 }
 
-void job_begin(struct json *answer)
+uint32_t job_number_next(void)
 {
     if (!++conductor.last_job)
         conductor.last_job = 1;
-    json_print(answer, "{\"job\": %u}\n", conductor.last_job);
+    return conductor.last_job;
 }

@@ -100,11 +100,12 @@ bool order_take(const char *request, unsigned client, struct json *answer)
     if (!text)
         json_error(answer, "within takes 1 to 86400 seconds");
     else if (command_read(text, is_acknowledged, &command, &why))
-        json_error(answer,
-                   why ? why
-                       : "unknown request; known are: status, rate HZ, nodes FROM, remove NAME, "
-                         "ticket NONCE, job begin, page ADDRESS OFFSET COUNT, stop, continue, kill, count, "
-                         "trace, rating, services, hold, release");
+        json_error(
+            answer,
+            why ? why
+                : "unknown request; known are: status, rate HZ, nodes FROM, remove NAME, "
+                  "ticket NONCE, job begin NODES, page ADDRESS OFFSET COUNT, stop, continue, kill, count, "
+                  "trace, rating, services, hold, release");
     else if (is_hold(&command) && (why = hold_refusal(&command, client)))
         json_error(answer, why);
     else if (!is_beating())

@@ -47,6 +47,12 @@ __attribute__((format(printf, 2, 3))) static void node_fail(struct node *node, c
         run_kill(STATUS_FAILED, "%s: %s", node->name, node->why);
 }
 
+void node_is_dead(struct node *node, const char *why)
+{
+    if (node->state < NODE_ENDED)
+        node_fail(node, "%s", why);
+}
+
 static void node_end(struct node *node)
 {
     watch_close(&node->watch);
@@ -255,6 +261,8 @@ static void greeting_take(struct node *node, char *line)
         has_state = has_state || strcmp(word, "state=idle") == 0 || strcmp(word, "state=busy") == 0;
         node->is_busy = node->is_busy || strcmp(word, "state=busy") == 0;
         node->is_tacet = node->is_tacet || strncmp(word, "system=Tacet", 12) == 0;
+        if (strncmp(word, "name=", 5) == 0 && strcmp(word, "name=-") != 0 && !strchr(word, '/'))
+            snprintf(node->said_name, sizeof(node->said_name), "%s", word + 5);
     }
     node->needs_ticket = need && strcmp(need, "ticket") == 0;
     if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state ||
@@ -426,6 +434,8 @@ static void node_check_time(struct node *node)
                                           [NODE_SENDING] = "while sending the request",
                                           [NODE_STARTING] = "waiting for its ranks to start" };
 
+    if (node->state == NODE_RUNNING && node->without_ns && run.now_ns >= node->without_ns)
+        node_fail(node, "the node runs the job no longer, but has not reported its end");
     if (node->state < NODE_RUNNING && node->state != NODE_READY && run.now_ns >= node->deadline_ns)
         node_fail(node, "timed out %s: no answer within %" PRIu64 " s (--within)", states[node->state],
                   run.plan.within_ns / SECOND_NS);
@@ -551,6 +561,14 @@ bool nodes_are_running(void)
 {
     for (uint32_t i = 0; i < nodes.count; i++)
         if (nodes.all[i]->state < NODE_RUNNING)
+            return false;
+    return true;
+}
+
+bool nodes_have_ended(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->state != NODE_ENDED)
             return false;
     return true;
 }
