@@ -73,6 +73,10 @@ class FakeNode:
     #: Linux's errno for each command.
     result: int = 0
     answers: bool = True
+    #: Whether it is silent while it computes (nettick=poll).
+    polls: bool = False
+    #: Kills of its job until it ends the job; 0: it goes on.
+    kills_to_end: int = 0
     #: Whether it stops answering when it is killed.
     dies: bool = False
     #: How many answers are lost on their way once a command has been done.
@@ -133,6 +137,9 @@ class FakeNode:
             self.asks_keys()
         if code in (1, 2):
             self.state = {1: STOPPED, 2: 1}[code]
+        if code == 3 and self.kills_to_end:
+            self.kills_to_end -= 1
+            self.job = self.job if self.kills_to_end else 0
         if code == 3 and self.dies:
             self.answers = False
         if code == 4:
@@ -169,6 +176,7 @@ class FakeNode:
             job=self.job,
             start=self.start,
             welcomed=self.welcomed + 2 * self.rekeyed,
+            polls=self.polls,
         )
 
     def restart(self) -> None:

@@ -28,6 +28,8 @@ class Job:
         self.connection = connection
         self.bytes = b""
         self.has_said = False
+        #: Whether wait_for_kill has seen the kill, or tacetrun's end.
+        self.is_killed = False
         self.launch = self.line().split()
         self.words: list[str] = []
         if self.launch[:1] == ["launch"]:
@@ -100,12 +102,14 @@ class Job:
     def wait_for_kill(self, seconds: float = PATIENCE_S) -> bool:
         """Waits until tacetrun has said kill, or is gone."""
         if b"kill\n" in self.bytes:
+            self.is_killed = True
             return True
         if not select.select([self.connection], [], [], seconds)[0]:
             return False
         try:
             self.receive()
         except (EOFError, OSError):
+            self.is_killed = True
             return True
         return self.wait_for_kill(seconds)
 

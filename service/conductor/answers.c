@@ -18,6 +18,8 @@ static void beat_heard(const struct wire_frame *frame, const struct beat *beat)
         conductor.own_beats++;
         return;
     }
+    if (beat->epoch > conductor.timeline.epoch_ns)
+        leases_excuse();
     memcpy(conductor.other_address, frame->from, sizeof(conductor.other_address));
     if (conductor.other_beats++)
         return;
@@ -38,8 +40,10 @@ static void answer_heard(const struct wire_frame *frame, const struct answer *an
     enum registry_place place = registry_take(&conductor.registry, frame->from, answer, &now, &node);
 
     conductor.places[place]++;
-    if (node)
+    if (node) {
         welcomes_answer(&conductor.welcomes, &conductor.registry, node);
+        leases_heard(node);
+    }
     if (place == REGISTRY_NEW || place == REGISTRY_RESTARTED)
         conductor.acknowledged_to = 0; /* it has not done the outstanding command */
     if (place == REGISTRY_RESTARTED) {

@@ -57,6 +57,7 @@ static void beat_send(void)
     } else {
         conductor.sent++;
         conductor.asked += beat.answer_every && beat.sequence % beat.answer_every == 0;
+        conductor.beaten_ns += timeline->period_ns;
         commands_sent(&conductor.commands, beat.time_ns);
     }
     conductor.late_sum_ns += late;

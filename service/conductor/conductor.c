@@ -69,9 +69,9 @@ static void timer_look(void)
 /* ---- The program ---- */
 
 static const char usage[] =
-    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
-    "PATH]\n"
-    "                 [--group GROUP] [--operators GROUP] [--identity FILE [--trust-first]]\n"
+    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N]\n"
+    "                 [--state FOLDER] [--socket PATH] [--group GROUP] [--operators GROUP]\n"
+    "                 [--identity FILE [--trust-first]]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
     "  --interface NAME  sends beats to this interface, on the network of the nodes\n"
@@ -83,6 +83,7 @@ static const char usage[] =
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
     "  --nodes N         number of nodes: a command waits for N nodes, even if fewer have answered yet\n"
+    "  --state FOLDER    keeps what outlives a restart here: the jobs that run (default: nothing is kept)\n"
     "  --socket PATH     the Unix socket for conductorctl (default: " CONTROL_SOCKET ")\n"
     "  --group GROUP     whose members may run jobs (default: only root)\n"
     "  --operators GROUP whose members may command all nodes and jobs (default: only root)\n";
@@ -99,6 +100,7 @@ static const struct option_row option_rows[] = {
     { "rate", 0, OPTION_TEXT, .value = &rate_text },
     { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
     { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
+    { "state", 0, OPTION_TEXT, .value = &conductor.state_folder },
     { "socket", 0, OPTION_TEXT, .value = &conductor.socket_path },
     { "group", 0, OPTION_TEXT, .value = &group_name },
     { "operators", 0, OPTION_TEXT, .value = &operators_name },
@@ -146,6 +148,10 @@ static void prepare(char **words)
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
     jobs_start();
+    leases_start();
+    conductor.polls[POLL_CLIENTS].fd = clients_start();
+    if (conductor.polls[POLL_CLIENTS].fd < 0)
+        give_up(STATUS_WRONG, "epoll: %s", strerror(errno));
     if (!rate_set(rate_text))
         give_up(STATUS_WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate_text);
 }
@@ -153,11 +159,15 @@ static void prepare(char **words)
 /* Returns how long poll may wait, ms; -1: without a limit. */
 static int timeout_ms(void)
 {
-    const int orders = orders_timeout_ms(), pages = pages_timeout_ms();
+    const int all[] = { orders_timeout_ms(), pages_timeout_ms(), leases_timeout_ms() };
+    int first = -1;
 
     if (keys_are_due())
         return 0;
-    return orders < 0 || (pages >= 0 && pages < orders) ? pages : orders;
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i] >= 0 && (first < 0 || all[i] < first))
+            first = all[i];
+    return first;
 }
 
 /* Serves until a signal comes. Beats come first: a due beat waits at most for one request, or for
@@ -166,8 +176,7 @@ static void loop(void)
 {
     struct pollfd *polls = conductor.polls;
 
-    clients_start();
-    for (unsigned i = 0; i < POLL_CLIENTS; i++)
+    for (unsigned i = 0; i < POLL_COUNT; i++)
         polls[i].events = POLLIN;
     while (!ended) {
         if (poll(polls, POLL_COUNT, timeout_ms()) < 0)
@@ -175,11 +184,8 @@ static void loop(void)
         timer_look();
         if (polls[POLL_WIRE].revents)
             answers_take();
-        for (unsigned i = POLL_CLIENTS; i < POLL_COUNT; i++)
-            if (polls[i].fd >= 0 && polls[i].revents) {
-                timer_look();
-                client_serve(i);
-            }
+        if (polls[POLL_CLIENTS].revents)
+            clients_serve();
         if (polls[POLL_LISTENER].revents & POLLIN)
             client_accept();
         if (reload_is_due) {
@@ -189,6 +195,7 @@ static void loop(void)
         orders_settle();
         pages_settle();
         keys_settle();
+        leases_settle();
     }
 }
 

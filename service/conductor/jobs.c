@@ -1,69 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * jobs.c: what tacetrun asks the conductor for (conductor.h, docs/jobs.md): a number for a job, and the
- * tickets that its nodes require. A ticket has the credentials of the process that asks, as the kernel knows
- * them. Also the keys of a node, for the administrator.
+ * jobs.c: numbers of jobs, and the tickets that nodes require (conductor.h, docs/jobs.md). A ticket has the
+ * credentials of the process that asks, as the kernel knows them. Also the keys of a node, for the
+ * administrator.
  */
-#include "service/conductor/access.h"
 #include "service/conductor/conductor.h"
 #include "service/lib/text.h"
 #include "service/lib/ticket.h"
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Jobs and their users ---- */
-
-/* The last jobs, in any order; number 0: none. */
-static struct {
-    uint32_t number, uid;
-    uint64_t serial; /* higher than those of earlier jobs */
-} kept[JOBS_KEPT];
-
-/* Returns the place for a new job: a free one; else the oldest, of this user if he has too many. */
-static unsigned place_for(uint32_t uid)
-{
-    unsigned oldest = 0, own_oldest = JOBS_KEPT, own = 0;
-
-    for (unsigned i = 0; i < JOBS_KEPT; i++) {
-        if (kept[i].serial < kept[oldest].serial)
-            oldest = i;
-        if (!kept[i].number || kept[i].uid != uid)
-            continue;
-        own++;
-        if (own_oldest == JOBS_KEPT || kept[i].serial < kept[own_oldest].serial)
-            own_oldest = i;
-    }
-    return own < JOBS_OF_USER ? oldest : own_oldest;
-}
-
-bool job_owner(uint32_t job, uint32_t *uid)
-{
-    for (unsigned i = 0; job && i < JOBS_KEPT; i++)
-        if (kept[i].number == job) {
-            *uid = kept[i].uid;
-            return true;
-        }
-    return false;
-}
-
 void jobs_start(void)
 {
     conductor.last_job = (uint32_t)(conductor.timeline.epoch_ns / SECOND_NS);
 }
 
-void job_begin(struct json *answer)
+uint32_t job_number_next(void)
 {
-    static uint64_t serial;
-    const uint32_t uid = conductor.peer.who.uid;
-    const unsigned place = place_for(uid);
-
     if (!++conductor.last_job)
         conductor.last_job = 1;
-    kept[place].number = conductor.last_job;
-    kept[place].uid = uid;
-    kept[place].serial = ++serial;
-    access_log(&conductor.peer, "begins job %u", conductor.last_job);
-    json_print(answer, "{\"job\": %u}\n", conductor.last_job);
+    return conductor.last_job;
 }
 
 /* ---- Tickets ---- */

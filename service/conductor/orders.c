@@ -128,8 +128,8 @@ bool order_take(const char *request, unsigned client, struct json *answer)
         json_error(answer, why ? why
                                : "unknown request; known are: status, rate HZ, nodes FROM, keys FROM, "
                                  "admit NODE FINGERPRINT, rotate, remove NAME, "
-                                 "ticket NONCE ID JOB, job begin, key ID, page ADDRESS OFFSET COUNT, stop, "
-                                 "continue, kill, count, "
+                                 "ticket NONCE ID JOB, job begin NODES, key ID, page ADDRESS OFFSET COUNT, "
+                                 "stop, continue, kill, count, "
                                  "trace, rating, services, hold, release");
     else if (is_hold(&command) && (why = hold_refusal(&command, client)))
         json_error(answer, why);

@@ -97,6 +97,7 @@ static void status_write(struct json *answer)
                answer_every(UINT64_MAX), conductor.commands.last_number, conductor.commands.waiting_count);
     nodes_sum(answer);
     frames_sum(answer);
+    leases_write(answer);
     json_print(answer, "}\n");
 }
 
@@ -181,8 +182,8 @@ bool request_take(const char *request, unsigned client, struct json *answer)
         ticket_answer(request + 7, answer);
     else if (strncmp(request, "key ", 4) == 0)
         keys_answer(request + 4, answer);
-    else if (strcmp(request, "job begin") == 0)
-        job_begin(answer);
+    else if (strncmp(request, "job ", 4) == 0)
+        job_take(request + 4, client, answer);
     else if (strncmp(request, "page ", 5) == 0)
         return pages_take(request + 5, client, answer);
     else

@@ -140,16 +140,16 @@ static enum what what_find(void)
     options_wrong("%s: unknown request", operands[0]);
 }
 
-static void text_write(char text[CONTROL_REQUEST_BYTES])
+static void text_write(char text[CONTROL_WORDS_BYTES])
 {
     for (unsigned i = 0; i < operand_count; i++) {
-        if (strlen(text) + strlen(operands[i]) + 32 > CONTROL_REQUEST_BYTES)
+        if (strlen(text) + strlen(operands[i]) + 32 > CONTROL_WORDS_BYTES)
             options_wrong("the request is too long");
         strcat(text, i ? " " : "");
         strcat(text, operands[i]);
     }
     if (job)
-        snprintf(text + strlen(text), CONTROL_REQUEST_BYTES - strlen(text), " job %" PRIu32, job);
+        snprintf(text + strlen(text), CONTROL_WORDS_BYTES - strlen(text), " job %" PRIu32, job);
 }
 
 void words_read(struct words *words, char **word)

@@ -11,7 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CONNECT_WITHIN_S 10 /* while the conductor's queue of connections is full */
+#define LISTEN_BACKLOG   1024 /* after a restart all tacetruns come at once */
+#define CONNECT_WITHIN_S 10   /* while the conductor's queue of connections is full */
 
 static int address_make(struct sockaddr_un *address, const char *path)
 {
@@ -24,13 +25,14 @@ static int address_make(struct sockaddr_un *address, const char *path)
     return 0;
 }
 
-int control_connect(const char *path)
+static int connect_as(const char *path, int flags)
 {
     const struct timeval limit = { .tv_sec = CONNECT_WITHIN_S };
     struct sockaddr_un address;
     int socket_of = -1;
 
-    if (address_make(&address, path) || (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) < 0)
+    if (address_make(&address, path) ||
+        (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0)) < 0)
         return -1;
     setsockopt(socket_of, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     if (connect(socket_of, (struct sockaddr *)&address, sizeof(address)) == 0)
@@ -44,6 +46,16 @@ int control_connect(const char *path)
 int control_share(const char *path, gid_t group)
 {
     return chown(path, (uid_t)-1, group) || chmod(path, 0660) ? -1 : 0;
+}
+
+int control_connect(const char *path)
+{
+    return connect_as(path, 0);
+}
+
+int control_try(const char *path)
+{
+    return connect_as(path, SOCK_NONBLOCK);
 }
 
 int control_listen(const char *path)
@@ -64,7 +76,8 @@ int control_listen(const char *path)
         (socket_of = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) < 0)
         return -1;
     mode_t before = umask(0177);
-    int error = bind(socket_of, (struct sockaddr *)&address, sizeof(address)) || listen(socket_of, 16);
+    int error =
+        bind(socket_of, (struct sockaddr *)&address, sizeof(address)) || listen(socket_of, LISTEN_BACKLOG);
     umask(before);
     if (!error)
         return socket_of;

@@ -46,6 +46,12 @@ __attribute__((format(printf, 2, 3))) static void node_fail(struct node *node, c
         run_kill(STATUS_FAILED, "%s: %s", node->name, node->why);
 }
 
+void node_is_dead(struct node *node, const char *why)
+{
+    if (node->state < NODE_ENDED)
+        node_fail(node, "%s", why);
+}
+
 static void node_end(struct node *node)
 {
     watch_close(&node->watch);
@@ -267,6 +273,8 @@ static void greeting_word(struct node *node, const char *word, bool *has_state)
         node->has_user = decimal_read(word + 4, &end, UINT32_MAX, &node->user);
     if (strncmp(word, "id=", 3) == 0 && node_id_is_valid(word + 3))
         strcpy(node->id, word + 3);
+    if (strncmp(word, "name=", 5) == 0 && strcmp(word, "name=-") != 0 && !strchr(word, '/'))
+        snprintf(node->said_name, sizeof(node->said_name), "%s", word + 5);
 }
 
 /* Handles the greeting "tacet-launch 2 NONCE WANTED state=… job=… uid=… system=…". */
@@ -473,6 +481,8 @@ static void node_check_time(struct node *node)
                                           [NODE_STARTING] = "waiting for its ranks to start" };
     char why[200];
 
+    if (node->state == NODE_RUNNING && node->without_ns && run.now_ns >= node->without_ns)
+        node_fail(node, "the node runs the job no longer, but has not reported its end");
     if (node->state < NODE_RUNNING && node->state != NODE_READY && run.now_ns >= node->deadline_ns) {
         snprintf(why, sizeof(why), "%s%.180s", node->why[0] ? ": " : "", node->why);
         node_fail(node, "timed out %s: no answer within %" PRIu64 " s (--within)%s", states[node->state],
@@ -516,6 +526,14 @@ bool nodes_are_running(void)
 {
     for (uint32_t i = 0; i < nodes.count; i++)
         if (nodes.all[i]->state < NODE_RUNNING)
+            return false;
+    return true;
+}
+
+bool nodes_have_ended(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->state != NODE_ENDED)
             return false;
     return true;
 }

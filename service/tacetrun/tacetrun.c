@@ -112,6 +112,8 @@ static _Noreturn void run_leave(void)
 
     if (nodes.open)
         say("leaving, but job %u has not ended on %s", run.job, nodes_open_names(names, sizeof(names)));
+    if (run.phase >= PHASE_RUN && nodes_have_ended())
+        lease_end(); /* else the conductor ends the job where it has not ended */
     exit(run.status >= 0 ? run.status : ranks_status());
 }
 
@@ -192,11 +194,12 @@ static void signal_ready(struct watch *watch, uint32_t events)
 
 /* ---- Time ---- */
 
-/* Handles a killed job that does not end: tells the user what to do after ENDING_NOTE_S, and ends tacetrun
- * --within after the nodes were told. */
+/* Handles a killed job that does not end: kills it through the network, too, ENDING_NOTE_S after the
+ * conductor was told, tells the user after a further ENDING_NOTE_S, and ends tacetrun --within after the
+ * nodes were told. */
 static void ending_tick(void)
 {
-    uint64_t since_ns = run.kill_ns ? run.kill_ns : run.command_ns;
+    const uint64_t since_ns = run.kill_ns ? run.kill_ns : run.command_ns;
     char names[256];
 
     if (!since_ns || !nodes.open)
@@ -208,8 +211,10 @@ static void ending_tick(void)
         say("the job has not ended after %u s on %s: %s", ENDING_NOTE_S,
             nodes_open_names(names, sizeof(names)),
             run.kill_ns ? "while its program only computes, a node obeys only beats; boot it with nettick=irq"
-                        : "check with conductorctl nodes whether beats reach them, or press Ctrl-C again to "
-                          "kill it through the network");
+                        : "killing it through the network, too; conductorctl nodes says whether beats reach "
+                          "them");
+        if (!run.kill_ns)
+            nodes_kill_now();
     }
     if (run.kill_ns && run.now_ns - run.kill_ns > run.plan.within_ns)
         run_leave();
@@ -243,12 +248,11 @@ static void tick(void)
 
 /* ---- From start to end ---- */
 
-static void job_numbered(void *context, const char *answer)
+static void job_numbered(uint32_t job)
 {
-    (void)context;
     if (run.is_killed)
         return;
-    run.job = answer ? (uint32_t)json_number(answer, "job") : 0;
+    run.job = job;
     while (!run.job)
         if (getrandom(&run.job, sizeof(run.job), 0) < 0)
             give_up(STATUS_FAILED, "cannot get random numbers: %s", strerror(errno));
@@ -265,7 +269,7 @@ void run_launch(void)
     streams_reserve(needed);
     run.phase = PHASE_RUN;
     run.launched_ns = run.now_ns;
-    conductor_request("job begin", job_numbered, NULL);
+    lease_begin(job_numbered);
 }
 
 /* Returns whether all output of the ranks has come: all streams have ended, or nothing has been ready to read

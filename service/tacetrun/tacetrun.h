@@ -7,6 +7,7 @@
  *     options.c     the command line
  *     names.c       the list of nodes, and their addresses
  *     conductor.c   requests to the conductor, and its answers
+ *     lease.c       the job's number and its lease: the conductor watches the nodes, and tacetrun
  *     nodes.c       connections to nodes: greeting, launch, ends of ranks
  *     choice.c      which nodes get the job
  *     streams.c     connections from ranks, sorted by their first line
@@ -135,6 +136,7 @@ struct node {
     struct sockaddr_in address;
     bool has_address;
     enum node_state state;
+    char said_name[32];           /* by its greeting; "": none */
     char line[LAUNCH_LINE_BYTES]; /* received, not yet handled */
     size_t line_bytes;
     uint64_t nonce;
@@ -149,7 +151,8 @@ struct node {
     uint64_t program_sent;
     uint64_t deadline_ns; /* if its state has not changed by then, it fails */
     uint64_t connect_ns, greeted_ns;
-    uint64_t again_ns; /* NODE_CONNECTING without a connection: when it is made */
+    uint64_t again_ns;   /* NODE_CONNECTING without a connection: when it is made */
+    uint64_t without_ns; /* it answers beats without the job: then it fails; 0: it has the job */
     char why[256];
 };
 
@@ -191,6 +194,12 @@ bool nodes_are_running(void);
  * not fit. Returns `text`. */
 const char *nodes_open_names(char *text, size_t room);
 
+/* Ends the job because the conductor has found out that this node cannot end its part: `why`. */
+void node_is_dead(struct node *node, const char *why);
+
+/* Returns whether all nodes have said that the job has ended there. */
+bool nodes_have_ended(void);
+
 /* Returns the node on which a rank runs. */
 const struct node *node_of_rank(uint32_t rank);
 
@@ -208,15 +217,39 @@ void names_heard(void);
 /* Connects to the conductor as a test; false with errno if there is none. */
 bool conductor_find(void);
 
-/* Returns whether the conductor was found and has answered in time so far. */
+/* Returns whether the conductor was found and has answered in time so far, and is connected if it has the
+ * job's lease. */
 bool conductor_is_there(void);
 
 /* Sends a request when the earlier ones have been answered. `answered` gets the answer, or NULL if none
  * comes. */
 void conductor_request(const char *text, void (*answered)(void *context, const char *answer), void *context);
 
-/* Checks the time limit of an answer. */
+/* Sends a request before all others; the conductor is connected. */
+void conductor_request_first(const char *text, void (*answered)(void *context, const char *answer));
+
+/* Sends a request without waiting for its answer, if the conductor is connected. */
+void conductor_tell(const char *text);
+
+/* Has the connection stay: it is the job's lease. */
+void conductor_keep(bool is_leased);
+
+/* Checks the time limit of an answer; connects again. */
 void conductor_tick(void);
+
+/* ---- The lease ---- */
+
+/* Asks the conductor for the job's number and its lease; calls `has_begun` with the number, or 0. */
+void lease_begin(void (*has_begun)(uint32_t job));
+
+/* Takes the lease up with a conductor that has restarted. */
+void lease_resume(void);
+
+/* Tells the conductor that the job has ended on all nodes. */
+void lease_end(void);
+
+/* Handles a message about a node, "event" (control.h). */
+void lease_event(const char *event);
 
 /* ---- Streams and PMI ---- */
 

@@ -380,6 +380,16 @@ def pmi() -> Iterator[bytes]:
     yield b"mcmd=spawn\nnprocs=1\nexecname=/bin/x\nendcmd\ncmd=abort exitcode=3\ncmd=lookup_name service=x\n"
 
 
+@seeds_of("leases")
+def leases() -> Iterator[bytes]:
+    yield (
+        b"last 1796000123\njob 1796000122 1000\nnodes 10.0.0.7/n1 ?10.0.0.8/n2 10.0.0.9\n"
+        b"ending 1796000121 0\nnodes ?0.0.0.0/025400000001\n"
+    )
+    yield b"job 4294967295 4294967295\nnodes 255.255.255.255/" + b"x" * 31 + b"\nending 1 0"
+    yield b"10.0.0.7/n1 10.0.0.8/n2 0.0.0.0/n3"
+
+
 @seeds_of("launch_request")
 def launch_request() -> Iterator[bytes]:
     required = b"job=7\0ranks=2\0port=4000\0secret=0123456789abcdef\0path=/bin/ftq\0arg=ftq\0"

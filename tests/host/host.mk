@@ -37,7 +37,7 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE)
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
               global_clock \
-              registry welcomes commands json launch_request launch_writer pmi \
+              registry lease_table welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
 PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
@@ -93,6 +93,8 @@ key_frame_sources := $(addprefix kernel/beat/,key_frame.c answer_frame.c beat_fr
                      $(addprefix kernel/lib/,seal.c siphash.c)
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
+lease_table_sources := $(addprefix service/conductor/,lease_table.c lease_file.c registry.c) service/lib/text.c \
+                       kernel/lib/format.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
                     $(beat_frame_sources)
 commands_sources := service/conductor/commands.c
@@ -133,7 +135,7 @@ balance_sources := apps/balance/heuristic.c apps/balance/model.c
 balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi leases \
            mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
@@ -148,6 +150,7 @@ acpi_fuzz_sources := $(acpi_sources)
 beat_frame_fuzz_sources := $(sort $(page_frame_sources) $(key_frame_sources))
 device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
+leases_fuzz_sources := $(lease_table_sources)
 launch_request_fuzz_sources := $(launch_writer_sources)
 
 # The network, with lwIP, which is not ours: its warnings are not, either.

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,7 +24,9 @@ from tests.launch_node import ID, NONCE, PATIENCE_S, STREAMS, Job, Node, process
 from tests.making import ROOT, made
 from tests.tacetrun import (
     TACETRUN,
+    Conductor,
     PmiClient,
+    conducting,
     deaf,
     environment,
     hears_all,
@@ -286,52 +287,8 @@ def test_a_node_that_hears_no_kill_is_left_and_named() -> None:
 # ---- The conductor ----
 
 
-class Conductor:
-    """One that answers what it is told to, and keeps what it was asked."""
-
-    def __init__(self, path: Path, answer: Callable[[str], dict | None]) -> None:
-        self.path, self.answer = path, answer
-        self.requests: list[str] = []
-        self.server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.server.bind(str(path))
-        self.server.listen()
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self) -> None:
-        """One connection at a time: none may be kept longer than it is used."""
-        while True:
-            try:
-                connection, _ = self.server.accept()
-            except OSError:
-                return
-            with connection, suppress(OSError):  # tacetrun may end before it is answered
-                while request := connection.recv(4096).decode():
-                    self.requests.append(request)
-                    answer = self.answer(request)
-                    if answer is not None:
-                        connection.sendall(json.dumps(answer).encode() + b"\n")
-
-    def __enter__(self) -> Conductor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown(socket.SHUT_RDWR)
-        self.server.close()
-        self.thread.join(PATIENCE_S)
-
-
 #: Of the conductor's tickets; these nodes do not look.
 EXPIRES = 4102444800
-
-
-def conducting(request: str) -> dict | None:
-    if request == "job begin":
-        return {"job": 4711}
-    if request.startswith("ticket "):
-        _, nonce, node, job = request.split()
-        return {"ticket": ticket(nonce, node, job=int(job), expires=EXPIRES)}
-    return {}
 
 
 def test_the_conductor_numbers_the_job_and_makes_tickets(tmp_path: Path) -> None:
@@ -342,7 +299,8 @@ def test_the_conductor_numbers_the_job_and_makes_tickets(tmp_path: Path) -> None
         assert node.jobs[0].number("job") == 4711
         said = ticket(f"{NONCE:016x}", ID, job=4711, expires=EXPIRES)
         assert node.jobs[0].launch[2:] == said.split()
-    assert conductor.requests == ["job begin", f"ticket {NONCE:016x} {ID} 4711"]
+        wait_until(lambda: conductor.requests[-1] == "job end")
+    assert conductor.requests == ["job begin 127.0.0.1", f"ticket {NONCE:016x} {ID} 4711", "job end"]
 
 
 def test_a_key_makes_tickets_without_a_conductor(tmp_path: Path) -> None:
@@ -453,21 +411,7 @@ def test_the_first_interrupt_lets_the_conductor_kill_at_a_beat(tmp_path: Path) -
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 130 and b"the conductor kills job 4711 at the next beat" in err
-        assert conductor.requests[-1] == "one-way kill job 4711"
-
-
-def test_a_job_that_runs_keeps_no_connection_to_the_conductor(tmp_path: Path) -> None:
-    with Conductor(tmp_path / "c", conducting) as conductor, nodes_of(until_killed) as nodes:
-        process = started(nodes, "--conductor", conductor.path, "/bin/x")
-        wait_for_start(nodes)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
-            other.settimeout(PATIENCE_S)
-            other.connect(str(conductor.path))
-            other.sendall(b"job begin")
-            assert json.loads(other.recv(100)) == {"job": 4711}
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 143
+        wait_until(lambda: conductor.requests[-2:] == ["one-way kill job 4711", "job end"])
 
 
 def test_a_conductor_that_cannot_kill_leaves_it_to_the_nodes(tmp_path: Path) -> None:
@@ -489,18 +433,27 @@ def test_the_second_interrupt_kills_through_nodes_and_the_third_leaves(tmp_path:
         wait_for_start(nodes)
         process.send_signal(signal.SIGINT)
         assert b"at the next beat" in process.stderr.readline()
-        line = process.stderr.readline().decode()
-        assert (
-            f"not ended after 5 s on {names_of(nodes).replace(',', ', ')}" in line and "Ctrl-C again" in line
-        )
         process.send_signal(signal.SIGINT)
-        assert b"once more leaves" in process.stderr.readline()
-        line = process.stderr.readline().decode()
-        assert f"not ended after 5 s on {nodes[1].address}: while its program only computes" in line
+        assert b"press Ctrl-C again to leave" in process.stderr.readline()
+        wait_until(lambda: nodes[0].jobs[0].is_killed)
         process.send_signal(signal.SIGINT)
         assert f"has not ended on {nodes[1].address}" in process.stderr.readline().decode()
         assert process.wait(PATIENCE_S) == 130
         process.communicate()
+
+
+def test_one_interrupt_ends_a_job_with_a_dead_node(tmp_path: Path) -> None:
+    """Neither the conductor nor the network reaches one of the nodes."""
+    with Conductor(tmp_path / "c", conducting) as conductor, nodes_of(until_killed, deaf) as nodes:
+        process = started(nodes, "--within", 2, "--conductor", conductor.path, "/bin/x")
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 130
+        both = names_of(nodes).replace(",", ", ")
+        assert f"not ended after 5 s on {both}: killing it through the network, too" in err.decode()
+        assert f"leaving, but job 4711 has not ended on {nodes[1].address}" in err.decode()
+        assert "job end" not in conductor.requests
 
 
 # ---- Connections that are no rank's ----

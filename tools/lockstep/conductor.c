@@ -3,7 +3,7 @@
  * conductor.c: the conductor of nodes whose time is virtual (docs/lockstep.md), as a library for Python
  * (beats.py). It uses the conductor's own beats, answers, registry, welcomes and commands
  * (service/conductor/conductor.h). Only their connection to a machine is replaced: the caller sets the clock,
- * passes and gets frames, and gets the outcomes of commands.
+ * passes and gets frames, and gets the outcomes of commands. There are no jobs of tacetrun.
  *
  * One conductor per process, used by one thread at a time.
  */
@@ -104,6 +104,16 @@ const char *rotation_begin(void)
 void rotation_end(bool is_done)
 {
     (void)is_done;
+}
+
+void leases_heard(const struct node *node)
+{
+    (void)node; /* no job has a lease */
+}
+
+void leases_excuse(void)
+{
+    /* Nothing to do: no job has a lease. */
 }
 
 /* ---- For Python ---- */
