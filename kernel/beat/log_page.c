@@ -154,5 +154,5 @@ size_t log_page_write(uint8_t conductor[BEAT_ADDRESS_BYTES], uint8_t payload[PAG
     } else {
         page.offset = page.size = page.bytes = 0;
     }
-    return page_encode(&page, own_key, payload);
+    return page_encode(&page, own_key, own_address, payload);
 }

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -65,12 +66,14 @@ static void timer_look(void)
 /* ---- The program ---- */
 
 static const char usage[] =
-    "usage: conductor --interface NAME --key FILE [--rate HZ] [--answer-every N] [--nodes N] [--socket "
-    "PATH]\n"
+    "usage: conductor --interface NAME --key FILE [--state FOLDER] [--rate HZ] [--answer-every N]\n"
+    "                 [--nodes N] [--socket PATH]\n"
     "\n"
     "Broadcasts heartbeats (NETTICK, EtherType 0x88cb) onto an Ethernet interface.\n"
     "  --interface NAME  sends beats to this interface, on the network of the nodes\n"
     "  --key FILE        a file of 32 hexadecimal digits, the same key as the nodes'\n"
+    "  --state FOLDER    keeps the last epoch there, so that nodes follow this conductor after a restart\n"
+    "                    although the clock was set back (default: $STATE_DIRECTORY; without it, not kept)\n"
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
     "  --nodes N         number of nodes: a command waits for N nodes, even if fewer have answered yet\n"
@@ -82,6 +85,7 @@ static uint32_t answer_every_given = UINT32_MAX;
 static const struct option_row option_rows[] = {
     { "interface", 0, OPTION_TEXT, .value = &conductor.interface },
     { "key", 0, OPTION_TEXT, .value = &key_path },
+    { "state", 0, OPTION_TEXT, .value = &conductor.state_folder },
     { "rate", 0, OPTION_TEXT, .value = &rate_text },
     { "answer-every", 0, OPTION_NUMBER, .value = &answer_every_given, .max = ANSWER_EVERY_MAX },
     { "nodes", 0, OPTION_NUMBER, .value = &conductor.nodes_expected, .max = REGISTRY_NODES_MAX },
@@ -95,6 +99,7 @@ static void prepare(char **words)
     const char *what;
 
     conductor.socket_path = CONTROL_SOCKET;
+    conductor.state_folder = getenv("STATE_DIRECTORY"); /* of systemd */
     const int end = options_read(&options, words, 1);
     if (!conductor.interface || !key_path || words[end])
         options_wrong("it takes --interface NAME and --key FILE");
@@ -109,6 +114,7 @@ static void prepare(char **words)
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
+    epoch_start();
     jobs_start();
     if (!rate_set(rate_text))
         give_up(STATUS_WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate_text);

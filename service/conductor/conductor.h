@@ -5,6 +5,7 @@
  *     conductor.c   the program, its clock, and the loop, which sends a due beat before anything else
  *     beats.c       when the next beat is due, and its contents
  *     answers.c     frames that come: answers and pages of nodes, and beats of other conductors
+ *     epochs.c      the conductor's epoch, among those of other conductors and of earlier starts
  *     requests.c    requests of conductorctl, and their answers in JSON
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
@@ -34,6 +35,7 @@ enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLI
 
 struct conductor {
     const char *interface, *socket_path;
+    const char *state_folder; /* --state; NULL: the epoch is not kept */
     struct wire wire;
     uint8_t key[SIPHASH_KEY_BYTES];
     struct timeline timeline;
@@ -57,6 +59,8 @@ struct conductor {
     uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;
     unsigned answers_per_loop_max;
     uint8_t other_address[NODE_ADDRESS_BYTES]; /* address of the last other conductor heard */
+    struct beat_order other;                   /* its beats */
+    uint64_t epochs_raised, epochs_refused;    /* because nodes follow a newer epoch */
 };
 
 extern struct conductor conductor;
@@ -92,6 +96,21 @@ uint16_t answer_every(uint64_t sequence);
 /* Takes frames that have come, at most ANSWERS_PER_LOOP. */
 void answers_take(void);
 
+/* ---- epochs.c ---- */
+
+/* Begins an epoch above the last one that is kept in --state, and keeps it. Gives up if it cannot. */
+void epoch_start(void);
+
+/* Notes a beat that was received. */
+void other_beat_heard(const struct wire_frame *frame, const struct beat *beat);
+
+/* Returns whether another conductor beats now. */
+bool other_conductor_beats(void);
+
+/* Handles the answer of a node that follows a newer epoch: begins one above that, unless another conductor
+ * beats in a newer epoch. */
+void newer_epoch_heard(const struct wire_frame *frame, const struct answer *answer);
+
 /* ---- requests.c ---- */
 
 /* Does a request. Returns true if its answer is written, false if it comes later (client_answer). */
@@ -126,6 +145,9 @@ void pages_settle(void);
 int pages_timeout_ms(void);
 
 void pages_client_gone(unsigned client);
+
+/* Ends all requests, because a new epoch begins: clients ask again. */
+void pages_epoch_begin(void);
 
 /* ---- jobs.c ---- */
 

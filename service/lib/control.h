@@ -9,6 +9,7 @@
  *     nodes FROM                          lists nodes from index FROM, as many as fit into an answer; "next"
  *                                         is the index to ask for next, 0 at the end
  *     remove NAME                         forgets the node of this name or Ethernet address
+ *     remove --silent                     forgets all silent nodes
  *     ticket NONCE                        {"ticket": "…"}: the ticket for a node's nonce, 16 hexadecimal
  *                                         digits each (docs/jobs.md)
  *     job begin                           {"job": N}: a number that no other job has
