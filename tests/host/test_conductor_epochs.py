@@ -36,6 +36,7 @@ STRANGER = bytes.fromhex("025400000099")
 
 def says_newer(wire: Wire, follows: int) -> bytes:
     """The answer of a node that follows a newer epoch."""
+    wire.until(lambda: wire.status()["sequence"] > 0)
     status = wire.status()
     answer = Answer(status["sequence"], status["epoch"], b"n9", follows=follows)
     return answer.frame(wire.to, STRANGER)
@@ -95,6 +96,7 @@ def scene_a_command_goes_on_in_the_new_epoch(wire: Wire) -> None:
     wire.add(node)
     wire.start(*SELDOM)
     wire.ctl("stop")
+    wire.next_beats(4)  # three carry a command at least
     node.answers = False
     waits = subprocess.Popen(
         [SERVICE / "conductorctl", "--socket", wire.control, "--within", "100", "continue"],
