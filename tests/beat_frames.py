@@ -20,6 +20,9 @@ from tests.keys import KEY, siphash
 #: Version, kind, length, answer every, commands, epoch, sequence, time, period, late, TAI - UTC.
 HEADER = struct.Struct(">BBHHHQQQQII")
 TAG_BYTES = 8
+#: The sender's address and the tag, which end each payload.
+END_BYTES = 6 + TAG_BYTES
+VERSION = 2
 ETHERTYPE = b"\x88\xcb"
 BROADCAST = b"\xff" * 6
 SOURCE = bytes.fromhex("025400000001")
@@ -43,8 +46,8 @@ PAGE_REQUEST = struct.Struct(">6sQH")
 PAGE_HEAD = struct.Struct(">BBHIQQQQQqQQ")
 PAGE_BYTES = 1408
 #: Version, kind, length, state, welcomed, CPUs, epoch, sequence, booted, error, beats, lost, done, result,
-#: four counters, IPv4 address, ranks, whether it polls, 0, name, job, start.
-ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHBB32sIQ")
+#: four counters, IPv4 address, ranks, whether it polls, 0, name, job, start, the epoch that the node follows.
+ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHBB32sIQQ")
 RUNNING, STOPPED = 1, 2
 
 
@@ -79,14 +82,14 @@ class Beat:
     version: int = VERSION
     kind: int = BEAT
 
-    def payload(self, key: bytes = KEY) -> bytes:
+    def payload(self, key: bytes = KEY, source: bytes = SOURCE) -> bytes:
         body = b"".join(command.encoded() for command in self.commands)
         time_ns = self.epoch + self.sequence * self.period_ns if self.time_ns is None else self.time_ns
-        length = HEADER.size + len(body) + TAG_BYTES if self.length is None else self.length
+        length = HEADER.size + len(body) + END_BYTES if self.length is None else self.length
         count = len(self.commands) if self.command_count is None else self.command_count
         begin = (self.version, self.kind, length, self.answer_every, count, self.epoch, self.sequence)
         tagged = HEADER.pack(*begin, time_ns, self.period_ns, self.late_ns, self.tai_utc_s) + body
-        return tagged + struct.pack(">Q", siphash(key, tagged))
+        return ended(tagged, source, key)
 
     def frame(self, key: bytes = KEY) -> bytes:
         """As it is on the wire, with Ethernet's padding."""
@@ -115,21 +118,24 @@ class Answer:
     job: int = 0
     start: int = 1
     welcomed: int = 0
-    length: int = ANSWER_BODY.size + TAG_BYTES
+    #: The epoch that the node follows. None: that of the beat that it answers.
+    follows: int | None = None
+    length: int = ANSWER_BODY.size + END_BYTES
     version: int = VERSION
     kind: int = ANSWER
     polls: int = 0
 
-    def payload(self, key: bytes = KEY) -> bytes:
+    def payload(self, key: bytes = KEY, source: bytes = SOURCE) -> bytes:
         begin = (self.version, self.kind, self.length, self.state, self.welcomed, self.cpus)
         beat = (self.epoch, self.sequence)
         middle = (self.booted_ns, self.error_ns, self.beats, self.lost, self.done, self.result)
-        end = (self.ipv4, self.ranks, self.polls, 0, self.name, self.job, self.start)
+        follows = self.epoch if self.follows is None else self.follows
+        end = (self.ipv4, self.ranks, self.polls, 0, self.name, self.job, self.start, follows)
         tagged = ANSWER_BODY.pack(*begin, *beat, *middle, *self.counts, *end)
-        return tagged + struct.pack(">Q", siphash(key, tagged))
+        return ended(tagged, source, key)
 
     def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
-        return framed(self.payload(key), to, source)
+        return framed(self.payload(key, source), to, source)
 
 
 @dataclass(frozen=True)
@@ -151,11 +157,17 @@ class Page:
     kind: int = PAGE
 
     def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
-        length = PAGE_HEAD.size + len(self.data) + TAG_BYTES if self.length is None else self.length
+        length = PAGE_HEAD.size + len(self.data) + END_BYTES if self.length is None else self.length
         begin = (self.version, self.kind, length, self.number, self.epoch, self.start, self.beat)
         hold = (self.local_ns, self.global_ns, self.drift, self.offset, self.size)
         tagged = PAGE_HEAD.pack(*begin, *hold) + self.data
-        return framed(tagged + struct.pack(">Q", siphash(key, tagged)), to, source)
+        return framed(ended(tagged, source, key), to, source)
+
+
+def ended(body: bytes, source: bytes, key: bytes) -> bytes:
+    """A payload with its sender's address and its tag."""
+    tagged = body + source
+    return tagged + struct.pack(">Q", siphash(key, tagged))
 
 
 def framed(payload: bytes, to: bytes = BROADCAST, source: bytes = SOURCE) -> bytes:
@@ -163,12 +175,12 @@ def framed(payload: bytes, to: bytes = BROADCAST, source: bytes = SOURCE) -> byt
 
 
 def tagged_payload(frame: bytes, kind: int, key: bytes) -> bytes:
-    """The payload of a frame without its tag. AssertionError if it is of another kind, or forged."""
+    """The payload of a frame without its end. AssertionError if it is of another kind, or forged."""
     version, its_kind, length = struct.unpack_from(">BBH", frame, PAYLOAD_AT)
     payload = frame[PAYLOAD_AT : PAYLOAD_AT + length]
     assert frame[12:14] == ETHERTYPE and (version, its_kind, len(payload)) == (VERSION, kind, length)
-    assert struct.unpack(">Q", payload[-TAG_BYTES:])[0] == siphash(key, payload[:-TAG_BYTES])
-    return payload[:-TAG_BYTES]
+    assert payload == ended(payload[:-END_BYTES], frame[6:12], key)
+    return payload[:-END_BYTES]
 
 
 def beat_of(frame: bytes, key: bytes = KEY) -> Beat:
@@ -191,9 +203,9 @@ def answer_of(frame: bytes, key: bytes = KEY) -> Answer:
     """The answer of a frame, its name without the zeros that pad it."""
     fields = ANSWER_BODY.unpack(tagged_payload(frame, ANSWER, key))
     version, kind, length, state, welcomed, cpus, epoch, sequence, *said = fields[:14]
-    ipv4, ranks, polls, _, name, job, start = fields[18:]
+    ipv4, ranks, polls, _, name, job, start, follows = fields[18:]
     begin = (sequence, epoch, name.rstrip(b"\0"), state, cpus, ranks, *said)
-    return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, length, version, kind, polls)
+    return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, follows, length, version, kind, polls)
 
 
 def page_of(frame: bytes, key: bytes = KEY) -> Page:

@@ -24,14 +24,15 @@ enum {
     AT_NAME = 104,
     AT_JOB = 136,
     AT_START = 140,
-    AT_TAG = 148
+    AT_FOLLOWS = 148,
+    AT_END = 156
 };
 
-_Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_JOB && AT_TAG + BEAT_TAG_BYTES == ANSWER_BYTES,
-               "the job's number follows the name, and the tag ends the answer");
+_Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_JOB && AT_END + BEAT_END_BYTES == ANSWER_BYTES,
+               "the job's number follows the name, and nothing comes before the end");
 
 void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BYTES],
-                   uint8_t payload[ANSWER_BYTES])
+                   const uint8_t sender[BEAT_ADDRESS_BYTES], uint8_t payload[ANSWER_BYTES])
 {
     const uint64_t counts[] = { answer->system_calls, answer->exceptions, answer->interrupts,
                                 answer->switches };
@@ -57,7 +58,8 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     __builtin_memcpy(payload + AT_NAME, answer->name, ANSWER_NAME_BYTES);
     store_be(payload + AT_JOB, 4, answer->job);
     store_be(payload + AT_START, 8, answer->start);
-    beat_tag_write(payload, ANSWER_BYTES, key);
+    store_be(payload + AT_FOLLOWS, 8, answer->follows);
+    beat_end_write(payload, ANSWER_BYTES, key, sender);
 }
 
 bool answer_name_is_fine(const char name[ANSWER_NAME_BYTES])
@@ -73,11 +75,11 @@ bool answer_name_is_fine(const char name[ANSWER_NAME_BYTES])
 }
 
 enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
-                              struct answer *answer)
+                              const uint8_t sender[BEAT_ADDRESS_BYTES], struct answer *answer)
 {
     size_t whole;
     const enum beat_fault fault =
-        beat_head_check(payload, bytes, BEAT_KIND_ANSWER, ANSWER_BYTES, ANSWER_BYTES, key, &whole);
+        beat_head_check(payload, bytes, BEAT_KIND_ANSWER, ANSWER_BYTES, ANSWER_BYTES, key, sender, &whole);
 
     if (fault != BEAT_FINE)
         return fault;
@@ -103,9 +105,11 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     __builtin_memcpy(answer->name, payload + AT_NAME, ANSWER_NAME_BYTES);
     answer->job = load_be32(payload + AT_JOB);
     answer->start = load_be64(payload + AT_START);
+    answer->follows = load_be64(payload + AT_FOLLOWS);
     const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
     return is_known && payload[AT_WELCOMED] <= 3 && payload[AT_POLLS] <= 1 && answer->epoch &&
-                   answer->sequence && answer->cpus && answer_name_is_fine(answer->name)
+                   answer->follows >= answer->epoch && answer->sequence && answer->cpus &&
+                   answer_name_is_fine(answer->name)
                ? BEAT_FINE
                : BEAT_ABSURD;
 }

@@ -153,7 +153,7 @@ size_t log_page_write(uint8_t conductor[BEAT_ADDRESS_BYTES], uint8_t payload[PAG
     } else {
         page.offset = page.size = page.bytes = 0;
     }
-    const size_t bytes = page_encode(&page, node_keys_open()->now.beats, payload);
+    const size_t bytes = page_encode(&page, node_keys_open()->now.beats, own_address, payload);
     node_keys_close();
     return bytes;
 }

@@ -49,7 +49,7 @@ static void beat_send(void)
     welcomes_put(&conductor.welcomes, &conductor.registry, conductor.key,
                  BEAT_COMMANDS_MAX - conductor.commands.carried_count, &beat);
     commands_put(&conductor.commands, &beat);
-    size_t bytes = beat_encode(&beat, conductor.key, payload, sizeof(payload));
+    size_t bytes = beat_encode(&beat, conductor.key, conductor.wire.address, payload, sizeof(payload));
 
     if (wire_send(&conductor.wire, payload, bytes)) {
         conductor.failed++;

@@ -187,6 +187,13 @@ void commands_put(const struct commands *commands, struct beat *beat)
         beat->commands[beat->command_count++] = commands->carried[i].wire;
 }
 
+void commands_epoch_begin(struct commands *commands)
+{
+    commands->last_number = 0;
+    for (unsigned i = 0; i < commands->carried_count; i++)
+        commands->carried[i].wire.number = ++commands->last_number;
+}
+
 void commands_sent(struct commands *commands, uint64_t due_ns)
 {
     for (unsigned i = commands->carried_count; i-- > 0;) {

@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -126,6 +127,7 @@ static void prepare(char **words)
     const char *what;
 
     conductor.socket_path = CONTROL_SOCKET;
+    conductor.state_folder = getenv("STATE_DIRECTORY"); /* of systemd */
     const int end = options_read(&options, words, 1);
     if (!conductor.interface || !conductor.key_path || words[end])
         options_wrong("it takes --interface NAME and --key FILE");
@@ -147,6 +149,7 @@ static void prepare(char **words)
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
+    epoch_start();
     jobs_start();
     leases_start();
     conductor.polls[POLL_CLIENTS].fd = clients_start();

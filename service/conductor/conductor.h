@@ -5,6 +5,7 @@
  *     conductor.c   the program, its clock, and the loop, which sends a due beat before anything else
  *     beats.c       when the next beat is due, and its contents
  *     answers.c     frames that come: answers and pages of nodes, and beats of other conductors
+ *     epochs.c      the conductor's epoch, among those of other conductors and of earlier starts
  *     requests.c    requests of conductorctl, and their answers in JSON
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
@@ -70,6 +71,8 @@ struct conductor {
     uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;
     unsigned answers_per_loop_max;
     uint8_t other_address[NODE_ADDRESS_BYTES]; /* address of the last other conductor heard */
+    struct beat_order other;                   /* its beats */
+    uint64_t epochs_raised, epochs_refused;    /* because nodes follow a newer epoch */
 };
 
 extern struct conductor conductor;
@@ -104,6 +107,21 @@ uint16_t answer_every(uint64_t sequence);
 
 /* Takes frames that have come, at most ANSWERS_PER_LOOP. */
 void answers_take(void);
+
+/* ---- epochs.c ---- */
+
+/* Begins an epoch above the last one that is kept in --state, and keeps it. Gives up if it cannot. */
+void epoch_start(void);
+
+/* Notes a beat that was received. */
+void other_beat_heard(const struct wire_frame *frame, const struct beat *beat);
+
+/* Returns whether another conductor beats now. */
+bool other_conductor_beats(void);
+
+/* Handles the answer of a node that follows a newer epoch: begins one above that, unless another conductor
+ * beats in a newer epoch. */
+void newer_epoch_heard(const struct wire_frame *frame, const struct answer *answer);
 
 /* ---- requests.c ---- */
 
@@ -144,6 +162,9 @@ int pages_timeout_ms(void);
 
 void pages_client_gone(unsigned client);
 
+/* Ends all requests, because a new epoch begins: clients ask again. */
+void pages_epoch_begin(void);
+
 /* ---- jobs.c ---- */
 
 /* Starts numbers of jobs at the time of start, in seconds since 1970. So numbers of an earlier start are not
@@ -179,6 +200,9 @@ void leases_heard(const struct node *node);
 
 /* Begins to count nodes' silence anew: they follow another conductor. */
 void leases_excuse(void);
+
+/* A new epoch of this conductor begins. */
+void leases_epoch_begin(void);
 
 /* Sends tacetruns their news, and kills jobs without tacetrun, after each beat. */
 void leases_settle(void);

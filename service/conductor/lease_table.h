@@ -137,4 +137,7 @@ struct lease *lease_to_kill(struct lease_table *table, struct registry *registry
                             const struct lease_moment *now);
 void lease_killed(struct lease *lease, uint64_t last_sequence);
 
+/* Numbers of beats begin anew: ending jobs are killed again. */
+void lease_epoch_begin(struct lease_table *table);
+
 #endif

@@ -41,6 +41,14 @@ void leases_excuse(void)
     excused_ns = conductor.beaten_ns;
 }
 
+void leases_epoch_begin(void)
+{
+    lease_epoch_begin(&table);
+    kills_carried = 0;
+    kills_sequence = 0;
+    leases_excuse();
+}
+
 /* ---- The file of jobs ---- */
 
 static void save(void)

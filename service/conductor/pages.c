@@ -183,6 +183,13 @@ void pages_settle(void)
     }
 }
 
+void pages_epoch_begin(void)
+{
+    for (unsigned i = 0; i < READERS_MAX; i++)
+        if (readers[i].client)
+            reader_end(&readers[i]);
+}
+
 int pages_timeout_ms(void)
 {
     const uint64_t now_ns = conductor_now_ns();

@@ -49,15 +49,21 @@ static void frames_sum(struct json *answer)
                                                      [BEAT_OTHER_KIND] = "other_kind",
                                                      [BEAT_FORGED] = "forged" };
     static const char *const places[REGISTRY_PLACES] = {
-        [REGISTRY_OTHER_EPOCH] = "other_epoch", [REGISTRY_NOT_SENT] = "not_sent",  [REGISTRY_LATE] = "late",
-        [REGISTRY_DUPLICATE] = "duplicate",     [REGISTRY_FULL] = "registry_full",
+        [REGISTRY_OTHER_EPOCH] = "other_epoch",
+        [REGISTRY_NOT_SENT] = "not_sent",
+        [REGISTRY_LATE] = "late",
+        [REGISTRY_DUPLICATE] = "duplicate",
+        [REGISTRY_REPLACED] = "replaced",
+        [REGISTRY_FULL] = "registry_full",
+        [REGISTRY_FOLLOWS_OTHER] = "follow_newer_epoch",
     };
     const uint64_t *place = conductor.places;
     char address[NODE_ADDRESS_TEXT];
 
     conductor.dropped += wire_dropped(&conductor.wire);
     json_print(answer, ", \"answers\": %" PRIu64,
-               place[REGISTRY_NEXT] + place[REGISTRY_NEW] + place[REGISTRY_RESTARTED]);
+               place[REGISTRY_NEXT] + place[REGISTRY_NEW] + place[REGISTRY_REPLACED] +
+                   place[REGISTRY_RESTARTED]);
     for (unsigned i = 0; i < BEAT_FAULTS; i++)
         if (faults[i])
             json_print(answer, ", \"%s\": %" PRIu64, faults[i], conductor.faults[i]);
@@ -72,8 +78,10 @@ static void frames_sum(struct json *answer)
                conductor.answers_per_loop_max);
     node_address_print(conductor.other_address, address);
     json_print(answer,
-               ", \"own_beats\": %" PRIu64 ", \"other_conductors\": %" PRIu64 ", \"other_conductor\": \"%s\"",
-               conductor.own_beats, conductor.other_beats, conductor.other_beats ? address : "");
+               ", \"own_beats\": %" PRIu64 ", \"other_conductors\": %" PRIu64 ", \"other_conductor\": \"%s\""
+               ", \"other_beats_now\": %s, \"epochs_raised\": %" PRIu64,
+               conductor.own_beats, conductor.other_beats, conductor.other_beats ? address : "",
+               other_conductor_beats() ? "true" : "false", conductor.epochs_raised);
 }
 
 static void status_write(struct json *answer)
@@ -152,6 +160,11 @@ static void nodes_write(struct json *answer, unsigned long from)
 
 static void remove_do(const char *name, struct json *answer)
 {
+    if (strcmp(name, "--silent") == 0) {
+        registry_remove_silent(&conductor.registry, conductor.asked);
+        status_write(answer);
+        return;
+    }
     struct node *node = registry_find(&conductor.registry, name);
 
     if (!node) {

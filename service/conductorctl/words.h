@@ -16,9 +16,9 @@ enum what { WHAT_ASK, WHAT_NODES, WHAT_KEYS, WHAT_COUNTERS, WHAT_COMMAND, WHAT_K
 struct words {
     enum what what;
     char text[CONTROL_WORDS_BYTES]; /* the request, without one-way or within */
-    const char *seconds;              /* argument of counters; NULL: not given */
-    const char *folder;               /* argument of klog */
-    const char *nodes;                /* klog: names and addresses, with commas between; NULL: all */
+    const char *seconds;            /* argument of counters; NULL: not given */
+    const char *folder;             /* argument of klog */
+    const char *nodes;              /* klog: names and addresses, with commas between; NULL: all */
     const char *socket;
     bool is_json, is_one_way;
     uint32_t within_s;

@@ -8,8 +8,10 @@
 #include "beat/global_clock.h"
 #include "beat/welcome.h"
 #include "lib/bytes.h"
+#include "service/lib/say.h"
 #include "service/lib/wire.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -74,47 +76,69 @@ static bool answer_is_due(const struct beat *beat)
     return is_due;
 }
 
-static void answer_send(const uint8_t to[6])
+/* Answers a beat: the last one, or one of an older epoch than that which the node follows. */
+static void answer_send(const struct beat *beat, const uint8_t to[6])
 {
+    const bool is_last = beat->epoch == beats.order.epoch;
     struct answer answer = { .state = job_is_stopped() ? ANSWER_STOPPED : ANSWER_RUNNING,
                              .cpus = (uint16_t)launchd.cpus.count,
-                             .epoch = beats.order.epoch,
-                             .sequence = beats.order.sequence,
+                             .epoch = beat->epoch,
+                             .sequence = beat->sequence,
+                             .follows = beats.order.epoch,
                              .booted_ns = beats.booted_ns,
                              .start = beats.start,
-                             .is_welcomed = beats.is_welcomed,
+                             .is_welcomed = is_last && beats.is_welcomed,
                              .error_ns = beats.clock.error_ns,
                              .beats = beats.taken,
                              .lost = beats.lost,
-                             .done = beats.done,
-                             .result = beats.result,
+                             .done = is_last ? beats.done : 0,
+                             .result = is_last ? beats.result : 0,
                              .ranks = (uint16_t)job_ranks(),
                              .job = job_number() };
     uint8_t payload[ANSWER_BYTES];
 
     memcpy(answer.address, &launchd.address, sizeof(answer.address));
     memcpy(answer.name, launchd.name, sizeof(answer.name));
-    answer_encode(&answer, launchd.keys.beats, payload);
+    answer_encode(&answer, launchd.keys.beats, beats.wire.address, payload);
     wire_send_to(&beats.wire, to, payload, sizeof(payload)); /* if this fails, the next beat asks again */
+}
+
+/* Tells the conductor of an older epoch that the node follows a newer one, and its log once a minute at
+ * most. */
+static void newer_epoch_tell(const struct beat *beat, const uint8_t to[6])
+{
+    static uint64_t said_ns;
+    const uint64_t now_ns = clock_now_ns();
+
+    answer_send(beat, to);
+    if (said_ns && now_ns - said_ns < 60 * SECOND_NS)
+        return;
+    said_ns = now_ns;
+    say("the conductor %02x:%02x:%02x:%02x:%02x:%02x is in epoch %" PRIu64
+        "; this node follows epoch %" PRIu64
+        ", which is silent, and has told that conductor to begin a higher one",
+        to[0], to[1], to[2], to[3], to[4], to[5], beat->epoch, beats.order.epoch);
 }
 
 static void beat_take(const struct beat *beat, const struct wire_frame *frame)
 {
+    const uint64_t now_ns = clock_now_ns(); /* monotonic, because the wall clock may be set */
     uint64_t missing;
-    const enum beat_place place = beat_order_take(&beats.order, beat, &missing);
+    const enum beat_place place = beat_order_take(&beats.order, beat, now_ns, &missing);
 
+    if (place == BEAT_LATE && beat_order_passes_over(&beats.order, beat, now_ns))
+        newer_epoch_tell(beat, frame->from);
     if (place == BEAT_DUPLICATE || place == BEAT_LATE)
         return;
     if (place == BEAT_NEW_EPOCH)
         global_clock_restart(&beats.clock);
     beats.taken++;
     beats.lost += missing;
-    /* The monotonic clock, because the wall clock may be set. */
-    global_clock_update(&beats.clock, clock_now_ns(), beat->time_ns + beat->late_ns);
+    global_clock_update(&beats.clock, now_ns, beat->time_ns + beat->late_ns);
     beats.tai_utc_s = beat->tai_utc_s;
     commands_do(beat);
     if (answer_is_due(beat))
-        answer_send(frame->from);
+        answer_send(beat, frame->from);
 }
 
 static void beats_ready(struct watch *watch, uint32_t events)
@@ -126,7 +150,7 @@ static void beats_ready(struct watch *watch, uint32_t events)
     (void)events; /* reads until nothing is left, or the turn's frames are used up */
     for (unsigned i = 0; i < FRAMES_PER_TURN && wire_receive(&beats.wire, &frame) == 0; i++)
         if (frame.is_for_us &&
-            beat_decode(frame.payload, frame.bytes, launchd.keys.beats, &beat) == BEAT_FINE)
+            beat_decode(frame.payload, frame.bytes, launchd.keys.beats, frame.from, &beat) == BEAT_FINE)
             beat_take(&beat, &frame);
 }
 

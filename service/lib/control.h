@@ -12,6 +12,7 @@
  *                                         public key
  *     admit NODE FINGERPRINT              lets the node of this name or Ethernet address have its keys
  *     remove NAME                         forgets the node of this name or Ethernet address
+ *     remove --silent                     forgets all silent nodes
  *     ticket NONCE ID JOB                 {"ticket": "JOB UID GID GROUPS EXPIRES MAC"}: a ticket for the
  *                                         client's own credentials, and a node's nonce and id (docs/jobs.md)
  *     key ID                              {"beats": "…", "ticket": "…"}: the keys of the node with this id

@@ -69,7 +69,7 @@ static void beat_heard(const struct beat *beat, uint64_t arrived_ns)
 {
     uint64_t lost;
 
-    switch (beat_order_take(&listener.order, beat, &lost)) {
+    switch (beat_order_take(&listener.order, beat, 0, &lost)) {
     case BEAT_LATE:
         listener.late++;
         return;
@@ -129,7 +129,7 @@ int main(int count, char **words)
         wire_wait(&listener.wire);
         if (wire_receive(&listener.wire, &frame))
             continue; /* a signal */
-        enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, &beat);
+        enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, frame.from, &beat);
         listener.faults[fault]++;
         if (fault == BEAT_FINE)
             beat_heard(&beat, frame.arrived_ns);

@@ -325,17 +325,17 @@ def beat_frame() -> Iterator[bytes]:
             struct.pack(">HHI", 0x8001, len(text), number) + text + bytes(-len(text) % 4)
             for number, text in enumerate(commands)
         )
-        length = header.size + len(body) + 8
-        yield header.pack(2, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(8)
-    answer = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQ8x")
-    yield answer.pack(
-        2, 2, 156, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38, 1, 2, 3, 4, bytes(4), 4, 0, b"node3", 6, 99
-    )
+        length = header.size + len(body) + 14
+        yield header.pack(2, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(14)
+    answer = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQQ14x")
+    begin, counts = (2, 2, answer.size, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38), (1, 2, 3, 4)
+    for follows in (5, 6):
+        yield answer.pack(*begin, *counts, bytes(4), 4, 0, b"node3", 8, 10**9, follows)
     page = struct.Struct(">BBHIQQQQQqQQ")
     for data, offset, size in ((bytes(1408), 1408, 5000), (b"TACETLOG", 0, 8), (b"", 8, 8), (b"", 0, 0)):
-        length = page.size + len(data) + 8
+        length = page.size + len(data) + 14
         begin = (2, 3, length, 6, 5, 99, 7 * bool(size))
-        yield page.pack(*begin, 10**9, 10**18, -3, offset, size) + data + bytes(8)
+        yield page.pack(*begin, 10**9, 10**18, -3, offset, size) + data + bytes(14)
     yield struct.pack(">BBHIQ32s32s16x", 2, 4, 96, 1, 9, bytes(range(32)), b"node3")
     yield struct.pack(">BBHI60s", 2, 5, 68, 1, bytes(60))
 

@@ -22,6 +22,7 @@
 #include "time/clock.h"
 #include "time/timer.h"
 #include <setjmp.h>
+#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -146,6 +147,19 @@ int klog_switch(const char *text)
 {
     snprintf(switched, sizeof(switched), "%s", text);
     return text[0] == '+' || text[0] == '-' ? 0 : -EINVAL;
+}
+
+static char printed[256]; /* the kernel's last line */
+static unsigned printed_lines;
+
+void kernel_print(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(printed, sizeof(printed), format, arguments);
+    va_end(arguments);
+    printed_lines++;
 }
 
 /* Does nothing: test_log_page.c tests log pages. */
@@ -415,7 +429,7 @@ static size_t beat_write(uint8_t *payload, uint64_t epoch, uint64_t sequence, ui
                                .period_ns = period_ns,
                                .tai_utc_s = tai_utc_s };
 
-    return beat_encode(&beat, key, payload, BEAT_BYTES_MAX);
+    return beat_encode(&beat, key, conductor_address, payload, BEAT_BYTES_MAX);
 }
 
 /* Lets a beat come as soon as it is sent. */

@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -21,8 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import HEADER, VERSION
-from tests.keys import KEY, MASTER, key_write, node_lines, siphash
+from tests.beat_frames import END_BYTES, HEADER, VERSION, ended
+from tests.keys import KEY, MASTER, key_write, node_lines
 from tests.making import made
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
@@ -109,8 +108,8 @@ def beats_of(frames: list[str]) -> list[dict[str, int]]:
         names = "version kind bytes answer_every commands epoch sequence time_ns period_ns late_ns tai_utc_s"
         beat = dict(zip(names.split(), HEADER.unpack_from(frame, 14)))
         payload = frame[14 : 14 + beat["bytes"]]
-        assert (beat["version"], beat["kind"], beat["bytes"]) == (VERSION, 1, HEADER.size + 8)
-        assert struct.unpack(">Q", payload[-8:])[0] == siphash(KEY, payload[:-8])
+        assert (beat["version"], beat["kind"], beat["bytes"]) == (VERSION, 1, HEADER.size + END_BYTES)
+        assert payload == ended(payload[:-END_BYTES], frame[6:12], KEY)
         found.append(beat)
     return found
 

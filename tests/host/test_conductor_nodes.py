@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 from tests.beat_frames import (
     ACKNOWLEDGE,
     BROADCAST,
+    PAYLOAD_AT,
     STOPPED,
     WELCOME,
     Answer,
@@ -357,11 +359,19 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
         fields = {name: getattr(good, name) for name in good.__dataclass_fields__} | {"sequence": 1}
         return Answer(**fields | changes).frame(wire.to, source)
 
+    def ghost(number: int) -> bytes:
+        """Another address, from which what this node has sent comes again."""
+        return struct.pack(">HI", 0x0202, number)
+
     short, tagged = last.payload(), framed_as(stranger)
     wrong = {
-        "forged": [last.frame(wire.to, stranger, bytes(16)), tagged[:-1] + bytes([tagged[-1] ^ 1])],
-        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=155)],
-        "other_version": [framed_as(stranger, version=1)],
+        "forged": [
+            last.frame(wire.to, stranger, bytes(16)),
+            tagged[:-1] + bytes([tagged[-1] ^ 1]),
+            *(framed(node.sent[-1][PAYLOAD_AT:], wire.to, ghost(i)) for i in range(50)),
+        ],
+        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=169)],
+        "other_version": [framed_as(stranger, version=1), framed_as(stranger, version=3)],
         "other_kind": [framed_as(stranger, kind=9)],
         "absurd": [
             framed_as(stranger, state=3),

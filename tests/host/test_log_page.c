@@ -320,7 +320,7 @@ static bool page_next(struct page *page)
     if (!bytes)
         return false;
     CHECK_EQUAL(memcmp(to, conductor, sizeof(to)), 0);
-    CHECK_EQUAL(page_decode(payload, bytes, key, page), BEAT_FINE);
+    CHECK_EQUAL(page_decode(payload, bytes, key, address, page), BEAT_FINE);
     CHECK_EQUAL(page->epoch, 42);
     CHECK_EQUAL(page->start, START);
     return true;

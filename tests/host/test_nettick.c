@@ -21,7 +21,7 @@ struct flight {
     enum cause cause;
     uint64_t arrival; /* true time; 0: none */
     uint64_t epoch, sequence, sent, period_ns;
-    uint8_t payload[BEAT_HEADER_BYTES + BEAT_TAG_BYTES];
+    uint8_t payload[BEAT_HEADER_BYTES + BEAT_END_BYTES];
     size_t bytes;
 };
 
@@ -154,8 +154,8 @@ static void spoil(struct flight *flight)
         uint64_t tag;
 
         memset(payload + 16, 0, 8);
-        tag = __builtin_bswap64(siphash(key, payload, BEAT_HEADER_BYTES));
-        memcpy(payload + BEAT_HEADER_BYTES, &tag, sizeof(tag));
+        tag = __builtin_bswap64(siphash(key, payload, BEAT_HEADER_BYTES + BEAT_ADDRESS_BYTES));
+        memcpy(payload + BEAT_HEADER_BYTES + BEAT_ADDRESS_BYTES, &tag, sizeof(tag));
     }
     }
 }
@@ -185,7 +185,7 @@ static void beat_goes(uint64_t due, uint64_t epoch, uint64_t sequence, uint64_t 
     struct flight flight = { .epoch = epoch, .sequence = sequence, .period_ns = period_ns };
 
     flight.sent = due + beat.late_ns;
-    flight.bytes = beat_encode(&beat, key, flight.payload, sizeof(flight.payload));
+    flight.bytes = beat_encode(&beat, key, conductor_address, flight.payload, sizeof(flight.payload));
     if (sequence == 7 && !recorded.bytes)
         recorded = flight;
     if (random_below(5000) == 0)
@@ -579,8 +579,8 @@ NODE(a_node_that_polls_answers_and_obeys)
             CHECK(welcome_add(&beat, BEAT_COMMANDS_MAX, welcome_of(key, card, arch_random() ^ BEGIN)));
         else if (beat.sequence == 3 || beat.sequence == 5 || beat.sequence == 6)
             beat.commands[beat.command_count++] = stop;
-        const bool passes =
-            nettick_frame(payload, beat_encode(&beat, key, payload, sizeof(payload)), conductor_address);
+        const bool passes = nettick_frame(
+            payload, beat_encode(&beat, key, conductor_address, payload, sizeof(payload)), conductor_address);
         CHECK_EQUAL(passes, beat.sequence == 5);
         CHECK_EQUAL(nettick_answer_due(), beat.sequence >= 2);
         CHECK_EQUAL(nettick_answer("n", 0, to, answer), beat.sequence >= 2);
@@ -599,6 +599,65 @@ NODE(a_node_that_polls_answers_and_obeys)
     describe();
     CHECK_EQUAL(said("answered"), 5);
     CHECK_CONTAINS(description, "cpu0 beats 0 ");
+}
+
+/* Takes the answer that is due. Returns false if none is. */
+static bool answer_next(struct answer *answer, uint8_t to[BEAT_ADDRESS_BYTES])
+{
+    static const uint8_t card[BEAT_ADDRESS_BYTES] = { 2, 0x54, 0, 0, 0, 7 };
+    uint8_t payload[ANSWER_BYTES];
+
+    if (!nettick_answer("n", 0, to, payload))
+        return false;
+    CHECK_EQUAL(answer_decode(payload, sizeof(payload), key, card, answer), BEAT_FINE);
+    return true;
+}
+
+/* A second conductor, which was started later, ends. The first one is told of the epoch that the node follows
+ * from the fourth beat on, the console once a minute; and follows it once its epoch is higher. */
+NODE(a_conductor_of_an_older_epoch_is_told_what_the_node_follows)
+{
+    static const uint8_t card[BEAT_ADDRESS_BYTES] = { 2, 0x54, 0, 0, 0, 7 };
+    uint8_t to[BEAT_ADDRESS_BYTES];
+    struct answer answer;
+    unsigned told = 0;
+
+    node_start("nettick=irq" OPTIONS);
+    nettick_card_set(card);
+    for (unsigned i = 0; i < 50;
+         i++) { /* both beat: the node follows the newer one, and is silent about it */
+        run_until(now_ns + 10 * MS);
+        beat_comes(9, taken.sequence + 1, 10 * MS);
+        beat_comes(7, 100 + i, 10 * MS);
+        CHECK(!answer_next(&answer, to));
+    }
+    for (unsigned i = 1; i <= 8; i++) {
+        run_until(now_ns + 10 * MS);
+        beat_comes(7, 200 + i, 10 * MS);
+        if (!answer_next(&answer, to))
+            continue;
+        told++;
+        CHECK(i > 2);
+        CHECK_EQUAL(answer.epoch, 7);
+        CHECK_EQUAL(answer.sequence, 200 + i);
+        CHECK_EQUAL(answer.follows, 9);
+        CHECK(!answer.is_welcomed && !answer.done);
+        CHECK_EQUAL(memcmp(to, conductor_address, sizeof(to)), 0);
+    }
+    CHECK(told >= 2);
+    CHECK_EQUAL(printed_lines, 1);
+    CHECK_CONTAINS(printed, "02:54:00:00:00:01 is in epoch 7; this node follows epoch 9");
+    beat_comes(10, 1, 10 * MS);
+    beat_comes(7, 300, 10 * MS);
+    beat_comes(7, 301, 10 * MS);
+    CHECK(!answer_next(&answer, to));
+    beat_comes(10, 2, 0); /* it ends */
+    for (unsigned i = 0; i < 70; i++) {
+        run_until(now_ns + SECOND);
+        beat_comes(7, 302 + i, SECOND);
+        CHECK_EQUAL(answer_next(&answer, to), i % 2 == 1);
+    }
+    CHECK_EQUAL(printed_lines, 2);
 }
 
 NODE(a_node_with_nettick_off_hears_nothing)
@@ -1000,6 +1059,7 @@ int main(void)
     RUN(before_the_first_beat_the_local_device_alone_is_used);
     RUN(polled_beats_set_the_clock_and_pass_nothing_on);
     RUN(a_node_that_polls_answers_and_obeys);
+    RUN(a_conductor_of_an_older_epoch_is_told_what_the_node_follows);
     RUN(a_node_with_nettick_off_hears_nothing);
     RUN(a_node_gets_its_keys_from_the_conductor_and_new_ones_at_its_command);
     RUN(a_node_that_hears_only_another_key_requests_keys_once_more);

@@ -254,9 +254,9 @@ def one_of_each() -> list[tuple[str, bytes]]:
         *(("forged", flipped(good.frame(), bit)) for bit in (tag, tag + 63, 8 * 16, 8 * 39, 8 * 6)),
         ("forged", good.frame(key=bytes(16))),
         ("truncated", good.frame()[:PAYLOAD_AT]),
-        *(("truncated", framed(good.payload()[:length])) for length in (1, 47, 55)),
-        *(("truncated", beat(17, length=length).frame()) for length in (0, 55, 1400, 65535)),
-        *(("other_version", beat(17, version=version).frame()) for version in (0, 2)),
+        *(("truncated", framed(good.payload()[:length])) for length in (1, 47, 61)),
+        *(("truncated", beat(17, length=length).frame()) for length in (0, 61, 1400, 65535)),
+        *(("other_version", beat(17, version=version).frame()) for version in (0, 1, 3)),
         *(("other_kind", beat(17, kind=kind).frame()) for kind in (ANSWER, 0)),
         *(
             ("absurd", beat(17, period_ns=period_ns, time_ns=EPOCH).frame())
@@ -486,7 +486,7 @@ def many(last: int, seed: int, sent: Counter[str]) -> Script:
             ("duplicate", own),
             ("late", Beat(max(sequence - 7, 1), EPOCH - 1, period_ns=MS).frame()),
             ("forged", flipped(own, 8 * 8 + chance.randrange(8 * 48))),
-            ("truncated", framed(bytes.fromhex("0101") + bytes(40))),
+            ("truncated", framed(bytes.fromhex("0201") + bytes(40))),
             ("other_kind", Beat(sequence, period_ns=MS, kind=ANSWER).frame()),
             ("absurd", Beat(sequence + 1, period_ns=MS - 1).frame()),
         ]
