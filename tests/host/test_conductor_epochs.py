@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.beat_frames import ANSWER, ETHERTYPE, PAYLOAD_AT, SOURCE, Answer, Beat, answer_of
 from tests.fake_nodes import SERVICE, FakeNode, Wire, assert_plays, play
+from tests.keys import key_write, node_lines
 from tests.making import made
 
 SELDOM = ("--rate", "100", "--answer-every", "1000")
@@ -150,7 +151,9 @@ def node_of(wire: Wire) -> Iterator[None]:
             f"link set at-{name} up",
         ):
             subprocess.run(["ip", *words.split()], check=True)
-    words = [SERVICE / "tacet-launchd", "--port", "0", "--key", wire.folder / "key", "--beats", "node"]
+    address = Path("/sys/class/net/node/address").read_text().strip().replace(":", "")
+    keys = key_write(wire.folder / "node-keys", node_lines(address))
+    words = [SERVICE / "tacet-launchd", "--port", "0", "--key", keys, "--beats", "node"]
     with (wire.folder / "node").open("w") as log:
         process = subprocess.Popen([*words, "--name", "n1"], stdout=log, stderr=log)
     try:

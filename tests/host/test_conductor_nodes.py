@@ -375,7 +375,8 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
         "other_kind": [framed_as(stranger, kind=9)],
         "absurd": [
             framed_as(stranger, state=3),
-            framed_as(stranger, welcomed=2),
+            framed_as(stranger, welcomed=4),
+            framed_as(stranger, polls=2),
             framed_as(stranger, cpus=0),
             framed_as(stranger, name=b"a b"),
             framed_as(stranger, name=b"\x1b[2J"),

@@ -23,6 +23,7 @@ from tests.keys import MASTER, TICKET_S, key_write, ticket
 from tests.launch_node import ID, NONCE, PATIENCE_S, STREAMS, Job, Node, processes
 from tests.making import ROOT, made
 from tests.tacetrun import (
+    EXPIRES,
     TACETRUN,
     Conductor,
     PmiClient,
@@ -285,10 +286,6 @@ def test_a_node_that_hears_no_kill_is_left_and_named() -> None:
 
 
 # ---- The conductor ----
-
-
-#: Of the conductor's tickets; these nodes do not look.
-EXPIRES = 4102444800
 
 
 def test_the_conductor_numbers_the_job_and_makes_tickets(tmp_path: Path) -> None:
