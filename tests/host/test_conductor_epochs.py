@@ -151,7 +151,8 @@ def node_of(wire: Wire) -> Iterator[None]:
             f"link set at-{name} up",
         ):
             subprocess.run(["ip", *words.split()], check=True)
-    address = Path("/sys/class/net/node/address").read_text().strip().replace(":", "")
+    link = subprocess.run(["ip", "-o", "link", "show", "node"], check=True, capture_output=True, text=True)
+    address = link.stdout.split("link/ether ")[1].split()[0].replace(":", "")
     keys = key_write(wire.folder / "node-keys", node_lines(address))
     words = [SERVICE / "tacet-launchd", "--port", "0", "--key", keys, "--beats", "node"]
     with (wire.folder / "node").open("w") as log:
