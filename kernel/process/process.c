@@ -153,6 +153,32 @@ void processes_drop(void)
         __atomic_store_n(&processes[rank], NULL, __ATOMIC_RELEASE);
 }
 
+/* ---- Ranks that are tied ---- */
+
+static unsigned tied_count; /* atomic */
+static unsigned left;       /* 1 + the status of a rank that has ended and was never tied; atomic */
+
+unsigned process_tie_set(bool on)
+{
+    struct process *process = arch_process();
+    const enum process_tie to = on ? TIE_ON : TIE_OFF;
+    const enum process_tie before = __atomic_exchange_n(&process->tie, to, __ATOMIC_SEQ_CST);
+
+    if (on && before != TIE_ON)
+        __atomic_add_fetch(&tied_count, 1, __ATOMIC_SEQ_CST);
+    if (!on && before == TIE_ON)
+        __atomic_sub_fetch(&tied_count, 1, __ATOMIC_SEQ_CST);
+    return on ? __atomic_load_n(&left, __ATOMIC_SEQ_CST) : 0;
+}
+
+bool process_ends_others(const struct process *process, unsigned status)
+{
+    if (process->tie != TIE_NEVER)
+        return process->tie == TIE_ON;
+    __atomic_store_n(&left, 1 + status, __ATOMIC_SEQ_CST); /* then look for ties; a tie does the reverse */
+    return __atomic_load_n(&tied_count, __ATOMIC_SEQ_CST) > 0;
+}
+
 struct process *process_of_memory(uint64_t physical)
 {
     for (unsigned rank = 0; rank <= process_rank_count; rank++) {
@@ -249,7 +275,9 @@ static void origin_describe(const struct process *process, const struct signal_i
 {
     bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
 
-    if (is_commanded(info))
+    if (is_commanded(info) && process->tie == TIE_ON)
+        format_text(text, bytes, ", like all ranks");
+    else if (is_commanded(info))
         format_text(text, bytes, ", which tacetrun or the conductor commanded");
     else if (is_timer)
         format_text(text, bytes, ", from its own timer");

@@ -47,6 +47,9 @@ struct process_image {
     uint64_t file_bytes;
 };
 
+/* Whether a rank's end ends the others (PR_TACET_TIE of tacet.h). */
+enum process_tie { TIE_NEVER, TIE_ON, TIE_OFF };
+
 struct process {
     uint64_t pid;
     unsigned rank;                  /* the service has process_rank_count */
@@ -61,6 +64,7 @@ struct process {
     bool has_ended;                       /* all threads have ended */
     bool threads_refused, memory_refused; /* was logged already */
     unsigned exit_status;
+    enum process_tie tie;
     uint64_t start_ns;
     struct cpu_time ended_time; /* time of threads that have ended */
     struct process_signals signals;
@@ -132,6 +136,12 @@ static inline unsigned process_exit_status(const struct process *process)
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* it was stored before `ending` */
     return process->exit_status;
 }
+
+/* Ties this CPU's process to the other ranks, or unties it, and returns what PR_TACET_TIE does. */
+unsigned process_tie_set(bool on);
+
+/* Returns whether the end of this process with this status is to end the other ranks. */
+bool process_ends_others(const struct process *process, unsigned status);
 
 /* Ends this thread's process: all its threads. */
 _Noreturn void process_exit(unsigned status);

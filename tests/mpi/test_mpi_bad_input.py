@@ -50,12 +50,17 @@ def ran(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
         ("segfault", 128 + 11, "was killed by signal 11"),
         ("exit", 1, "has ended without MPI_Finalize"),
         ("status", 5, "5"),
+        ("abort", 128 + 6, "was killed by signal 6"),
+        ("negative", 255, "aborts the job with exit code -1"),
+        ("self", 6, "aborts the job with exit code 6"),
+        ("returned", 8, "has ended with exit status 8"),
+        ("before", 3, "has ended with exit status 3"),
     ],
 )
 def test_a_rank_that_dies_ends_the_job_and_is_named(how: str, status: int, why: str, nodes: int) -> None:
-    done = ran(MPIRUN, "-n", 3, "--nodes", nodes, ENDS, how)
+    done = ran(MPIRUN, "-n", 3, "--nodes", nodes, ENDS, how, "computes")
     assert done.returncode == status and "went on" not in done.stdout, done
-    assert re.search(rf"^tacet-mpirun: rank 2 \(process \d+\) .*{why}", done.stderr, re.MULTILINE), done
+    assert re.search(rf"^tacet-mpirun: rank 2 (\(process \d+\) )?.*{why}", done.stderr, re.MULTILINE), done
 
 
 #: The errors of the last of two ranks, and the line that each prints.

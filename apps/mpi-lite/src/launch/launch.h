@@ -14,6 +14,7 @@
 /* Chooses PMI-1, PMI-2 or no launcher, as the environment says. */
 int pmi_begin(int *rank, int *size);
 bool pmi_is_used(void); /* a launcher has started this process */
+bool pmi_is_tied(void); /* a Tacet node ends all ranks without a launcher if one ends early */
 int pmi_put(const char *key, const char *value);
 int pmi_barrier(void); /* pmi_get returns values put before the barrier */
 int pmi_get(const char *key, char *value, size_t bytes);
