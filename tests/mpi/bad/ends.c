@@ -2,11 +2,16 @@
 /*
  * ends.c: the last rank does what its argument says, while the others wait for it: it dies, makes an error
  * whose handler is the fatal one, leaves objects unfreed, or waits until a file exists (`wait FILE`). With
- * `computes` as a second argument the others compute for ever; `before`: it ends without MPI_Init.
+ * `computes` as a second argument the others compute for ever, with `sends` they send to it; `before`: it
+ * ends without MPI_Init.
  */
 #include "../programs/check.h"
 #include <signal.h>
 #include <unistd.h>
+
+#define NUMBERS 1000
+
+static int numbers[NUMBERS];
 
 static int is(const char *how, const char *word)
 {
@@ -121,7 +126,11 @@ int main(int count, char **arguments)
     MPI_Barrier(MPI_COMM_WORLD);
     for (volatile int on = count > 2 && is(arguments[2], "computes") && rank < size - 1; on;)
         ;
+    while (count > 2 && is(arguments[2], "sends") && rank < size - 1)
+        MPI_Send(numbers, NUMBERS, MPI_INT, size - 1, 7, MPI_COMM_WORLD);
     if (rank == size - 1) {
+        if (count > 2 && is(arguments[2], "sends"))
+            MPI_Recv(numbers, NUMBERS, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         die(how);
         err(how);
         if (is(how, "leak"))

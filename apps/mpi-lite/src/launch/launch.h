@@ -19,6 +19,8 @@ int pmi_put(const char *key, const char *value);
 int pmi_barrier(void); /* pmi_get returns values put before the barrier */
 int pmi_get(const char *key, char *value, size_t bytes);
 void pmi_end(void);
+/* Gives the launcher time to end the job: a rank of another node is gone, and its status is the job's. */
+void pmi_end_await(void);
 /* Writes this process's IPv4 address, at which other nodes reach it. */
 int pmi_local_address(char *text, size_t bytes);
 

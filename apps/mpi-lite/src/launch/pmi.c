@@ -29,6 +29,8 @@
 #include <tacet.h>
 #include <unistd.h>
 
+#define END_S 2 /* time in which a launcher hears of a rank's end */
+
 static const struct pmi_protocol *protocol = &pmi1; /* meaningful only if connected */
 
 /* Reads a number from an environment variable. Returns an error that names it if there is none. */
@@ -212,6 +214,11 @@ void pmi_end(void)
         return;
     protocol->end();
     wire_close();
+}
+
+void pmi_end_await(void)
+{
+    sleep(END_S);
 }
 
 /* ---- The address ---- */
