@@ -8,7 +8,7 @@
  *     names.c       the list of nodes, and their addresses
  *     conductor.c   requests to the conductor, and its answers
  *     nodes.c       connections to nodes: greeting, choice, launch, ends of ranks
- *     streams.c     connections from ranks, sorted by their first line
+ *     streams.c     connections from ranks, sorted by their first line (stream_line.c)
  *     pmi.c         the PMI server
  */
 #ifndef TACET_SERVICE_TACETRUN_H
@@ -19,6 +19,7 @@
 #include "service/lib/event_loop.h"
 #include "service/lib/say.h"
 #include "service/lib/status.h"
+#include "service/tacetrun/stream_line.h"
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -64,9 +65,6 @@ enum phase {
     PHASE_RUN,   /* nodes are chosen: requests are being sent, or ranks run */
     PHASE_FINISH /* the job has ended on all nodes; reading the last output */
 };
-
-/* The streams of a rank, by the last word of their first line: out, err, pmi. */
-enum stream_kind { STREAM_OUT, STREAM_ERR, STREAM_PMI, STREAM_KINDS };
 
 struct rank {
     int16_t status; /* -1: not ended */

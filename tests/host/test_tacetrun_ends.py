@@ -476,7 +476,9 @@ def test_the_second_interrupt_kills_through_nodes_and_the_third_leaves(tmp_path:
     [
         ("stream 0000000000000000 0 out\n", "secret is not the job's"),
         ("stream {secret} 1 out\n", "the job has no such rank"),
-        ("stream {secret} 0 in\n", 'none of "out", "err" and "pmi"'),
+        ("stream {secret} 0 in\n", "its first line is not"),
+        ("stream {secret} -1 out\n", "its first line is not"),
+        ("stream 0{secret} 0 out\n", "its first line is not"),
         ("stream {secret} 0 out\n", "already connected"),
         ("stream {secret} 0 pmi\n", "already connected"),
         ("stream 0000000000000000 0 pmi\ncmd=abort exitcode=7\n", "secret is not the job's"),
