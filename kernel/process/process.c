@@ -155,6 +155,32 @@ void processes_drop(void)
         __atomic_store_n(&processes[rank], NULL, __ATOMIC_RELEASE);
 }
 
+/* ---- Ranks that are tied ---- */
+
+static unsigned tied_count; /* atomic */
+static unsigned left;       /* 1 + the status of a rank that has ended and was never tied; atomic */
+
+unsigned process_tie_set(bool on)
+{
+    struct process *process = arch_process();
+    const enum process_tie to = on ? TIE_ON : TIE_OFF;
+    const enum process_tie before = __atomic_exchange_n(&process->tie, to, __ATOMIC_SEQ_CST);
+
+    if (on && before != TIE_ON)
+        __atomic_add_fetch(&tied_count, 1, __ATOMIC_SEQ_CST);
+    if (!on && before == TIE_ON)
+        __atomic_sub_fetch(&tied_count, 1, __ATOMIC_SEQ_CST);
+    return on ? __atomic_load_n(&left, __ATOMIC_SEQ_CST) : 0;
+}
+
+bool process_ends_others(const struct process *process, unsigned status)
+{
+    if (process->tie != TIE_NEVER)
+        return process->tie == TIE_ON;
+    __atomic_store_n(&left, 1 + status, __ATOMIC_SEQ_CST); /* then look for ties; a tie does the reverse */
+    return __atomic_load_n(&tied_count, __ATOMIC_SEQ_CST) > 0;
+}
+
 struct process *process_of_memory(uint64_t physical)
 {
     for (unsigned rank = 0; rank <= process_rank_count; rank++) {
@@ -289,8 +315,8 @@ _Noreturn void process_kill(const struct signal_info *info, const void *frame)
     char origin[64];
 
     if (info->signal == SIGNAL_KILL && info->code == SIGNAL_BY_KERNEL) { /* its user is told elsewhere */
-        kernel_print("%s (%s) ended by SIGKILL, which tacetrun or the conductor commanded\n", process->title,
-                     process->name);
+        kernel_print("%s (%s) ended by SIGKILL, %s\n", process->title, process->name,
+                     process->tie == TIE_ON ? "like all ranks" : "which tacetrun or the conductor commanded");
     } else {
         origin_describe(process, info, origin, sizeof(origin));
         process_report(REPORT_END, " ended by %s%s", signal_name(info->signal), origin);

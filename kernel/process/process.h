@@ -52,6 +52,9 @@ struct process_image {
     uint64_t file_bytes;
 };
 
+/* Whether a rank's end ends the others (PR_TACET_TIE of tacet.h). */
+enum process_tie { TIE_NEVER, TIE_ON, TIE_OFF };
+
 struct process {
     uint64_t pid;
     unsigned rank;                  /* the service has process_rank_count */
@@ -65,6 +68,7 @@ struct process {
     bool ending;              /* all threads are to end with exit_status */
     bool has_ended;           /* all threads have ended */
     unsigned exit_status;
+    enum process_tie tie;
     uint64_t start_ns;
     struct cpu_time ended_time; /* time of threads that have ended */
     struct process_signals signals;
@@ -145,6 +149,12 @@ static inline unsigned process_exit_status(const struct process *process)
 /* Writes a line about this CPU's process for its user: on the console, and on standard error, where it does
  * not wait for room. The line begins with the rank and the program's name. No locks held. */
 __attribute__((format(printf, 2, 3))) void process_report(unsigned kind, const char *format, ...);
+
+/* Ties this CPU's process to the other ranks, or unties it, and returns what PR_TACET_TIE does. */
+unsigned process_tie_set(bool on);
+
+/* Returns whether the end of this process with this status is to end the other ranks. */
+bool process_ends_others(const struct process *process, unsigned status);
 
 /* Ends this thread's process: all its threads. */
 _Noreturn void process_exit(unsigned status);

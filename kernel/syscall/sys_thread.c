@@ -152,6 +152,8 @@ long sys_prctl(uint64_t operation, uint64_t argument)
         return 0;
     case GET_TIMERSLACK:
         return (long)thread->latency_bound_ns;
+    case PR_TACET_TIE:
+        return (long)process_tie_set(argument != 0);
     case GET_NAME:
         return user_write(argument, thread->name, sizeof(thread->name));
     default:

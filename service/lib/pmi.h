@@ -40,7 +40,7 @@ enum pmi_command {
 
 struct pmi_request {
     enum pmi_command command;
-    uint32_t number;                   /* init's version, getbyidx's index, abort's exit code */
+    uint32_t number;                   /* init's version, getbyidx's index, abort's exit code as an int */
     uint32_t subversion;               /* of init */
     const char *kvsname, *key, *value; /* pointers into the line */
     const char *reply;

@@ -149,7 +149,7 @@ static void put_refused(uint32_t rank, const char *why)
 static void rank_aborted(uint32_t rank, uint32_t code)
 {
     run_end(REASON_ABORT, rank, code & 0xff ? (int)(code & 0xff) : 1,
-            "rank %u aborts the job with exit code %u (MPI_Abort)", rank, code);
+            "rank %u aborts the job with exit code %d (MPI_Abort)", rank, (int)code);
 }
 
 static const struct pmi_server_calls pmi_calls = { .refused = client_refused,

@@ -21,8 +21,8 @@ static void put_refused(uint32_t rank, const char *why)
 
 static void rank_aborted(uint32_t rank, uint32_t code)
 {
-    run_kill(code & 0xff ? code & 0xff : 1, "rank %u on %s aborts the job with exit code %u", rank,
-             node_of_rank(rank)->name, code);
+    run_kill(code & 0xff ? code & 0xff : 1, "rank %u on %s aborts the job with exit code %d", rank,
+             node_of_rank(rank)->name, (int)code);
 }
 
 static const struct pmi_server_calls calls = { .refused = client_refused,

@@ -13,7 +13,6 @@
 #include "service/lib/tcp.h"
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +42,6 @@ static struct watch listener = { .fd = -1 };
 static TAILQ_HEAD(newcomers, newcomer) newcomers = TAILQ_HEAD_INITIALIZER(newcomers); /* the oldest first */
 static uint32_t newcomer_count, strangers_max = STRANGERS_MAX;
 static unsigned strangers; /* rejected so far */
-static const char *const kinds[STREAM_KINDS] = { "out", "err", "pmi" };
 
 static void input_connect(int connection)
 {
@@ -78,24 +76,30 @@ static void newcomer_refuse(struct newcomer *newcomer, const char *why)
     newcomer_free(newcomer);
 }
 
-/* Reads "stream SECRET RANK KIND". NULL, or why it is wrong. */
-static const char *stream_line_read(const char *line, uint32_t *rank, enum stream_kind *kind)
+/* Returns NULL if the line is of a stream that is to come, or why it is not. */
+static const char *stream_line_check(const char *text, struct stream_line *line)
 {
-    uint64_t secret;
-    char word[4];
-    int end = 0;
+    const char *why = stream_line_read(text, line);
 
-    if (sscanf(line, "stream %16" SCNx64 " %7" SCNu32 " %3s%n", &secret, rank, word, &end) != 3 || line[end])
-        return "its first line is not \"stream SECRET RANK out|err|pmi\"";
-    if (secret != run.secret)
+    if (why)
+        return why;
+    if (line->secret != run.secret)
         return "its secret is not the job's";
-    for (*kind = 0; *kind < STREAM_KINDS && strcmp(word, kinds[*kind]) != 0;)
-        ++*kind;
-    if (*kind == STREAM_KINDS)
-        return "its stream is none of \"out\", \"err\" and \"pmi\"";
-    if (*rank >= run.size)
+    if (line->rank >= run.size)
         return "the job has no such rank";
-    return run.ranks[*rank].has_stream[*kind] ? "this stream of the rank is already connected" : NULL;
+    return run.ranks[line->rank].has_stream[line->kind] ? "this stream of the rank is already connected"
+                                                        : NULL;
+}
+
+/* Gives a rank's connection to the output or the PMI server. Returns false if out of memory. */
+static bool stream_take(int connection, const struct stream_line *line, const char *bytes, size_t count)
+{
+    if (line->kind == STREAM_PMI)
+        return pmi_begin(connection, line->rank, bytes, count);
+    tcp_keep(connection, 0); /* a dead node is detected through its own connection */
+    if (line->kind == STREAM_OUT && line->rank == run.plan.stdin_rank)
+        input_connect(connection);
+    return stream_begin(connection, line->rank, line->kind == STREAM_ERR, bytes, count);
 }
 
 static void stream_line_take(struct newcomer *newcomer, char *feed)
@@ -103,26 +107,20 @@ static void stream_line_take(struct newcomer *newcomer, char *feed)
     const char *rest = feed + 1;
     size_t rest_bytes = newcomer->bytes - (size_t)(rest - newcomer->line);
     int connection = newcomer->watch.fd;
-    enum stream_kind kind;
-    uint32_t rank;
+    struct stream_line line;
 
     *feed = '\0';
-    const char *why = stream_line_read(newcomer->line, &rank, &kind);
+    const char *why = stream_line_check(newcomer->line, &line);
     if (why) {
         newcomer_refuse(newcomer, why);
         return;
     }
-    run.ranks[rank].has_stream[kind] = true;
-    run.stream_counts[kind]++;
+    run.ranks[line.rank].has_stream[line.kind] = true;
+    run.stream_counts[line.kind]++;
     watch_drop(&newcomer->watch);
-    if (kind != STREAM_PMI)
-        tcp_keep(connection, 0); /* a dead node is detected through its own connection */
-    if (kind == STREAM_OUT && rank == run.plan.stdin_rank)
-        input_connect(connection);
-    if (!(kind == STREAM_PMI ? pmi_begin(connection, rank, rest, rest_bytes)
-                             : stream_begin(connection, rank, kind == STREAM_ERR, rest, rest_bytes))) {
+    if (!stream_take(connection, &line, rest, rest_bytes)) {
         close(connection);
-        run_kill(STATUS_FAILED, "no memory for the streams of rank %u", rank);
+        run_kill(STATUS_FAILED, "no memory for the streams of rank %u", line.rank);
     }
     newcomer_free(newcomer);
 }

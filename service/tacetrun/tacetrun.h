@@ -10,7 +10,7 @@
  *     lease.c       the job's number and its lease: the conductor watches the nodes, and tacetrun
  *     nodes.c       connections to nodes: greeting, launch, ends of ranks
  *     choice.c      which nodes get the job
- *     streams.c     connections from ranks, sorted by their first line
+ *     streams.c     connections from ranks, sorted by their first line (stream_line.c)
  *     pmi.c         the PMI server
  */
 #ifndef TACET_SERVICE_TACETRUN_H
@@ -21,6 +21,7 @@
 #include "service/lib/event_loop.h"
 #include "service/lib/say.h"
 #include "service/lib/status.h"
+#include "service/tacetrun/stream_line.h"
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -68,9 +69,6 @@ enum phase {
     PHASE_RUN,   /* nodes are chosen: requests are being sent, or ranks run */
     PHASE_FINISH /* the job has ended on all nodes; reading the last output */
 };
-
-/* The streams of a rank, by the last word of their first line: out, err, pmi. */
-enum stream_kind { STREAM_OUT, STREAM_ERR, STREAM_PMI, STREAM_KINDS };
 
 struct rank {
     int16_t status; /* -1: not ended */

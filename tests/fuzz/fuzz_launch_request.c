@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_launch_request.c: reads any bytes as a request, and as the line before it. Text must lie inside the
- * bytes, numbers inside their bounds. A request that is written again must read the same. A refusal must have
- * a reason that fits in a line after "refused".
+ * fuzz_launch_request.c: reads any bytes as a request, as the line before it, and as a stream's first line.
+ * Text must lie inside the bytes, numbers inside their bounds. What is written again must read the same. A
+ * refusal must have a reason that fits in a line after "refused".
  */
 #include "service/tacetrun/launch_writer.h"
+#include "service/tacetrun/stream_line.h"
 #include "fuzz.h"
 
 #define WRITTEN_ABOVE 64 /* bytes by which a request may grow: written defaults */
@@ -142,6 +143,20 @@ static void try_line(const char *text)
     PROMISE(!line.has_ticket || memcmp(line.mac, second.mac, sizeof(line.mac)) == 0);
 }
 
+static void try_stream_line(const char *line)
+{
+    static const char *const kinds[] = { "out", "err", "pmi" };
+    struct stream_line read;
+    char again[64];
+
+    if (stream_line_read(line, &read))
+        return;
+    PROMISE(read.rank < LAUNCH_RANKS_MAX && read.kind < STREAM_KINDS);
+    snprintf(again, sizeof(again), "stream %016llx %u %s", (unsigned long long)read.secret, read.rank,
+             kinds[read.kind]);
+    PROMISE(strlen(line) >= strlen(again) && strcmp(line + strlen(line) - 4, again + strlen(again) - 4) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     char *line = malloc(bytes + 1);
@@ -150,6 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     memcpy(line, data, bytes);
     line[bytes] = '\0';
     try_line(line);
+    try_stream_line(line);
     free(line);
     return 0;
 }

@@ -398,6 +398,8 @@ def launch_request() -> Iterator[bytes]:
     yield required.replace(b"/bin/", b"") + b"program=4096\0arg=\0env=B=\0number=PMI_RANK\0"
     yield b"launch 131072 0123456789abcdef"
     yield b"launch 1 -"
+    yield b"stream 0123456789abcdef 1048575 out"
+    yield b"stream 0123456789abcdef 0 pmi"
 
 
 @seeds_of("mpi_windows")

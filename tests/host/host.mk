@@ -151,7 +151,7 @@ beat_frame_fuzz_sources := $(sort $(page_frame_sources) $(key_frame_sources))
 device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
 leases_fuzz_sources := $(lease_table_sources)
-launch_request_fuzz_sources := $(launch_writer_sources)
+launch_request_fuzz_sources := $(launch_writer_sources) service/tacetrun/stream_line.c service/lib/text.c
 
 # The network, with lwIP, which is not ours: its warnings are not, either.
 ifndef LWIP

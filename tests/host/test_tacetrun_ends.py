@@ -461,7 +461,9 @@ def test_one_interrupt_ends_a_job_with_a_dead_node(tmp_path: Path) -> None:
     [
         ("stream 0000000000000000 0 out\n", "secret is not the job's"),
         ("stream {secret} 1 out\n", "the job has no such rank"),
-        ("stream {secret} 0 in\n", 'none of "out", "err" and "pmi"'),
+        ("stream {secret} 0 in\n", "its first line is not"),
+        ("stream {secret} -1 out\n", "its first line is not"),
+        ("stream 0{secret} 0 out\n", "its first line is not"),
         ("stream {secret} 0 out\n", "already connected"),
         ("stream {secret} 0 pmi\n", "already connected"),
         ("stream 0000000000000000 0 pmi\ncmd=abort exitcode=7\n", "secret is not the job's"),

@@ -312,6 +312,52 @@ def test_a_refusal_arrives_where_the_program_is_still_being_sent(pair: WaitingNo
     assert run(pair, "--bcast", BUSYBOX, "true") == ""
 
 
+#: A tacetrun that takes no streams, or resets each: prints the last word of each job.
+TAKES_NO_STREAMS = """
+import socket, struct, sys, threading
+where, port, program = sys.argv[1], int(sys.argv[2]), open(sys.argv[3], "rb").read()
+def reset():
+    while True:
+        stream = listener.accept()[0]
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        stream.close()
+if not port:
+    listener = socket.create_server(("", 0))
+    port = listener.getsockname()[1]
+    threading.Thread(target=reset, daemon=True).start()
+words = ["job=1", "ranks=2", f"port={port}", "secret=0123456789abcdef", "path=x", "arg=x"]
+request = b"".join(word.encode() + b"\\0" for word in [*words, f"program={len(program)}"])
+for _ in range(10):
+    node = socket.create_connection((where, 35019))
+    lines = node.makefile("rb")
+    lines.readline()
+    node.sendall(b"launch %d -\\n" % len(request) + request + program)
+    while not (line := lines.readline()).startswith((b"refused", b"end")):
+        assert line, "the node has gone"
+    print(line.decode(), end="")
+    node.shutdown(socket.SHUT_WR)
+    while lines.readline():
+        pass
+"""
+
+
+@pytest.mark.parametrize(("port", "said"), [(9, r"for out to tacetrun's port 9 has failed"), (0, "")])
+def test_ranks_whose_streams_fail_are_refused_and_leave_nothing(
+    port: int, said: str, pair: WaitingNodes
+) -> None:
+    words = [pair.nodes[0].address, str(port), program("status.musl")]
+    done = pair.space.run(
+        ["/usr/bin/python3", "-c", TAKES_NO_STREAMS, *words],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S * slowness(),
+    )
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 10, done
+    assert not said or len(re.findall(said, done.stdout)) == 10, done
+    assert run(pair, "-n", "4", "--bcast", BUSYBOX, "echo", "next") == "next\n" * 4
+    assert not any(node.said("a bug of the kernel") for node in pair.nodes)
+
+
 @pytest.mark.long
 @pytest.mark.limit(1800, 7200)
 def test_five_hundred_jobs_leave_a_node_as_it_was(pair: WaitingNodes) -> None:

@@ -24,8 +24,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <tacet.h>
 #include <unistd.h>
+
+#define END_S 2 /* time in which a launcher hears of a rank's end */
 
 static const struct pmi_protocol *protocol = &pmi1; /* meaningful only if connected */
 
@@ -42,6 +46,30 @@ static int variable_read(const char *name, int *number)
 
 /* ---- No launcher ---- */
 
+static bool is_tied;
+
+bool pmi_is_tied(void)
+{
+    return is_tied;
+}
+
+/* Has the Tacet node end all ranks if this one ends before node_end. */
+static void node_tie(void)
+{
+    const int left = prctl(PR_TACET_TIE, 1, 0, 0, 0);
+
+    is_tied = left >= 0;
+    if (left > 0)
+        mpi_abort(left - 1, "another rank has ended with status %d, without MPI_Init", left - 1);
+}
+
+static void node_end(void)
+{
+    if (is_tied)
+        prctl(PR_TACET_TIE, 0, 0, 0, 0);
+    is_tied = false;
+}
+
 /* Begins a rank that a Tacet node has started without a launcher, on its CPUs. */
 static int node_begin(int *rank, int *size)
 {
@@ -53,6 +81,8 @@ static int node_begin(int *rank, int *size)
         error = mpi_error(MPI_ERR_OTHER,
                           "rank %d (TACET_RANK) of %d (TACET_SIZE): ranks go from 0 to TACET_SIZE - 1", *rank,
                           *size);
+    if (!error && *size > 1)
+        node_tie();
     return error;
 }
 
@@ -179,10 +209,16 @@ int pmi_get(const char *key, char *value, size_t bytes)
 
 void pmi_end(void)
 {
+    node_end();
     if (!pmi_is_used())
         return;
     protocol->end();
     wire_close();
+}
+
+void pmi_end_await(void)
+{
+    sleep(END_S);
 }
 
 /* ---- The address ---- */
