@@ -53,8 +53,9 @@ struct stream;
 void inet_stream_adopt(struct file *file, struct process *process, struct stream *stream);
 
 /* Appends a line of the kernel's to what a program writes to such a socket, as a line of its own: whole, or
- * not at all (inet_lines_dropped) if there is no room. Any thread of the program's process. */
-void inet_stream_say(struct file *file, const char *line, size_t bytes);
+ * not at all (inet_lines_dropped) if there is no room. While a thread still writes its line, and the program
+ * does not `end`, the line is sent after that. Any thread of its process. */
+void inet_stream_say(struct file *file, const char *line, size_t bytes, bool ends);
 extern uint64_t inet_lines_dropped;
 
 int inet_datagram_create(struct file *file, int type, int protocol);

@@ -9,7 +9,6 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
-#include "net/memory.h"
 #include "net/network.h"
 #include "net/stream.h"
 #include "net/stream_state.h"
@@ -20,8 +19,7 @@
 #include "time/timespec.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define SAY_ROOM       4096 /* for lines of the kernel, beyond the program's room */
-#define TCP_INFO_BYTES 104  /* Linux's struct tcp_info, up to the last field that is known here */
+#define TCP_INFO_BYTES 104 /* Linux's struct tcp_info, up to the last field that is known here */
 
 /* Linux's options of level TCP. */
 enum tcp_option {
@@ -246,25 +244,7 @@ static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
 
 uint64_t inet_lines_dropped;
 
-/* Appends a line, after a newline if bytes are before it in its line: both, or nothing. The caller holds the
- * lock. */
-static bool line_append(struct stream *stream, const char *line, uint32_t bytes)
-{
-    const uint32_t before = !byte_queue_ends_line(&stream->out);
-
-    NETWORK_PAYER(stream->connection.account);
-    if (stream->state != STREAM_OPEN || stream->send_ended ||
-        stream->out.bytes > stream->socket.send_room + SAY_ROOM ||
-        !byte_queue_reserve(&stream->out, before + bytes))
-        return false;
-    byte_queue_append(&stream->out, "\n", before);
-    byte_queue_append(&stream->out, line, bytes);
-    stream->unfed += before + bytes;
-    connection_flush(&stream->connection);
-    return true;
-}
-
-void inet_stream_say(struct file *file, const char *line, size_t bytes)
+void inet_stream_say(struct file *file, const char *line, size_t bytes, bool ends)
 {
     struct stream *stream = file->object;
 
@@ -274,7 +254,7 @@ void inet_stream_say(struct file *file, const char *line, size_t bytes)
         crosscall_serve();
         network_lock();
     }
-    inet_lines_dropped += !line_append(stream, line, (uint32_t)bytes);
+    inet_lines_dropped += !stream_line_add(stream, line, (uint32_t)bytes, ends);
     network_unlock();
 }
 

@@ -71,6 +71,7 @@ static void stream_free(struct stream *stream)
     visit_end(stream);
     byte_queue_free(&stream->in);
     byte_queue_free(&stream->out);
+    byte_queue_free(&stream->held);
     binding_release(&tcp_bindings, &stream->connection.port);
     network_free(stream);
 }
@@ -645,6 +646,7 @@ static void connection_end(struct stream *stream, bool abort)
     bool lost = abort || stream->in.bytes > 0;
 
     byte_queue_free(&stream->in);
+    stream_held_send(stream);
     stream->send_ended = true;
     connection_enter(connection);
     if (pcb->state == SYN_SENT)

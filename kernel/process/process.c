@@ -247,7 +247,7 @@ void process_report(unsigned kind, const char *format, ...)
     memcpy(line + bytes, "\n", 2);
     kernel_print("%s", line + sizeof(CONSOLE_PREFIX) - 1);
     if (process->say)
-        process->say(process->messages, line, bytes + 1);
+        process->say(process->messages, line, bytes + 1, kind >= REPORT_END);
     else
         console_message(line, bytes + 1);
 }

@@ -81,9 +81,9 @@ struct process {
     struct vm vm;
     struct network_account *network; /* net/memory.h; NULL: none yet */
     struct file_table *files;
-    /* Writes lines of process_report to where standard error led at the start, kept with a reference; NULL:
-     * to the port of standard error. */
-    void (*say)(struct file *to, const char *line, size_t bytes);
+    /* Writes a line of process_report to where standard error led at the start, kept with a reference;
+     * `ends`: the process is about to end. NULL: lines go to the port of standard error. */
+    void (*say)(struct file *to, const char *line, size_t bytes, bool ends);
     struct file *messages;
     uint64_t reported[REPORT_END / 64]; /* a bit for each kind that was written already */
     struct rank_timer *connections;     /* timer of its network connections; NULL: it has had none */

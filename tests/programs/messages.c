@@ -7,8 +7,8 @@
  *   starve       the same for ever; like a library that waits for memory
  *   within-line  makes an unsupported call after half a line of its own
  *   together     writes lines of its own while another thread makes unsupported calls
- *   unread       fills standard error, which is not read, and makes unsupported calls; says on standard
- *                output how many, and how many messages the node has dropped
+ *   unread       fills standard error, which is not read, and makes unsupported calls. These two say
+ *                on standard output how many, and how many messages the node has dropped
  *   closed       closes standard error, opens all descriptors that it can, and touches address 8
  *   null         touches address 8
  *   abort        calls abort
@@ -16,6 +16,8 @@
 #include "promise.h"
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,10 +25,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CALL_FIRST  470 /* of numbers that no system has calls for */
-#define CALL_LAST   509
+#define CALL_FIRST  468 /* numbers without a call */
+#define CALL_LAST   511
+#define DROPPED     "messages_dropped "
 #define DESCRIPTORS 256
-#define OWN_LINES   2000
+#define OWN_LINES   1000
+#define OWN_LINE    "a line of the program\n"
 #define QUIET       20 /* rounds without room, after which it is full */
 
 static void unsupported_calls(void)
@@ -48,20 +52,18 @@ static void starve_once(void)
     IS(sbrk(1L << 38) == (void *)-1, 1);
 }
 
+static atomic_bool calls_are_made;
+
 static void *calls(void *unused)
 {
-    unsupported_calls();
+    const struct timespec pause = { 0, 1000000 };
+
+    for (int call = CALL_FIRST; call <= CALL_LAST; call++) {
+        FAILS(syscall(call), ENOSYS);
+        nanosleep(&pause, NULL);
+    }
+    atomic_store(&calls_are_made, true);
     return unused;
-}
-
-static void together(void)
-{
-    pthread_t thread;
-
-    IS(pthread_create(&thread, NULL, calls, NULL), 0);
-    for (int i = 0; i < OWN_LINES; i++)
-        IS(write(2, "a line of the program\n", 22), 22);
-    IS(pthread_join(thread, NULL), 0);
 }
 
 /* Returns the number after `name` in the node's counts of its network. */
@@ -76,11 +78,33 @@ static unsigned long network_count(const char *name)
     return 0;
 }
 
+static void dropped_print(unsigned long before)
+{
+    printf("%d calls, %lu dropped\n", CALL_LAST - CALL_FIRST + 1, network_count(DROPPED) - before);
+    fflush(stdout);
+}
+
+/* Writes many lines at a time, so that messages come while the kernel copies. */
+static void together(void)
+{
+    static char lines[OWN_LINES * (sizeof(OWN_LINE) - 1)];
+    const unsigned long before = network_count(DROPPED);
+    pthread_t thread;
+
+    for (size_t at = 0; at < sizeof(lines); at += sizeof(OWN_LINE) - 1)
+        memcpy(lines + at, OWN_LINE, sizeof(OWN_LINE) - 1);
+    IS(pthread_create(&thread, NULL, calls, NULL), 0);
+    while (!atomic_load(&calls_are_made))
+        IS(write(2, lines, sizeof(lines)), (ssize_t)sizeof(lines));
+    IS(pthread_join(thread, NULL), 0);
+    dropped_print(before);
+}
+
 static void unread(void)
 {
     static char line[1024];
     const struct timespec round = { 0, 50000000 };
-    const unsigned long before = network_count("messages_dropped ");
+    const unsigned long before = network_count(DROPPED);
 
     memset(line, 'x', sizeof(line));
     line[sizeof(line) - 1] = '\n';
@@ -91,9 +115,7 @@ static void unread(void)
         nanosleep(&round, NULL);
     }
     unsupported_calls();
-    printf("%d calls, %lu dropped\n", CALL_LAST - CALL_FIRST + 1,
-           network_count("messages_dropped ") - before);
-    fflush(stdout);
+    dropped_print(before);
 }
 
 __attribute__((noinline)) static void null_touch(void)
