@@ -371,7 +371,6 @@ CARD = ["-netdev", "user,id=n", "-device", f"e1000,netdev=n,mac={MAC},romfile="]
         (f"nettick=irq nettick_dev=52:54:00:00:00:09 {KEYED}", "nettick_dev=52:54:00:00:00:09"),
         (f"nettick=irq nettick_dev=00:1f.7 {KEYED}", "nettick_dev=00:1f.7"),
         (f"nettick=irq nettick_interrupts=199 {KEYED}", "nettick_interrupts: '199'"),
-        (f"nettick=irq nettick_dev={MAC} nettick_interrupts=1000 {KEYED}", "nettick_interrupts=1000"),
         (f"nettick=poll nettick_interrupts=1000 {KEYED}", "nettick_interrupts=1000"),
         (f"nettick=poll nettick_dev={MAC} {KEYED}", f"nettick_dev={MAC}"),
         (f"nettick_dev={MAC}", f"nettick_dev={MAC}"),
