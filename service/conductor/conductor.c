@@ -104,8 +104,7 @@ static void prepare(char **words)
         give_up(STATUS_WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
     conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
     if (conductor.polls[POLL_LISTENER].fd < 0)
-        give_up(STATUS_WRONG, "socket %s: %s", conductor.socket_path,
-                errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
+        give_up(STATUS_WRONG, "socket %s: %s", conductor.socket_path, control_listen_error());
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
@@ -169,6 +168,6 @@ int main(int count, char **words)
     fflush(stdout);
     loop();
     beats_end();
-    unlink(conductor.socket_path);
+    control_end(conductor.socket_path);
     return 0;
 }
