@@ -129,7 +129,7 @@ balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
-           mpi_records mpi_shared mpi_windows mpi_launcher
+           greeting mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -144,6 +144,7 @@ beat_frame_fuzz_sources := $(page_frame_sources)
 device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
 launch_request_fuzz_sources := $(launch_writer_sources)
+greeting_fuzz_sources := service/tacetrun/greeting.c service/lib/text.c kernel/lib/format.c
 
 # The network, with lwIP, which is not ours: its warnings are not, either.
 ifndef LWIP
