@@ -208,6 +208,7 @@ static void visitor_take(struct visitor *visitor, char *line, uint64_t length)
     stream_read(visitor->stream, line, length, 0);
     stream_trust(visitor->stream);
     tacetrun_address = stream_peer_address(visitor->stream);
+    stream_watch(visitor->stream, false); /* while its request and program come */
     connection = visitor->stream;
     visitor->stream = NULL;
 }
@@ -237,11 +238,12 @@ static void visitor_serve(struct visitor *visitor, uint64_t now_ns)
         visitor_refuse(visitor, "no request has come");
 }
 
-static void visitor_accept(struct visitor *visitor)
+/* Accepts and greets a visitor. Returns false if none has come. */
+static bool visitor_accept(struct visitor *visitor)
 {
     visitor->stream = stream_accept(listener);
     if (!visitor->stream)
-        return;
+        return false;
     visitor->nonce = arch_random();
     visitor->is_parting = false;
     visitor->deadline_ns = clock_now_ns() + REQUEST_NS;
@@ -249,6 +251,7 @@ static void visitor_accept(struct visitor *visitor)
     greet(visitor->stream, visitor->nonce);
     if (connection)
         visitor_end(visitor, false);
+    return true;
 }
 
 /* Makes a visitor of the connection whose job is over; ends it if there is no place. */
@@ -261,6 +264,7 @@ static void connection_leave(void)
     if (visitor->stream)
         visitor_end(visitor, false);
     visitor->stream = connection;
+    stream_watch(connection, true);
     visitor_part(visitor);
     connection = NULL;
     is_over = false;
@@ -268,12 +272,14 @@ static void connection_leave(void)
 
 static void visitors_serve(void)
 {
+    bool more = true;
+
     visitors_deadline_ns = WAIT_FOREVER;
     if (is_over)
         connection_leave();
     for (struct visitor *visitor = visitors; visitor < visitors + PLACES; visitor++) {
-        if (!visitor->stream)
-            visitor_accept(visitor);
+        if (!visitor->stream && more)
+            more = visitor_accept(visitor);
         if (visitor->stream)
             visitor_serve(visitor, clock_now_ns());
         if (visitor->stream)
@@ -439,6 +445,7 @@ void launcher_begin(void)
     is_alone = false;
     heard_bytes = 0;
     say(connection, "started");
+    stream_watch(connection, true);
     __atomic_store_n(&is_running, true, __ATOMIC_RELEASE);
     changed(); /* for what has come before */
 }

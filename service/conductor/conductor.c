@@ -141,8 +141,7 @@ static void prepare(char **words)
         give_up(STATUS_WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));
     conductor.polls[POLL_LISTENER].fd = control_listen(conductor.socket_path);
     if (conductor.polls[POLL_LISTENER].fd < 0)
-        give_up(STATUS_WRONG, "socket %s: %s", conductor.socket_path,
-                errno == EADDRINUSE ? "another conductor listens there" : strerror(errno));
+        give_up(STATUS_WRONG, "socket %s: %s", conductor.socket_path, control_listen_error());
     if (group_name && control_share(conductor.socket_path, group))
         give_up(STATUS_WRONG, "--group %s: socket %s: %s", group_name, conductor.socket_path,
                 strerror(errno));
@@ -223,6 +222,6 @@ int main(int count, char **words)
     fflush(stdout);
     loop();
     beats_end();
-    unlink(conductor.socket_path);
+    control_end(conductor.socket_path);
     return 0;
 }

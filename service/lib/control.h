@@ -48,8 +48,14 @@
 #define CONTROL_ANSWER_BYTES  65536
 
 /* Opens the conductor's listening socket at `path`; replaces the socket of a conductor that has ended. Makes
- * CONTROL_SOCKET's folder if it is missing. -1 with errno (EADDRINUSE: a conductor listens there). */
+ * CONTROL_SOCKET's folder if it is missing. -1 with errno, which control_listen_error puts into words:
+ * ENOTSOCK if another file is there, EADDRINUSE if a conductor listens there, EPROTOTYPE if another program
+ * does. */
 int control_listen(const char *path);
+const char *control_listen_error(void);
+
+/* Removes the socket that control_listen has made, unless another file has replaced it. */
+void control_end(const char *path);
 
 /* Lets a group reach the socket. Returns 0; -1 with errno. */
 int control_share(const char *path, gid_t group);

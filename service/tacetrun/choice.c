@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long the choice waits for nodes earlier in the list after enough others are idle. */
+/* How long the choice waits for other nodes once enough are idle, or once too many are busy. */
 #define CHOICE_PATIENCE_NS SECOND_NS
 #define FRESH_NS           (3 * SECOND_NS)
 #define ASK_NS             SECOND_NS
@@ -63,7 +63,9 @@ static void obstacle_say(const struct node *node)
     char busy[128];
 
     busy_write(node, busy, sizeof(busy));
-    if (node->state <= NODE_READY)
+    if (is_pending(node))
+        say("%s: no answer yet", node->name);
+    else if (node->state <= NODE_READY)
         say("%s: %s", node->name, busy);
     else if (node->heard_job)
         say("%s: %s; the conductor says: %s", node->name, node->why, busy);
@@ -178,22 +180,28 @@ static void heard_ask(void)
 }
 
 /* Returns whether the choice can be made: no node is pending; or `count` nodes are idle, and nodes before the
- * last of them are not pending or have been waited for. *idle: the idle nodes so far. */
+ * last of them are not pending or have been waited for; or too many are busy.
+ * *idle: the idle nodes so far. */
 static bool choice_is_possible(uint32_t count, uint32_t *idle)
 {
     static uint64_t enough_ns; /* when enough nodes were idle */
-    bool any_pending = false, is_early_pending = false;
+    bool is_early_pending = false;
+    uint32_t pending = 0, busy = 0;
 
     *idle = 0;
     for (uint32_t i = 0; i < nodes.count; i++) {
-        *idle += is_idle(nodes.all[i]);
-        any_pending = any_pending || is_pending(nodes.all[i]);
-        is_early_pending = is_early_pending || (is_pending(nodes.all[i]) && *idle < count);
+        const struct node *node = nodes.all[i];
+
+        *idle += is_idle(node);
+        pending += is_pending(node);
+        busy += node->state <= NODE_READY && !is_idle(node) && !is_pending(node);
+        is_early_pending = is_early_pending || (is_pending(node) && *idle < count);
     }
     if (*idle >= count && !enough_ns)
         enough_ns = run.now_ns;
-    return !any_pending ||
-           (*idle >= count && (!is_early_pending || run.now_ns - enough_ns > CHOICE_PATIENCE_NS));
+    if (busy > nodes.count - count)
+        return !pending || run.now_ns - run.greet_ns > CHOICE_PATIENCE_NS;
+    return !pending || (*idle >= count && (!is_early_pending || run.now_ns - enough_ns > CHOICE_PATIENCE_NS));
 }
 
 void choice_try(void)

@@ -20,9 +20,13 @@ static void (*names_done)(void);
 
 /* ---- Nodes from the conductor ---- */
 
-/* Takes the job that the conductor has heard of, and its user. */
+/* Takes the job that the conductor has heard of, and its user; none of a silent node, which may be dead. */
 static void job_take(struct node *node, const char *object)
 {
+    char state[16];
+
+    if (strcmp(json_member_text(object, "state", state, sizeof(state)), "silent") == 0)
+        return;
     node->heard_job = (uint32_t)json_number(object, "job");
     node->has_user = json_member(object, "uid");
     node->user = (uint32_t)json_number(object, "uid");

@@ -8,6 +8,7 @@
 #include "service/lib/tcp.h"
 #include "service/lib/text.h"
 #include "service/lib/ticket.h"
+#include "service/tacetrun/greeting.h"
 #include "service/tacetrun/launch_writer.h"
 #include "service/tacetrun/tacetrun.h"
 #include <arpa/inet.h>
@@ -259,57 +260,24 @@ static void node_begin(struct node *node)
 
 /* ---- Receiving from a node ---- */
 
-/* Takes a word of the greeting. */
-static void greeting_word(struct node *node, const char *word, bool *has_state)
-{
-    const char *end;
-
-    *has_state = *has_state || strcmp(word, "state=idle") == 0 || strcmp(word, "state=busy") == 0;
-    node->is_busy = node->is_busy || strcmp(word, "state=busy") == 0;
-    node->is_tacet = node->is_tacet || strncmp(word, "system=Tacet", 12) == 0;
-    if (strncmp(word, "job=", 4) == 0)
-        decimal_read(word + 4, &end, UINT32_MAX, &node->job);
-    if (strncmp(word, "uid=", 4) == 0)
-        node->has_user = decimal_read(word + 4, &end, UINT32_MAX, &node->user);
-    if (strncmp(word, "id=", 3) == 0 && node_id_is_valid(word + 3))
-        strcpy(node->id, word + 3);
-    if (strncmp(word, "name=", 5) == 0 && strcmp(word, "name=-") != 0 && !strchr(word, '/'))
-        snprintf(node->said_name, sizeof(node->said_name), "%s", word + 5);
-}
-
-/* Handles the greeting "tacet-launch 2 NONCE WANTED state=… job=… uid=… system=…". */
 static void greeting_take(struct node *node, char *line)
 {
-    char *rest = NULL, clean[64];
-    bool has_state = false;
-    const char *end;
-    uint32_t number;
+    struct greeting greeting;
+    char why[sizeof(node->why)];
 
-    text_clean(line, clean, sizeof(clean));
-    const char *magic = strtok_r(line, " ", &rest), *version = strtok_r(NULL, " ", &rest),
-               *nonce = strtok_r(NULL, " ", &rest), *need = strtok_r(NULL, " ", &rest);
-
-    if (!magic || strcmp(magic, "tacet-launch") != 0 || !version) {
-        node_fail(node, "unexpected greeting \"%s\": another service listens on this port", clean);
+    if (!greeting_read(line, &greeting, why, sizeof(why))) {
+        node_fail(node, "%s", why);
         return;
     }
-    if (!decimal_read(version, &end, UINT32_MAX, &number) || *end || number != LAUNCH_VERSION) {
-        node_fail(node,
-                  "the node has version %.8s of the launch protocol, tacetrun has version %u: use the kernel "
-                  "or tacet-launchd of tacetrun's release",
-                  version, LAUNCH_VERSION);
-        return;
-    }
-    node->job = 0;
-    node->has_user = false;
-    for (const char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        greeting_word(node, word, &has_state);
-    node->needs_ticket = need && strcmp(need, "ticket") == 0;
-    if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state || !*node->id ||
-        !(node->needs_ticket || (need && strcmp(need, "open") == 0))) {
-        node_fail(node, "invalid greeting \"%s\": no nonce, no ticket or open, no state, or no id", clean);
-        return;
-    }
+    node->nonce = greeting.nonce;
+    node->needs_ticket = greeting.needs_ticket;
+    node->is_busy = greeting.is_busy;
+    node->is_tacet = greeting.is_tacet;
+    node->job = greeting.job;
+    node->user = greeting.user;
+    node->has_user = greeting.has_user;
+    strcpy(node->id, greeting.id);
+    snprintf(node->said_name, sizeof(node->said_name), "%s", greeting.name);
     node->state = NODE_READY;
     node->greeted_ns = run.now_ns;
 }

@@ -16,6 +16,7 @@
 #ifndef TACET_SERVICE_TACETRUN_H
 #define TACET_SERVICE_TACETRUN_H
 
+#include "beat/answer_frame.h"
 #include "launch/launch_request.h"
 #include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
@@ -134,8 +135,8 @@ struct node {
     struct sockaddr_in address;
     bool has_address;
     enum node_state state;
-    char said_name[32];           /* by its greeting; "": none */
-    char line[LAUNCH_LINE_BYTES]; /* received, not yet handled */
+    char said_name[ANSWER_NAME_BYTES]; /* by its greeting; "": none */
+    char line[LAUNCH_LINE_BYTES];      /* received, not yet handled */
     size_t line_bytes;
     uint64_t nonce;
     char id[LAUNCH_NODE_ID_BYTES + 1]; /* of what its key is made; "": its greeting has none */

@@ -402,6 +402,14 @@ def launch_request() -> Iterator[bytes]:
     yield b"stream 0123456789abcdef 0 pmi"
 
 
+@seeds_of("greeting")
+def greeting() -> Iterator[bytes]:
+    begin = b"tacet-launch 2 0123456789abcdef "
+    yield begin + b"ticket cpus=4 memory_mib=512 state=idle name=n1 system=Tacet-0.1"
+    yield begin + b"open cpus=1 memory_mib=0 state=busy job=4294967295 uid=1000 name=- system=Linux-6.1.0"
+    yield b"tacet-launch 1 0123456789abcdef open state=idle"
+
+
 @seeds_of("mpi_windows")
 def mpi_windows() -> Iterator[bytes]:
     """A byte, 1 for a dynamic window, then messages of one-sided communication."""

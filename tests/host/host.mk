@@ -136,7 +136,7 @@ balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi leases \
-           mpi_records mpi_shared mpi_windows mpi_launcher
+           greeting mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -152,6 +152,8 @@ device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
 leases_fuzz_sources := $(lease_table_sources)
 launch_request_fuzz_sources := $(launch_writer_sources) service/tacetrun/stream_line.c service/lib/text.c
+greeting_fuzz_sources := service/tacetrun/greeting.c service/lib/ticket.c service/lib/text.c \
+                         $(launch_request_sources)
 
 # The network, with lwIP, which is not ours: its warnings are not, either.
 ifndef LWIP

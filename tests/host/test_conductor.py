@@ -174,7 +174,7 @@ def test_a_conductor_that_is_started_anew_has_a_later_epoch(folder: Path) -> Non
 def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
     seen = conduct(folder, "1:100")
     assert "from 1/60 to 1000" in seen["wrong"] and seen["wrong_status"] == 1
-    assert "another conductor listens there" in seen["second"]
+    assert "a conductor already listens there" in seen["second"]
     open_key = key_write(folder / "open", MASTER.hex())
     open_key.chmod(0o644)
     keys = {"short": "0123", "half": MASTER.hex()[:31], "more": MASTER.hex() + "0", "node": node_lines("n1")}
@@ -209,6 +209,51 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         timeout=60,
     )
     assert ran.returncode == 1 and "no conductor at" in ran.stderr
+
+
+#: In a network of its own: the conductor with the words after its name.
+WITH_WIRE = """
+ip link add beats type veth peer name nodes && ip link set beats up && ip link set nodes up && exec "$@"
+"""
+
+
+def test_a_conductor_s_socket_replaces_only_that_of_a_program_that_has_ended(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Neither at its start nor at its end does the conductor remove another file."""
+    path = tmp_path / "socket"
+    inside = ["unshare", "-rn", "sh", "-c", WITH_WIRE, "sh", ROOT / "build/service/conductor"]
+    words = [*inside, "--interface", "beats", "--key", folder / "key", "--socket", path]
+
+    def refused() -> str:
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 2 and ran.stderr.count("\n") == 1, ran
+        return ran.stderr
+
+    path.write_text("precious")
+    assert f"socket {path}: a file that is no socket is there" in refused()
+    assert path.read_text() == "precious"
+    path.rename(tmp_path / "kept")
+    path.symlink_to("kept")
+    assert "a file that is no socket is there" in refused() and path.is_symlink()
+    path.unlink()
+    path.mkdir()
+    assert "a file that is no socket is there" in refused() and path.is_dir()
+    path.rmdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.bind(str(path))
+        other.listen()
+        assert "another program listens there" in refused() and path.is_socket()
+    for is_replaced in (False, True):  # first the socket of `other`, which has ended
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as conductor:
+            assert conductor.stdout is not None and "beats on" in conductor.stdout.readline()
+            assert "a conductor already listens there" in refused() and path.is_socket()
+            if is_replaced:
+                (tmp_path / "kept").replace(path)
+            conductor.terminate()
+            assert conductor.wait(60) == 0
+        assert path.exists() == is_replaced
+    assert path.read_text() == "precious"
 
 
 def state_of(pid: int) -> str:

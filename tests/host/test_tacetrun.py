@@ -385,6 +385,18 @@ def test_a_busy_node_is_named_with_its_job_and_user(words: dict[str, str], said:
         assert done.returncode == 125 and f"{busy.address}: {said}\n" in done.stderr
 
 
+def test_a_busy_node_is_named_before_a_slow_one_answers() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        Node(processes, state="busy", job="8") as busy,
+        nodes_of(processes) as idle,
+    ):
+        lost = f"127.0.0.1:{silent.getsockname()[1]}"
+        done = ran(None, "-w", f"{lost},{busy.address},{idle[0].address}", "--within", 1000, "/bin/true")
+    assert done.returncode == 125 and f"{busy.address}: busy with job 8\n" in done.stderr
+    assert f"{lost}: no answer yet" in done.stderr and "-N 1 runs on the idle nodes" in done.stderr
+
+
 def test_a_job_waits_for_nodes_that_are_busy_or_do_not_listen_yet(tmp_path: Path) -> None:
     """It says for whom, and goes on as soon as they are idle."""
     with Node(processes, state="busy", job="9", uid="0") as busy, socket.socket() as later:

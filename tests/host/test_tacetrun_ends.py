@@ -362,7 +362,7 @@ def test_nodes_come_from_the_conductor_page_by_page(tmp_path: Path) -> None:
 
 
 def test_a_node_that_hears_nothing_is_busy_if_the_conductor_knows_its_job(tmp_path: Path) -> None:
-    """Long before --within is over. So is one that can be reached no longer."""
+    """Long before --within is over. One that the conductor does not hear either may be dead."""
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
         closed.bind(("127.0.0.2", 0))  # and does not listen
         node = {"name": "n1", "ipv4": "127.0.0.1", "state": "running", "job": 12, "uid": 0}
@@ -377,6 +377,12 @@ def test_a_node_that_hears_nothing_is_busy_if_the_conductor_knows_its_job(tmp_pa
     assert done.returncode == 125 and f"{names[0]}: busy with job 12 of root\n" in done.stderr
     assert f"{names[1]}: connection refused" in done.stderr
     assert conductor.requests == ["nodes 0", "nodes 1"]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        name = f"127.0.0.1:{silent.getsockname()[1]}"
+        gone = {"nodes": [{**node, "state": "silent"}], "next": 0}
+        with Conductor(tmp_path / "d", lambda request: gone) as conductor:
+            done = ran(None, "-w", name, "--within", 1, "--conductor", conductor.path, "/bin/x")
+    assert done.returncode == 125 and f"{name}: timed out waiting for its greeting" in done.stderr
 
 
 def test_a_conductor_that_does_not_answer_delays_a_job_and_no_more(tmp_path: Path) -> None:

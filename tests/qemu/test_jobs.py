@@ -146,11 +146,12 @@ def test_a_job_ends_with_the_tacetrun_that_was_killed(pair: WaitingNodes) -> Non
 def test_a_node_that_runs_a_job_says_so(pair: WaitingNodes) -> None:
     job = pair.start("--bcast", JOBS, "wait")
     assert job.stdout is not None and job.stdout.readline() == "waits\n"
-    numbers = [re.findall(r"job (\d+): 1 ranks", "\n".join(node.lines))[-1] for node in pair.nodes]
     done = pair.tacetrun("--bcast", BUSYBOX, "true")
     assert done.returncode == LOST, done
-    for node, number in zip(pair.nodes, numbers, strict=True):
-        assert f"{node.address}: busy with job {number} of root" in done.stderr, done
+    for node in pair.nodes:
+        found = re.search(rf"{re.escape(node.address)}: busy with job (\d+) of root\n", done.stderr)
+        assert found, done
+        node.wait(f"job {found[1]}: 1 ranks of")
     waits = pair.start("--wait-for-nodes", "1000", "-i", "none", "--bcast", BUSYBOX, "echo", "waited")
     assert waits.stderr is not None and "waiting for idle nodes" in waits.stderr.readline()
     job.send_signal(signal.SIGINT)
