@@ -89,8 +89,8 @@ pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
-lease_table_sources := $(addprefix service/conductor/,lease_table.c lease_file.c registry.c) service/lib/text.c \
-                       kernel/lib/format.c
+lease_table_sources := $(addprefix service/conductor/,lease_table.c lease_file.c registry.c) \
+                       service/lib/text.c kernel/lib/format.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
                     $(beat_frame_sources)
 commands_sources := service/conductor/commands.c
@@ -130,8 +130,8 @@ balance_sources := apps/balance/heuristic.c apps/balance/model.c
 balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi leases \
-           mpi_records mpi_shared mpi_windows mpi_launcher
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
+           leases mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random deaths of tacetruns, nodes and conductors leave nothing (tests/interleavings.py): thirty jobs here, of
-three seeds. Five thousand: python3 -m tests.interleavings."""
+"""Random deaths of tacetruns, nodes and conductors leave nothing (tests/interleavings.py): thirty jobs here,
+of three seeds. Five thousand: python3 -m tests.interleavings."""
 
 from __future__ import annotations
 
