@@ -387,12 +387,14 @@ bench-common: $(KERNEL) $(APPS) $(LINUX_KERNEL) qemu10
 
 .PHONY: bench-ready
 bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts build/simulator/sim \
-		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl mpi service
+		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl \
+		$(TEST_BUILD)/jobs.musl mpi service
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
 	@$(LAB) bench-cores --out build/report
 	@$(LAB) bench-network --out build/report
+	@$(LAB) bench-deaths --out build/report
 	@$(LAB) bench-mpi --out build/report
 	@$(LAB) bench-mpi-nodes --out build/report
 	@$(LAB) compare-phases --out build/report

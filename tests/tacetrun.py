@@ -154,7 +154,8 @@ class PmiClient:
 
 
 class Conductor:
-    """One that answers what it is told to, and keeps what it was asked. Connections are served side by side."""
+    """One that answers what it is told to, and keeps what it was asked. It serves connections side by
+    side."""
 
     def __init__(self, path: Path, answer: Callable[[str], dict | None]) -> None:
         self.path, self.answer = path, answer

@@ -198,7 +198,7 @@ void leases_client_gone(unsigned client);
 /* Enters a node's answer. */
 void leases_heard(const struct node *node);
 
-/* Begins to count nodes' silence anew: they follow another conductor. */
+/* Counts nodes' silence from now on: they follow another conductor. */
 void leases_excuse(void);
 
 /* A new epoch of this conductor begins. */
@@ -230,8 +230,10 @@ uint32_t client_uid(unsigned client);
 /* Returns whether the user may have any number of connections and jobs: root, or the conductor's own. */
 bool user_has_all_rights(uint32_t uid);
 
-/* Return the number of clients, and how many of them may have leases. */
+/* Returns the number of clients. */
 unsigned clients_count(void);
+
+/* Returns how many of them may have leases. */
 unsigned clients_leases_max(void);
 
 /* Sends a tacetrun news, besides answers. False: it is gone, or does not read. */

@@ -115,7 +115,7 @@ struct lease *lease_add(struct lease_table *table, enum lease_state state, uint3
 struct lease_node *lease_node_add(struct lease_table *table, struct lease *lease,
                                   const struct lease_name *name);
 
-/* The tacetrun of a job that the file has, or of one that this conductor has not numbered, has returned. */
+/* Takes a lease up: the tacetrun of its job has returned. */
 void lease_resume(struct lease_table *table, struct lease *lease, const struct lease_moment *now);
 
 void lease_state_set(struct lease_table *table, struct lease *lease, enum lease_state state,

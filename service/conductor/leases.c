@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define KILLS_AT_ONCE 8  /* of the commands that a beat carries; the others are conductorctl's */
-#define EXCUSED_BEATS 10 /* nodes follow this conductor again within so many beats that ask for answers */
+#define EXCUSED_BEATS 10 /* that ask for answers: by then nodes follow this conductor again */
 
 static struct lease_table table;
 static uint64_t return_by_ns;              /* until then a tacetrun may return; 0: all have */
@@ -166,8 +166,8 @@ static void more_nodes(const char *words, unsigned client, struct json *answer)
         json_print(answer, "{\"job\": %u}\n", lease->job);
 }
 
-/* A tacetrun returns after a restart of the conductor. Only a user with all rights can bring a job that this
- * conductor does not know: else anybody could end any job. */
+/* Takes up the lease of a tacetrun that returns after a restart of the conductor. Only a user with all rights
+ * can bring a job that this conductor does not know: else any user could end any job. */
 static void resume(const char *words, unsigned client, struct json *answer)
 {
     const struct lease_moment now = moment();

@@ -61,7 +61,7 @@ static void conductor_close(void)
         request_end(NULL);
 }
 
-/* The connection has ended: waits for a conductor with the job's lease, else gives it up. */
+/* Handles the end of the connection: waits for the conductor if the job has its lease, else gives it up. */
 static void conductor_gone(const char *why)
 {
     if (!conductor.is_leased) {

@@ -49,7 +49,6 @@ static void error_say(const char *answer)
 
 static void nodes_named(void *context, const char *answer);
 
-/* Names the next nodes, if some are left. */
 static void nodes_name(void)
 {
     char text[CONTROL_REQUEST_BYTES] = "job nodes";

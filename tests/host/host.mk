@@ -93,8 +93,8 @@ key_frame_sources := $(addprefix kernel/beat/,key_frame.c answer_frame.c beat_fr
                      $(addprefix kernel/lib/,seal.c siphash.c)
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
-lease_table_sources := $(addprefix service/conductor/,lease_table.c lease_file.c registry.c) service/lib/text.c \
-                       kernel/lib/format.c
+lease_table_sources := $(addprefix service/conductor/,lease_table.c lease_file.c registry.c) \
+                       service/lib/text.c kernel/lib/format.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
                     $(beat_frame_sources)
 commands_sources := service/conductor/commands.c
@@ -135,8 +135,8 @@ balance_sources := apps/balance/heuristic.c apps/balance/model.c
 balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
-FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi leases \
-           greeting mpi_records mpi_shared mpi_windows mpi_launcher
+FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
+           leases greeting mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs whose tacetrun is connected to the conductor (docs/nettick.md): what a tacetrun is told of its nodes, how
-a job ends whose tacetrun is gone, what outlives a restart of the conductor, and who gets in. On a wire of its
-own (tests/fake_nodes.py); a tacetrun is a connection to the control socket here."""
+"""Jobs whose tacetrun is connected to the conductor (docs/jobs.md): what a tacetrun is told of its nodes, how
+a job ends without its tacetrun, what outlives a restart of the conductor, and which clients get in. On a wire
+of its own (tests/fake_nodes.py); a tacetrun is a connection to the control socket here."""
 
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.beat_frames import KEY
 from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, assert_plays, play
 from tests.making import made
 
@@ -75,7 +78,7 @@ def kills_of(node: FakeNode, job: int) -> int:
 
 
 def asked(wire: Wire, count: int) -> None:
-    """Waits for so many beats that nodes answer."""
+    """Waits for this number of beats that nodes answer."""
     wire.next_beats(count * wire.status()["answer_every"])
 
 
@@ -286,6 +289,46 @@ def scene_what_a_client_may_not_ask_is_refused(wire: Wire) -> None:
     assert client.ask("job nodes 10.0.0.2/n2  10.0.0.3 ") == {"job": 4294967295}
 
 
+def as_user(wire: Wire, uid: int) -> Tacetrun:
+    """A connection of this user, who may reach the socket."""
+    wire.folder.chmod(0o755)
+    wire.control.chmod(0o666)
+    os.seteuid(uid)
+    try:
+        return Tacetrun(wire)
+    finally:
+        os.seteuid(0)
+
+
+def users_take_no_other_user_s_job(wire: Wire) -> None:
+    node = FakeNode(b"n1")
+    state = (*OFTEN, "--state", str(wire.folder))
+    wire.add(node)
+    wire.start(*state)
+    first = as_user(wire, 1001)
+    job = first.begin(node)
+    asked(wire, 2)
+    restarted(wire, *state)
+    request = f"job resume {job} 0.0.0.0/n1"
+    assert "another user's job" in as_user(wire, 1002).ask(request)["error"]
+    assert "does not know the job" in as_user(wire, 1002).ask("job resume 7")["error"]
+    back = as_user(wire, 1001)
+    assert back.ask(request) == {"job": job}
+    asked(wire, 5)
+    assert node.job == job and jobs(wire) == (1, 0, 0)
+
+
+def users_fill_only_their_part(wire: Wire) -> None:
+    wire.start(*OFTEN)
+    crowd = [as_user(wire, 1001) for _ in range(128)]
+    assert [tacetrun.begin() > 0 for tacetrun in crowd[:64]] == [True] * 64
+    assert "a user may have 64 jobs" in crowd[64].ask("job begin")["error"]
+    late = as_user(wire, 1001)
+    assert "a user may have 128 connections" in late.hear()["error"] and late.socket.recv(100) == b""
+    other = as_user(wire, 1002)
+    assert other.begin() and wire.ctl("status")["jobs"] == 65
+
+
 SCENES = sorted(name.removeprefix("scene_") for name in globals() if name.startswith("scene_"))
 
 
@@ -305,5 +348,26 @@ def test_leases(scene: str, tmp_path: Path, service: None) -> None:
     assert_plays(__file__, scene, tmp_path)
 
 
+def as_root(scene: str) -> None:
+    """Plays with several users: with real root, in a folder that all of them can reach."""
+    if os.geteuid() or subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
+        pytest.skip("needs root, for connections of several users")
+    with tempfile.TemporaryDirectory(prefix="conductor_leases.") as folder:
+        key = Path(folder, "key")
+        key.write_text(KEY.hex() + "\n")
+        key.chmod(0o600)
+        inside = ["unshare", "-n", sys.executable, __file__, scene, folder]
+        ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_user_takes_no_other_user_s_job(service: None) -> None:
+    as_root("users_take_no_other_user_s_job")
+
+
+def test_a_user_fills_only_a_part_of_the_conductor(service: None) -> None:
+    as_root("users_fill_only_their_part")
+
+
 if __name__ == "__main__":
-    play(globals()["scene_" + sys.argv[1]], Path(sys.argv[2]))
+    play(globals().get("scene_" + sys.argv[1]) or globals()[sys.argv[1]], Path(sys.argv[2]))

@@ -60,7 +60,7 @@ static struct lease_node *node_at(const struct lease *lease, unsigned place)
     return &table.nodes[at - 1];
 }
 
-/* One second: ten beats, one of which asks for an answer. */
+/* Lets a second pass: ten beats, one of which asks for an answer. */
 static void second(void)
 {
     now.sequence += 10;
