@@ -80,8 +80,12 @@ static int program_copy(const char *option, const char *path, const struct inode
 int program_find(const char *option, const char *path, struct inode **program, struct message *why)
 {
     struct inode *inode;
+    const int lookup = mount_lookup(job.tree, path, O_RDONLY, &inode);
 
-    if (mount_lookup(job.tree, path, O_RDONLY, &inode))
+    if (lookup == -EACCES)
+        return message_set(why, lookup, "%s=%s: its server refuses it to user %u", option, path,
+                           process_credentials.uid);
+    if (lookup)
         return message_set(why, -ENOENT, "%s=%s: there is no such file in the initrd, or on a mount", option,
                            path);
     if (!mode_is(inode->mode, S_IFREG) || inode->device)
