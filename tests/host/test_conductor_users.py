@@ -232,7 +232,7 @@ def test_tacetrun_runs_a_job_as_its_user(conductor: Conductor) -> None:
             assert sorted([] if said == "-" else map(int, said.split(","))) == sorted(groups)
 
 
-def test_users_of_a_node_with_the_key_make_their_own(conductor: Conductor) -> None:
-    """The site's key is root's file: tacetrun --key of a user is refused by name."""
+def test_the_site_s_key_is_of_no_use_to_users(conductor: Conductor) -> None:
+    """It is root's file: tacetrun --key of a user is refused by name."""
     done = conductor.run(ALICE, "tacetrun", "--key", "master", "-w", "127.0.0.1:9", "/bin/x")
     assert done.returncode == 125 and "the key master: Permission denied" in done.stderr

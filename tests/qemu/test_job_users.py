@@ -5,9 +5,11 @@ whom a file server is asked. The node has no key, and believes what it is told."
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ import pytest
 from waiting_nodes import PORT, WAITS, Node
 
 import qemu
-from tests.launch_client import Ended, Job
+from tests.keys import node_lines, ticket
+from tests.launch_client import Control, Ended, Job
 from tests.making import ROOT, made
 
 USERS = ROOT / "build/x86_64/tests/users.musl"
@@ -27,9 +30,9 @@ ROOT_USER = {"uid": 0, "gid": 0, "groups": []}
 
 
 class Waiting:
-    """A node that waits for jobs, with a folder of this machine as /mnt."""
+    """A node that waits for jobs, with a folder of this machine as /mnt, and further kernel options."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: str = "") -> None:
         made("service", str(USERS.relative_to(ROOT)))
         self.folder = Path(tempfile.mkdtemp())  # pytest's own are closed to other users
         self.folder.chmod(0o755)
@@ -39,7 +42,7 @@ class Waiting:
         self.server = qemu.FileServer([self.share])
         self.server.start()
         self.port = qemu.free_port()
-        line = f"stdout=com2 stderr=com3 launch {self.server.option(self.share)}"
+        line = f"stdout=com2 stderr=com3 launch {self.server.option(self.share)} {more}"
         network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{self.port}:{PORT}"])
         monitor = f"unix:{folder}/monitor1,server=on,wait=off"
         options = ["-kernel", str(qemu.KERNEL), "-append", line, "-qmp", monitor]
@@ -96,3 +99,41 @@ def test_files_on_a_mount_are_the_user_s_and_checked_by_the_server(waiting: Wait
     finally:
         (waiting.share / "users").chmod(0o755)
     assert b"/mnt/made: made" in waiting.run(ROOT_USER).out[0]
+
+
+def test_a_node_with_a_key_refuses_other_tickets_by_name(tmp_path: Path) -> None:
+    """Of another node, user, job, connection and day; the node's id is its card's address."""
+    node_id = "525400123456"
+    keyed = Waiting(tmp_path, f"ticket_key={node_lines(node_id).split()[-1]}")
+    address = ("127.0.0.1", keyed.port)
+
+    def refused(make: Callable[[str], str]) -> str:
+        """Why a line is refused; `make` gets the connection's nonce."""
+        control = Control(address)
+        assert control.greeting[3] == "ticket" and control.fields["id"] == node_id
+        control.send(f"launch 9 {make(control.nonce)}\n".encode())
+        (said,) = control.lines()
+        control.close()
+        return said.removeprefix("refused ")
+
+    def as_root(nonce: str) -> str:
+        words = ticket(nonce, node_id, uid=4711).split()
+        return " ".join([words[0], "0", *words[2:]])
+
+    try:
+        earlier = Control(address)
+        own = ticket(earlier.nonce, node_id)
+        earlier.close()
+        wrong = "the ticket is wrong: it was made with another key, or for another node, nonce, job or user"
+        assert refused(lambda _: "1 0 0 - 0 -").startswith("this node has a key: it needs a ticket")
+        assert refused(lambda _: own) == wrong
+        assert refused(lambda nonce: ticket(nonce, node_id, master=bytes(16))) == wrong
+        assert refused(lambda nonce: ticket(nonce, "525400123457")) == wrong
+        assert refused(as_root) == wrong
+        yesterday = {**ALICE, "expires": int(time.time()) - 86400}
+        assert re.fullmatch(r"the ticket expired 86\d\d\d s ago by .*", keyed.run(yesterday).refused)
+        job = Job(address, "/mnt/users", ["users"], number=7, user={"job": 8}).finish()
+        assert job.refused == "request: job=7, but its ticket is for job 8"
+        assert keyed.run(ALICE).status == 0
+    finally:
+        keyed.close()
