@@ -62,6 +62,12 @@ int mounts_put(struct tree *tree, struct message *why)
     return error;
 }
 
+void mounts_user_set(uint32_t user)
+{
+    for (unsigned i = 0; i < MOUNTS_MAX && mounts[i]; i++)
+        mounts[i]->operations->user_set(mounts[i], user);
+}
+
 struct mount *mount_at(unsigned index)
 {
     return index < MOUNTS_MAX ? mounts[index] : NULL;

@@ -120,6 +120,8 @@ struct mount_operations {
      * called under locks, and never waits. */
     int64_t (*path)(const struct mount_file *file, char *text, uint64_t bytes);
     void (*close)(struct mount_file *file);
+    /* From now on the server takes requests for those of this user. Between jobs: nothing is open. */
+    void (*user_set)(struct mount *mount, uint32_t user);
 };
 
 /* One mounted file system. Embedded in the implementation's own structure. */
@@ -151,6 +153,9 @@ int64_t mount_path(const struct tree *tree, const struct inode *inode, char *tex
 /* Makes the directory `mount->place`, with its parents, a mount point of the tree: at boot. -EINVAL,
  * -EEXIST, -ENOSPC with `why`. */
 int mount_add(struct tree *tree, struct mount *mount, struct message *why);
+
+/* Sets whose requests all mounts carry, between jobs. */
+void mounts_user_set(uint32_t user);
 
 /* Puts the existing mounts into a tree that was built again. Errors as mount_add. */
 int mounts_put(struct tree *tree, struct message *why);

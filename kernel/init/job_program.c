@@ -89,6 +89,9 @@ int program_find(const char *option, const char *path, struct inode **program, s
     if (error == -EIO)
         return message_set(why, error, "%s=%s: the file server %s does not answer", option, path,
                            inode->mount->source);
+    if (error == -EACCES)
+        return message_set(why, error, "%s=%s: its server refuses it to user %u", option, path,
+                           process_credentials.uid);
     if (error)
         return message_set(why, -ENOENT, "%s=%s: there is no such file in the initrd, or on a mount", option,
                            path);

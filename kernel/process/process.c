@@ -20,6 +20,7 @@
 #define RESOURCES       16 /* that getrlimit numbers */
 
 unsigned process_rank_count;
+struct credentials process_credentials;
 
 static struct process *processes[PROCESSES_MAX]; /* by rank; NULL before its start */
 void (*process_end_hook)(struct process *process) __attribute__((noreturn));

@@ -8,6 +8,7 @@
 #ifndef TACET_PROCESS_H
 #define TACET_PROCESS_H
 
+#include "lib/credentials.h"
 #include "lib/linux_abi.h"
 #include "mm/memplan.h"
 #include "mm/page_pool.h"
@@ -109,6 +110,10 @@ struct process {
 
 /* The ranks of the job, each of which is one process. Set once at boot, before the first process exists. */
 extern unsigned process_rank_count;
+
+/* Whom the job belongs to; root without a launcher. Reported to programs, it restricts nothing on the node.
+ * Set between jobs. */
+extern struct credentials process_credentials;
 
 /* Makes the process of a rank, or the service (rank process_rank_count), in its own slice, without files and
  * threads. `name` is argv[0]; its last component names the process. -ENOMEM with `why`. */

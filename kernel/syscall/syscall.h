@@ -100,6 +100,14 @@ struct mount_change owner_change(uint64_t user, uint64_t group);
 long open_attributes_set(struct file *file, struct mount_change change);
 long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, struct mount_change change);
 
+/* Writes a user's or group's number to three addresses. -EFAULT. sys_process.c */
+int ids_write(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
+
+/* Checks that calls which set one identity, or several, leave it as it is; -1 of several does so. -EINVAL,
+ * -EPERM. */
+int id_set(uint32_t id, uint64_t to);
+int ids_set(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
+
 /* Makes the descriptor `to` refer to the file of another; carries out fcntl, ioctl. sys_descriptor.c */
 long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec);
 long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument);

@@ -37,8 +37,8 @@ gid_t access_group(const char *option, const char *name)
 
 void access_operators_set(const char *group)
 {
-    operators_name = group;
-    if (group)
+    operators_name = group && *group ? group : NULL;
+    if (operators_name)
         operators = access_group("operators", group);
 }
 

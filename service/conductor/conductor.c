@@ -136,6 +136,8 @@ static void prepare(char **words)
     beats_key_make(conductor.key, conductor.master);
     identity_read();
     access_operators_set(operators_name);
+    if (group_name && !*group_name) /* a setting that is left out */
+        group_name = NULL;
     const gid_t group = group_name ? access_group("group", group_name) : 0;
     if (wire_open(&conductor.wire, conductor.interface, &what))
         give_up(STATUS_WRONG, "interface %s: %s: %s", conductor.interface, what, strerror(errno));

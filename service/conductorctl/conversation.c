@@ -46,7 +46,11 @@ const char *conversation_ask(struct conversation *conversation, const char *requ
     if (conversation->socket < 0)
         conversation->socket = control_connect(conversation->path);
     if (conversation->socket < 0) {
-        say("no conductor at %s: %s", conversation->path, strerror(errno));
+        if (errno == EACCES)
+            say("the conductor's socket %s refuses you: %s; root, or its group (conductor --group), may ask",
+                conversation->path, strerror(errno));
+        else
+            say("no conductor at %s: %s", conversation->path, strerror(errno));
         return NULL;
     }
     setsockopt(conversation->socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -481,11 +482,15 @@ static bool place_make(void)
 
     if (!job.request.directory) {
         snprintf(job.directory, sizeof(job.directory), "/tmp/tacet-%u-XXXXXX", job.request.job);
-        if (!mkdtemp(job.directory) || (geteuid() == 0 && chown(job.directory, user->uid, user->gid))) {
+        setfsgid(user->gid); /* without root these two change nothing */
+        setfsuid(user->uid);
+        if (!mkdtemp(job.directory))
             job_fail("cannot make the working directory %s: %s", job.directory, strerror(errno));
-            return false;
-        }
+        setfsuid(geteuid());
+        setfsgid(getegid());
     }
+    if (job.why[0])
+        return false;
     if (!cgroup_make(job.request.job))
         job_fail("cannot make the job's control group: %s", strerror(errno));
     return !job.why[0];

@@ -295,7 +295,7 @@ def test_the_unit_of_systemd_starts_what_there_is(folder: Path) -> None:
         assert f"  {option} " in help_text and f"    {value.strip('${}')}=" in page
     assert f"/run/{service['RuntimeDirectory']}/socket" in help_text
     capabilities = service["CapabilityBoundingSet"].split()
-    assert capabilities == ["CAP_NET_RAW", "CAP_SYS_NICE", "CAP_IPC_LOCK"]
+    assert capabilities == ["CAP_NET_RAW", "CAP_SYS_NICE", "CAP_IPC_LOCK", "CAP_CHOWN"]
     assert all(name in page for name in capabilities) and service["EnvironmentFile"] in page
     assert service["Restart"] == "always"
     if not shutil.which("systemd-analyze"):

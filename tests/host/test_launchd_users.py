@@ -74,7 +74,7 @@ def test_a_ticket_is_for_one_node_job_and_user_and_not_for_long(daemon: Daemon) 
     assert refused(daemon, f"launch 9 {ticket(control.nonce, 'n2')}\n").startswith("the ticket is wrong")
     old = Job(daemon.node, BUSYBOX, ["true"], user={"expires": int(time.time()) - 86400}).finish().refused
     assert re.fullmatch(
-        r"the ticket expired 8640\d s ago by this node's clock; a ticket is valid for 60 s", old
+        r"the ticket expired 86\d\d\d s ago by this node's clock; a ticket is valid for 60 s", old
     )
     job = Job(daemon.node, BUSYBOX, ["true"], number=7, user={"job": 8}).finish()
     assert job.refused == "request: job=7, but its ticket is for job 8"

@@ -17,7 +17,7 @@ TEST_MUSL_PROGRAMS := status streams jobs huge forbidden counters hostile mappin
 	wakes spaces supply churn files events shared_files shared_maps together \
 	refusals service serial directories neighbours random_neighbours sharing avx512 \
 	many network lease messages inet sockets transfer plain_card file_rates idle_connection \
-	network_alternate frames beats ping_pong balance_ranks litmus socket_races multicast visited groups
+	network_alternate frames beats ping_pong balance_ranks litmus socket_races multicast visited groups users
 # Without any library: they look at the very first instruction.
 TEST_BARE_PROGRAMS := entry
 

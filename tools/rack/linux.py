@@ -27,6 +27,7 @@ _INIT = """#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
 mount -t sysfs sysfs /sys
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t devtmpfs devtmpfs /dev
 mkdir /dev/shm
 mount -t tmpfs tmpfs /dev/shm
