@@ -468,62 +468,69 @@ static int streams_begin(struct process *process, struct stream *streams[STREAMS
     return 0;
 }
 
-/* Waits for a stream's connection, and says what it is for. Returns its file; NULL if the stream has failed
- * and ended. */
-static struct file *stream_file(struct process *process, struct stream *stream, unsigned rank,
-                                const char *kind, struct message *why)
+/* Says on each stream, as soon as it is connected, what it is for. */
+static int streams_say(struct stream *const streams[STREAMS], unsigned rank, struct message *why)
 {
+    const uint64_t deadline_ns = clock_now_ns() + STREAM_NS;
     char line[64];
-    size_t bytes =
-        format_text(line, sizeof(line), "stream %016lx %u %s\n", memory->request.secret, rank, kind);
-    int error = stream_open_end(stream, clock_now_ns() + STREAM_NS);
-    struct file *file = NULL;
 
-    if (error) {
-        message_set(why, error, "its connection for %s to tacetrun's port %u has failed (error %d)", kind,
-                    memory->request.port, -error);
-        return NULL;
+    for (unsigned i = 0, said = 0; said != (1U << STREAMS) - 1; i = (i + 1) % STREAMS) {
+        if (said & 1U << i)
+            continue;
+        const size_t bytes = format_text(line, sizeof(line), "stream %016lx %u %s\n", memory->request.secret,
+                                         rank, stream_kinds[i]);
+        int64_t put = stream_write(streams[i], line, bytes, 0);
+        if (put == (int64_t)bytes)
+            said |= 1U << i;
+        else if (put == -EAGAIN && clock_now_ns() < deadline_ns)
+            (void)stream_wait(streams[i], true, clock_now_ns()); /* serves the network once */
+        else
+            return message_set(why, -EIO, "its connection for %s to tacetrun's port %u has failed (error %d)",
+                               stream_kinds[i], memory->request.port, put == -EAGAIN ? ETIMEDOUT : (int)-put);
     }
-    if (stream_write(stream, line, bytes, 0) != (int64_t)bytes)
-        message_set(why, -ECONNRESET, "tacetrun has closed its connection for %s", kind);
-    else if (!(file = file_allocate(process)))
-        message_set(why, -ENOMEM, "no memory for its streams");
-    if (file)
-        inet_stream_adopt(file, process, stream);
-    else
+    return 0;
+}
+
+/* Makes a stream the rank's descriptor. Ends it if there is no memory. */
+static int stream_give(struct process *process, struct stream *stream, unsigned descriptor, bool is_input,
+                       struct message *why)
+{
+    struct file *file = file_allocate(process);
+
+    if (!file) {
         stream_end(stream, true);
-    return file;
+        return message_set(why, -ENOMEM, "no memory for its streams");
+    }
+    inet_stream_adopt(file, process, stream);
+    if (is_input)
+        file_install_at(process, file, 0, false);
+    file_install_at(process, file, descriptor, false);
+    if (descriptor == 1 + ERR_STREAM)
+        process->messages = file;
+    else
+        file_put(file);
+    return 0;
 }
 
 int launcher_streams_open(struct process *process, unsigned local, struct message *why)
 {
     const unsigned rank = memory->request.first + local;
+    const bool has_input = rank == memory->request.stdin_rank;
     struct stream *streams[STREAMS];
-    unsigned i;
+    unsigned given = 0;
+    int error = streams_begin(process, streams, why);
 
-    if (streams_begin(process, streams, why))
-        return -EIO;
-    if (rank != memory->request.stdin_rank)
+    if (error)
+        return error;
+    error = streams_say(streams, rank, why);
+    if (!has_input)
         file_open_null(process);
-    for (i = 0; i < STREAMS; i++) {
-        struct file *file = stream_file(process, streams[i], rank, stream_kinds[i], why);
-
-        if (!file)
-            break;
-        if (i == OUT_STREAM && rank == memory->request.stdin_rank)
-            file_install_at(process, file, 0, false);
-        file_install_at(process, file, i + 1, false);
-        if (i == ERR_STREAM)
-            process->messages = file;
-        else
-            file_put(file);
-    }
+    for (; !error && given < STREAMS; given++)
+        error = stream_give(process, streams[given], given + 1, has_input && given == OUT_STREAM, why);
     process->say = inet_stream_say;
-    if (i == STREAMS)
-        return 0;
-    while (++i < STREAMS)
-        stream_end(streams[i], true);
-    return -EIO; /* the process's end closes its files */
+    while (error && given < STREAMS)
+        stream_end(streams[given++], true);
+    return error;
 }
 
 void launcher_rank_ended(unsigned local, unsigned status)

@@ -58,7 +58,8 @@ void launcher_begin(void);
 extern void (*launcher_kill_hook)(void);
 
 /* Opens descriptors 0, 1, 2 and LAUNCH_PMI_FD of a rank, which has no thread yet: connections to tacetrun.
- * `local` is its number on this node. -EIO with `why`; the process's end closes what is open. */
+ * `local` is its number on this node. -EIO, -ENOMEM and the like with `why`; the process's end closes what
+ * is open. */
 int launcher_streams_open(struct process *process, unsigned local, struct message *why);
 
 /* Says how a rank has ended; launcher_rank_failed says that it could not begin. `local` is its number on this

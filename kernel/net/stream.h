@@ -26,11 +26,9 @@ struct stream;
 int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
                 uint64_t deadline_ns);
 
-/* Does the first half of stream_open, so that several connections are made at once. */
+/* Begins that without waiting, so that several connections are made at once. Until there is one, stream_write
+ * returns -EAGAIN. */
 int stream_open_begin(struct process *process, struct stream **out, uint32_t address, uint16_t port);
-
-/* Waits as stream_open does; ends the stream if there is no connection. */
-int stream_open_end(struct stream *stream, uint64_t deadline_ns);
 
 /* Listens at a port of all of the node's addresses, for the kernel itself. Connections have `room` bytes in
  * either direction. -EADDRINUSE, -ENOMEM. */

@@ -12,7 +12,7 @@
 
 #define LISTENER_BACKLOG 16
 
-int stream_open_end(struct stream *stream, uint64_t deadline_ns)
+static int open_wait(struct stream *stream, uint64_t deadline_ns)
 {
     int error = 0;
 
@@ -21,11 +21,8 @@ int stream_open_end(struct stream *stream, uint64_t deadline_ns)
     if (stream->state == STREAM_OPEN)
         return 0;
     if (stream->error)
-        error = stream->error;
-    else if (error != -EINTR)
-        error = -ETIMEDOUT;
-    stream_end(stream, true);
-    return error;
+        return stream->error;
+    return error == -EINTR ? -EINTR : -ETIMEDOUT;
 }
 
 int stream_open_begin(struct process *process, struct stream **out, uint32_t address, uint16_t port)
@@ -51,7 +48,9 @@ int stream_open(struct process *process, struct stream **out, uint32_t address, 
 {
     int error = stream_open_begin(process, out, address, port);
 
-    return error ? error : stream_open_end(*out, deadline_ns);
+    if (!error && (error = open_wait(*out, deadline_ns)))
+        stream_end(*out, true);
+    return error;
 }
 
 static int64_t kernel_move(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns,

@@ -40,8 +40,8 @@ struct newcomer {
 
 static struct watch listener = { .fd = -1 };
 static TAILQ_HEAD(newcomers, newcomer) newcomers = TAILQ_HEAD_INITIALIZER(newcomers); /* the oldest first */
-static uint32_t newcomer_count, strangers_max = STRANGERS_MAX;
-static unsigned strangers; /* rejected so far */
+static uint32_t newcomer_count, strangers_max = STRANGERS_MIN; /* more once the job is chosen */
+static unsigned strangers;                                     /* rejected so far */
 
 static void input_connect(int connection)
 {
@@ -240,9 +240,9 @@ void streams_reserve(rlim_t needed)
     struct rlimit limit;
 
     getrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_cur - needed < STRANGERS_MAX)
-        strangers_max =
-            limit.rlim_cur - needed < STRANGERS_MIN ? STRANGERS_MIN : (uint32_t)(limit.rlim_cur - needed);
+    const rlim_t spare = limit.rlim_cur - needed;
+    if (spare > STRANGERS_MIN)
+        strangers_max = spare < STRANGERS_MAX ? (uint32_t)spare : STRANGERS_MAX;
 }
 
 void streams_tick(void)
