@@ -114,8 +114,8 @@ static void prepare(char **words)
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
-    epoch_start();
     jobs_start();
+    epoch_start();
     if (!rate_set(rate_text))
         give_up(STATUS_WRONG, "--rate %s: a rate is 0, or from 1/60 to 1000 beats a second", rate_text);
 }
