@@ -86,7 +86,8 @@ void other_beat_heard(const struct wire_frame *frame, const struct beat *beat)
     char address[NODE_ADDRESS_TEXT];
     uint64_t lost;
 
-    if (memcmp(frame->from, conductor.wire.address, sizeof(frame->from)) == 0) {
+    if (beat->epoch == conductor.timeline.epoch_ns &&
+        memcmp(frame->from, conductor.wire.address, sizeof(frame->from)) == 0) {
         conductor.own_beats++;
         return;
     }
