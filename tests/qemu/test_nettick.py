@@ -264,6 +264,8 @@ def one_of_each() -> list[tuple[str, bytes]]:
         # The tag's first and last bit; sequence, period, commands.
         *(("forged", flipped(good.frame(), bit)) for bit in (tag, tag + 63, 8 * 16, 8 * 39, 8 * 6)),
         ("forged", good.frame(key=bytes(16))),
+        ("forged", framed(good.payload(), source=bytes.fromhex("025400000002"))),
+        ("truncated", framed(good.payload() + bytes(1400))),  # longer than any
         ("truncated", good.frame()[:PAYLOAD_AT]),
         *(("truncated", framed(good.payload()[:length])) for length in (1, 47, 61)),
         *(("truncated", beat(17, length=length).frame()) for length in (0, 61, 1400, 65535)),
