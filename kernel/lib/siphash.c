@@ -42,6 +42,20 @@ static inline void word_add(struct state *s, uint64_t word)
     s->v0 ^= word;
 }
 
+/* Loads the last bytes, fewer than 8. */
+static inline uint64_t tail_load(const uint8_t *at, size_t bytes)
+{
+    uint64_t tail = 0;
+
+    if (bytes & 1)
+        tail = at[bytes - 1];
+    if (bytes & 2)
+        tail = tail << 16 | load_le16(at + (bytes & 4));
+    if (bytes & 4)
+        tail = tail << 32 | load_le32(at);
+    return tail;
+}
+
 uint64_t siphash(const uint8_t key[SIPHASH_KEY_BYTES], const void *message, size_t bytes)
 {
     const uint64_t k0 = load_le64(key), k1 = load_le64(key + 8);
@@ -53,8 +67,7 @@ uint64_t siphash(const uint8_t key[SIPHASH_KEY_BYTES], const void *message, size
 
     for (; at < end; at += 8)
         word_add(&s, load_le64(at));
-    for (unsigned i = 0; i < bytes % 8; i++)
-        last |= (uint64_t)at[i] << 8 * i;
+    last |= tail_load(at, bytes % 8);
     word_add(&s, last);
     s.v2 ^= 0xff;
     for (unsigned i = 0; i < 4; i++)
