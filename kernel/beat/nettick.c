@@ -185,7 +185,7 @@ static bool beat_answer_due(void)
 static void answer_set(const uint8_t from[BEAT_ADDRESS_BYTES])
 {
     heard.due_epoch = beat.epoch;
-    memcpy(heard.due_to, from, sizeof(heard.due_to));
+    __builtin_memcpy(heard.due_to, from, sizeof(heard.due_to));
     __atomic_store_n(&heard.due_sequence, beat.sequence, __ATOMIC_RELAXED);
 }
 
@@ -291,7 +291,7 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
                 node_keys_advance();
                 welcome_set();
             }
-            memcpy(heard.conductor, from, sizeof(heard.conductor));
+            __builtin_memcpy(heard.conductor, from, sizeof(heard.conductor));
             heard.due_sequence = 0;
             if (beat_answer_due())
                 answer_set(from);

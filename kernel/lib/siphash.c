@@ -42,6 +42,20 @@ static inline void word_add(struct state *s, uint64_t word)
     s->v0 ^= word;
 }
 
+/* Loads the last bytes, fewer than 8. */
+static inline uint64_t tail_load(const uint8_t *at, size_t bytes)
+{
+    uint64_t tail = 0;
+
+    if (bytes & 1)
+        tail = at[bytes - 1];
+    if (bytes & 2)
+        tail = tail << 16 | load_le16(at + (bytes & 4));
+    if (bytes & 4)
+        tail = tail << 32 | load_le32(at);
+    return tail;
+}
+
 /* Takes the whole message. `wide` is what the start differs by for a result of 128 bits. */
 static inline void message_add(struct state *s, const uint8_t *key, const uint8_t *at, size_t bytes,
                                uint64_t wide)
@@ -55,9 +69,7 @@ static inline void message_add(struct state *s, const uint8_t *key, const uint8_
                          k1 ^ 0x7465646279746573 };
     for (; at < end; at += 8)
         word_add(s, load_le64(at));
-    for (unsigned i = 0; i < bytes % 8; i++)
-        last |= (uint64_t)at[i] << 8 * i;
-    word_add(s, last);
+    word_add(s, last | tail_load(at, bytes % 8));
 }
 
 static inline uint64_t result(struct state *s)

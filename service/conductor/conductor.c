@@ -150,8 +150,8 @@ static void prepare(char **words)
     conductor.polls[POLL_WIRE].fd = conductor.wire.socket;
     conductor.polls[POLL_TIMER].fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     timeline_start(&conductor.timeline);
-    epoch_start();
     jobs_start();
+    epoch_start();
     leases_start();
     conductor.polls[POLL_CLIENTS].fd = clients_start();
     if (conductor.polls[POLL_CLIENTS].fd < 0)

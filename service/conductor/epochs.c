@@ -22,6 +22,14 @@ static uint64_t epoch_above(uint64_t epoch)
     return epoch + 1 + ((uint64_t)address[3] << 16 | (uint64_t)address[4] << 8 | address[5]);
 }
 
+/* Begins an epoch above another one, which the clock has not reached. Numbers of jobs, which begin at the
+ * clock's time, may have been used before, so they begin anywhere. */
+static void epoch_set_above(uint64_t epoch)
+{
+    conductor.timeline.epoch_ns = epoch_above(epoch);
+    conductor.last_job = (uint32_t)conductor.timeline.epoch_ns * 2654435761U; /* [Knuth, §6.4] */
+}
+
 static bool has_room_above(uint64_t epoch)
 {
     return epoch < INT64_MAX;
@@ -42,7 +50,7 @@ void epoch_start(void)
     if (conductor.timeline.epoch_ns <= last) {
         say("the clock is earlier than the last epoch, %" PRIu64 ": set it; this epoch follows the last one",
             last);
-        conductor.timeline.epoch_ns = epoch_above(last);
+        epoch_set_above(last);
     }
     why = epoch_file_write(folder, conductor.timeline.epoch_ns);
     if (why)
@@ -55,7 +63,7 @@ static void epoch_raise(uint64_t above)
 {
     const char *why = NULL;
 
-    conductor.timeline.epoch_ns = epoch_above(above);
+    epoch_set_above(above);
     conductor.sequence = 0;
     conductor.acknowledged_to = 0;
     conductor.epochs_raised++;
@@ -79,7 +87,8 @@ void other_beat_heard(const struct wire_frame *frame, const struct beat *beat)
     char address[NODE_ADDRESS_TEXT];
     uint64_t lost;
 
-    if (memcmp(frame->from, conductor.wire.address, sizeof(frame->from)) == 0) {
+    if (beat->epoch == conductor.timeline.epoch_ns &&
+        memcmp(frame->from, conductor.wire.address, sizeof(frame->from)) == 0) {
         conductor.own_beats++;
         return;
     }

@@ -298,6 +298,7 @@ def test_the_unit_of_systemd_starts_what_there_is(folder: Path) -> None:
     assert capabilities == ["CAP_NET_RAW", "CAP_SYS_NICE", "CAP_IPC_LOCK", "CAP_CHOWN"]
     assert all(name in page for name in capabilities) and service["EnvironmentFile"] in page
     assert service["Restart"] == "always"
+    assert f"`/var/lib/{service['StateDirectory']}`" in page and "$STATE_DIRECTORY" in help_text
     if not shutil.which("systemd-analyze"):
         return
     copy = folder / "tacet-conductor.service"

@@ -7,6 +7,7 @@ Each test but the last runs as `scene_…` in a namespace of its own.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -247,19 +248,28 @@ def scene_nodes_follow_a_conductor_whose_clock_was_set_back(wire: Wire) -> None:
         assert wire.ctl("kill", "--within", "100")["done"] == 1
 
 
+def job_begun(wire: Wire) -> int:
+    """The number of a job that begins."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.connect(str(wire.control))
+        client.send(b"job begin")
+        return json.loads(client.recv(65536))["job"]
+
+
 def scene_the_last_epoch_is_kept(wire: Wire) -> None:
     state = str(wire.folder / "state")
     with node_of(wire):
         conductor = wire.start(*SELDOM, "--state", state, interface="first")
         wire.until(lambda: follows(wire))
-        epochs = [wire.status()["epoch"]]
+        epochs, jobs = [wire.status()["epoch"]], {job_begun(wire)}
         for _ in range(3):
             conductor = restarted(wire, conductor, *SELDOM, "--state", state)
             status = wire.status()
             assert status["epochs_raised"] == 0
             epochs.append(status["epoch"])
+            jobs.add(job_begun(wire))
             assert int((wire.folder / "state" / "epoch").read_text()) == epochs[-1]
-        assert epochs == sorted(set(epochs))
+        assert epochs == sorted(set(epochs)) and len(jobs) == len(epochs)
         assert "the clock is earlier than the last epoch" in wire.messages.read_text()
 
 

@@ -28,7 +28,19 @@ from wire import Wire, WireError
 
 import qemu
 from qemu.version import qemu_binary, qemu_major
-from tests.beat_frames import ANSWER, EPOCH, KEY, PAYLOAD_AT, Beat, Command, flipped, framed
+from tests.beat_frames import (
+    ANSWER,
+    EPOCH,
+    ETHERTYPE,
+    KEY,
+    PAYLOAD_AT,
+    Answer,
+    Beat,
+    Command,
+    answer_of,
+    flipped,
+    framed,
+)
 from tests.keys import MASTER, key_write
 from tests.making import made
 
@@ -253,6 +265,8 @@ def one_of_each() -> list[tuple[str, bytes]]:
         # The tag's first and last bit; sequence, period, commands.
         *(("forged", flipped(good.frame(), bit)) for bit in (tag, tag + 63, 8 * 16, 8 * 39, 8 * 6)),
         ("forged", good.frame(key=bytes(16))),
+        ("forged", framed(good.payload(), source=bytes.fromhex("025400000002"))),
+        ("truncated", framed(good.payload() + bytes(1400))),  # longer than any
         ("truncated", good.frame()[:PAYLOAD_AT]),
         *(("truncated", framed(good.payload()[:length])) for length in (1, 47, 61)),
         *(("truncated", beat(17, length=length).frame()) for length in (0, 61, 1400, 65535)),
@@ -283,6 +297,39 @@ def test_what_is_no_beat_of_the_conductors_is_counted_by_its_cause(card: str, ta
     result = conduct(tacet, lambda conductor: conductor.send(*frames), "wait", "100", card=card)
     said = expect_counts(result, lost=5 + 97, **wanted)
     assert (said["state"], said["epoch"], said["sequence"]) == ("beating", EPOCH + 1, 100), result.explain()
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("mode", ["irq", "poll"])
+def test_a_conductor_of_an_older_epoch_is_told_which_one_the_node_follows(
+    mode: str, card: str, tacet: Run
+) -> None:
+    newer = EPOCH + 5
+
+    def script(conductor: Conductor) -> None:
+        def asks(*sent: Beat) -> Answer:
+            conductor.send(*(beat.frame() for beat in sent))
+            frame = conductor.wire.expect(lambda frame: frame[12:14] == ETHERTYPE)
+            answer = answer_of(frame)
+            assert (answer.epoch, answer.sequence) == (sent[-1].epoch, sent[-1].sequence)
+            return answer
+
+        assert asks(Beat(1, newer, period_ns=LONG_NS, answer_every=1)).follows == newer
+        # While its conductor beats, however seldom, others hear nothing; then its last beat comes.
+        conductor.send(*(Beat(sequence, period_ns=LONG_NS, answer_every=1).frame() for sequence in (1, 2, 3)))
+        assert asks(Beat(2, newer, period_ns=0, time_ns=newer + LONG_NS, answer_every=1)).follows == newer
+        assert asks(*(Beat(sequence, period_ns=LONG_NS) for sequence in (4, 5))).follows == newer
+        told = asks(*(Beat(sequence, period_ns=LONG_NS) for sequence in (6, 7)))
+        assert (told.follows, told.welcomed, told.done) == (newer, 0, 0)
+        assert asks(Beat(1, newer + 1, period_ns=LONG_NS, answer_every=1)).follows == newer + 1
+        conductor.send(Beat(100, newer + 1, period_ns=LONG_NS).frame())
+
+    options = HEARS if mode == "irq" else f"ranks=1 nettick=poll {STATIC} {KEYED}"
+    cpus = 1 if mode == "irq" else 4  # of which one idles, and polls
+    result = conduct(tacet, script, "wait", "100", card=card, cpus=cpus, options=options)
+    assert heard(result)["epoch"] == newer + 1, result.explain()
+    said = f"is in epoch {EPOCH}; this node follows epoch {newer}, which is silent"
+    assert result.console.count(said) == 1, result.explain()
 
 
 # ---- Timers ----
