@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * client.c: connections of tacet-launchd (launchd.h). Each is greeted, and has GREETED_LIMIT_NS to ask for a
- * job; one connection at a time has the node's job. If all places are taken, a new connection replaces the
- * oldest one without a job, so that silent connections cannot keep others out.
+ * job; one connection at a time has the node's job. If all places are taken, a new connection replaces one
+ * without a job, so that silent connections cannot keep others out.
  *
  * A connection ends by shutdown(2). What still comes is read and dropped for CLOSING_LIMIT_NS: to close a
  * socket with unread bytes resets the connection, and the other side would lose the last lines.
@@ -241,20 +241,39 @@ void clients_turn(void)
     }
 }
 
-/* Returns a free place, or else closes the oldest connection without a job and returns its place. */
+static bool is_visitor(const struct client *client)
+{
+    return client->state == GREETED || client->state == CLOSING;
+}
+
+static unsigned visitors_from(struct in_addr address)
+{
+    unsigned count = 0;
+
+    for (const struct client *client = clients; client < clients + CLIENTS_MAX; client++)
+        count += is_visitor(client) && client->address.s_addr == address.s_addr;
+    return count;
+}
+
+/* Returns a free place. If all are taken, closes a connection without a job, the oldest of the host that has
+ * most, so no host keeps the others out. */
 static struct client *place_find(void)
 {
-    struct client *oldest = NULL;
+    struct client *closed = NULL;
+    unsigned most = 0;
 
     for (struct client *client = clients; client < clients + CLIENTS_MAX; client++) {
+        const unsigned count = is_visitor(client) ? visitors_from(client->address) : 0;
+
         if (client->state == FREE)
             return client;
-        if ((client->state == GREETED || client->state == CLOSING) &&
-            (!oldest || client->limit_ns < oldest->limit_ns))
-            oldest = client;
+        if (count > most || (count && count == most && client->limit_ns < closed->limit_ns)) {
+            closed = client;
+            most = count;
+        }
     }
-    client_close(oldest);
-    return oldest;
+    client_close(closed);
+    return closed;
 }
 
 static void greet(struct client *client)

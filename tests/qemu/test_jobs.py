@@ -451,7 +451,13 @@ def test_only_a_job_that_uses_a_dead_server_s_files_notices(tmp_path: Path) -> N
             assert node.said("the server does not answer") == 1
         finally:
             server.process.send_signal(signal.SIGCONT)
-        assert said("/mnt/busybox", "ls") == (0, "busybox\n", "")
+        # The mount point as a working directory is one like others.
+        script = (
+            "pwd -P; echo *; echo made > new; read -r x < /mnt/new; read -r y < ./new; echo $x $y; cd ..; "
+            "pwd; cd mnt; cd /proc/self/cwd; pwd -P"
+        )
+        lines = ("/mnt", "busybox", "made made", "/", "/mnt")
+        assert said("/mnt/busybox", "sh", "-c", script) == (0, "".join(f"{line}\n" for line in lines), "")
 
 
 @pytest.mark.long
