@@ -280,6 +280,9 @@ static void news_tell(const struct lease *lease, struct lease_node *node, unsign
     static const char *const words[] = {
         [LEASE_SILENT] = "silent", [LEASE_RESTARTED] = "restarted", [LEASE_WITHOUT_JOB] = "without"
     };
+    static const char *const said[] = { [LEASE_SILENT] = "is silent",
+                                        [LEASE_RESTARTED] = "has restarted, without the job",
+                                        [LEASE_WITHOUT_JOB] = "does not run the job now" };
     const uint8_t *ip = node->named.address;
     char text[64];
     struct json json = { .text = text, .room = sizeof(text) };
@@ -289,9 +292,7 @@ static void news_tell(const struct lease *lease, struct lease_node *node, unsign
         return; /* its buffer is full: the next beat tries again */
     node->told = (uint8_t)news;
     say("job %u: node %u.%u.%u.%u %s %s", lease->job, ip[0], ip[1], ip[2], ip[3], node->named.name,
-        news == LEASE_SILENT      ? "is silent"
-        : news == LEASE_RESTARTED ? "has restarted, without the job"
-                                  : "does not run the job now");
+        said[news]);
 }
 
 static void news_pass(const struct lease_moment *now)
