@@ -396,3 +396,11 @@ void lease_killed(struct lease *lease, uint64_t last_sequence)
     lease->kills++;
     lease->kill_sequence = last_sequence;
 }
+
+void lease_epoch_begin(struct lease_table *table)
+{
+    for (unsigned i = 0; i < LEASES_MAX; i++)
+        table->leases[i].kill_sequence = 0;
+    for (unsigned i = 0; i < table->places; i++)
+        table->nodes[i].job_sequence = 0;
+}

@@ -136,6 +136,9 @@ enum lease_news lease_news_of(const struct lease_node *node, const struct lease_
  * these. */
 struct lease *lease_to_kill(struct lease_table *table, struct registry *registry,
                             const struct lease_moment *now, bool *is_over);
+/* Forgets numbers of beats: the conductor begins a new epoch, whose beats count from 1. */
+void lease_epoch_begin(struct lease_table *table);
+
 void lease_killed(struct lease *lease, uint64_t last_sequence);
 
 #endif

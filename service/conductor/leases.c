@@ -40,6 +40,13 @@ void leases_excuse(void)
     excused_ns = conductor.beaten_ns;
 }
 
+void leases_epoch_begin(void)
+{
+    lease_epoch_begin(&table);
+    kills_sequence = 0;
+    leases_excuse();
+}
+
 /* ---- The file of jobs ---- */
 
 /* Notes the outcome of a call of lease_file.h; the first failure is said. */
@@ -133,8 +140,11 @@ static void begin(const char *words, unsigned client, struct json *answer)
 {
     const struct lease_moment now = moment();
     const char *why = lease_refusal(client);
-    struct lease *lease =
-        why ? NULL : lease_add(&table, LEASE_HELD, job_number_next(), client_uid(client), &now);
+    uint32_t job = job_number_next();
+
+    while (lease_of_job(&table, job))
+        job = job_number_next();
+    struct lease *lease = why ? NULL : lease_add(&table, LEASE_HELD, job, client_uid(client), &now);
 
     if (lease) {
         lease->client = client;

@@ -320,6 +320,19 @@ TEST(nodes_that_the_conductor_does_not_hear_get_three_kills)
     }
 }
 
+TEST(a_new_epoch_kills_again)
+{
+    struct lease *lease = ending_job(1);
+
+    CHECK(is_killed());
+    now.sequence = 0;
+    lease_epoch_begin(&table);
+    second();
+    say(1, 7);
+    CHECK(is_killed());
+    CHECK_EQUAL(lease->kill_sequence, 13);
+}
+
 TEST(all_ending_jobs_get_their_turn)
 {
     reset();
@@ -568,6 +581,7 @@ int main(void)
     RUN(a_kill_is_repeated_until_each_node_has_answered_for_a_while_without_the_job);
     RUN(a_silent_node_is_killed_when_it_comes_back_or_is_forgotten_when_it_is_removed);
     RUN(nodes_that_the_conductor_does_not_hear_get_three_kills);
+    RUN(a_new_epoch_kills_again);
     RUN(all_ending_jobs_get_their_turn);
     RUN(a_full_table_gives_up_the_jobs_of_silent_nodes_and_no_others);
     RUN(places_of_nodes_come_back);
