@@ -47,7 +47,7 @@ def test_a_node_that_is_dead_ends_the_job_everywhere(event: str, said: str, tmp_
         _, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, err.decode()) == (125, f"tacetrun: {nodes[1].address}: {said}\n")
         assert nodes[0].jobs[0].is_killed
-        assert "one-way kill job 4711" in conductor.requests
+        wait_until(lambda: "one-way kill job 4711" in conductor.requests)
         assert "job end" not in conductor.requests  # so the conductor kills it where it has not ended
 
 
