@@ -201,7 +201,7 @@ void leases_heard(const struct node *node);
 /* Counts nodes' silence from now on: they follow another conductor. */
 void leases_excuse(void);
 
-/* A new epoch of this conductor begins. */
+/* Does what a new epoch requires that begins while jobs run; after conductor.sequence is 0. */
 void leases_epoch_begin(void);
 
 /* Sends tacetruns their news, and kills jobs without tacetrun, after each beat. */

@@ -101,7 +101,6 @@ struct lease_node *lease_node_add(struct lease_table *table, struct lease *lease
     lease->last = (uint16_t)place;
     lease->count++;
     table->node_count++;
-    table->has_changed = true;
     return node;
 }
 
@@ -134,7 +133,6 @@ static void nodes_drop(struct lease_table *table, struct lease *lease)
     table->node_count -= lease->count;
     lease->first = lease->last = 0;
     lease->count = 0;
-    table->has_changed = true;
 }
 
 static uint64_t later_of(uint64_t a, uint64_t b)
@@ -222,7 +220,6 @@ void lease_state_set(struct lease_table *table, struct lease *lease, enum lease_
     lease->client = 0;
     lease->kills = 0;
     lease->ending_asked = now->asked;
-    table->has_changed = true;
 }
 
 void lease_resume(struct lease_table *table, struct lease *lease, const struct lease_moment *now)
@@ -375,7 +372,7 @@ static bool lease_is_over(const struct lease_table *table, const struct lease *l
 }
 
 struct lease *lease_to_kill(struct lease_table *table, struct registry *registry,
-                            const struct lease_moment *now)
+                            const struct lease_moment *now, bool *is_over)
 {
     static unsigned turn; /* so that all jobs get their turn */
 
@@ -384,12 +381,12 @@ struct lease *lease_to_kill(struct lease_table *table, struct registry *registry
 
         if (lease->state != LEASE_ENDING || (lease->kills && now->sequence < lease->kill_sequence))
             continue;
-        if (needs_kill(table, lease)) {
+        const bool needs = needs_kill(table, lease);
+        *is_over = !needs && lease_is_over(table, lease, registry, now);
+        if (needs || *is_over) {
             turn = (unsigned)(lease - table->leases) + 1;
             return lease;
         }
-        if (lease_is_over(table, lease, registry, now))
-            lease_drop(table, lease);
     }
     return NULL;
 }
@@ -404,6 +401,6 @@ void lease_epoch_begin(struct lease_table *table)
 {
     for (unsigned i = 0; i < LEASES_MAX; i++)
         table->leases[i].kill_sequence = 0;
-    for (unsigned i = 0; i < LEASE_NODES_MAX; i++)
+    for (unsigned i = 0; i < table->places; i++)
         table->nodes[i].job_sequence = 0;
 }

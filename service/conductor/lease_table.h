@@ -49,6 +49,7 @@ struct lease_node {
     uint16_t by_address, by_name;     /* next in the bucket; an index + 1 */
     bool is_heard;                    /* it has answered during the job; the fields below are valid */
     bool polls, has_job, is_quiet;    /* its last answer: how it hears beats, with the job, without it */
+    bool is_kept;                     /* the file of jobs names it as heard (lease_file.c) */
     bool has_run;                     /* it has answered with the job, or the lease was resumed */
     uint8_t told;                     /* enum lease_news that tacetrun has been told */
     uint8_t card[NODE_ADDRESS_BYTES]; /* zeros: it has not answered since the conductor's start */
@@ -79,9 +80,8 @@ struct lease_table {
     uint16_t free;                                           /* an index + 1 of a node that was used before */
     unsigned places;                                         /* number of `nodes` that have been used */
     unsigned node_count, counts[LEASE_ENDING + 1];           /* leases by state */
-    bool has_changed,
-        has_heard; /* what the file of jobs has (lease_file.c): leases, and nodes that answered */
-    bool has_news; /* an answer may be news for a tacetrun */
+    bool has_heard; /* nodes that the file of jobs does not name as heard */
+    bool has_news;  /* an answer may be news for a tacetrun */
 };
 
 /* What the conductor has sent when the table is used. */
@@ -131,10 +131,14 @@ void lease_answer(struct lease_table *table, const struct lease *only, const uin
 /* Returns the news of a node that its tacetrun has not been told. */
 enum lease_news lease_news_of(const struct lease_node *node, const struct lease_moment *now);
 
-/* Returns the ending job that needs a kill with the next beats, or NULL. The caller has the beats carry it
- * and calls lease_killed with the last beat that does. Frees leases of jobs that have ended. */
+/* Returns the next ending job that needs something, or NULL. *is_over: it has ended; the caller drops it.
+ * Else it needs a kill: the caller has the next beats carry it, and calls lease_killed with the last of
+ * these. */
 struct lease *lease_to_kill(struct lease_table *table, struct registry *registry,
-                            const struct lease_moment *now);
+                            const struct lease_moment *now, bool *is_over);
+/* Forgets numbers of beats: the conductor begins a new epoch, whose beats count from 1. */
+void lease_epoch_begin(struct lease_table *table);
+
 void lease_killed(struct lease *lease, uint64_t last_sequence);
 
 /* Numbers of beats begin anew: ending jobs are killed again. */

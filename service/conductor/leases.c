@@ -44,25 +44,31 @@ void leases_excuse(void)
 void leases_epoch_begin(void)
 {
     lease_epoch_begin(&table);
-    kills_carried = 0;
     kills_sequence = 0;
     leases_excuse();
 }
 
 /* ---- The file of jobs ---- */
 
-static void save(void)
+/* Notes the outcome of a call of lease_file.h; the first failure is said. */
+static void kept(int status)
 {
     static bool has_failed;
 
-    if (!conductor.state_folder)
-        return;
-    const bool fails = lease_file_write(&table, conductor.state_folder, conductor.last_job) != 0;
-    if (fails && !has_failed)
+    if (status && !has_failed)
         say("%s/jobs: %s: jobs that run now are not known to the conductor after a restart",
             conductor.state_folder, strerror(errno));
-    has_failed = fails;
-    table.has_changed = table.has_heard = false;
+    has_failed = status != 0;
+}
+
+/* Enters a lease's end, or that it is ending, into the file. */
+static void word_keep(const char *word, const struct lease *lease)
+{
+    if (!conductor.state_folder)
+        return;
+    kept(lease_file_word(word, lease->job));
+    if (lease_file_is_long())
+        kept(lease_file_begin(&table, conductor.state_folder, conductor.last_job));
 }
 
 void leases_start(void)
@@ -75,7 +81,10 @@ void leases_start(void)
     uint32_t last = conductor.last_job;
     if (lease_file_read(&table, conductor.state_folder, &last, &now, why, sizeof(why)))
         give_up(STATUS_WRONG, "%s", why);
-    conductor.last_job = last > conductor.last_job ? last : conductor.last_job;
+    conductor.last_job = last;
+    if (lease_file_begin(&table, conductor.state_folder, last))
+        give_up(STATUS_WRONG, "--state %s: cannot write its file jobs: %s", conductor.state_folder,
+                strerror(errno));
     if (!table.counts[LEASE_LOST])
         return;
     leases_excuse();
@@ -132,8 +141,11 @@ static void begin(const char *words, unsigned client, struct json *answer)
 {
     const struct lease_moment now = moment();
     const char *why = lease_refusal(client);
-    struct lease *lease =
-        why ? NULL : lease_add(&table, LEASE_HELD, job_number_next(), client_uid(client), &now);
+    uint32_t job = job_number_next();
+
+    while (lease_of_job(&table, job))
+        job = job_number_next();
+    struct lease *lease = why ? NULL : lease_add(&table, LEASE_HELD, job, client_uid(client), &now);
 
     if (lease) {
         lease->client = client;
@@ -148,18 +160,31 @@ static void begin(const char *words, unsigned client, struct json *answer)
         json_error(answer, why);
         return;
     }
-    save();
+    if (conductor.state_folder)
+        kept(lease_file_job(&table, lease));
     access_log(&conductor.peer, "begins job %u", lease->job);
     json_print(answer, "{\"job\": %u}\n", lease->job);
+}
+
+/* Enters the nodes after the place `last` (an index + 1; 0: all) into the file. */
+static void nodes_keep(const struct lease *lease, uint16_t last)
+{
+    const uint16_t from = last ? table.nodes[last - 1].next : lease->first;
+
+    if (conductor.state_folder && from)
+        kept(lease_file_nodes(&table, lease, from));
 }
 
 static void more_nodes(const char *words, unsigned client, struct json *answer)
 {
     struct lease *lease = lease_of_client(&table, client);
+    const uint16_t last = lease ? lease->last : 0;
     const char *why = lease ? nodes_read(lease, words) : "this connection has no job";
 
-    if (lease)
+    if (lease) {
         nodes_look(lease);
+        nodes_keep(lease, last);
+    }
     if (why)
         json_error(answer, why);
     else
@@ -185,16 +210,22 @@ static void resume(const char *words, unsigned client, struct json *answer)
         why = "the conductor is ending it, because its tacetrun was gone for too long";
     else if (!why && !lease && !user_has_all_rights(uid))
         why = "this conductor does not know the job";
-    if (!why && !lease)
+    const bool is_new = !why && !lease;
+    if (is_new)
         lease = lease_add(&table, LEASE_LOST, job, uid, &now);
     if (!why && !lease)
         why = "refused: the conductor has no room for more jobs";
     if (!why) {
+        const uint16_t last = lease->last;
+
         lease_resume(&table, lease, &now);
         lease->client = client;
         why = nodes_read(lease, words);
         nodes_look(lease);
-        save();
+        if (is_new && conductor.state_folder)
+            kept(lease_file_job(&table, lease));
+        else
+            nodes_keep(lease, last);
     }
     if (why)
         json_error(answer, why);
@@ -211,8 +242,8 @@ static void end(unsigned client, struct json *answer)
         return;
     }
     json_print(answer, "{\"job\": %u}\n", lease->job);
+    word_keep("end", lease);
     lease_drop(&table, lease);
-    save();
 }
 
 void job_take(const char *request, unsigned client, struct json *answer)
@@ -252,6 +283,7 @@ void leases_client_gone(unsigned client)
         return;
     say("job %u: its tacetrun is gone: killing it at a beat", lease->job);
     lease_state_set(&table, lease, LEASE_ENDING, &now);
+    word_keep("ending", lease);
 }
 
 /* ---- What nodes say ---- */
@@ -269,12 +301,19 @@ static void news_tell(const struct lease *lease, struct lease_node *node, unsign
     static const char *const words[] = {
         [LEASE_SILENT] = "silent", [LEASE_RESTARTED] = "restarted", [LEASE_WITHOUT_JOB] = "without"
     };
+    static const char *const said[] = { [LEASE_SILENT] = "is silent",
+                                        [LEASE_RESTARTED] = "has restarted, without the job",
+                                        [LEASE_WITHOUT_JOB] = "does not run the job now" };
+    const uint8_t *ip = node->named.address;
     char text[64];
     struct json json = { .text = text, .room = sizeof(text) };
 
     json_print(&json, "{\"event\": \"%s\", \"node\": %u}\n", words[news], place);
-    if (client_tell(lease->client, &json)) /* else its buffer is full: the next beat tries again */
-        node->told = (uint8_t)news;
+    if (!client_tell(lease->client, &json))
+        return; /* its buffer is full: the next beat tries again */
+    node->told = (uint8_t)news;
+    say("job %u: node %u.%u.%u.%u %s %s", lease->job, ip[0], ip[1], ip[2], ip[3], node->named.name,
+        said[news]);
 }
 
 static void news_pass(const struct lease_moment *now)
@@ -300,11 +339,17 @@ static void news_pass(const struct lease_moment *now)
 static void jobs_kill(const struct lease_moment *now)
 {
     struct lease *lease;
+    bool is_over;
 
     if (conductor.sequence >= kills_sequence)
         kills_carried = 0;
     while (is_beating() && kills_carried < KILLS_AT_ONCE &&
-           (lease = lease_to_kill(&table, &conductor.registry, now))) {
+           (lease = lease_to_kill(&table, &conductor.registry, now, &is_over))) {
+        if (is_over) {
+            word_keep("end", lease);
+            lease_drop(&table, lease);
+            continue;
+        }
         struct command command = { .name = "kill", .is_answered = true };
 
         command.wire.code = BEAT_KILL;
@@ -329,6 +374,7 @@ static void lost_end(const struct lease_moment *now)
             say("job %u: its tacetrun has not returned within %u s: killing it at a beat",
                 table.leases[i].job, LEASE_RETURN_S);
             lease_state_set(&table, &table.leases[i], LEASE_ENDING, now);
+            word_keep("ending", &table.leases[i]);
         }
 }
 
@@ -346,8 +392,10 @@ void leases_settle(void)
         table.has_news = false;
         jobs_kill(&now);
     }
-    if (table.has_changed || (table.has_heard && seen_asked != conductor.asked))
-        save();
+    if (conductor.state_folder && table.has_heard && seen_asked != conductor.asked) {
+        kept(lease_file_heard(&table));
+        table.has_heard = false;
+    }
     seen_asked = conductor.asked;
 }
 

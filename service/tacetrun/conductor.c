@@ -21,6 +21,7 @@
 
 struct request {
     struct request *next;
+    bool has_time; /* its answer has no time limit */
     char text[CONTROL_REQUEST_BYTES];
     void (*answered)(void *context, const char *answer);
     void *context;
@@ -61,6 +62,22 @@ static void conductor_close(void)
         request_end(NULL);
 }
 
+/* Drops requests of the lease: they are made again with the next connection. */
+static void lease_requests_drop(void)
+{
+    struct request **link = &conductor.first, *request;
+
+    while ((request = *link)) {
+        if (!request->has_time) {
+            link = &request->next;
+            continue;
+        }
+        *link = request->next;
+        free(request);
+    }
+    conductor.last = link;
+}
+
 /* Handles the end of the connection: waits for the conductor if the job has its lease, else gives it up. */
 static void conductor_gone(const char *why)
 {
@@ -70,6 +87,7 @@ static void conductor_gone(const char *why)
         return;
     }
     watch_close(&conductor.watch);
+    lease_requests_drop();
     conductor.is_lost = true;
     conductor.is_sent = false;
     conductor.given_up = 0;
@@ -209,6 +227,7 @@ void conductor_request_first(const char *text, void (*answered)(void *context, c
 
     if (!request)
         give_up(STATUS_FAILED, "no memory for a request to the conductor");
+    request->has_time = true;
     request->next = conductor.first;
     if (!conductor.first)
         conductor.last = &request->next;
@@ -240,7 +259,7 @@ void conductor_tick(void)
 {
     if (conductor.is_lost)
         conductor_return();
-    if (!conductor.first || run.now_ns < conductor.deadline_ns)
+    if (!conductor.first || conductor.first->has_time || run.now_ns < conductor.deadline_ns)
         return;
     if (!conductor.is_leased) {
         say("the conductor at %s timed out after %u s; it may be busy with other clients", run.plan.conductor,

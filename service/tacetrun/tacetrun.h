@@ -224,7 +224,7 @@ bool conductor_is_there(void);
  * comes. */
 void conductor_request(const char *text, void (*answered)(void *context, const char *answer), void *context);
 
-/* Sends a request before all others; the conductor is connected. */
+/* Sends a request before all others, without a time limit; the conductor is connected. */
 void conductor_request_first(const char *text, void (*answered)(void *context, const char *answer));
 
 /* Sends a request without waiting for its answer, if the conductor is connected. */

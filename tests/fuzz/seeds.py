@@ -383,10 +383,10 @@ def pmi() -> Iterator[bytes]:
 @seeds_of("leases")
 def leases() -> Iterator[bytes]:
     yield (
-        b"last 1796000123\njob 1796000122 1000\nnodes 10.0.0.7/n1 ?10.0.0.8/n2 10.0.0.9\n"
-        b"ending 1796000121 0\nnodes ?0.0.0.0/025400000001\n"
+        b"last 1796000123\njob 1796000122 1000\nnodes 1796000122 10.0.0.7/n1 10.0.0.8/n2 10.0.0.9\n"
+        b"heard 1796000122 10.0.0.7/n1\nending 1796000122\njob 4 0\nend 4\n"
     )
-    yield b"job 4294967295 4294967295\nnodes 255.255.255.255/" + b"x" * 31 + b"\nending 1 0"
+    yield b"job 4294967295 4294967295\nnodes 4294967295 255.255.255.255/" + b"x" * 31 + b"\nending 1 0"
     yield b"10.0.0.7/n1 10.0.0.8/n2 0.0.0.0/n3"
 
 

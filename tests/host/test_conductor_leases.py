@@ -325,6 +325,9 @@ def users_fill_only_their_part(wire: Wire) -> None:
     assert "a user may have 64 jobs" in crowd[64].ask("job begin")["error"]
     late = as_user(wire, 1001)
     assert "a user may have 128 connections" in late.hear()["error"] and late.socket.recv(100) == b""
+    ctl = [SERVICE / "conductorctl", "--socket", wire.control, "status"]
+    ran = subprocess.run(ctl, capture_output=True, text=True, user=1001, timeout=LIMIT_S)
+    assert ran.returncode == 1 and "a user may have 128 connections" in ran.stderr
     other = as_user(wire, 1002)
     assert other.begin() and wire.ctl("status")["jobs"] == 65
 

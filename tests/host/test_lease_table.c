@@ -222,11 +222,17 @@ TEST(a_node_that_restarts_or_loses_its_job_is_news_and_one_that_begins_late_is_n
 /* Returns whether a kill is due; if so, the next three beats carry it. */
 static bool is_killed(void)
 {
-    struct lease *lease = lease_to_kill(&table, &registry, &now);
+    struct lease *lease;
+    bool is_over;
 
-    if (lease)
-        lease_killed(lease, now.sequence + 3);
-    return lease != NULL;
+    while ((lease = lease_to_kill(&table, &registry, &now, &is_over))) {
+        if (!is_over) {
+            lease_killed(lease, now.sequence + 3);
+            return true;
+        }
+        lease_drop(&table, lease);
+    }
+    return false;
 }
 
 static struct lease *ending_job(unsigned nodes)
@@ -314,6 +320,19 @@ TEST(nodes_that_the_conductor_does_not_hear_get_three_kills)
     }
 }
 
+TEST(a_new_epoch_kills_again)
+{
+    struct lease *lease = ending_job(1);
+
+    CHECK(is_killed());
+    now.sequence = 0;
+    lease_epoch_begin(&table);
+    second();
+    say(1, 7);
+    CHECK(is_killed());
+    CHECK_EQUAL(lease->kill_sequence, 13);
+}
+
 TEST(all_ending_jobs_get_their_turn)
 {
     reset();
@@ -399,9 +418,9 @@ static void file_put(const char *text)
 
 TEST(open_jobs_outlive_the_conductor)
 {
-    static const char text[] = "tacet-jobs 1\nlast 44\njob 7 1000\nnodes 10.0.0.1/n1 ?10.0.0.2/n2 ?10.0.0.3\n"
-                               "ending 8 1000\n"
-                               "end\n";
+    static const char text[] = "tacet-jobs 1\nlast 44\njob 7 1000\n"
+                               "nodes 7 10.0.0.1/n1 10.0.0.2/n2 10.0.0.3\nheard 7 10.0.0.1/n1\n"
+                               "job 8 1000\nending 8\n";
     uint32_t last = 1;
     char why[256];
 
@@ -411,7 +430,7 @@ TEST(open_jobs_outlive_the_conductor)
     say(1, 7);
     say_as(2, 7, 1, true);
     lease_state_set(&table, job_of(8, 0), LEASE_ENDING, &now);
-    CHECK_EQUAL(lease_file_write(&table, folder, 44), 0);
+    CHECK_EQUAL(lease_file_begin(&table, folder, 44), 0);
     file_is(text);
 
     reset();
@@ -421,7 +440,7 @@ TEST(open_jobs_outlive_the_conductor)
     CHECK_EQUAL(lease->state, LEASE_LOST);
     CHECK_EQUAL(lease->uid, 1000);
     CHECK_EQUAL(lease_of_job(&table, 8)->state, LEASE_ENDING);
-    CHECK_EQUAL(lease_file_write(&table, folder, 44), 0);
+    CHECK_EQUAL(lease_file_begin(&table, folder, 44), 0);
     file_is(text);
 
     /* Its tacetrun names the same nodes again; what the file knows of them is kept. */
@@ -447,7 +466,7 @@ TEST(many_nodes_stand_on_many_lines)
 
     reset();
     struct lease *lease = job_of(7, 250);
-    CHECK_EQUAL(lease_file_write(&table, folder, 7), 0);
+    CHECK_EQUAL(lease_file_begin(&table, folder, 7), 0);
     reset();
     CHECK_EQUAL(lease_file_read(&table, folder, &last, &now, why, sizeof(why)), 0);
     lease = lease_of_job(&table, 7);
@@ -456,22 +475,82 @@ TEST(many_nodes_stand_on_many_lines)
         CHECK_EQUAL(node_at(lease, i)->named.address[3], i + 1);
 }
 
+TEST(what_happens_is_appended)
+{
+    static const char text[] = "tacet-jobs 1\nlast 6\njob 7 1000\nnodes 7 10.0.0.1/n1\nheard 7 10.0.0.1/n1\n"
+                               "nodes 7 10.0.0.9\nending 7\njob 8 1000\nheard 7 10.0.0.9\nend 8\n";
+    uint32_t last = 1;
+    char why[256];
+
+    reset();
+    CHECK_EQUAL(lease_file_begin(&table, folder, 6), 0);
+    struct lease *lease = job_of(7, 1);
+    say(1, 7);
+    CHECK_EQUAL(lease_file_job(&table, lease), 0);
+    CHECK_EQUAL(lease_file_heard(&table), 0);
+    name_node(lease, "10.0.0.9");
+    CHECK_EQUAL(lease_file_nodes(&table, lease, lease->last), 0);
+    CHECK_EQUAL(lease_file_word("ending", 7), 0);
+    CHECK_EQUAL(lease_file_job(&table, job_of(8, 0)), 0);
+    say(9, 7);
+    CHECK_EQUAL(lease_file_heard(&table), 0);
+    CHECK_EQUAL(lease_file_heard(&table), 0);
+    CHECK_EQUAL(lease_file_word("end", 8), 0);
+    file_is(text);
+    reset();
+    CHECK_EQUAL(lease_file_read(&table, folder, &last, &now, why, sizeof(why)), 0);
+    CHECK_EQUAL(last, 8);
+    CHECK(lease_of_job(&table, 7)->state == LEASE_ENDING && !lease_of_job(&table, 8));
+    CHECK(node_at(lease_of_job(&table, 7), 1)->is_heard);
+    CHECK(!lease_file_is_long());
+    for (unsigned i = 0; i < 200000; i++)
+        CHECK_EQUAL(lease_file_word("end", 8), 0);
+    CHECK(lease_file_is_long());
+    CHECK_EQUAL(lease_file_begin(&table, folder, 8), 0);
+    CHECK(!lease_file_is_long());
+}
+
+TEST(a_file_that_was_cut_is_read_up_to_there)
+{
+    static const char *const cut[] = { "", "tacet-jo", "tacet-jobs 1\njob 7 1000\njob 8 10" };
+    char why[256], path[64], fresh[64];
+
+    for (unsigned i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+        uint32_t last = 1;
+
+        reset();
+        file_put(cut[i]);
+        CHECK_EQUAL(lease_file_read(&table, folder, &last, &now, why, sizeof(why)), 0);
+        CHECK_EQUAL(table.counts[LEASE_LOST], i == 2);
+    }
+    /* The conductor was killed while the new file took the place of the old one. */
+    uint32_t last = 1;
+    snprintf(path, sizeof(path), "%s/jobs", folder);
+    snprintf(fresh, sizeof(fresh), "%s/jobs.new", folder);
+    reset();
+    CHECK_EQUAL(rename(path, fresh), 0);
+    CHECK_EQUAL(lease_file_read(&table, folder, &last, &now, why, sizeof(why)), 0);
+    CHECK_EQUAL(table.counts[LEASE_LOST], 1);
+    unlink(fresh);
+}
+
 TEST(a_damaged_file_is_named_with_its_line)
 {
     static const struct {
         const char *text, *said;
     } cases[] = {
-        { "", "line 0: it is empty" },
-        { "tacet-jobs 2\nend\n", "line 1: it does not begin" },
-        { "tacet-jobs 1\nlast 4\n", "line 2: its end is missing" },
-        { "tacet-jobs 1\nlast 4x\nend\n", "line 2: last takes" },
-        { "tacet-jobs 1\njob 0 0\nend\n", "line 2: a job has" },
-        { "tacet-jobs 1\njob 4294967296 0\nend\n", "line 2: a job has" },
-        { "tacet-jobs 1\njob 4\nend\n", "line 2: a job has" },
-        { "tacet-jobs 1\njob 4 0\njob 4 0\nend\n", "line 3: the job is there twice" },
-        { "tacet-jobs 1\nnodes 10.0.0.1\nend\n", "line 2: nodes without" },
-        { "tacet-jobs 1\njob 4 0\nnodes 10.0.0\nend\n", "line 3: a node is named" },
-        { "tacet-jobs 1\nhello\nend\n", "line 2: the line is none" },
+        { "tacet-jobs 2\n", "line 1: it does not begin" },
+        { "tacet-jobs 1\nlast 4x\n", "line 2: a job's number is missing" },
+        { "tacet-jobs 1\nlast 4 5\n", "line 2: a job's number is missing" },
+        { "tacet-jobs 1\njob 0 0\n", "line 2: a job's number is missing" },
+        { "tacet-jobs 1\njob 4294967296 0\n", "line 2: a job's number is missing" },
+        { "tacet-jobs 1\nend\n", "line 2: a job's number is missing" },
+        { "tacet-jobs 1\njob 4\n", "line 2: a job has" },
+        { "tacet-jobs 1\njob 4 0\njob 4 0\n", "line 3: the job is there twice" },
+        { "tacet-jobs 1\nnodes 4 10.0.0.1\n", "line 2: there is no such job" },
+        { "tacet-jobs 1\njob 4 0\nnodes 4 10.0.0\n", "line 3: a node is named" },
+        { "tacet-jobs 1\njob 4 0\nheard 4 10.0.0.1\n", "line 3: the job has no such node" },
+        { "tacet-jobs 1\nhello\n", "line 2: the line is none" },
     };
     char why[256];
 
@@ -502,11 +581,14 @@ int main(void)
     RUN(a_kill_is_repeated_until_each_node_has_answered_for_a_while_without_the_job);
     RUN(a_silent_node_is_killed_when_it_comes_back_or_is_forgotten_when_it_is_removed);
     RUN(nodes_that_the_conductor_does_not_hear_get_three_kills);
+    RUN(a_new_epoch_kills_again);
     RUN(all_ending_jobs_get_their_turn);
     RUN(a_full_table_gives_up_the_jobs_of_silent_nodes_and_no_others);
     RUN(places_of_nodes_come_back);
     RUN(open_jobs_outlive_the_conductor);
     RUN(many_nodes_stand_on_many_lines);
+    RUN(what_happens_is_appended);
+    RUN(a_file_that_was_cut_is_read_up_to_there);
     RUN(a_damaged_file_is_named_with_its_line);
     rmdir(folder);
     return check_report("lease_table");

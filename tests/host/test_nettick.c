@@ -593,7 +593,8 @@ NODE(a_node_that_polls_answers_and_obeys)
             nettick_interrupt();
         }
         arena_cpu = 0;
-        CHECK_EQUAL(answer[59], beat.sequence == 6); /* the number of what all CPUs have done */
+        CHECK_EQUAL(answer[59], beat.sequence == 6);  /* the number of what all CPUs have done */
+        CHECK_EQUAL(answer[102], beat.sequence >= 2); /* it polls */
     }
     CHECK_EQUAL(ipis, 1);
     describe();

@@ -5,6 +5,7 @@ is dead, and when the conductor itself is gone for a while."""
 from __future__ import annotations
 
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ def test_a_node_that_is_dead_ends_the_job_everywhere(event: str, said: str, tmp_
         _, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, err.decode()) == (125, f"tacetrun: {nodes[1].address}: {said}\n")
         assert nodes[0].jobs[0].is_killed
-        assert "one-way kill job 4711" in conductor.requests
+        wait_until(lambda: "one-way kill job 4711" in conductor.requests)
         assert "job end" not in conductor.requests  # so the conductor kills it where it has not ended
 
 
@@ -68,6 +69,32 @@ def test_nodes_are_named_by_their_address_and_name_in_their_order(tmp_path: Path
             assert ran([first, second], "--conductor", conductor.path, "/bin/x").returncode == 0
             wait_until(lambda: conductor.requests[-1] == "job end")
     assert conductor.requests == ["job begin 127.0.0.1/n1 127.0.0.1/n2", "job end"]
+
+
+def test_many_nodes_are_named_in_several_requests(tmp_path: Path) -> None:
+    slow: list[str] = []
+
+    def answer(request: str) -> dict | None:
+        if request.startswith("job nodes") and not slow:
+            slow.append(request)  # this one stays without an answer
+            return None
+        return conducting(request)
+
+    with Conductor(tmp_path / "c", answer) as conductor, ExitStack() as stack:
+        nodes = [stack.enter_context(Node(until_killed, name=f"n{i:030}")) for i in range(100)]
+        process = started(nodes, "--conductor", conductor.path, "/bin/x")
+        wait_until(lambda: slow)
+        conductor.end()
+        conductor.requests.clear()
+        conductor.begin()
+        wait_until(lambda: sum(len(request.split()) for request in conductor.requests) == 100 + 3 + 2)
+        named = [word for request in conductor.requests for word in request.split() if "/" in word]
+        assert named == [f"127.0.0.1/n{i:030}" for i in range(100)]
+        assert [request.split()[1] for request in conductor.requests] == ["resume", "nodes"]
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 143
+        assert b"does not watch" not in process.communicate()[1]
 
 
 def test_a_conductor_that_comes_back_gets_the_job_back(tmp_path: Path) -> None:
