@@ -77,21 +77,32 @@ static void group_remove(const char *group)
         usleep(REMOVE_US);
 }
 
-/* Ends what jobs of earlier tacet-launchds have left, which were killed. */
-static void leavings_end(void)
+static void group_end(const char *group)
 {
-    DIR *folder = opendir(own);
-    char group[PATH_MAX + 300];
+    group_write(group, "cgroup.kill", "1");
+    group_remove(group);
+}
+
+static void folder_remove(const char *folder)
+{
+    rmdir(folder); /* if the job has left files, it stays */
+}
+
+/* Ends what jobs of earlier tacet-launchds have left in a folder, which were killed: entries whose names have
+ * this form, with the job's number and a PID that no process has. */
+static void leavings_end(const char *place, const char *form, void (*end)(const char *path))
+{
+    DIR *folder = opendir(place);
+    char path[PATH_MAX + 300];
     const struct dirent *entry;
     unsigned job;
     int pid;
 
     while (folder && (entry = readdir(folder))) {
-        if (sscanf(entry->d_name, NAME, &job, &pid) != 2 || kill(pid, 0) == 0 || errno != ESRCH)
+        if (sscanf(entry->d_name, form, &job, &pid) != 2 || kill(pid, 0) == 0 || errno != ESRCH)
             continue;
-        snprintf(group, sizeof(group), "%s/%s", own, entry->d_name);
-        group_write(group, "cgroup.kill", "1");
-        group_remove(group);
+        snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
+        end(path);
     }
     if (folder)
         closedir(folder);
@@ -102,9 +113,12 @@ const char *cgroup_find(void)
     char path[PATH_MAX];
     const char *why;
 
-    if (!path_read(path) || !folder_find(path))
+    const bool is_found = path_read(path) && folder_find(path);
+    if (is_found)
+        leavings_end(own, NAME, group_end);
+    leavings_end(JOB_FOLDERS, JOB_FOLDER, folder_remove);
+    if (!is_found)
         return "no cgroup v2 is mounted";
-    leavings_end();
     why = cgroup_make(0) ? NULL : strerror(errno);
     cgroup_remove();
     if (why)

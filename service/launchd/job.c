@@ -481,7 +481,8 @@ static bool place_make(void)
     const struct credentials *user = &job.line.user;
 
     if (!job.request.directory) {
-        snprintf(job.directory, sizeof(job.directory), "/tmp/tacet-%u-XXXXXX", job.request.job);
+        snprintf(job.directory, sizeof(job.directory), JOB_FOLDERS "/" JOB_FOLDER "XXXXXX", job.request.job,
+                 (int)getpid());
         setfsgid(user->gid); /* without root these two change nothing */
         setfsuid(user->uid);
         if (!mkdtemp(job.directory))

@@ -102,10 +102,14 @@ uint32_t job_user(void);   /* its uid */
 void job_stop(bool stop);
 bool job_is_stopped(void);
 
+/* Where jobs have their folders, and how the names begin: the job's number, and tacet-launchd's PID. */
+#define JOB_FOLDERS "/tmp"
+#define JOB_FOLDER  "tacet-%u-%d-"
+
 /* ---- The job's control group ---- */
 
-/* Finds out whether jobs can have one, and ends what a killed tacet-launchd has left in its. Returns NULL, or
- * why not: then the other calls do nothing. */
+/* Finds out whether jobs can have one, and ends what a killed tacet-launchd has left in its, and empty
+ * folders of its jobs. Returns NULL, or why not: then the other calls do nothing. */
 const char *cgroup_find(void);
 
 /* Makes the group of a job. Returns false, with errno, if that fails. */

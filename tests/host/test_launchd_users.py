@@ -126,7 +126,7 @@ def test_a_job_runs_as_the_user_of_its_ticket(rooted: Daemon) -> None:
     assert (uid, gid) == (str(USER), str(GROUP)) and set(map(int, groups.split())) == {GROUP, *OTHERS}
     said = dict(line.split(":\t") for line in rest[:4])
     assert said == {"CapPrm": "0" * 16, "CapEff": "0" * 16, "CapAmb": "0" * 16, "NoNewPrivs": "1"}
-    assert re.fullmatch(r"/tmp/tacet-99-\w{6}", rest[4]) and not Path(rest[4]).exists()
+    assert re.fullmatch(r"/tmp/tacet-99-\d+-\w{6}", rest[4]) and not Path(rest[4]).exists()
     assert rest[5].split()[0].startswith("drwx------") and rest[5].split()[2:4] == [str(USER), str(GROUP)]
 
 
@@ -225,6 +225,7 @@ def test_what_a_killed_daemon_leaves_ends_with_the_next_one(grouped: Daemon) -> 
     Daemon().close()
     waiting.until(lambda: not group.exists(), f"the end of {group}", LIMIT_S)
     assert not any(Path(f"/proc/{pid}/exe").exists() for pid in pids)
+    assert not list(Path("/tmp").glob(f"tacet-*-{first.process.pid}-*"))
     job.close()
     shutil.rmtree(first.keys)
 
