@@ -497,7 +497,7 @@ void arch_system_calls_log(bool on);
 
 /* ---- What programs get from the machine ---- */
 
-/* Draws a random number that nobody can predict, from the hardware. Returns false if it has none. */
+/* Draws an unpredictable random number from the hardware. Returns false if it has none. */
 bool arch_random_strong(uint64_t *value);
 
 /* Returns a hardware random number if there is one, else one mixed from the clock. */
