@@ -444,8 +444,9 @@ void arch_switch(struct arch_context *from, const struct arch_context *to);
  * pool has no memory for tables, the page stays as it is. */
 void arch_guard_page(uint64_t address, struct page_pool *pool);
 
-/* Has a page that was made to fault so be there for a moment, and fault again: on this CPU. Called for one page
- * alone, under a lock; other CPUs may not touch it meanwhile. Does nothing if arch_guard_page had no memory. */
+/* Has a page that was made to fault so be there for a moment, and fault again: on this CPU. Called for one
+ * page alone, under a lock; other CPUs may not touch it meanwhile. Does nothing if arch_guard_page had no
+ * memory. */
 void arch_guard_page_open(uint64_t address, bool is_open);
 
 /* Undoes that for all pages of a range that is no longer in use: then the pool of its memory may be

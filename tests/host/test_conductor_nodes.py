@@ -361,11 +361,11 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
     wrong = {
         "forged": [last.frame(wire.to, stranger, bytes(16)), tagged[:-1] + bytes([tagged[-1] ^ 1])],
         "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=155)],
-        "other_version": [framed_as(stranger, version=2)],
+        "other_version": [framed_as(stranger, version=1)],
         "other_kind": [framed_as(stranger, kind=9)],
         "absurd": [
             framed_as(stranger, state=3),
-            framed_as(stranger, welcomed=2),
+            framed_as(stranger, welcomed=4),
             framed_as(stranger, cpus=0),
             framed_as(stranger, name=b"a b"),
             framed_as(stranger, name=b"\x1b[2J"),
