@@ -153,7 +153,8 @@ KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie $(ARCH_CFLAG
 # Keeps paths of this machine out of the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
-$(KERNEL_FLAGS): FLAGS = $(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(BEARSSL_KERNEL_CFLAGS) $(VDSO_CFLAGS)
+$(KERNEL_FLAGS): FLAGS = $(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(BEARSSL_KERNEL_CFLAGS) \
+	$(VDSO_CFLAGS)
 $(BUILD)/kernel.list.flags: FLAGS = $(KERNEL_OBJECTS)
 
 KERNEL_LDFLAGS := -nostdlib -static --gc-sections -z noexecstack -z max-page-size=$(ARCH_PAGE_BYTES) \

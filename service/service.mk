@@ -7,7 +7,8 @@ SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacetrun tacet-launchd \
                                                  tacet-mpirun)
-SERVICE_OF_KERNEL := $(patsubst %,kernel/beat/%.c,beat_frame answer_frame key_frame page_frame welcome global_clock) \
+SERVICE_OF_KERNEL := $(patsubst %,kernel/beat/%.c,beat_frame answer_frame page_frame key_frame) \
+                     $(patsubst %,kernel/beat/%.c,welcome global_clock) \
                      $(patsubst %,kernel/lib/%.c,format key seal siphash) kernel/launch/launch_request.c
 service_objects = $(patsubst %.c,$(SERVICE_BUILD)/objects/%.o,$(1))
 
@@ -27,7 +28,8 @@ ifndef BEARSSL
 include ports/bearssl/bearssl.mk
 endif
 SERVICE_BEARSSL := $(BEARSSL_C:%.c=$(SERVICE_BUILD)/bearssl/%.o)
-$(SERVICE_BUILD)/lib.a: $(call service_objects,$(wildcard service/lib/*.c) $(SERVICE_OF_KERNEL)) $(SERVICE_BEARSSL)
+$(SERVICE_BUILD)/lib.a: $(call service_objects,$(wildcard service/lib/*.c) $(SERVICE_OF_KERNEL)) \
+        $(SERVICE_BEARSSL)
 	$(Q)rm -f $@
 	$(Q)ar rcs $@ $^
 

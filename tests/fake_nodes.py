@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests import waiting
 from tests.beat_frames import (
@@ -195,7 +196,7 @@ class Wire:
             subprocess.run(["ip", *command.split()], check=True)
         self.folder, self.control = folder, folder / "control"
         self.conductor: subprocess.Popen[bytes] | None = None
-        self._started: list[subprocess.Popen[bytes]] = []
+        self._started: list[subprocess.Popen[Any]] = []
         self.messages = folder / "stderr"
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88CB))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
@@ -258,6 +259,10 @@ class Wire:
             self.until(lambda: self.status()["nodes"] >= len(known))
             self.until(lambda: all(node.welcomed or not node.answers for node in known))
         return process
+
+    def ends_with(self, process: subprocess.Popen[str]) -> None:
+        """Has `close` end it, too."""
+        self._started.append(process)
 
     def close(self) -> None:
         """No conductor runs any more."""

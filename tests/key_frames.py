@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests for keys and their answers as bytes (docs/nettick.md), written from the documents and standards for
-the tests alone: X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439), HChaCha20, and a node that asks for its keys.
+"""Requests for keys and their answers as bytes (docs/nettick.md), written from the documents for the tests
+alone: X25519 (RFC 7748), ChaCha20-Poly1305 (RFC 8439), HChaCha20, and a node that asks for its keys.
 
     asker = Asker(b"n1", address, conductor_key)
     wire.send(asker.frame())

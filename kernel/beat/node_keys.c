@@ -17,9 +17,10 @@
 static struct secrets {
     struct node_key_pair keys;
     struct key_session session;
-} secrets;
+} first, *secrets = &first; /* until node_keys_hide */
 
-static struct spinlock lock;
+static struct spinlock lock; /* while the secrets are open */
+static bool is_hidden;
 static uint8_t public[CURVE_BYTES];
 static bool has_key, has_ticket, has_next, comes, waits; /* changed under the lock, read without it */
 static uint32_t number;                                  /* of the last request */
@@ -38,6 +39,30 @@ static bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count)
     return !text[2 * count];
 }
 
+static struct secrets *secrets_open(void)
+{
+    spin_lock(&lock);
+    if (is_hidden)
+        arch_guard_page_open((uint64_t)secrets, true);
+    return secrets;
+}
+
+static void secrets_close(void)
+{
+    if (is_hidden)
+        arch_guard_page_open((uint64_t)secrets, false);
+    spin_unlock(&lock);
+}
+
+void node_keys_hide(void *page, struct page_pool *pool)
+{
+    secrets = page;
+    *secrets = first;
+    wipe(&first, sizeof(first));
+    arch_guard_page((uint64_t)page, pool);
+    is_hidden = true;
+}
+
 /* Draws the secret. Returns false if the hardware has no random numbers. */
 static bool secret_draw(uint8_t secret[CURVE_BYTES])
 {
@@ -50,7 +75,7 @@ static bool secret_draw(uint8_t secret[CURVE_BYTES])
 static int session_make(const char *text, uint64_t start, struct message *why)
 {
     uint8_t secret[CURVE_BYTES] __attribute__((aligned(8)));
-    struct key_session *session = &secrets.session;
+    struct key_session *session = &first.session;
 
     if (!hexadecimal_read(text, session->conductor, CURVE_BYTES))
         return message_set(
@@ -78,8 +103,8 @@ int node_keys_configure(const struct command_line *line, uint64_t start, struct 
                *ticket = command_line_option(line, "ticket_key"),
                *conductor = command_line_option(line, "conductor_key");
 
-    has_key = digits && key_parse(digits, secrets.keys.now.beats);
-    has_ticket = ticket && key_parse(ticket, secrets.keys.now.ticket);
+    has_key = digits && key_parse(digits, first.keys.now.beats);
+    has_ticket = ticket && key_parse(ticket, first.keys.now.ticket);
     if (digits && !has_key)
         return message_set(why, -EINVAL, "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
     if (ticket && !has_ticket)
@@ -89,6 +114,12 @@ int node_keys_configure(const struct command_line *line, uint64_t start, struct 
                            "conductor_key= brings both keys: leave out nettick_key= and "
                            "ticket_key=");
     return conductor ? session_make(conductor, start, why) : 0;
+}
+
+bool node_keys_are_given(const struct command_line *line)
+{
+    return command_line_option(line, "nettick_key") || command_line_option(line, "ticket_key") ||
+           command_line_option(line, "conductor_key");
 }
 
 bool node_keys_have(void)
@@ -108,18 +139,18 @@ bool node_keys_come(void)
 
 void node_keys_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
 {
-    memcpy(secrets.session.address, address, BEAT_ADDRESS_BYTES);
+    memcpy(secrets_open()->session.address, address, BEAT_ADDRESS_BYTES);
+    secrets_close();
 }
 
 const struct node_key_pair *node_keys_open(void)
 {
-    spin_lock(&lock);
-    return &secrets.keys;
+    return &secrets_open()->keys;
 }
 
 void node_keys_close(void)
 {
-    spin_unlock(&lock);
+    secrets_close();
 }
 
 bool node_keys_wait(void)
@@ -152,47 +183,53 @@ int node_keys_renew(void)
 
 bool node_keys_request(const char *name, uint8_t payload[KEY_REQUEST_BYTES])
 {
-    struct key_request request = { .start = secrets.session.start };
+    struct key_request request = { .number = 0 };
     const uint64_t now_ns = clock_now_ns();
 
-    SPIN_GUARD(&lock);
     if (!waits || now_ns < due_ns)
         return false;
+    const struct secrets *open = secrets_open();
     due_ns = now_ns + pause_ns;
     pause_ns = pause_ns < PAUSE_NS_MAX ? 2 * pause_ns : PAUSE_NS_MAX;
     request.number = number;
+    request.start = open->session.start;
     memcpy(request.public, public, CURVE_BYTES);
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         request.name[i] = name[i];
-    key_request_encode(&request, has_key ? secrets.keys.now.ticket : NULL, payload);
+    key_request_encode(&request, has_key ? open->keys.now.ticket : NULL, payload);
+    secrets_close();
     return true;
 }
 
 enum beat_fault node_keys_take(const uint8_t *payload, size_t bytes)
 {
+    struct secrets *open;
     struct node_keys keys;
 
-    SPIN_GUARD(&lock);
-    if (!waits)
+    if (!node_keys_wait())
         return BEAT_OTHER_KIND; /* the conductor has answered twice */
-    const enum beat_fault fault = key_answer_decode(&secrets.session, number, payload, bytes, &keys);
+    open = secrets_open();
+    const enum beat_fault fault = key_answer_decode(&open->session, number, payload, bytes, &keys);
     if (fault == BEAT_FINE) {
-        *(has_key ? &secrets.keys.next : &secrets.keys.now) = keys;
+        *(has_key ? &open->keys.next : &open->keys.now) = keys;
         has_next = has_key;
         waits = false;
         has_ticket = true;
         __atomic_store_n(&has_key, true, __ATOMIC_RELEASE);
     }
+    secrets_close();
     wipe(&keys, sizeof(keys));
     return fault;
 }
 
 void node_keys_advance(void)
 {
-    SPIN_GUARD(&lock);
-    secrets.keys.now = secrets.keys.next;
+    struct secrets *open = secrets_open();
+
+    open->keys.now = open->keys.next;
     has_next = false;
-    wipe(&secrets.keys.next, sizeof(secrets.keys.next));
+    wipe(&open->keys.next, sizeof(open->keys.next));
+    secrets_close();
 }
 
 void node_keys_say(void)

@@ -9,17 +9,26 @@
  * keys
  *
  * Keys are read between node_keys_open and node_keys_close alone, which exclude other CPUs: a leaf lock, held
- * for a hash. Any context, interrupts off.
+ * for a hash. Outside, their page is not mapped. Any context, interrupts off.
  */
 #ifndef TACET_NODE_KEYS_H
 #define TACET_NODE_KEYS_H
 
 #include "beat/key_frame.h"
 #include "lib/command_line.h"
+#include "mm/page_pool.h"
 
 /* Applies `nettick_key=`, `ticket_key=` and `conductor_key=`. `start` is the number drawn at this start.
  * -EINVAL or -ENODEV with `why`. */
 int node_keys_configure(const struct command_line *line, uint64_t start, struct message *why);
+
+/* Returns whether one of these options is there: then the secrets need memory. */
+bool node_keys_are_given(const struct command_line *line);
+
+/* Moves the secrets into a page of the direct map, NODE_KEYS_BYTES with the tables for it, and unmaps the
+ * page: it is there between node_keys_open and node_keys_close alone. Called once at boot. */
+#define NODE_KEYS_BYTES (4 * ARCH_PAGE)
+void node_keys_hide(void *page, struct page_pool *pool);
 
 /* Returns whether the node has keys, or gets them after boot. */
 bool node_keys_have(void);

@@ -126,6 +126,8 @@ _Noreturn void kernel_start(struct boot_info *boot)
                     timer_configure(&line, &why) || arch_idle_configure(&line, &why) ||
                     schedule_configure(&line, &why) || threads_configure(&line, &why),
                 &why);
+    if (node_keys_are_given(&line))
+        node_keys_hide(arch_physical(memory_take(ARCH_PAGE, ARCH_PAGE)), &kernel_pool);
     timer_cpu_start();
     klog_cpu_start(); /* the options have been read since this CPU's setup */
     arch_cpus_start(&kernel_pool, boot);

@@ -184,9 +184,11 @@ static int ticket_check(const struct launch_line *line, uint64_t nonce, struct m
 {
     const uint64_t now_s = clock_wall_ns(NULL) / NS_PER_S;
     const struct node_key_pair *keys = node_keys_open();
-    const int error = launch_ticket_check(line, node_keys_have_ticket() ? keys->now.ticket : NULL, nonce,
-                                          node_id, now_s, why);
+    int error = launch_ticket_check(line, node_keys_have_ticket() ? keys->now.ticket : NULL, nonce, node_id,
+                                    now_s, why);
 
+    if (error && node_keys_have_next())
+        error = launch_ticket_check(line, keys->next.ticket, nonce, node_id, now_s, why);
     node_keys_close();
     return error;
 }

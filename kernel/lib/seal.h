@@ -23,7 +23,7 @@ void curve_public(uint8_t public[CURVE_BYTES], const uint8_t secret[CURVE_BYTES]
 
 /* Makes the key that this secret's owner shares with the owner of another one's public key: HChaCha20
  * [draft-irtf-cfrg-xchacha §2.2], with a nonce of zeros, of X25519's result. Returns false if that result
- * does not depend on the secret: the public key is one of a few that nobody may use. */
+ * does not depend on the secret: the public key is one of a few that are no secret's. */
 bool curve_agree(uint8_t key[SEAL_KEY_BYTES], const uint8_t secret[CURVE_BYTES],
                  const uint8_t public[CURVE_BYTES]);
 

@@ -57,8 +57,8 @@ static inline uint64_t tail_load(const uint8_t *at, size_t bytes)
 }
 
 /* Takes the whole message. `wide` is what the start differs by for a result of 128 bits. */
-static inline void message_add(struct state *s, const uint8_t *key, const uint8_t *at, size_t bytes,
-                               uint64_t wide)
+__attribute__((always_inline)) static inline void message_add(struct state *s, const uint8_t *key,
+                                                              const uint8_t *at, size_t bytes, uint64_t wide)
 {
     const uint64_t k0 = load_le64(key), k1 = load_le64(key + 8);
     const uint8_t *end = at + bytes / 8 * 8;
@@ -72,7 +72,7 @@ static inline void message_add(struct state *s, const uint8_t *key, const uint8_
     word_add(s, last | tail_load(at, bytes % 8));
 }
 
-static inline uint64_t result(struct state *s)
+__attribute__((always_inline)) static inline uint64_t result(struct state *s)
 {
     for (unsigned i = 0; i < 4; i++)
         round_once(s);

@@ -9,8 +9,8 @@ BEARSSL := build/bearssl
 BEARSSL_C := ec/ec_c25519_m31.c symcipher/chacha20_ct.c symcipher/poly1305_ctmul.c codec/ccopy.c
 
 # No code that depends on the machine or the system: no vector registers, no random numbers, no clock.
-BEARSSL_DEFINES := $(addsuffix =0,$(addprefix -DBR_,AES_X86NI SSE2 POWER8 LE_UNALIGNED BE_UNALIGNED RDRAND USE_URANDOM USE_GETENTROPY \
-	USE_WIN32_RAND USE_UNIX_TIME USE_WIN32_TIME))
+BEARSSL_DEFINES := $(addsuffix =0,$(addprefix -DBR_,AES_X86NI SSE2 POWER8 LE_UNALIGNED BE_UNALIGNED RDRAND \
+	USE_URANDOM USE_GETENTROPY USE_WIN32_RAND USE_UNIX_TIME USE_WIN32_TIME))
 BEARSSL_CFLAGS := $(BEARSSL_DEFINES) -isystem $(BEARSSL)/inc -iquote $(BEARSSL)/src -fno-strict-aliasing -w
 # The kernel has no other string.h.
 BEARSSL_KERNEL_CFLAGS := -isystem ports/bearssl/include $(BEARSSL_CFLAGS)

@@ -172,7 +172,7 @@ static void request_take_from(const uint8_t *address, const struct key_request *
     } else if (memcmp(asker->session.node, request->public, CURVE_BYTES) != 0) {
         return; /* another key with this beginning */
     }
-    asker->session.start = request->start; /* nobody can use an answer to a forged one */
+    asker->session.start = request->start; /* an answer to a forged one is of no use */
     memcpy(asker->name, request->name, ANSWER_NAME_BYTES);
     asker->number = request->number;
     asker->heard_ns = conductor_now_ns();

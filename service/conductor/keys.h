@@ -31,7 +31,7 @@ enum beat_fault key_request_heard(const struct wire_frame *frame);
 void keys_settle(void);
 bool keys_are_due(void);
 
-/* Do the requests "keys FROM" and "admit NODE FINGERPRINT" (control.h). */
+/* Writes the answers to the requests "keys FROM" and "admit NODE FINGERPRINT" (control.h). */
 void keys_write(struct json *answer, unsigned long from);
 void keys_admit(const char *words, struct json *answer);
 

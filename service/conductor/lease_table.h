@@ -141,7 +141,4 @@ void lease_epoch_begin(struct lease_table *table);
 
 void lease_killed(struct lease *lease, uint64_t last_sequence);
 
-/* Numbers of beats begin anew: ending jobs are killed again. */
-void lease_epoch_begin(struct lease_table *table);
-
 #endif

@@ -37,6 +37,8 @@ static uint32_t command_do(const struct beat_command *command)
 {
     const unsigned code = command->code & BEAT_CODE_MASK;
 
+    if (code == BEAT_REKEY)
+        return keys_renew();
     if (code != BEAT_STOP && code != BEAT_CONTINUE && code != BEAT_KILL)
         return ENOSYS;
     if (command->bytes != 0 && command->bytes != 4)
@@ -88,6 +90,7 @@ static void answer_send(const struct beat *beat, const uint8_t to[6])
                              .booted_ns = beats.booted_ns,
                              .start = beats.start,
                              .is_welcomed = is_last && beats.is_welcomed,
+                             .has_next_keys = keys_have_next(),
                              .error_ns = beats.clock.error_ns,
                              .beats = beats.taken,
                              .lost = beats.lost,
@@ -120,7 +123,7 @@ static void newer_epoch_tell(const struct beat *beat, const uint8_t to[6])
         to[0], to[1], to[2], to[3], to[4], to[5], beat->epoch, beats.order.epoch);
 }
 
-static void beat_take(const struct beat *beat, const struct wire_frame *frame)
+static void beat_take(const struct beat *beat, const struct wire_frame *frame, bool is_under_next)
 {
     const uint64_t now_ns = clock_now_ns(); /* monotonic, because the wall clock may be set */
     uint64_t missing;
@@ -130,6 +133,8 @@ static void beat_take(const struct beat *beat, const struct wire_frame *frame)
         newer_epoch_tell(beat, frame->from);
     if (place == BEAT_DUPLICATE || place == BEAT_LATE)
         return;
+    if (is_under_next)
+        keys_advance();
     if (place == BEAT_NEW_EPOCH)
         global_clock_restart(&beats.clock);
     beats.taken++;
@@ -141,17 +146,26 @@ static void beat_take(const struct beat *beat, const struct wire_frame *frame)
         answer_send(beat, frame->from);
 }
 
+static void frame_take(const struct wire_frame *frame)
+{
+    struct beat beat;
+    bool is_under_next;
+
+    if (frame->bytes > 1 && frame->payload[1] == BEAT_KIND_KEY_ANSWER)
+        keys_take(frame->payload, frame->bytes);
+    else if (keys_beat_decode(frame, &beat, &is_under_next) == BEAT_FINE)
+        beat_take(&beat, frame, is_under_next);
+}
+
 static void beats_ready(struct watch *watch, uint32_t events)
 {
     static struct wire_frame frame;
-    struct beat beat;
 
     (void)watch;  /* there is one wire */
     (void)events; /* reads until nothing is left, or the turn's frames are used up */
     for (unsigned i = 0; i < FRAMES_PER_TURN && wire_receive(&beats.wire, &frame) == 0; i++)
-        if (frame.is_for_us &&
-            beat_decode(frame.payload, frame.bytes, launchd.keys.beats, frame.from, &beat) == BEAT_FINE)
-            beat_take(&beat, &frame);
+        if (frame.is_for_us)
+            frame_take(&frame);
 }
 
 uint64_t beats_utc_s(void)
@@ -172,6 +186,7 @@ int beats_open(const char *interface, const char **what)
     *what = "listening";
     for (unsigned i = 0; i < sizeof(beats.wire.address); i++)
         sprintf(launchd.id + 2 * i, "%02x", beats.wire.address[i]);
+    keys_open(&beats.wire, beats.start);
     beats.watch = (struct watch){ .fd = beats.wire.socket, .ready = beats_ready };
     return watch_try(&launchd.loop, &beats.watch, EPOLLIN) ? -1 : 0;
 }

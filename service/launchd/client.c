@@ -152,9 +152,7 @@ static void ask_heard(struct client *client, const char *text)
     static struct launch_line line; /* large */
     struct message why;
 
-    if (launch_line_read(text, &line, &why) ||
-        launch_ticket_check(&line, launchd.has_key ? launchd.keys.ticket : NULL, client->nonce, launchd.id,
-                            beats_utc_s(), &why))
+    if (launch_line_read(text, &line, &why) || keys_ticket_check(&line, client->nonce, &why))
         client_refuse(client, "%s", why.text);
     else if (!job_take(client, &line))
         client_refuse(client, "busy with job %" PRIu32, job_number());

@@ -9,16 +9,18 @@
  *      cgroup.c      the job's control group
  *      rank.c        a rank between fork and exec
  *      beats.c       the conductor's beats: answers, stop, continue, kill
+ *      keys.c        the node's keys, from a file or from the conductor
  */
 #ifndef TACET_SERVICE_LAUNCHD_H
 #define TACET_SERVICE_LAUNCHD_H
 
-#include "beat/answer_frame.h"
+#include "beat/key_frame.h"
 #include "launch/launch_request.h"
 #include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
 #include "service/lib/key_file.h"
 #include "service/lib/launch_cpus.h"
+#include "service/lib/wire.h"
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -147,5 +149,37 @@ int beats_open(const char *interface, const char **what);
 
 /* Returns the time of the conductor's beats, UTC in seconds since 1970; this host's if it hears none. */
 uint64_t beats_utc_s(void);
+
+/* ---- Keys ---- */
+
+/* Sets where the node's keys come from: a file, or the conductor of this public key, 64 hexadecimal digits.
+ * Ends the program if they are wrong. */
+void keys_from_file(const char *path);
+void keys_from_conductor(const char *conductor);
+
+/* Starts to ask the conductor, if the keys come from it. `start`: the number drawn at this start. */
+void keys_open(const struct wire *wire, uint64_t start);
+
+/* Asks if a request is due. Called in each turn of the loop. */
+void keys_turn(void);
+
+/* Takes an answer with keys. */
+void keys_take(const uint8_t *payload, size_t bytes);
+
+/* Reads the file once more. Returns whether it has other keys, which are the next ones then. */
+bool keys_reload(void);
+
+/* Does BEAT_REKEY. Returns 0, or an errno. */
+uint32_t keys_renew(void);
+
+/* Returns whether there are next keys; keys_advance makes them those that count. */
+bool keys_have_next(void);
+void keys_advance(void);
+
+/* Checks a ticket under the keys that count, or under the next ones. Returns 0, or an error with `why`. */
+int keys_ticket_check(const struct launch_line *line, uint64_t nonce, struct message *why);
+
+/* Decodes a beat under the keys that count, or under the next ones: then *is_next. */
+enum beat_fault keys_beat_decode(const struct wire_frame *frame, struct beat *beat, bool *is_next);
 
 #endif

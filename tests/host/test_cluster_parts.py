@@ -80,15 +80,14 @@ def test_nodes_share_a_stream_by_lines() -> None:
     assert len(lines) == 2000
 
 
-def keys_of(number: int) -> str:
-    return f"beats {'00' * 16}\nticket {number:032x}\n"
+PUBLIC = "12" * 32
 
 
 def test_without_a_program_nodes_wait_for_jobs() -> None:
     plan = arguments.parse([])
     assert (plan.nodes, plan.rate, plan.command) == (4, "10", [])
     assert plan.app is None and not plan.args
-    tree = services.tree(plan, keys_of, "mount=/mnt:10.99.0.1:20000:/run/share")
+    tree = services.tree(plan, PUBLIC, "mount=/mnt:10.99.0.1:20000:/run/share")
     file = pxe.node_cfg(tree.nodes[layout.data_mac(1)], "", "node1", [])
     assert "'launch'" in file and "argv0" not in file and "module2" not in file and " -- " not in file
 
@@ -124,12 +123,13 @@ def test_each_node_has_cards_an_address_and_a_name_of_its_own() -> None:
             "ranks=1",
         ]
     )
-    tree = services.tree(plan, keys_of, "mount=/mnt:10.99.0.1:20000:/run/share")
+    tree = services.tree(plan, PUBLIC, "mount=/mnt:10.99.0.1:20000:/run/share")
     assert len(tree.nodes) == 64 and len({node.address for node in tree.nodes.values()}) == 64
     for number, (mac, node) in enumerate(tree.nodes.items(), 1):
         assert (mac, node.name) == (layout.data_mac(number), f"node{number}")
         assert f"nettick_dev={layout.beats_mac(number)}" in node.options
-        assert f"nettick_key={'00' * 16}" in node.options and f"ticket_key={number:032x}" in node.options
+        assert f"conductor_key={PUBLIC}" in node.options
+        assert not any(f"{key}_key=" in option for option in node.options for key in ("nettick", "ticket"))
         assert layout.beats_mac(number) not in tree.nodes
         assert "env=A=b c" in node.options and node.options[-1] == "ranks=1"
     conf = pxe.dnsmasq_conf(tree, layout.TREE)
@@ -142,7 +142,7 @@ def test_linux_nodes_come_after_the_others_and_share_nothing_with_them() -> None
     for of in (layout.address_of, layout.data_mac, layout.beats_mac, layout.tap_of, layout.name_of):
         assert len({of(number) for number in plan.numbers}) == 128
     assert all(re.fullmatch(r"(..)(:..){5}", layout.beats_mac(number)) for number in plan.numbers)
-    assert len(services.tree(plan, keys_of, "").nodes) == 64, "they boot by themselves"
+    assert len(services.tree(plan, PUBLIC, "").nodes) == 64, "they boot by themselves"
 
 
 @pytest.mark.parametrize(
@@ -167,16 +167,13 @@ def test_a_linux_node_is_told_who_it_is_and_where_its_files_are(
     monkeypatch.setattr(linux.LinuxNode, "kernel_file", lambda self, *_: tmp_path / "vmlinux")
     monkeypatch.setattr(qemu, "BUSYBOX", tmp_path / "e1000.ko")
     mount = linux.Mount("10.99.0.1", 20000, Path("/a share"))
-    archive = linux.initramfs({"linux2": keys_of(102)}, mount, "10.99.0.11 node1\n")
+    archive = linux.initramfs(PUBLIC, mount, "10.99.0.11 node1\n")
     files = {entry.name: entry for entry in cpio.unpack(archive)}
-    assert (
-        files["keys/linux2"].data == keys_of(102).encode()
-        and files["etc/hosts"].data == b"10.99.0.11 node1\n"
-    )
+    assert files["etc/hosts"].data == b"10.99.0.11 node1\n"
     init = files["init"].data.decode()
     assert re.findall(r"insmod /modules/(\S+)", init) == ["e1000.ko", "9pnet.ko", "9p.ko", "9pnet_fd.ko"]
     assert (
-        '--key "/keys/$NODE"' in init
+        f"--conductor-key {PUBLIC}" in init
         and "mount -t 9p -o 'trans=tcp,port=20000," in init
         and "aname=/a share' 10.99.0.1 /mnt" in init
     )

@@ -106,7 +106,7 @@ def scene_an_intruder_in_a_nodes_name_gets_no_key(wire: Wire) -> None:
     wire.until(lambda: len(wire.key_answers) > 1)
     assert states(wire) == {node.print: "answered", intruder.print: "waiting"}
     assert not any(intruder.keys_of(frame) for frame in wire.key_answers)
-    #: The node's own request, repeated with another start, gives an answer that nobody can use.
+    #: The node's own request, repeated with another start, gives an answer that is of no use.
     forged = Asker(b"n1", address(1), PUBLIC, start=99, secret=node.secret)
     count = len(wire.key_answers)
     wire.send(forged.frame())

@@ -81,7 +81,7 @@ TEST(a_public_key_that_gives_the_same_for_every_secret_is_refused)
     }
 }
 
-/* RFC 8439 §2.8.2. */
+/* Makes what RFC 8439 §2.8.2 shows. */
 static void sealed_make(uint8_t *text, uint8_t *tag, uint8_t *key, uint8_t *nonce, uint8_t *header)
 {
     read_hexadecimal(key, "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f");

@@ -16,6 +16,7 @@ import pytest
 from waiting_nodes import WAITS, WaitingNodes
 
 import qemu
+from qemu.monitor import Monitor, connect
 from tests import waiting
 from tests.key_frames import x25519
 from tests.keys import MASTER
@@ -124,3 +125,21 @@ def test_a_node_that_starts_again_draws_another_secret(tmp_path: Path) -> None:
         here.node.reset()
         assert here.fingerprint() != first
         assert here.askers()[here.fingerprint()] == "answered"
+
+
+def test_the_page_of_the_keys_is_not_mapped_while_no_frame_comes(tmp_path: Path) -> None:
+    """Read as the kernel would read it, by the debugger's eye of QEMU."""
+    with conducted(tmp_path, "--trust-first", "--rate", "0") as here:
+        here.node.wait(WAITS)
+        listed = subprocess.run(["nm", qemu.KERNEL], capture_output=True, text=True, check=True).stdout
+        symbol = re.search(r"^(\w+) \w secrets$", listed, re.M)
+        assert symbol
+        connection = connect(here.node.monitor, LIMIT_S)
+        monitor = Monitor(connection, LIMIT_S)
+        monitor.greet()
+        page = re.search(r": (0x\w+)", monitor.human(f"x /1gx 0x{symbol[1]}"))
+        assert page and int(page[1], 16) % 4096 == 0
+        assert "Cannot access memory" in monitor.human(f"x /1gx {page[1]}")
+        below = monitor.human(f"x /1gx {int(page[1], 16) - 4096:#x}")
+        assert "Cannot access memory" not in below, "its neighbour is there"
+        connection.close()

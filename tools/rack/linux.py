@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a cluster's Linux nodes boot: Debian's kernel, which QEMU loads itself, and an initramfs with busybox,
-tacet-launchd and the nodes' keys. All nodes have the same files. The kernel's command line sets
+"""What a cluster's Linux nodes boot: Debian's kernel, which QEMU loads itself, and an initramfs with busybox
+and tacet-launchd. All nodes have the same files. The command line sets
 environment variables that tell the first process its node."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,8 +56,7 @@ until mount -t 9p -o {options} {server} {place}; do
     fi
     sleep 1
 done
-chmod 600 /keys/*
-{launchd} --name "$NODE" --address "$ADDRESS" --key "/keys/$NODE" --beats "$beats"
+{launchd} --name "$NODE" --address "$ADDRESS" --conductor-key {public} --beats "$beats"
 echo "linux: exit status=$?"
 poweroff -f
 """
@@ -87,9 +85,9 @@ def check() -> None:
         raise qemu.RunnerError(f"there is no {qemu.BUSYBOX} (ports/deps.sh run)")
 
 
-def initramfs(keys: Mapping[str, str], mount: Mount, hosts: str) -> bytes:
-    """All files of a Linux node; `keys` has the file of keys of each, `hosts` the names of
-    all nodes."""
+def initramfs(public: str, mount: Mount, hosts: str) -> bytes:
+    """All files of a Linux node; `public` is the conductor's public key, `hosts` has the names of all
+    nodes."""
     modules = LinuxNode().module_folder()
     launchd = f"sbin/{layout.LAUNCHD}"
     init = _INIT.format(
@@ -98,8 +96,9 @@ def initramfs(keys: Mapping[str, str], mount: Mount, hosts: str) -> bytes:
         server=mount.host,
         place=layout.PLACE,
         launchd=f"/{launchd}",
+        public=public,
     )
-    folders = ("proc", "sys", "dev", "tmp", "bin", "sbin", "keys", layout.PLACE.lstrip("/"))
+    folders = ("proc", "sys", "dev", "tmp", "bin", "sbin", layout.PLACE.lstrip("/"))
     entries = [
         *NETWORK.entries(modules),
         *map(cpio.Entry.folder, folders),
@@ -107,7 +106,6 @@ def initramfs(keys: Mapping[str, str], mount: Mount, hosts: str) -> bytes:
         cpio.Entry.file("bin/busybox", qemu.BUSYBOX.read_bytes(), executable=True),
         cpio.Entry.file(launchd, (layout.SERVICE / layout.LAUNCHD).read_bytes(), executable=True),
         cpio.Entry.file("etc/hosts", hosts.encode()),
-        *(cpio.Entry.file(f"keys/{name}", content.encode()) for name, content in keys.items()),
         cpio.Entry.file("init", init.encode(), executable=True),
     ]
     return cpio.pack(entries)
