@@ -109,7 +109,7 @@ def beats_of(frames: list[str]) -> list[dict[str, int]]:
         names = "version kind bytes answer_every commands epoch sequence time_ns period_ns late_ns tai_utc_s"
         beat = dict(zip(names.split(), HEADER.unpack_from(frame, 14)))
         payload = frame[14 : 14 + beat["bytes"]]
-        assert (beat["version"], beat["kind"], beat["bytes"]) == (1, 1, HEADER.size + 8)
+        assert (beat["version"], beat["kind"], beat["bytes"]) == (2, 1, HEADER.size + 8)
         assert struct.unpack(">Q", payload[-8:])[0] == siphash(KEY, payload[:-8])
         found.append(beat)
     return found
