@@ -50,6 +50,8 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
         return message_set(why, -EINVAL, "%s=%s needs nettick=irq", name, text);
     if (beat_is_shared && !device)
         return message_set(why, -EINVAL, "nettick=irq: there is no network card for heartbeats");
+    if (node_keys_come() && !device && !beat_card)
+        return message_set(why, -ENODEV, "conductor_key=: there is no network card to get keys by");
     nettick_shared.is_used = beat_is_shared;
     return option_value(OPTION_NUMBER, name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why);
 }

@@ -9,7 +9,6 @@
  * idle for longest goes, unless it has a lease. A client beyond a limit is told so.
  */
 #include "service/conductor/access.h"
-#include "service/conductor/access.h"
 #include "service/conductor/conductor.h"
 #include "service/lib/control.h"
 #include "service/lib/event_loop.h"

@@ -282,14 +282,14 @@ static void greet(struct client *client)
 
     sysinfo(&memory);
     uname(&system);
-    if (strcmp(job_state(), "busy") == 0)
+    if (!job_is_over())
         snprintf(job, sizeof(job), " job=%" PRIu32 " uid=%u", job_number(), job_user());
     client_say(client,
                "tacet-launch %u %016" PRIx64 " %s cpus=%u memory_mib=%llu state=%s%s name=%s id=%s "
                "system=%s-%s",
                LAUNCH_VERSION, client->nonce, launchd.has_key ? "ticket" : "open", launchd.cpus.count,
-               (unsigned long long)memory.totalram * memory.mem_unit >> 20, job_state(), job, launchd.name,
-               launchd.id, system.sysname, system.release);
+               (unsigned long long)memory.totalram * memory.mem_unit >> 20, job_is_over() ? "idle" : "busy",
+               job, launchd.name, launchd.id, system.sysname, system.release);
 }
 
 /* Accepts and greets a connection. Returns false if no connection waits. */

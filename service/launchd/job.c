@@ -86,11 +86,6 @@ static struct {
     uint32_t job;
 } stopped;
 
-const char *job_state(void)
-{
-    return job.stage == IDLE ? "idle" : "busy";
-}
-
 bool job_is_over(void)
 {
     return job.stage == IDLE;

@@ -70,9 +70,6 @@ struct in_addr client_address(const struct client *client);
 
 /* ---- The job ---- */
 
-/* Returns "idle" or "busy". */
-const char *job_state(void);
-
 /* Begins a job for this client, whose request follows this line. Returns false if the node has a job. */
 bool job_take(struct client *client, const struct launch_line *line);
 

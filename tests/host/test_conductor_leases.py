@@ -22,8 +22,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import KEY
 from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, assert_plays, play
+from tests.keys import MASTER, key_write
 from tests.making import made
 
 #: Ten answers a second, so that a node is silent three seconds after its last one.
@@ -356,9 +356,7 @@ def as_root(scene: str) -> None:
     if os.geteuid() or subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
         pytest.skip("needs root, for connections of several users")
     with tempfile.TemporaryDirectory(prefix="conductor_leases.") as folder:
-        key = Path(folder, "key")
-        key.write_text(KEY.hex() + "\n")
-        key.chmod(0o600)
+        key_write(Path(folder, "key"), MASTER.hex() + "\n")
         inside = ["unshare", "-n", sys.executable, __file__, scene, folder]
         ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
     assert ran.returncode == 0, ran.stdout + ran.stderr

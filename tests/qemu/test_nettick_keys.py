@@ -13,6 +13,7 @@ from pathlib import Path
 
 import network
 import pytest
+from conftest import Run
 from waiting_nodes import WAITS, WaitingNodes
 
 import qemu
@@ -125,6 +126,13 @@ def test_a_node_that_starts_again_draws_another_secret(tmp_path: Path) -> None:
         here.node.reset()
         assert here.fingerprint() != first
         assert here.askers()[here.fingerprint()] == "answered"
+
+
+def test_a_node_without_a_card_is_stopped_with_a_line(tacet: Run) -> None:
+    options = f"ranks=1 {OPTIONS.format(mode='poll', key=x25519(IDENTITY).hex())}"
+    result = tacet("status.musl", options=options)
+    assert result.outcome == "stop", result.explain()
+    assert "conductor_key=: there is no network card" in result.console, result.explain()
 
 
 def test_the_page_of_the_keys_is_not_mapped_while_no_frame_comes(tmp_path: Path) -> None:
