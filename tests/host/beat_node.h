@@ -199,17 +199,6 @@ void arch_guard_page_open(uint64_t address, bool is_open)
     (void)is_open;
 }
 
-static char printed[256]; /* the last line */
-
-void kernel_print(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(printed, sizeof(printed), format, arguments);
-    va_end(arguments);
-}
-
 void arch_beat_send(bool to_itself)
 {
     ipis++;

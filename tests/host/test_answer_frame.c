@@ -135,10 +135,10 @@ TEST(an_answer_that_says_neither_how_it_hears_beats_nor_that_it_is_welcome_is_re
     for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         struct answer answer = some_answer(), read;
 
-        answer_encode(&answer, key, payload);
+        answer_encode(&answer, key, sender, payload);
         payload[flags[i]] = (uint8_t)wrong[i];
-        beat_tag_write(payload, ANSWER_BYTES, key);
-        CHECK_EQUAL(answer_decode(payload, ANSWER_BYTES, key, &read), BEAT_ABSURD);
+        beat_end_write(payload, ANSWER_BYTES, key, sender);
+        CHECK_EQUAL(answer_decode(payload, ANSWER_BYTES, key, sender, &read), BEAT_ABSURD);
     }
 }
 

@@ -73,7 +73,9 @@ static void say_as(unsigned node, uint32_t job, uint64_t start, bool polls)
     const struct registry_moment moment = {
         .epoch = 5, .sequence = now.sequence, .conductor_ns = 7, .asked = now.asked
     };
-    struct answer answer = { .state = ANSWER_RUNNING, .cpus = 1, .epoch = 5, .sequence = now.sequence };
+    struct answer answer = {
+        .state = ANSWER_RUNNING, .cpus = 1, .epoch = 5, .follows = 5, .sequence = now.sequence
+    };
     struct node *found;
 
     answer.address[0] = 10;

@@ -723,7 +723,8 @@ static bool beat_under(const uint8_t *of_key, uint64_t sequence, struct beat_com
         beat.commands[beat.command_count++] = *command;
     }
     now_ns += 10 * MS;
-    nettick_frame(payload, beat_encode(&beat, of_key, payload, sizeof(payload)), conductor_address);
+    nettick_frame(payload, beat_encode(&beat, of_key, conductor_address, payload, sizeof(payload)),
+                  conductor_address);
     for (arena_cpu = 0; arena_cpu < CPUS; arena_cpu++)
         nettick_interrupt();
     arena_cpu = 0;
