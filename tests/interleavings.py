@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests import waiting
-from tests.beat_frames import KEY
 from tests.fake_nodes import FakeNode, Wire, play
+from tests.keys import MASTER, key_write
 from tests.launch_node import Job
 
 JOBS = 10
@@ -257,9 +257,7 @@ def scene_round(wire: Wire, seed: int) -> None:
 def play_round(seed: int) -> str:
     """Plays a round in a namespace of its own; returns what went wrong, or ""."""
     with tempfile.TemporaryDirectory(prefix="interleavings.") as folder:
-        key = Path(folder, "key")
-        key.write_text(KEY.hex() + "\n")
-        key.chmod(0o600)
+        key_write(Path(folder, "key"), MASTER.hex() + "\n")
         inside = ["unshare", "-rn", sys.executable, __file__, "--round", str(seed), folder]
         ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
         return "" if ran.returncode == 0 else f"seed {seed}:\n{ran.stdout}{ran.stderr}"

@@ -12,16 +12,16 @@ import struct
 import subprocess
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.keys import MASTER, key_write
+from tests.launchd import Daemon
 from tests.making import ROOT, made
 
-MPIRUN, TACETRUN, LAUNCHD = (
-    ROOT / "build" / "service" / name for name in ("tacet-mpirun", "tacetrun", "tacet-launchd")
-)
+MPIRUN, TACETRUN = (ROOT / "build" / "service" / name for name in ("tacet-mpirun", "tacetrun"))
 ENDS = ROOT / "build" / "mpi-lite" / "programs" / "glibc" / "ends"
 #: Limit of a job in seconds: a rank that waits for a dead rank would wait for ever.
 LIMIT_S = 300
@@ -77,6 +77,22 @@ def test_the_status_is_that_of_the_rank_that_has_died_and_not_of_its_peers(how: 
 @contextmanager
 def launchds(count: int) -> Iterator[str]:
     """Linux nodes on this machine; yields their addresses."""
+    with ExitStack() as stack:
+        nodes = [stack.enter_context(closing(Daemon())).node for _ in range(count)]
+        yield ",".join(f"{address}:{port}" for address, port in nodes)
+
+
+@pytest.mark.parametrize(("how", "status"), [("segfault", 128 + 11), ("status", 5)])
+def test_the_status_is_that_of_the_rank_that_has_died_and_not_of_its_peers(how: str, status: int) -> None:
+    """Those that send to it find a broken connection, perhaps before the launcher knows."""
+    for _ in range(5):
+        done = ran(MPIRUN, "-n", 4, "--nodes", 3, ENDS, how, "sends")
+        assert done.returncode == status, done
+
+
+@contextmanager
+def launchds(count: int) -> Iterator[str]:
+    """Linux nodes on this machine; yields their addresses."""
     words = [LAUNCHD, "--port", "0", "--address", "127.0.0.1"]
     with ExitStack() as stack:
         addresses = []
@@ -91,11 +107,14 @@ def launchds(count: int) -> Iterator[str]:
 
 @pytest.mark.parametrize(("how", "status"), [("segfault", 128 + 11), ("negative", 255), ("returned", 8)])
 @pytest.mark.parametrize("others", ["computes", "sends"])
-def test_a_rank_that_dies_ends_the_job_of_tacetrun(how: str, status: int, others: str) -> None:
+def test_a_rank_that_dies_ends_the_job_of_tacetrun(
+    how: str, status: int, others: str, tmp_path: Path
+) -> None:
     """Its ranks are children of a shell, which passes PMI's descriptor on."""
     script = ["/bin/sh", "-c", '"$0" "$@"; exit $?', ENDS, how, others]
     with launchds(2) as nodes:
-        done = ran(TACETRUN, "-w", nodes, "-i", "none", *script)
+        key = key_write(tmp_path / "key", MASTER.hex() + "\n")
+        done = ran(TACETRUN, "--key", key, "-w", nodes, "-i", "none", *script)
         assert done.returncode == status and "went on" not in done.stdout, done
         assert "rank 1 on" in done.stderr, done
 

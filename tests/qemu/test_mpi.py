@@ -15,6 +15,7 @@ import pytest
 from conftest import Run, expect_exit
 from waiting_nodes import LIMIT_S, WaitingNodes
 
+from tests.keys import MASTER, key_write, node_lines
 from tests.making import ROOT, made
 from tests.mpi.mpi_answers import recorded
 
@@ -195,10 +196,13 @@ LAUNCHD = ROOT / "build/service/tacet-launchd"
 
 
 @pytest.fixture
-def linux(pair: WaitingNodes) -> Iterator[str]:
+def linux(pair: WaitingNodes, tmp_path: Path) -> Iterator[str]:
     """The address of this machine on the nodes' network, where tacet-launchd runs."""
     address = "10.99.0.1"
-    daemon = pair.space.popen([LAUNCHD, "--address", address], stderr=subprocess.PIPE, text=True)
+    key_write(tmp_path / "master", MASTER.hex() + "\n")
+    keys = key_write(tmp_path / "keys", node_lines("linux"))
+    words = [LAUNCHD, "--address", address, "--name", "linux", "--key", keys]
+    daemon = pair.space.popen(words, stderr=subprocess.PIPE, text=True)
     try:
         assert daemon.stderr is not None and "takes jobs at port" in daemon.stderr.readline()
         yield address
@@ -212,11 +216,12 @@ def linux(pair: WaitingNodes) -> Iterator[str]:
     ("name", "linux_first"), [("collectives", True), ("point_to_point", False), ("rma", True)]
 )
 def test_one_file_runs_on_a_linux_node_and_a_tacet_node_in_one_job(
-    name: str, linux_first: bool, pair: WaitingNodes, linux: str
+    name: str, linux_first: bool, pair: WaitingNodes, linux: str, tmp_path: Path
 ) -> None:
     """Ranks 0 and 1 on the first, and 2 and 3 on the other."""
     addresses = [linux, pair.nodes[0].address] if linux_first else [pair.nodes[0].address, linux]
-    words = ["--nodelist", ",".join(addresses), "-n", "4", "--bcast", mpi_program(name), *FEWER.get(name, [])]
+    words = ["--key", tmp_path / "master", "--nodelist", ",".join(addresses), "-n", "4"]
+    words += ["--bcast", mpi_program(name), *FEWER.get(name, [])]
     before = [node.said("2 ranks of") for node in pair.nodes]
     done = pair.tacetrun(*words)
     assert (done.returncode, done.stderr) == (0, ""), done
