@@ -293,7 +293,7 @@ static void loopback_settle(void)
         loopback_receive();
 }
 
-/* No message of the kernel waits here for a write to end. */
+/* Does nothing: no message of the kernel waits here for a write to end. */
 void stream_held_send(struct stream *stream)
 {
     PROMISE(stream->held.bytes == 0);

@@ -82,29 +82,6 @@ def launchds(count: int) -> Iterator[str]:
         yield ",".join(f"{address}:{port}" for address, port in nodes)
 
 
-@pytest.mark.parametrize(("how", "status"), [("segfault", 128 + 11), ("status", 5)])
-def test_the_status_is_that_of_the_rank_that_has_died_and_not_of_its_peers(how: str, status: int) -> None:
-    """Those that send to it find a broken connection, perhaps before the launcher knows."""
-    for _ in range(5):
-        done = ran(MPIRUN, "-n", 4, "--nodes", 3, ENDS, how, "sends")
-        assert done.returncode == status, done
-
-
-@contextmanager
-def launchds(count: int) -> Iterator[str]:
-    """Linux nodes on this machine; yields their addresses."""
-    words = [LAUNCHD, "--port", "0", "--address", "127.0.0.1"]
-    with ExitStack() as stack:
-        addresses = []
-        for _ in range(count):
-            node = stack.enter_context(subprocess.Popen(words, stderr=subprocess.PIPE, text=True))
-            stack.callback(node.terminate)
-            assert node.stderr
-            port = node.stderr.readline().partition("at port ")[2].partition(",")[0]
-            addresses.append(f"127.0.0.1:{port}")
-        yield ",".join(addresses)
-
-
 @pytest.mark.parametrize(("how", "status"), [("segfault", 128 + 11), ("negative", 255), ("returned", 8)])
 @pytest.mark.parametrize("others", ["computes", "sends"])
 def test_a_rank_that_dies_ends_the_job_of_tacetrun(
