@@ -166,7 +166,7 @@ visitors = [socket.create_connection((sys.argv[1], 35019)) for _ in range(2)]
 answers = [visitor.makefile("rb") for visitor in visitors]
 assert all(b" state=idle " in answer.readline() for answer in answers)
 for visitor in visitors:
-    visitor.sendall(b"launch 8 -\\n")
+    visitor.sendall(b"launch 8 1 0 0 - 0 -\\n")
 print(answers[1].read().decode(), end="")
 """
 
@@ -332,7 +332,7 @@ for _ in range(10):
     node = socket.create_connection((where, 35019))
     lines = node.makefile("rb")
     lines.readline()
-    node.sendall(b"launch %d -\\n" % len(request) + request + program)
+    node.sendall(b"launch %d 1 0 0 - 0 -\\n" % len(request) + request + program)
     while not (line := lines.readline()).startswith((b"refused", b"end")):
         assert line, "the node has gone"
     print(line.decode(), end="")
